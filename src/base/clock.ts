@@ -1,0 +1,21 @@
+/**
+ * Two clocks, because they answer different questions. `wallMs` is the calendar (expiry dates, budget
+ * periods, timestamps) and may jump; `monotonicMs` only moves forward and is what deadlines and token
+ * buckets use, so that a clock that jumps gives no free requests.
+ */
+export interface Clock {
+  wallMs(): number;
+  monotonicMs(): number;
+}
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+export const msPerDay = 86_400_000;
+
+/** The number of the UTC day, counted from 1970-01-01. */
+export function utcDay(wallMs: number): number {
+  return Math.floor(wallMs / msPerDay);
+}

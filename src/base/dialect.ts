@@ -1,0 +1,10 @@
+/** The three wire formats. `chat` and `responses` are Format A of the interface, `messages` is Format B. */
+export const dialectNames = ["chat", "responses", "messages"] as const;
+
+export type DialectName = (typeof dialectNames)[number];
+
+export type ErrorFormat = "A" | "B";
+
+export function errorFormatOf(dialect: DialectName): ErrorFormat {
+  return dialect === "messages" ? "B" : "A";
+}

@@ -1,0 +1,69 @@
+/**
+ * Every error that a client can be told, in one table: its status, its Format A type, and whether the
+ * official SDKs should try again by themselves. Both envelopes are rendered from it (dialects/envelope.ts).
+ */
+interface ErrorKind {
+  readonly status: number;
+  readonly type: string;
+  /** `false` is sent as `x-should-retry: false`, because the SDKs would otherwise retry a 409 or a 401. */
+  readonly shouldRetry?: false;
+}
+
+const kinds = {
+  invalid_credentials: { status: 401, type: "authentication_error", shouldRetry: false },
+  key_expired: { status: 403, type: "permission_error", shouldRetry: false },
+  key_disabled: { status: 403, type: "permission_error", shouldRetry: false },
+  rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
+  balance_temporarily_reserved: { status: 429, type: "rate_limit_error" },
+  limit_reached: { status: 429, type: "quota_error" },
+  insufficient_credit: { status: 402, type: "quota_error", shouldRetry: false },
+  invalid_request: { status: 400, type: "invalid_request_error" },
+  model_not_found: { status: 404, type: "invalid_request_error" },
+  context_length_exceeded: { status: 400, type: "invalid_request_error" },
+  idempotency_conflict: { status: 409, type: "invalid_request_error", shouldRetry: false },
+  idempotency_in_flight: { status: 409, type: "invalid_request_error" },
+  not_found: { status: 404, type: "invalid_request_error" },
+  method_not_allowed: { status: 405, type: "invalid_request_error" },
+  provider_unavailable: { status: 502, type: "api_error" },
+  upstream_error: { status: 502, type: "api_error" },
+  upstream_timeout: { status: 504, type: "api_error" },
+  service_unavailable: { status: 503, type: "api_error" },
+  internal_error: { status: 500, type: "api_error" },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof kinds;
+
+export const errorKinds: Readonly<Record<ErrorCode, ErrorKind>> = kinds;
+
+export interface ErrorDetails {
+  /** The failing field as a path, such as `messages[0].role`. */
+  readonly param?: string | undefined;
+  /** Whole seconds; 429 and 503 always carry one, 1 when nothing better is known. */
+  readonly retryAfterSeconds?: number | undefined;
+  /** What an operator needs to know and a client must not: goes to the log, never into a response. */
+  readonly cause?: unknown;
+}
+
+/** An error with a public message. Whatever else is thrown reaches the client as a bare `internal_error`. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = "GatewayError";
+    this.code = code;
+    this.param = details.param;
+    const mustSayWhen = kinds[code].status === 429 || kinds[code].status === 503;
+    this.retryAfterSeconds = details.retryAfterSeconds ?? (mustSayWhen ? 1 : undefined);
+  }
+
+  get status(): number {
+    return kinds[this.code].status;
+  }
+}
+
+export function invalidRequest(message: string, param?: string): GatewayError {
+  return new GatewayError("invalid_request", message, { param });
+}

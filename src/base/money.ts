@@ -1,0 +1,40 @@
+import { assert, assertAmount } from "./assert.ts";
+
+/**
+ * Money is whole nano-credits: 1 credit = 1,000,000,000. Prices are whole pico-USD per token, which is USD
+ * per million tokens times one million, so `price = 0.0375` is 37,500 exactly. Between the two stands one
+ * rounding, `nanoFromPicoUsd`, always up and once per call.
+ */
+export const nanoPerCredit = 1_000_000_000;
+
+/** The most that one account may hold: sums of nano-credits stay exact in a double up to 9 million credits. */
+export const maxCredits = 4_000_000;
+
+/** A price of the config in whole pico-USD per token; null when it has more than six decimals. */
+export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
+  const pico = Math.round(usdPerMillionTokens * 1_000_000);
+  const exact = Math.abs(pico - usdPerMillionTokens * 1_000_000) < 1e-3;
+  return exact && Number.isSafeInteger(pico) && pico >= 0 ? pico : null;
+}
+
+/** The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. */
+export function nanoFromPicoUsd(picoUsd: bigint, microUsdPerCredit: number): number {
+  assertAmount(microUsdPerCredit, "microUsdPerCredit");
+  assert(microUsdPerCredit > 0, "usd_per_credit must be above 0");
+  const divisor = BigInt(microUsdPerCredit);
+  const nano = Number((picoUsd * 1000n + divisor - 1n) / divisor);
+  assertAmount(nano, "nano-credits");
+  return nano;
+}
+
+/** What people type and configure (`5`, `0.25`) as nano-credits; refuses what does not come out whole. */
+export function nanoFromCredits(credits: number): number | null {
+  const nano = Math.round(credits * nanoPerCredit);
+  const whole = Math.abs(nano - credits * nanoPerCredit) < 0.5;
+  return whole && nano >= 0 && credits <= maxCredits ? nano : null;
+}
+
+/** For the wire and for people; the ledger itself never computes with the result. */
+export function creditsFromNano(nano: number): number {
+  return nano / nanoPerCredit;
+}

@@ -1,0 +1,33 @@
+/**
+ * Tokens of one call, with nothing counted twice. Vendors differ: OpenAI's `prompt_tokens` include cached
+ * ones, Anthropic's `input_tokens` do not. Here the three kinds of input are apart and add up to the input.
+ */
+export interface Usage {
+  /** Input that was neither read from nor written to a cache. */
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly cacheWriteTokens: number;
+  /** All output, reasoning included. */
+  readonly outputTokens: number;
+  /** The part of the output that was reasoning; for display, it is never added again. */
+  readonly reasoningTokens: number;
+}
+
+/** `measured`: the provider's own figures. `estimated`: counted here from what was really received. */
+export type UsageBasis = "measured" | "estimated";
+
+export const noUsage: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
+export function totalInput(usage: Usage): number {
+  return usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens;
+}
+
+export function totalTokens(usage: Usage): number {
+  return totalInput(usage) + usage.outputTokens;
+}

@@ -1,0 +1,231 @@
+import { type Static, Type } from "@sinclair/typebox";
+
+/**
+ * The configuration file as an operator writes it. The same schema validates the file, gives the program
+ * its types and is printed by `sluice config schema`. Unknown names are errors everywhere.
+ */
+const closed = { additionalProperties: false } as const;
+
+const seconds = (description: string, fallback: number) =>
+  Type.Number({ description, minimum: 0, maximum: 86_400, default: fallback });
+
+const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
+
+const dialect = Type.Union([Type.Literal("chat"), Type.Literal("responses"), Type.Literal("messages")]);
+
+const secret = Type.String({
+  minLength: 1,
+  description: "A secret, written `env:NAME` or `file:/path`; never the secret itself.",
+});
+
+export const timeoutsSchema = Type.Object(
+  {
+    connect: Type.Optional(seconds("Until the provider has accepted the connection.", 10)),
+    first_byte: Type.Optional(seconds("Until the provider's first byte, for whole responses.", 300)),
+    stream_first_byte: Type.Optional(seconds("Until the provider's first byte, for streams.", 120)),
+    gap: Type.Optional(seconds("The longest silence within a stream.", 120)),
+    total: Type.Optional(seconds("The whole exchange; streams never outlive 5 minutes.", 300)),
+  },
+  closed,
+);
+
+export const providerSchema = Type.Object(
+  {
+    kind: Type.Union([
+      Type.Literal("openai"),
+      Type.Literal("anthropic"),
+      Type.Literal("openai-compatible"),
+      Type.Literal("demo"),
+    ]),
+    api_key: Type.Optional(Type.Union([secret, Type.Array(secret, { minItems: 1 })])),
+    base_url: Type.Optional(
+      Type.String({
+        pattern: "^https?://",
+        description: "As the vendor's own SDK takes it: OpenAI kinds with /v1, Anthropic without.",
+      }),
+    ),
+    dialects: Type.Optional(
+      Type.Array(dialect, {
+        minItems: 1,
+        uniqueItems: true,
+        description: "What the provider speaks by itself.",
+      }),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: "Sent with every request; values may be secrets.",
+      }),
+    ),
+    stream_usage: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: "Whether chat streams understand `stream_options.include_usage`.",
+      }),
+    ),
+    count_tokens: Type.Optional(
+      Type.Boolean({
+        description: "Whether it offers Anthropic's count_tokens; default: kind anthropic does.",
+      }),
+    ),
+    max_tokens_field: Type.Optional(
+      Type.Union([Type.Literal("max_tokens"), Type.Literal("max_completion_tokens")], {
+        description: "How a translated chat request names its output limit.",
+      }),
+    ),
+    max_concurrent: Type.Optional(Type.Integer({ minimum: 1 })),
+    timeouts: Type.Optional(timeoutsSchema),
+  },
+  closed,
+);
+
+export const priceSchema = Type.Object(
+  {
+    input: usdPerMillion("USD per million input tokens."),
+    output: usdPerMillion("USD per million output tokens."),
+    cached_input: Type.Optional(usdPerMillion("USD per million tokens read from a cache; default: input.")),
+    cache_write: Type.Optional(usdPerMillion("USD per million tokens written to a cache; default: input.")),
+  },
+  closed,
+);
+
+export const deploymentSchema = Type.Object(
+  {
+    provider: Type.String({ minLength: 1 }),
+    upstream_model: Type.Optional(Type.String({ minLength: 1 })),
+    priority: Type.Optional(
+      Type.Integer({ minimum: 0, default: 1, description: "Lower numbers are tried first." }),
+    ),
+    weight: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: "Share among one priority." })),
+    max_concurrent: Type.Optional(Type.Integer({ minimum: 1 })),
+    price: Type.Optional(priceSchema),
+  },
+  closed,
+);
+
+export const capabilitiesSchema = Type.Object(
+  {
+    tools: Type.Optional(Type.Boolean()),
+    vision: Type.Optional(Type.Boolean()),
+    reasoning: Type.Optional(Type.Boolean()),
+    structured_output: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: Type.Unknown() },
+);
+
+export const modelSchema = Type.Object(
+  {
+    id: Type.String({ minLength: 1, description: "What clients ask for." }),
+    provider: Type.Optional(Type.String({ minLength: 1 })),
+    upstream_model: Type.Optional(
+      Type.String({ minLength: 1, description: "The provider's name; default: id." }),
+    ),
+    deployments: Type.Optional(Type.Array(deploymentSchema, { minItems: 1 })),
+    fallbacks: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description: "Other models to try when all deployments fail.",
+      }),
+    ),
+    display_name: Type.Optional(Type.String()),
+    tagline: Type.Optional(Type.String()),
+    owned_by: Type.Optional(Type.String()),
+    created: Type.Optional(Type.Integer({ minimum: 0, description: "Unix seconds." })),
+    public: Type.Optional(Type.Boolean({ default: true, description: "Listed for callers without a key." })),
+    free: Type.Optional(
+      Type.Boolean({ default: false, description: "A model without a price that costs nothing." }),
+    ),
+    context_window: Type.Optional(Type.Integer({ minimum: 1 })),
+    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+    price: Type.Optional(priceSchema),
+    capabilities: Type.Optional(capabilitiesSchema),
+    timeouts: Type.Optional(timeoutsSchema),
+  },
+  closed,
+);
+
+export const configSchema = Type.Object(
+  {
+    server: Type.Optional(
+      Type.Object(
+        {
+          host: Type.Optional(Type.String({ default: "127.0.0.1" })),
+          port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 8787 })),
+          data: Type.Optional(
+            Type.String({ description: "The data folder; `--data` and SLUICE_DATA beat it." }),
+          ),
+          trusted_proxies: Type.Optional(
+            Type.Array(Type.String(), {
+              description: "Addresses or CIDR ranges whose X-Forwarded-For counts.",
+            }),
+          ),
+          max_body_bytes: Type.Optional(Type.Integer({ minimum: 1024, default: 33_554_432 })),
+          heartbeat: Type.Optional(seconds("Silence before a heartbeat in a stream; 0 turns it off.", 15)),
+          shutdown_grace: Type.Optional(Type.Number({ minimum: 0, maximum: 300, default: 30 })),
+          stalled_reader: Type.Optional(seconds("A client that reads nothing for so long is closed.", 60)),
+          max_concurrent: Type.Optional(Type.Integer({ minimum: 1, default: 10_000 })),
+          max_concurrent_per_key: Type.Optional(Type.Integer({ minimum: 1 })),
+          anonymous_rpm: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              default: 60,
+              description: "Per address: failed credentials, public catalog.",
+            }),
+          ),
+        },
+        closed,
+      ),
+    ),
+    log: Type.Optional(
+      Type.Object(
+        {
+          level: Type.Optional(
+            Type.Union(
+              ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((level) =>
+                Type.Literal(level),
+              ),
+              { default: "info" },
+            ),
+          ),
+          format: Type.Optional(
+            Type.Union([Type.Literal("auto"), Type.Literal("json"), Type.Literal("pretty")]),
+          ),
+        },
+        closed,
+      ),
+    ),
+    money: Type.Optional(
+      Type.Object(
+        { usd_per_credit: Type.Optional(Type.Number({ exclusiveMinimum: 0, default: 1 })) },
+        closed,
+      ),
+    ),
+    admin: Type.Optional(
+      Type.Object(
+        {
+          token: Type.Optional(secret),
+          metrics_listen: Type.Optional(
+            Type.String({ description: "host:port of an open metrics listener." }),
+          ),
+        },
+        closed,
+      ),
+    ),
+    tracing: Type.Optional(
+      Type.Object(
+        {
+          otlp_endpoint: Type.String({ pattern: "^https?://" }),
+          headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+        },
+        closed,
+      ),
+    ),
+    providers: Type.Optional(Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_-]*$" }), providerSchema)),
+    models: Type.Optional(Type.Array(modelSchema)),
+  },
+  closed,
+);
+
+/** The file's own shape, names and all; `Settings` (settings.ts) is what the rest of the program reads. */
+export type ConfigFile = Static<typeof configSchema>;
+export type ProviderConfig = Static<typeof providerSchema>;
+export type ModelConfig = Static<typeof modelSchema>;
+export type TimeoutsConfig = Static<typeof timeoutsSchema>;

@@ -1,0 +1,100 @@
+import type { DialectName } from "../base/dialect.ts";
+
+/**
+ * The configuration as the program uses it: every default filled in, every secret resolved, every
+ * cross-reference checked, times in milliseconds. Made by `load.ts` and never changed afterwards; a reload
+ * makes a new one.
+ */
+export interface Settings {
+  readonly server: ServerSettings;
+  readonly log: { readonly level: string; readonly format: "auto" | "json" | "pretty" };
+  /** `usd_per_credit` times one million, so that it is a whole number. */
+  readonly microUsdPerCredit: number;
+  readonly admin: { readonly token: string | null; readonly metricsListen: string | null };
+  readonly tracing: {
+    readonly otlpEndpoint: string;
+    readonly headers: Readonly<Record<string, string>>;
+  } | null;
+  /** Only providers that can be used: those without their `api_key` are left out, with a warning. */
+  readonly providers: ReadonlyMap<string, ProviderSettings>;
+  readonly models: readonly ModelSettings[];
+  /** What an operator should know although it is no error, such as a provider left out. */
+  readonly warnings: readonly string[];
+}
+
+export interface ServerSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly trustedProxies: readonly string[];
+  readonly maxBodyBytes: number;
+  /** 0 turns heartbeats off. */
+  readonly heartbeatMs: number;
+  readonly shutdownGraceMs: number;
+  readonly stalledReaderMs: number;
+  readonly maxConcurrent: number;
+  readonly maxConcurrentPerKey: number | null;
+  readonly anonymousRpm: number;
+}
+
+export interface Timeouts {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly streamFirstByteMs: number;
+  readonly gapMs: number;
+  readonly totalMs: number;
+}
+
+export type ProviderKind = "openai" | "anthropic" | "openai-compatible" | "demo";
+
+export interface ProviderSettings {
+  readonly name: string;
+  readonly kind: ProviderKind;
+  /** Without a trailing slash; empty for `demo`. */
+  readonly baseUrl: string;
+  /** A pool; empty when the provider needs none. */
+  readonly apiKeys: readonly string[];
+  readonly dialects: readonly DialectName[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly streamUsage: boolean;
+  readonly countTokens: boolean;
+  readonly maxTokensField: "max_tokens" | "max_completion_tokens";
+  readonly maxConcurrent: number | null;
+  readonly timeouts: Timeouts;
+}
+
+/** Whole pico-USD per token (see base/money.ts). */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+}
+
+export interface DeploymentSettings {
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly priority: number;
+  readonly weight: number;
+  readonly maxConcurrent: number | null;
+  /** Null where the model has no price of its own either. */
+  readonly price: Price | null;
+  readonly timeouts: Timeouts;
+}
+
+export interface ModelSettings {
+  readonly id: string;
+  readonly displayName: string | null;
+  readonly tagline: string | null;
+  readonly ownedBy: string;
+  readonly createdSeconds: number;
+  readonly public: boolean;
+  readonly free: boolean;
+  readonly contextWindow: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly price: Price | null;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  /** At least one; the first's provider is the model's own for `provider` and for a key's scope. */
+  readonly deployments: readonly DeploymentSettings[];
+  readonly fallbacks: readonly string[];
+}

@@ -1,0 +1,60 @@
+import type { DialectName } from "../base/dialect.ts";
+import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
+import type { ForwardedHeaders, Operation, Provider } from "../providers/provider.ts";
+
+/** A deployment with its provider in hand: what an attempt is made against. */
+export interface Deployment extends Omit<DeploymentSettings, "provider"> {
+  /** Unique and readable, `provider/upstream_model`. */
+  readonly name: string;
+  readonly provider: Provider;
+}
+
+/** What one attempt sends; made per deployment, because dialect and upstream name depend on it. */
+export interface Prepared {
+  readonly operation: Operation;
+  readonly body: Uint8Array | string;
+  readonly headers: ForwardedHeaders;
+}
+
+/** One exchange's wish to be answered by some deployment of a model. */
+export interface Plan {
+  readonly model: ModelSettings;
+  readonly clientDialect: DialectName;
+  readonly stream: boolean;
+  /** May throw a GatewayError (a translation that cannot be made); that ends the exchange. */
+  prepare(deployment: Deployment): Prepared;
+  /** Fires when the client leaves, or when the gateway ends the exchange. */
+  readonly signal: AbortSignal;
+  /** Monotonic; no attempt or body outlives it. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * A provider that has answered well: status 200 and the content type that was asked for (a JSON body for a
+ * stream request, or the other way round, is let through and told by `streaming`). For streams the first
+ * bytes have been seen and are no error. From here on there is no second attempt.
+ */
+export interface Opened {
+  readonly deployment: Deployment;
+  readonly operation: Operation;
+  readonly streaming: boolean;
+  readonly attempts: number;
+  /** Headers of the provider that may reach the client, already picked from the allow-list. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body, with the provider's deadlines kept. Throws a GatewayError. */
+  bytes(): Promise<Uint8Array>;
+  /** The next bytes of a stream, null at its end. Throws a GatewayError on silence, reset or deadline. */
+  read(): Promise<Uint8Array | null>;
+  /** Ends the upstream call now; safe at any time and more than once. */
+  abort(): void;
+  /** Tells the breaker how the body went; exactly once, later calls do nothing. */
+  finished(outcome: "completed" | "failed" | "cancelled"): void;
+}
+
+export interface Upstream {
+  /**
+   * Tries deployment by deployment until one answers. Throws a GatewayError in the words of the decisions'
+   * table: `provider_unavailable`, `invalid_request` with the provider's message, `service_unavailable`, …
+   */
+  open(plan: Plan): Promise<Opened>;
+}
