@@ -1,0 +1,45 @@
+import type { Clock } from "../base/clock.ts";
+import { addressBlock } from "./address.ts";
+import { type Bucket, fullBucket, takeOne } from "./bucket.ts";
+import { type RateVerdict, verdictOf } from "./verdict.ts";
+
+const defaultMaxEntries = 10_000;
+
+/**
+ * For callers without a key: failed credentials and the public catalog. Anyone can come from many
+ * addresses, so the memory is bounded: the address that was quiet for longest is forgotten first.
+ */
+export class AddressLimiter {
+  readonly #clock: Clock;
+  readonly #rpm: number;
+  readonly #maxEntries: number;
+  /** In the order of last use. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock, rpm: number, maxEntries = defaultMaxEntries) {
+    this.#clock = clock;
+    this.#rpm = rpm;
+    this.#maxEntries = maxEntries;
+  }
+
+  take(address: string): RateVerdict {
+    const nowMs = this.#clock.monotonicMs();
+    const block = addressBlock(address);
+    const bucket = this.#buckets.get(block) ?? fullBucket(this.#rpm, nowMs);
+    this.#buckets.delete(block);
+    this.#buckets.set(block, bucket);
+    if (this.#buckets.size > this.#maxEntries) this.#forgetOldest();
+    return verdictOf(bucket, takeOne(bucket, nowMs));
+  }
+
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  #forgetOldest(): void {
+    for (const oldest of this.#buckets.keys()) {
+      this.#buckets.delete(oldest);
+      return;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { BlockList, isIP } from "node:net";
+
+/** Proxies whose word about the client's address is believed. */
+export type TrustedProxies = BlockList;
+
+/** The first entry that is neither an address nor a CIDR range, or null when all are good. */
+export function badProxyRange(ranges: readonly string[]): string | null {
+  return ranges.find((range) => !addRange(new BlockList(), range)) ?? null;
+}
+
+/** Entries that make no sense are left out; `badProxyRange` names them when the config is checked. */
+export function trustedProxies(ranges: readonly string[]): TrustedProxies {
+  const list = new BlockList();
+  for (const range of ranges) addRange(list, range);
+  return list;
+}
+
+function addRange(list: BlockList, range: string): boolean {
+  const [address = "", length, ...rest] = range.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  const family = version === 6 ? "ipv6" : "ipv4";
+  if (length === undefined) {
+    list.addAddress(address, family);
+    return true;
+  }
+  const bits = Number(length);
+  if (!/^\d{1,3}$/.test(length) || bits > (version === 6 ? 128 : 32)) return false;
+  list.addSubnet(address, bits, family);
+  return true;
+}
+
+/**
+ * Who is really calling. `X-Forwarded-For` grows to the right, one entry per proxy, and its left part is
+ * whatever the client wrote. So it is read from the right, and only as long as the one who speaks is
+ * trusted: the first address that is not a trusted proxy is the client. An entry that is no address ends
+ * the reading, and the proxy that passed it on answers for it.
+ */
+export function clientAddress(peer: string, forwardedFor: string | null, trusted: TrustedProxies): string {
+  let address = plainAddress(peer) ?? peer;
+  if (forwardedFor === null || !isTrusted(address, trusted)) return address;
+  const entries = forwardedFor.split(",");
+  for (let index = entries.length - 1; index >= 0; index -= 1) {
+    const entry = plainAddress((entries[index] ?? "").trim());
+    if (entry === null) return address;
+    address = entry;
+    if (!isTrusted(address, trusted)) return address;
+  }
+  return address;
+}
+
+function isTrusted(address: string, trusted: TrustedProxies): boolean {
+  const version = isIP(address);
+  return version !== 0 && trusted.check(address, version === 6 ? "ipv6" : "ipv4");
+}
+
+/** `1.2.3.4`, `1.2.3.4:80`, `::1`, `[::1]:80` and `::ffff:1.2.3.4` as a bare address; null for anything else. */
+function plainAddress(text: string): string | null {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];
+  const withPort = /^([\d.]+):\d+$/.exec(text)?.[1];
+  const address = bracketed ?? withPort ?? text;
+  if (isIP(address) === 0) return null;
+  return /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address.toLowerCase();
+}
+
+/**
+ * What counts as one caller: a single IPv4 address, but a whole /64 of IPv6, because that is what one
+ * household or one rented machine is given and could otherwise walk through.
+ */
+export function addressBlock(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = "", tail] = (address.split("%")[0] ?? "").split("::");
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const missing = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  const groups = [...before, ...Array<string>(missing).fill("0"), ...after].slice(0, 4);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
+}

@@ -1,0 +1,51 @@
+import type { Clock } from "../base/clock.ts";
+import { type Bucket, fullBucket, refill, resize, takeOne } from "./bucket.ts";
+import { type RateVerdict, unlimited, verdictOf } from "./verdict.ts";
+
+/**
+ * One bucket per key. A bucket that is full again says the same as none at all, so it is forgotten: a hand
+ * moves two entries on with every call, which keeps the map as small as the keys seen in the last minute
+ * or so without a timer and without a pause that grows with the number of keys.
+ */
+export class RateLimiter {
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, Bucket>();
+  #hand: MapIterator<[string, Bucket]>;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#hand = this.#buckets.entries();
+  }
+
+  take(keyId: string, rpmLimit: number | null): RateVerdict {
+    if (rpmLimit === null) return unlimited;
+    const nowMs = this.#clock.monotonicMs();
+    this.#forgetSome(nowMs);
+    let bucket = this.#buckets.get(keyId);
+    if (bucket === undefined) {
+      bucket = fullBucket(rpmLimit, nowMs);
+      this.#buckets.set(keyId, bucket);
+    } else if (bucket.capacity !== rpmLimit) {
+      resize(bucket, rpmLimit, nowMs);
+    }
+    return verdictOf(bucket, takeOne(bucket, nowMs));
+  }
+
+  /** How many buckets are remembered. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  #forgetSome(nowMs: number): void {
+    for (let steps = 0; steps < 2; steps += 1) {
+      const next = this.#hand.next();
+      if (next.done) {
+        this.#hand = this.#buckets.entries();
+        return;
+      }
+      const [keyId, bucket] = next.value;
+      refill(bucket, nowMs);
+      if (bucket.level >= bucket.capacity) this.#buckets.delete(keyId);
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test";
+import { addressBlock, badProxyRange, clientAddress, trustedProxies } from "../../src/limits/address.ts";
+
+describe("the client's address", () => {
+  const trusted = trustedProxies(["10.0.0.0/8", "192.0.2.7", "fd00::/8"]);
+  const cases: [peer: string, forwardedFor: string | null, client: string][] = [
+    ["203.0.113.9", null, "203.0.113.9"],
+    ["203.0.113.9", "1.1.1.1", "203.0.113.9"],
+    ["10.1.1.1", null, "10.1.1.1"],
+    ["10.1.1.1", "1.1.1.1", "1.1.1.1"],
+    ["10.1.1.1", "6.6.6.6, 1.1.1.1", "1.1.1.1"],
+    ["10.1.1.1", "6.6.6.6, 1.1.1.1, 192.0.2.7", "1.1.1.1"],
+    ["10.1.1.1", "10.2.2.2, 10.3.3.3", "10.2.2.2"],
+    ["10.1.1.1", "1.1.1.1, nonsense", "10.1.1.1"],
+    ["10.1.1.1", "1.1.1.1, nonsense, 10.3.3.3", "10.3.3.3"],
+    ["10.1.1.1", "", "10.1.1.1"],
+    ["10.1.1.1", "1.1.1.1:4711", "1.1.1.1"],
+    ["10.1.1.1", "[2001:DB8::1]:4711", "2001:db8::1"],
+    ["::ffff:10.1.1.1", "1.1.1.1", "1.1.1.1"],
+    ["fd12::1", "2001:db8::2", "2001:db8::2"],
+    ["fe80::1", "2001:db8::2", "fe80::1"],
+    ["192.0.2.8", "1.1.1.1", "192.0.2.8"],
+    ["", "1.1.1.1", ""],
+  ];
+  for (const [peer, forwardedFor, client] of cases) {
+    test(`peer ${peer || "unknown"} saying ${forwardedFor} is ${client || "unknown"}`, () => {
+      expect(clientAddress(peer, forwardedFor, trusted)).toBe(client);
+    });
+  }
+
+  test("bad proxy ranges are found", () => {
+    expect(badProxyRange(["10.0.0.0/8", "::1", "fd00::/8"])).toBeNull();
+    for (const bad of [
+      "10.0.0.0/33",
+      "example.com",
+      "10.0.0.0/",
+      "10.0.0.0/8/8",
+      "::/129",
+      "",
+      "10.0.0.0/-1",
+    ]) {
+      expect(badProxyRange(["10.0.0.0/8", bad])).toBe(bad);
+    }
+  });
+
+  test("blocks of IPv6 are written in one way", () => {
+    expect(addressBlock("::1")).toBe("0:0:0:0::/64");
+    expect(addressBlock("2001:0DB8::")).toBe("2001:db8:0:0::/64");
+    expect(addressBlock("1:2:3:4:5:6:7:8")).toBe("1:2:3:4::/64");
+    expect(addressBlock("fe80::1%eth0")).toBe("fe80:0:0:0::/64");
+    expect(addressBlock("192.0.2.1")).toBe("192.0.2.1");
+  });
+});

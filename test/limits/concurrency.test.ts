@@ -1,0 +1,61 @@
+import { describe, expect, test } from "bun:test";
+import { Gate, Gates } from "../../src/limits/concurrency.ts";
+
+const never = new AbortController().signal;
+
+describe("a gate", () => {
+  test("lets its limit through, queues a few in order and refuses the rest at once", async () => {
+    const gate = new Gate({ limit: 2, queueLimit: 2, waitMs: 10_000 });
+    expect(gate.enter(never)).toBe(true);
+    expect(gate.enter(never)).toBe(true);
+    const order: string[] = [];
+    const third = Promise.resolve(gate.enter(never)).then((entered) => order.push(`third ${entered}`));
+    const fourth = Promise.resolve(gate.enter(never)).then((entered) => order.push(`fourth ${entered}`));
+    expect(gate.enter(never)).toBe(false);
+    expect(gate.waiting).toBe(2);
+    gate.leave();
+    await third;
+    gate.leave();
+    await fourth;
+    expect(order).toEqual(["third true", "fourth true"]);
+    expect(gate.inside).toBe(2);
+    gate.leave();
+    gate.leave();
+    expect(gate.inside).toBe(0);
+  });
+
+  test("waiting ends when no place comes in time, without losing a place", async () => {
+    const gate = new Gate({ limit: 1, queueLimit: 5, waitMs: 5 });
+    gate.tryEnter();
+    expect(await gate.enter(never)).toBe(false);
+    expect(gate.waiting).toBe(0);
+    gate.leave();
+    expect(gate.tryEnter()).toBe(true);
+    expect(gate.tryEnter()).toBe(false);
+  });
+
+  test("whoever leaves the queue early takes no place", async () => {
+    const gate = new Gate({ limit: 1, queueLimit: 5, waitMs: 10_000 });
+    gate.tryEnter();
+    const client = new AbortController();
+    const waiting = gate.enter(client.signal);
+    client.abort();
+    expect(await waiting).toBe(false);
+    gate.leave();
+    expect(gate.inside).toBe(0);
+    expect(gate.enter(client.signal)).toBe(false);
+  });
+
+  test("gates by name are apart, and forgotten when unused", () => {
+    const gates = new Gates({ limit: 1, queueLimit: 0, waitMs: 0 });
+    expect(gates.enter("a", never)).toBe(true);
+    expect(gates.enter("b", never)).toBe(true);
+    expect(gates.enter("a", never)).toBe(false);
+    gates.leave("a");
+    expect(gates.size).toBe(1);
+    expect(gates.enter("a", never)).toBe(true);
+    gates.leave("a");
+    gates.leave("b");
+    expect(gates.size).toBe(0);
+  });
+});
