@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { defaults, logLevels } from "./defaults.ts";
 
 /**
  * The configuration file as an operator writes it. The same schema validates the file, gives the program
@@ -20,11 +21,19 @@ const secret = Type.String({
 
 export const timeoutsSchema = Type.Object(
   {
-    connect: Type.Optional(seconds("Until the provider has accepted the connection.", 10)),
-    first_byte: Type.Optional(seconds("Until the provider's first byte, for whole responses.", 300)),
-    stream_first_byte: Type.Optional(seconds("Until the provider's first byte, for streams.", 120)),
-    gap: Type.Optional(seconds("The longest silence within a stream.", 120)),
-    total: Type.Optional(seconds("The whole exchange; streams never outlive 5 minutes.", 300)),
+    connect: Type.Optional(
+      seconds("Until the provider has accepted the connection.", defaults.timeouts.connect),
+    ),
+    first_byte: Type.Optional(
+      seconds("Until the provider's first byte, for whole responses.", defaults.timeouts.firstByte),
+    ),
+    stream_first_byte: Type.Optional(
+      seconds("Until the provider's first byte, for streams.", defaults.timeouts.streamFirstByte),
+    ),
+    gap: Type.Optional(seconds("The longest silence within a stream.", defaults.timeouts.gap)),
+    total: Type.Optional(
+      seconds("The whole exchange; streams never outlive 5 minutes.", defaults.timeouts.total),
+    ),
   },
   closed,
 );
@@ -93,9 +102,11 @@ export const deploymentSchema = Type.Object(
     provider: Type.String({ minLength: 1 }),
     upstream_model: Type.Optional(Type.String({ minLength: 1 })),
     priority: Type.Optional(
-      Type.Integer({ minimum: 0, default: 1, description: "Lower numbers are tried first." }),
+      Type.Integer({ minimum: 0, default: defaults.priority, description: "Lower numbers are tried first." }),
     ),
-    weight: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: "Share among one priority." })),
+    weight: Type.Optional(
+      Type.Integer({ minimum: 1, default: defaults.weight, description: "Share among one priority." }),
+    ),
     max_concurrent: Type.Optional(Type.Integer({ minimum: 1 })),
     price: Type.Optional(priceSchema),
   },
@@ -142,31 +153,43 @@ export const modelSchema = Type.Object(
   closed,
 );
 
+const providerNamePattern = "^[a-z0-9][a-z0-9_-]*$";
+
 export const configSchema = Type.Object(
   {
     server: Type.Optional(
       Type.Object(
         {
-          host: Type.Optional(Type.String({ default: "127.0.0.1" })),
-          port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 8787 })),
+          host: Type.Optional(Type.String({ default: defaults.host })),
+          port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: defaults.port })),
           data: Type.Optional(
-            Type.String({ description: "The data folder; `--data` and SLUICE_DATA beat it." }),
+            Type.String({
+              minLength: 1,
+              default: defaults.dataDir,
+              description: "The data folder, relative to this file; `--data` and SLUICE_DATA beat it.",
+            }),
           ),
           trusted_proxies: Type.Optional(
             Type.Array(Type.String(), {
               description: "Addresses or CIDR ranges whose X-Forwarded-For counts.",
             }),
           ),
-          max_body_bytes: Type.Optional(Type.Integer({ minimum: 1024, default: 33_554_432 })),
-          heartbeat: Type.Optional(seconds("Silence before a heartbeat in a stream; 0 turns it off.", 15)),
-          shutdown_grace: Type.Optional(Type.Number({ minimum: 0, maximum: 300, default: 30 })),
-          stalled_reader: Type.Optional(seconds("A client that reads nothing for so long is closed.", 60)),
-          max_concurrent: Type.Optional(Type.Integer({ minimum: 1, default: 10_000 })),
+          max_body_bytes: Type.Optional(Type.Integer({ minimum: 1024, default: defaults.maxBodyBytes })),
+          heartbeat: Type.Optional(
+            seconds("Silence before a heartbeat in a stream; 0 turns it off.", defaults.heartbeat),
+          ),
+          shutdown_grace: Type.Optional(
+            Type.Number({ minimum: 0, maximum: 300, default: defaults.shutdownGrace }),
+          ),
+          stalled_reader: Type.Optional(
+            seconds("A client that reads nothing for so long is closed.", defaults.stalledReader),
+          ),
+          max_concurrent: Type.Optional(Type.Integer({ minimum: 1, default: defaults.maxConcurrent })),
           max_concurrent_per_key: Type.Optional(Type.Integer({ minimum: 1 })),
           anonymous_rpm: Type.Optional(
             Type.Integer({
               minimum: 1,
-              default: 60,
+              default: defaults.anonymousRpm,
               description: "Per address: failed credentials, public catalog.",
             }),
           ),
@@ -179,14 +202,14 @@ export const configSchema = Type.Object(
         {
           level: Type.Optional(
             Type.Union(
-              ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((level) =>
-                Type.Literal(level),
-              ),
-              { default: "info" },
+              logLevels.map((level) => Type.Literal(level)),
+              { default: defaults.logLevel },
             ),
           ),
           format: Type.Optional(
-            Type.Union([Type.Literal("auto"), Type.Literal("json"), Type.Literal("pretty")]),
+            Type.Union([Type.Literal("auto"), Type.Literal("json"), Type.Literal("pretty")], {
+              default: "auto",
+            }),
           ),
         },
         closed,
@@ -194,7 +217,11 @@ export const configSchema = Type.Object(
     ),
     money: Type.Optional(
       Type.Object(
-        { usd_per_credit: Type.Optional(Type.Number({ exclusiveMinimum: 0, default: 1 })) },
+        {
+          usd_per_credit: Type.Optional(
+            Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000, default: defaults.usdPerCredit }),
+          ),
+        },
         closed,
       ),
     ),
@@ -218,7 +245,9 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
-    providers: Type.Optional(Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_-]*$" }), providerSchema)),
+    providers: Type.Optional(
+      Type.Record(Type.String({ pattern: providerNamePattern }), providerSchema, closed),
+    ),
     models: Type.Optional(Type.Array(modelSchema)),
   },
   closed,
@@ -228,4 +257,6 @@ export const configSchema = Type.Object(
 export type ConfigFile = Static<typeof configSchema>;
 export type ProviderConfig = Static<typeof providerSchema>;
 export type ModelConfig = Static<typeof modelSchema>;
+export type DeploymentConfig = Static<typeof deploymentSchema>;
+export type PriceConfig = Static<typeof priceSchema>;
 export type TimeoutsConfig = Static<typeof timeoutsSchema>;

@@ -1,0 +1,97 @@
+import { picoUsdPerToken } from "../base/money.ts";
+import type { LoadContext } from "./context.ts";
+import type { ConfigFile, ModelConfig } from "./schema.ts";
+import { didYouMean } from "./suggest.ts";
+
+/**
+ * What only the whole file can tell about its models: that names refer to something, that ids differ, that
+ * prices come out whole. Each check looks at one field and runs when that field's own shape is sound, so
+ * that one mistake never hides another.
+ */
+export function checkModels(config: ConfigFile, providers: ReadonlySet<string>, context: LoadContext): void {
+  if (!Array.isArray(config.models)) return;
+  const models: readonly ModelConfig[] = config.models;
+  const ids = new Set(models.map((model) => model.id));
+  const firstAt = new Map<string, number>();
+  for (const [index, model] of models.entries()) {
+    const path = `models[${index}]`;
+    checkId(model, path, index, firstAt, context);
+    checkProviderIsNamed(model, path, context);
+    checkProvider(model.provider, `${path}.provider`, providers, context);
+    checkPrice(model.price, `${path}.price`, context);
+    checkFallbacks(model, path, ids, context);
+    checkDeployments(model, path, providers, context);
+  }
+}
+
+function checkId(
+  model: ModelConfig,
+  path: string,
+  index: number,
+  firstAt: Map<string, number>,
+  { problems }: LoadContext,
+): void {
+  if (!problems.soundAt(`${path}.id`)) return;
+  const first = firstAt.get(model.id);
+  if (first === undefined) firstAt.set(model.id, index);
+  else problems.add(`${path}.id`, `"${model.id}" is already the id of models[${first}]`);
+}
+
+/** A model names one provider or lists its deployments; both at once would leave open which counts. */
+function checkProviderIsNamed(model: ModelConfig, path: string, { problems }: LoadContext): void {
+  if (typeof model !== "object") return;
+  if (model.provider === undefined && model.deployments === undefined) {
+    problems.add(`${path}.provider`, "missing; a model needs a provider, or [[models.deployments]]");
+  } else if (model.provider !== undefined && model.deployments !== undefined) {
+    problems.add(`${path}.provider`, "stands beside deployments; keep one of the two");
+  }
+}
+
+function checkProvider(
+  name: string | undefined,
+  path: string,
+  providers: ReadonlySet<string>,
+  { problems }: LoadContext,
+): void {
+  if (typeof name !== "string" || !problems.soundAt(path) || providers.has(name)) return;
+  const near = didYouMean(name, providers);
+  problems.add(path, `there is no [providers.${name}]${near === "" ? "; add it, or name another" : near}`);
+}
+
+function checkPrice(price: ModelConfig["price"], path: string, { problems }: LoadContext): void {
+  if (price === undefined || typeof price !== "object") return;
+  for (const [name, usd] of Object.entries(price)) {
+    if (typeof usd !== "number" || !problems.soundAt(`${path}.${name}`)) continue;
+    if (picoUsdPerToken(usd) === null) problems.add(`${path}.${name}`, "must have six decimals at most");
+  }
+}
+
+function checkFallbacks(
+  model: ModelConfig,
+  path: string,
+  ids: ReadonlySet<string>,
+  { problems }: LoadContext,
+): void {
+  if (!Array.isArray(model.fallbacks) || !problems.soundAt(`${path}.fallbacks`)) return;
+  for (const [index, fallback] of model.fallbacks.entries()) {
+    const at = `${path}.fallbacks[${index}]`;
+    if (fallback === model.id) problems.add(at, "a model cannot be its own fallback");
+    else if (!ids.has(fallback)) {
+      problems.add(at, `there is no model "${fallback}"${didYouMean(fallback, ids)}`);
+    }
+  }
+}
+
+function checkDeployments(
+  model: ModelConfig,
+  path: string,
+  providers: ReadonlySet<string>,
+  context: LoadContext,
+): void {
+  if (!Array.isArray(model.deployments)) return;
+  for (const [index, deployment] of model.deployments.entries()) {
+    const at = `${path}.deployments[${index}]`;
+    checkProvider(deployment.provider, `${at}.provider`, providers, context);
+    checkPrice(deployment.price, `${at}.price`, context);
+  }
+}

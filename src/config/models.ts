@@ -1,0 +1,97 @@
+import { assert } from "../base/assert.ts";
+import { picoUsdPerToken } from "../base/money.ts";
+import type { LoadContext } from "./context.ts";
+import { defaults } from "./defaults.ts";
+import { overrideTimeouts, type Providers } from "./providers.ts";
+import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig } from "./schema.ts";
+import type { DeploymentSettings, ModelSettings, Price } from "./settings.ts";
+
+/**
+ * The models that can be served, made from what `checkModels` has passed. A deployment whose provider is
+ * left out goes with it, and a model without any deployment left is not listed.
+ */
+export function buildModels(config: ConfigFile, providers: Providers, context: LoadContext): ModelSettings[] {
+  const models = (config.models ?? []).flatMap((model) => buildModel(model, providers));
+  for (const model of models) {
+    if (model.free || model.deployments.every((deployment) => deployment.price !== null)) continue;
+    context.warnings.push(
+      `model "${model.id}" has no price, so credit keys cannot use it; give it a price or say free = true`,
+    );
+  }
+  return withoutLostFallbacks(models);
+}
+
+function buildModel(model: ModelConfig, providers: Providers): ModelSettings[] {
+  const price = buildPrice(model.price);
+  const deployments = deploymentsOf(model).flatMap((deployment) =>
+    buildDeployment(deployment, model, price, providers),
+  );
+  const [first] = deployments;
+  if (first === undefined) return [];
+  return [
+    {
+      id: model.id,
+      displayName: model.display_name ?? null,
+      tagline: model.tagline ?? null,
+      ownedBy: model.owned_by ?? first.provider,
+      createdSeconds: model.created ?? defaults.modelCreatedSeconds,
+      public: model.public ?? true,
+      free: model.free ?? false,
+      contextWindow: model.context_window ?? null,
+      maxOutputTokens: model.max_output_tokens ?? null,
+      price,
+      capabilities: model.capabilities ?? {},
+      deployments,
+      fallbacks: model.fallbacks ?? [],
+    },
+  ];
+}
+
+/** A model that names its provider has one deployment, which it describes itself. */
+function deploymentsOf(model: ModelConfig): readonly DeploymentConfig[] {
+  return model.deployments ?? (model.provider === undefined ? [] : [{ provider: model.provider }]);
+}
+
+function buildDeployment(
+  deployment: DeploymentConfig,
+  model: ModelConfig,
+  modelPrice: Price | null,
+  providers: Providers,
+): DeploymentSettings[] {
+  const provider = providers.usable.get(deployment.provider);
+  if (provider === undefined) return [];
+  return [
+    {
+      provider: deployment.provider,
+      upstreamModel: deployment.upstream_model ?? model.upstream_model ?? model.id,
+      priority: deployment.priority ?? defaults.priority,
+      weight: deployment.weight ?? defaults.weight,
+      maxConcurrent: deployment.max_concurrent ?? null,
+      price: buildPrice(deployment.price) ?? modelPrice,
+      timeouts: overrideTimeouts(provider.timeouts, model.timeouts),
+    },
+  ];
+}
+
+function buildPrice(price: PriceConfig | undefined): Price | null {
+  if (price === undefined) return null;
+  const input = wholePico(price.input);
+  return {
+    input,
+    output: wholePico(price.output),
+    cachedInput: price.cached_input === undefined ? input : wholePico(price.cached_input),
+    cacheWrite: price.cache_write === undefined ? input : wholePico(price.cache_write),
+  };
+}
+
+function wholePico(usdPerMillionTokens: number): number {
+  const pico = picoUsdPerToken(usdPerMillionTokens);
+  assert(pico !== null, "a price that passed the check is whole");
+  return pico;
+}
+
+/** A fallback whose provider is left out would only ever fail. */
+function withoutLostFallbacks(models: readonly ModelSettings[]): ModelSettings[] {
+  const served = new Set(models.map((model) => model.id));
+  return models.map((model) => ({ ...model, fallbacks: model.fallbacks.filter((id) => served.has(id)) }));
+}

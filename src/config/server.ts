@@ -1,0 +1,124 @@
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import type { LoadContext } from "./context.ts";
+import { defaults, logLevels } from "./defaults.ts";
+import type { ConfigFile } from "./schema.ts";
+import { readSecret } from "./secrets.ts";
+import type { ServerSettings, Settings } from "./settings.ts";
+import type { Environment } from "./source.ts";
+import { didYouMean } from "./suggest.ts";
+
+/** Values from the command line; they beat the environment, which beats the file. */
+export interface Flags {
+  readonly data?: string | undefined;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+}
+
+export function serverSettings(
+  config: ConfigFile,
+  flags: Flags,
+  cwd: string,
+  context: LoadContext,
+): ServerSettings {
+  const server = context.problems.soundAt("server") ? (config.server ?? {}) : {};
+  checkProxies(config, context);
+  return {
+    host: flags.host ?? (context.env["SLUICE_HOST"] || undefined) ?? server.host ?? defaults.host,
+    port: flags.port ?? portFromEnvironment(context) ?? server.port ?? defaults.port,
+    dataDir: dataFolder({
+      flag: flags.data,
+      env: context.env,
+      configured: server.data,
+      cwd,
+      folder: context.folder,
+    }),
+    trustedProxies: server.trusted_proxies ?? [],
+    maxBodyBytes: server.max_body_bytes ?? defaults.maxBodyBytes,
+    heartbeatMs: milliseconds(server.heartbeat ?? defaults.heartbeat),
+    shutdownGraceMs: milliseconds(server.shutdown_grace ?? defaults.shutdownGrace),
+    stalledReaderMs: milliseconds(server.stalled_reader ?? defaults.stalledReader),
+    maxConcurrent: server.max_concurrent ?? defaults.maxConcurrent,
+    maxConcurrentPerKey: server.max_concurrent_per_key ?? null,
+    anonymousRpm: server.anonymous_rpm ?? defaults.anonymousRpm,
+  };
+}
+
+/** Relative paths start where they were written: a flag at the working folder, the file's at the file. */
+export function dataFolder(from: {
+  readonly flag: string | undefined;
+  readonly env: Environment;
+  readonly configured: string | undefined;
+  readonly cwd: string;
+  readonly folder: string;
+}): string {
+  const typed = from.flag ?? (from.env["SLUICE_DATA"] || undefined);
+  if (typed !== undefined) return resolve(from.cwd, typed);
+  if (from.configured !== undefined) return resolve(from.folder, from.configured);
+  return resolve(from.cwd, defaults.dataDir);
+}
+
+export function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000);
+}
+
+function portFromEnvironment({ env, problems }: LoadContext): number | undefined {
+  const text = env["SLUICE_PORT"];
+  if (text === undefined || text === "") return undefined;
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  problems.add("SLUICE_PORT", `must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`);
+  return undefined;
+}
+
+function checkProxies(config: ConfigFile, { problems }: LoadContext): void {
+  const proxies = config.server?.trusted_proxies;
+  if (proxies === undefined || !problems.soundAt("server.trusted_proxies")) return;
+  for (const [index, proxy] of proxies.entries()) {
+    const [address = "", bits, ...rest] = proxy.split("/");
+    const family = isIP(address);
+    const widest = family === 4 ? 32 : 128;
+    const maskIsFine = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= widest);
+    if (family !== 0 && maskIsFine && rest.length === 0) continue;
+    problems.add(`server.trusted_proxies[${index}]`, 'must be an IP address or a range such as "10.0.0.0/8"');
+  }
+}
+
+export function logSettings(config: ConfigFile, context: LoadContext): Settings["log"] {
+  const log = context.problems.soundAt("log") ? (config.log ?? {}) : {};
+  const asked = context.env["SLUICE_LOG_LEVEL"] || undefined;
+  if (asked !== undefined && !logLevels.some((level) => level === asked)) {
+    const choices = logLevels.join(", ");
+    context.problems.add("SLUICE_LOG_LEVEL", `must be one of ${choices}${didYouMean(asked, logLevels)}`);
+  }
+  return { level: asked ?? log.level ?? defaults.logLevel, format: log.format ?? defaults.logFormat };
+}
+
+/** Balances divide by it, so it is kept as a whole number of millionths. */
+export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext): number {
+  const usd = (problems.soundAt("money") ? config.money?.usd_per_credit : undefined) ?? defaults.usdPerCredit;
+  const micro = Math.round(usd * 1_000_000);
+  if (micro < 1 || Math.abs(micro - usd * 1_000_000) > 1e-3) {
+    problems.add("money.usd_per_credit", "must have six decimals at most");
+  }
+  return micro;
+}
+
+export function adminSettings(config: ConfigFile, context: LoadContext): Settings["admin"] {
+  const admin = context.problems.soundAt("admin") ? (config.admin ?? {}) : {};
+  const metricsListen = admin.metrics_listen ?? null;
+  if (metricsListen !== null && !/^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$/.test(metricsListen)) {
+    context.problems.add("admin.metrics_listen", 'must be host:port, such as "127.0.0.1:9090"');
+  }
+  const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
+  return { token: fromEnvironment ?? adminToken(admin.token, context), metricsListen };
+}
+
+function adminToken(reference: string | undefined, context: LoadContext): string | null {
+  if (reference === undefined) return null;
+  const secret = readSecret(reference, context);
+  if (secret.kind === "value") return secret.value;
+  if (secret.kind === "problem") context.problems.add("admin.token", secret.message);
+  else context.warnings.push(`admin.token is not used: ${secret.reason}`);
+  return null;
+}

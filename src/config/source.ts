@@ -1,0 +1,51 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import defaultConfigText from "../../config/sluice.toml" with { type: "text" };
+import { configFileName } from "./defaults.ts";
+import { ConfigError } from "./problems.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where the configuration's text came from. */
+export interface ConfigSource {
+  /** Absolute; null for the built-in configuration. */
+  readonly file: string | null;
+  /** As a person would name it. */
+  readonly origin: string;
+  readonly text: string;
+  /** What relative paths inside the text start from. */
+  readonly folder: string;
+}
+
+/** The configuration that needs no key at all; `sluice config init` writes the same text. */
+export const builtInConfig: string = defaultConfigText;
+
+export interface SourceOptions {
+  /** From `--config`. A file that is asked for and missing is an error; `./sluice.toml` may be missing. */
+  readonly file?: string | undefined;
+  readonly env: Environment;
+  readonly cwd?: string | undefined;
+}
+
+/** `--config`, else SLUICE_CONFIG, else `./sluice.toml` if it is there, else the built-in configuration. */
+export function findConfig(options: SourceOptions): ConfigSource {
+  const cwd = options.cwd ?? process.cwd();
+  const asked = options.file ?? (options.env["SLUICE_CONFIG"] || undefined);
+  if (asked !== undefined) return readConfig(resolve(cwd, asked));
+  const usual = resolve(cwd, configFileName);
+  if (existsSync(usual)) return readConfig(usual);
+  return { file: null, origin: "the built-in configuration", text: builtInConfig, folder: cwd };
+}
+
+function readConfig(file: string): ConfigSource {
+  try {
+    return { file, origin: file, text: readFileSync(file, "utf8"), folder: dirname(file) };
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code;
+    const message =
+      reason === "ENOENT"
+        ? "there is no such file; `sluice config init` writes one to start from"
+        : `it cannot be read (${reason ?? "unknown error"})`;
+    throw new ConfigError(file, [{ path: "", message }]);
+  }
+}

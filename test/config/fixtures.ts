@@ -1,0 +1,36 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type LoadedSettings, loadSettings } from "../../src/config/load.ts";
+import { ConfigError } from "../../src/config/problems.ts";
+import type { Flags } from "../../src/config/server.ts";
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), "sluice-test-"));
+}
+
+export interface Given {
+  readonly env?: Record<string, string>;
+  readonly flags?: Flags;
+}
+
+/** Loads the text as a real file in a folder of its own. */
+export function load(toml: string, given: Given = {}): LoadedSettings {
+  const file = join(temporaryFolder(), "sluice.toml");
+  writeFileSync(file, toml);
+  return loadSettings({ file, env: given.env ?? {}, flags: given.flags });
+}
+
+/** The problems as `path: message`, for a text that must not load. */
+export function problemsOf(toml: string, given: Given = {}): string[] {
+  try {
+    load(toml, given);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ path, message }) => `${path}: ${message}`);
+    throw error;
+  }
+  throw new Error("the configuration was accepted");
+}
+
+export const demoModel =
+  '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadSettings } from "../../src/config/load.ts";
+import { builtInConfig } from "../../src/config/source.ts";
+import { demoModel, load, temporaryFolder } from "./fixtures.ts";
+
+describe("finding the configuration", () => {
+  test("without any file the built-in one serves the demo models and warns of nothing", () => {
+    const cwd = temporaryFolder();
+    const { settings, source } = loadSettings({ env: {}, cwd });
+    expect(source.file).toBeNull();
+    expect([...settings.providers.keys()]).toEqual(["demo"]);
+    expect(settings.models.map((model) => model.id)).toEqual(["demo-small", "demo-large", "demo-text"]);
+    expect(settings.models.every((model) => model.price !== null && model.contextWindow !== null)).toBe(true);
+    expect(settings.warnings).toEqual([]);
+    expect(settings.server.dataDir).toBe(join(cwd, "sluice-data"));
+  });
+
+  test("./sluice.toml is used when it is there, SLUICE_CONFIG beats it, --config beats both", () => {
+    const cwd = temporaryFolder();
+    const port = (env: Record<string, string>, file?: string) =>
+      loadSettings({ env, cwd, file }).settings.server.port;
+    writeFileSync(join(cwd, "sluice.toml"), `[server]\nport = 1\n${demoModel}`);
+    writeFileSync(join(cwd, "env.toml"), `[server]\nport = 2\n${demoModel}`);
+    writeFileSync(join(cwd, "flag.toml"), `[server]\nport = 3\n${demoModel}`);
+    expect(port({})).toBe(1);
+    expect(port({ SLUICE_CONFIG: "env.toml" })).toBe(2);
+    expect(port({ SLUICE_CONFIG: "env.toml" }, "flag.toml")).toBe(3);
+  });
+
+  test("a file that was asked for and is missing is an error that says how to get one", () => {
+    expect(() => loadSettings({ env: {}, file: "/nowhere/sluice.toml" })).toThrow(/sluice config init/);
+  });
+});
+
+describe("what beats what", () => {
+  const file = `[server]\nhost = "file"\nport = 1\ndata = "from-file"\n[log]\nlevel = "warn"\n${demoModel}`;
+  const env = { SLUICE_HOST: "env", SLUICE_PORT: "2", SLUICE_DATA: "/env", SLUICE_LOG_LEVEL: "debug" };
+
+  test("the environment beats the file", () => {
+    const { settings } = load(file, { env });
+    expect(settings.server).toMatchObject({ host: "env", port: 2, dataDir: "/env" });
+    expect(settings.log.level).toBe("debug");
+  });
+
+  test("a flag beats the environment", () => {
+    const { settings } = load(file, { env, flags: { host: "flag", port: 0, data: "/flag" } });
+    expect(settings.server).toMatchObject({ host: "flag", port: 0, dataDir: "/flag" });
+  });
+
+  test("a relative data folder of the file starts at the file", () => {
+    const { settings, source } = load(file);
+    expect(settings.server.dataDir).toBe(join(source.folder, "from-file"));
+  });
+
+  test("SLUICE_ADMIN_TOKEN beats the file's token", () => {
+    const text = `[admin]\ntoken = "env:OTHER"\n${demoModel}`;
+    expect(load(text, { env: { OTHER: "b" } }).settings.admin.token).toBe("b");
+    expect(load(text, { env: { OTHER: "b", SLUICE_ADMIN_TOKEN: "a" } }).settings.admin.token).toBe("a");
+  });
+});
+
+describe("defaults", () => {
+  test("each kind has the vendor's address, dialects and name for the output limit", () => {
+    const { settings } = load(
+      `[providers.openai]\nkind = "openai"\napi_key = "env:KEY"
+       [providers.anthropic]\nkind = "anthropic"\napi_key = "env:KEY"
+       [providers.local]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:11434/v1/"
+       [providers.demo]\nkind = "demo"`,
+      { env: { KEY: "k" } },
+    );
+    const brief = [...settings.providers.values()].map(({ name, baseUrl, dialects, maxTokensField }) => ({
+      name,
+      baseUrl,
+      dialects: dialects.join(" "),
+      maxTokensField,
+    }));
+    expect(brief).toEqual([
+      {
+        name: "openai",
+        baseUrl: "https://api.openai.com/v1",
+        dialects: "chat responses",
+        maxTokensField: "max_completion_tokens",
+      },
+      {
+        name: "anthropic",
+        baseUrl: "https://api.anthropic.com",
+        dialects: "messages",
+        maxTokensField: "max_tokens",
+      },
+      { name: "local", baseUrl: "http://127.0.0.1:11434/v1", dialects: "chat", maxTokensField: "max_tokens" },
+      { name: "demo", baseUrl: "", dialects: "chat responses messages", maxTokensField: "max_tokens" },
+    ]);
+    expect(settings.providers.get("anthropic")?.countTokens).toBe(true);
+  });
+
+  test("prices become whole pico-USD; what is read from or written to a cache costs as input by default", () => {
+    const { settings } = load(
+      `[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nprice = { input = 0.0375, output = 10 }`,
+    );
+    expect(settings.models[0]?.price).toEqual({
+      input: 37_500,
+      output: 10_000_000,
+      cachedInput: 37_500,
+      cacheWrite: 37_500,
+    });
+  });
+
+  test("a model's timeouts count more than its provider's, and those more than the defaults", () => {
+    const { settings } = load(
+      `[providers.demo]\nkind = "demo"\ntimeouts = { connect = 1.5, gap = 7 }
+       [[models]]\nid = "m"\nprovider = "demo"\nfree = true\ntimeouts = { gap = 9 }`,
+    );
+    expect(settings.models[0]?.deployments[0]?.timeouts).toEqual({
+      connectMs: 1_500,
+      firstByteMs: 300_000,
+      streamFirstByteMs: 120_000,
+      gapMs: 9_000,
+      totalMs: 300_000,
+    });
+  });
+
+  test("a model without deployments has one; with several each has its own upstream name, order and price", () => {
+    const { settings } = load(
+      `[providers.demo]\nkind = "demo"
+       [[models]]\nid = "one"\nprovider = "demo"\nupstream_model = "up"\nprice = { input = 1, output = 2 }
+       [[models]]\nid = "two"\nprice = { input = 1, output = 2 }
+       [[models.deployments]]\nprovider = "demo"\nupstream_model = "a"\npriority = 2\nweight = 3
+       [[models.deployments]]\nprovider = "demo"\nprice = { input = 5, output = 6 }`,
+    );
+    const deployments = settings.models.map((model) =>
+      model.deployments.map(({ upstreamModel, priority, weight, price }) => [
+        upstreamModel,
+        priority,
+        weight,
+        price?.input,
+      ]),
+    );
+    expect(deployments).toEqual([
+      [["up", 1, 1, 1_000_000]],
+      [
+        ["a", 2, 3, 1_000_000],
+        ["two", 1, 1, 5_000_000],
+      ],
+    ]);
+  });
+
+  test("usd_per_credit is kept in whole millionths", () => {
+    expect(load(`[money]\nusd_per_credit = 0.000001\n${demoModel}`).settings.microUsdPerCredit).toBe(1);
+    expect(load(demoModel).settings.microUsdPerCredit).toBe(1_000_000);
+  });
+});
+
+test("what the built-in configuration shows in comments loads when it is uncommented", () => {
+  const uncommented = builtInConfig.replaceAll(/^# (?=[[a-z_]+ ?[\].=]|\[)/gm, "");
+  const { settings } = load(uncommented, { env: { OPENAI_API_KEY: "a", ANTHROPIC_API_KEY: "b" } });
+  expect([...settings.providers.keys()]).toEqual(["demo", "openai", "anthropic", "local"]);
+  expect(settings.models.find((model) => model.id === "house-model")?.deployments).toHaveLength(2);
+  expect(settings.warnings).toEqual([]);
+});

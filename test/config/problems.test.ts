@@ -1,0 +1,132 @@
+import { describe, expect, test } from "bun:test";
+import { demoModel, problemsOf } from "./fixtures.ts";
+
+describe("everything that is wrong is told at once", () => {
+  test("problems of shape, of reference and of the environment stand in one list, each with its path", () => {
+    const toml = `
+      usd_per_credit = 2
+      [server]
+      prot = 1
+      port = 99999
+      trusted_proxies = ["10.0.0.0/8", "nope"]
+      [providers.openai]
+      kin = "openai"
+      [providers.local]
+      kind = "openai-compatible"
+      [[models]]
+      id = "a"
+      provider = "opnai"
+      price = { input = 0.0000001, output = "1" }
+      [[models]]
+      id = "a"
+      provider = "openai"
+      fallbacks = ["missing-model", "a"]
+      [[models]]
+      id = "c"`;
+    expect(problemsOf(toml, { env: { SLUICE_PORT: "x" } }).sort()).toEqual([
+      'SLUICE_PORT: must be a whole number from 0 to 65535, not "x"',
+      "models[0].price.input: must have six decimals at most",
+      "models[0].price.output: must be a number from 0 to 1000000, not a string",
+      'models[0].provider: there is no [providers.opnai], did you mean "openai"?',
+      'models[1].fallbacks[0]: there is no model "missing-model"',
+      "models[1].fallbacks[1]: a model cannot be its own fallback",
+      'models[1].id: "a" is already the id of models[0]',
+      "models[2].provider: missing; a model needs a provider, or [[models.deployments]]",
+      'providers.local.base_url: missing; kind "openai-compatible" needs the address, such as "http://127.0.0.1:11434/v1"',
+      'providers.openai.kin: unknown name, did you mean "kind"?',
+      'providers.openai.kind: missing; it must be one of "openai", "anthropic", "openai-compatible", "demo"',
+      "server.port: must be a whole number from 0 to 65535, not 99999",
+      'server.prot: unknown name, did you mean "port"?',
+      'server.trusted_proxies[1]: must be an IP address or a range such as "10.0.0.0/8"',
+      "usd_per_credit: unknown name; it belongs under [money]",
+    ]);
+  });
+
+  test("sections of the wrong kind are problems, never a crash", () => {
+    expect(
+      problemsOf("models = 3\nproviders = 4\nserver = 1\ntracing = 2\nlog = 1\nadmin = 1\nmoney = 1"),
+    ).toHaveLength(7);
+    expect(problemsOf('models = [1, "two"]')[0]).toBe("models[0]: must be a table, not 1");
+    expect(problemsOf('[providers]\nopenai = "yes"')).toEqual([
+      "providers.openai: must be a table, not a string",
+    ]);
+    expect(problemsOf(`${demoModel}deployments = 3`)[0]).toStartWith("models[0].deployments: must be a list");
+  });
+
+  test("a syntax error names its line, also behind a list of several lines", () => {
+    expect(problemsOf("[server]\ntrusted_proxies = [\n  1,\n]\nport = = 3\n")).toEqual([
+      "line 5: Expected a value but found '='",
+    ]);
+    expect(problemsOf("[server]\nport = 1\nport = 2\nhost = 3")[0]).toStartWith("line 3: ");
+  });
+});
+
+describe("single rules", () => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    [
+      "a provider beside deployments",
+      `${demoModel}deployments = [{ provider = "demo" }]`,
+      "models[0].provider: stands beside deployments; keep one of the two",
+    ],
+    [
+      "an empty list of deployments",
+      `[[models]]\nid = "m"\ndeployments = []`,
+      "models[0].deployments: must be a list with at least one element, not an empty one",
+    ],
+    [
+      "a choice that is misspelt",
+      '[providers.x]\nkind = "openia"',
+      'providers.x.kind: must be one of "openai", "anthropic", "openai-compatible", "demo", not "openia", did you mean "openai"?',
+    ],
+    [
+      "a provider's name in capitals",
+      '[providers.OpenAI]\nkind = "demo"',
+      "providers.OpenAI: a provider's name has lower case letters, digits, - and _ only, and starts with a letter or digit",
+    ],
+    [
+      "an address without a scheme",
+      '[providers.x]\nkind = "openai"\nbase_url = "localhost:1"',
+      "providers.x.base_url: must be an address that starts with http:// or https://",
+    ],
+    [
+      "an address with a password",
+      '[providers.x]\nkind = "openai"\nbase_url = "https://me:pw@host/v1"',
+      "providers.x.base_url: must not carry a user name or a password; use api_key or headers",
+    ],
+    [
+      "a fraction of a credit that is too fine",
+      "[money]\nusd_per_credit = 0.0000001",
+      "money.usd_per_credit: must have six decimals at most",
+    ],
+    [
+      "a credit worth nothing",
+      "[money]\nusd_per_credit = 0",
+      "money.usd_per_credit: must be a number above 0, not 0",
+    ],
+    [
+      "a metrics address without a port",
+      '[admin]\nmetrics_listen = "localhost"',
+      'admin.metrics_listen: must be host:port, such as "127.0.0.1:9090"',
+    ],
+    [
+      "a date where a number belongs",
+      `${demoModel}created = 2026-01-01`,
+      "models[0].created: must be a whole number of at least 0, not a date",
+    ],
+    [
+      "a context window of nothing",
+      `${demoModel}context_window = 0`,
+      "models[0].context_window: must be a whole number of at least 1, not 0",
+    ],
+  ];
+
+  test.each(cases)("%s", (_name, toml, problem) => {
+    expect(problemsOf(toml)).toEqual([problem]);
+  });
+
+  test("an unknown log level in the environment", () => {
+    expect(problemsOf(demoModel, { env: { SLUICE_LOG_LEVEL: "warm" } })).toEqual([
+      'SLUICE_LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent, did you mean "warn"?',
+    ]);
+  });
+});
