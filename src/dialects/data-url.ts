@@ -1,0 +1,16 @@
+import type { IrBytes } from "./ir.ts";
+
+/** Media types come in any case and with parameters (`data:image/PNG;charset=utf-8;base64,…`). */
+const form = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
+
+/** Null when the text is no base64 data URL. */
+export function parseDataUrl(url: string): IrBytes | null {
+  const head = form.exec(url);
+  if (head === null) return null;
+  const mediaType = (head[1] ?? "").trim().toLowerCase();
+  return { kind: "base64", mediaType, data: url.slice(head[0].length) };
+}
+
+export function dataUrl(bytes: IrBytes): string {
+  return `data:${bytes.mediaType};base64,${bytes.data}`;
+}

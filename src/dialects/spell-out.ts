@@ -1,0 +1,42 @@
+import type { IrContent, IrDocument, IrSearchResult, IrText } from "./ir.ts";
+
+/**
+ * What only Messages has as a block of its own, in words that every dialect can say: a document given as
+ * text, a search result. Whatever else comes back as it is. Nothing of it is lost but the block itself.
+ */
+export function spellOut(block: IrContent): readonly IrContent[] {
+  if (block.type === "search_result") return [searchResult(block)];
+  if (block.type !== "document") return [block];
+  const { source } = block;
+  if (source.kind === "text") return [withCache({ type: "text", text: heading(block) + source.text }, block)];
+  if (source.kind !== "parts") return [block];
+  const head = heading(block).trimEnd();
+  const parts = source.parts.flatMap(spellOut);
+  return head === "" ? parts : [{ type: "text", text: head }, ...parts];
+}
+
+function heading({ title, context }: IrDocument): string {
+  const lines = [
+    ...(title === undefined ? [] : [`Title: ${title}`]),
+    ...(context === undefined ? [] : [`Context: ${context}`]),
+  ];
+  return lines.length === 0 ? "" : `${lines.join("\n")}\n\n`;
+}
+
+function searchResult(result: IrSearchResult): IrText {
+  const body = result.content.map((block) => block.text).join("\n\n");
+  return withCache({ type: "text", text: `${result.title}\n${result.source}\n\n${body}` }, result);
+}
+
+function withCache(text: IrText, from: IrContent): IrText {
+  return from.cache === undefined ? text : { ...text, cache: from.cache };
+}
+
+const marker = "Error: ";
+
+/** The dialects of OpenAI cannot flag a failed tool, so its text says so, once. */
+export function markError(content: readonly IrContent[]): readonly IrContent[] {
+  const [first, ...rest] = content;
+  if (first?.type !== "text") return [{ type: "text", text: marker.trim() }, ...content];
+  return first.text.startsWith(marker) ? content : [{ ...first, text: marker + first.text }, ...rest];
+}
