@@ -1,0 +1,94 @@
+/** Bytes of JSON's structure. Everything else stands inside a string or is a number, a literal or space. */
+export const quote = 0x22;
+export const backslash = 0x5c;
+export const openBrace = 0x7b;
+export const closeBrace = 0x7d;
+export const openBracket = 0x5b;
+export const closeBracket = 0x5d;
+export const comma = 0x2c;
+export const colon = 0x3a;
+
+/** What stands for an index where there is none. */
+export const notJson = -1;
+export const tooDeep = -2;
+
+/** So many bytes are cheaper to look at one by one than to call the native search for. */
+const nearby = 24;
+
+/**
+ * The index of the quote that closes the string opened at `open`, or `notJson` when it is never closed.
+ * Names are short and quotes in code stand close together, so it looks nearby first; texts are long, so it
+ * then jumps to the next quote and looks at nothing between.
+ */
+export function endOfString(bytes: Uint8Array, open: number): number {
+  let at = open + 1;
+  for (;;) {
+    const near = Math.min(at + nearby, bytes.length);
+    while (at < near) {
+      const byte = bytes[at];
+      if (byte === quote) return at;
+      at += byte === backslash ? 2 : 1;
+    }
+    const next = bytes.indexOf(quote, at);
+    if (next === -1) return notJson;
+    if (!isEscaped(bytes, at, next)) return next;
+    at = next + 1;
+  }
+}
+
+/** A quote is part of the text when an odd number of backslashes stands before it; `from` itself is no escape's end. */
+function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
+  let first = at;
+  while (first > from && bytes[first - 1] === backslash) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+/**
+ * The index after the value that starts at `start`, or `notJson`, or `tooDeep`. What strings contain is not
+ * looked at, and the bytes are trusted to be JSON as far as possible: they are parsed as well.
+ */
+export function skipValue(bytes: Uint8Array, start: number, levelsLeft: number): number {
+  const first = bytes[start];
+  if (first === quote) {
+    const end = endOfString(bytes, start);
+    return end === -1 ? notJson : end + 1;
+  }
+  if (first === openBrace || first === openBracket) return skipNested(bytes, start, levelsLeft);
+  let at = start;
+  while (at < bytes.length && isScalarByte(bytes[at] as number)) at += 1;
+  return at === start ? notJson : at;
+}
+
+function skipNested(bytes: Uint8Array, start: number, levelsLeft: number): number {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) {
+      at = endOfString(bytes, at);
+      if (at === -1) return notJson;
+    } else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+      if (depth > levelsLeft) return tooDeep;
+    } else if (byte === closeBrace || byte === closeBracket) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return notJson;
+}
+
+/** Numbers and literals: what is no structure, no quote and no space. */
+function isScalarByte(byte: number): boolean {
+  return byte > 0x20 && byte !== comma && byte !== closeBrace && byte !== closeBracket && byte !== quote;
+}
+
+/** The index of the first byte at or after `at` that is no white space. */
+export function skipSpace(bytes: Uint8Array, at: number): number {
+  let next = at;
+  while (isSpace(bytes[next])) next += 1;
+  return next;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
