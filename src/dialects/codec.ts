@@ -45,6 +45,14 @@ export interface Translation {
   /** A whole provider response, in the client's dialect. Throws `upstream_error` when it makes no sense. */
   response(body: JsonObject): TranslatedResponse;
   stream(): StreamTranslator;
+  /** For a provider that streams although it was not asked to: its frames become one response. */
+  collect(): ResponseCollector;
+}
+
+export interface ResponseCollector {
+  push(frame: SseFrame): void;
+  /** The provider's body has ended. Throws a GatewayError when the answer is not complete. */
+  end(): TranslatedResponse;
 }
 
 export interface TranslatedResponse {
@@ -62,6 +70,8 @@ export interface TranslatedResponse {
 export interface StreamTranslator {
   /** The client's bytes as text, possibly "". Throws a GatewayError when the provider's stream is broken. */
   push(frame: SseFrame): string;
+  /** For a provider that answers with one JSON body although a stream was asked for: all of it at once. */
+  pushWhole(body: JsonObject): string;
   /** The provider's body has ended; decides whether that was a proper end (see `ended`). */
   end(): string;
   /** True once the provider's proper end has been read. */

@@ -24,6 +24,8 @@ export interface IrImage {
   readonly source: IrBytes | IrUrl;
   /** OpenAI's `low`, `high`, `auto`; Messages has no such thing. */
   readonly detail?: string;
+  /** Where the client wrote it, for an error that names the place. */
+  readonly path?: string;
   readonly cache?: CacheControl;
 }
 
@@ -33,6 +35,8 @@ export interface IrDocument {
   /** The title in Messages, the file name in OpenAI's dialects. */
   readonly title?: string;
   readonly context?: string;
+  /** Where the client wrote it, for an error that names the place. */
+  readonly path?: string;
   readonly cache?: CacheControl;
 }
 
@@ -114,6 +118,7 @@ export interface ToolRef {
 
 export interface IrToolCall extends ToolRef {
   readonly type: "tool_call";
+  /** Empty when the provider gave none; the client's side then gets one that was made here. */
   readonly id: string;
   readonly kind: ToolKind;
   /** JSON text for a function, exactly as the model wrote it where the dialect allows; else free text. */

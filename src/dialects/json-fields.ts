@@ -1,0 +1,41 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+
+/** Reading what others wrote: each gives null (or nothing) for a value of another type. */
+
+export function stringOf(value: Json | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+export function numberOf(value: Json | undefined): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+export function booleanOf(value: Json | undefined): boolean | null {
+  return typeof value === "boolean" ? value : null;
+}
+
+export function objectOf(value: Json | undefined): JsonObject | null {
+  return isObject(value) ? value : null;
+}
+
+export function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function objectsOf(value: Json | undefined): readonly JsonObject[] {
+  return listOf(value).filter(isObject);
+}
+
+export function stringsOf(value: Json | undefined): readonly string[] {
+  return listOf(value).filter((entry) => typeof entry === "string");
+}
+
+/** Null when the text is no JSON object. */
+export function parseObject(text: string): JsonObject | null {
+  try {
+    const value: Json = JSON.parse(text);
+    return objectOf(value);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,87 @@
+import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse } from "./ir.ts";
+import { InputUnwrapper, unwrapInput } from "./tools/custom-input.ts";
+import type { ToolNames } from "./tools/names.ts";
+
+/** How the provider's answer is read again in the client's terms; the reverse of fitting the request. */
+export interface Restoration {
+  readonly names: ToolNames;
+  /** A function that was only added to force a format: its input is the answer's text. */
+  readonly formatTool: string | null;
+  readonly mint: (prefix: string) => string;
+}
+
+export function restoreResponse(response: IrResponse, restoration: Restoration): IrResponse {
+  const blocks = response.blocks.map((block) => restoreBlock(block, restoration));
+  const called = blocks.some((block) => block.type === "tool_call");
+  return { ...response, blocks, finish: agreeing(response.finish, called) };
+}
+
+function restoreBlock(block: IrAssistantBlock, restoration: Restoration): IrAssistantBlock {
+  if (block.type !== "tool_call") return block;
+  if (block.name === restoration.formatTool) return { type: "text", text: block.input };
+  const tool = restoration.names.client(block.name);
+  const id = block.id === "" ? restoration.mint("call_") : block.id;
+  const wrapped = tool.kind === "custom" && block.kind !== "custom";
+  return { ...block, ...tool, id, input: wrapped ? unwrapInput(block.input) : block.input };
+}
+
+/** Providers get this wrong in both directions: the answer calls tools if and only if a call was made. */
+function agreeing(finish: IrFinish, called: boolean): IrFinish {
+  if (called && finish.reason === "stop") return { ...finish, reason: "tool_calls" };
+  if (!called && finish.reason === "tool_calls") return { ...finish, reason: "stop" };
+  return finish;
+}
+
+/** The same for a stream, event by event. */
+export class StreamRestorer {
+  readonly #restoration: Restoration;
+  readonly #emit: (event: IrEvent) => void;
+  readonly #unwrappers = new Map<number, InputUnwrapper>();
+  #called = false;
+
+  constructor(restoration: Restoration, emit: (event: IrEvent) => void) {
+    this.#restoration = restoration;
+    this.#emit = emit;
+  }
+
+  push(event: IrEvent): void {
+    switch (event.type) {
+      case "block_start":
+        this.#emit({ ...event, block: this.#head(event.index, event.block) });
+        return;
+      case "delta":
+        this.#delta(event.index, event.text);
+        return;
+      case "block_end":
+        this.#flush(event.index);
+        this.#emit(event);
+        return;
+      case "finish":
+        this.#emit({ type: "finish", finish: agreeing(event.finish, this.#called) });
+        return;
+      default:
+        this.#emit(event);
+    }
+  }
+
+  #head(index: number, head: IrBlockHead): IrBlockHead {
+    if (head.type !== "tool_call") return head;
+    if (head.name === this.#restoration.formatTool) return { type: "text" };
+    this.#called = true;
+    const tool = this.#restoration.names.client(head.name);
+    if (tool.kind === "custom" && head.kind !== "custom") this.#unwrappers.set(index, new InputUnwrapper());
+    return { type: "tool_call", ...tool, id: head.id === "" ? this.#restoration.mint("call_") : head.id };
+  }
+
+  #delta(index: number, fragment: string): void {
+    const unwrapper = this.#unwrappers.get(index);
+    const text = unwrapper === undefined ? fragment : unwrapper.push(fragment);
+    if (text !== "") this.#emit({ type: "delta", index, text });
+  }
+
+  #flush(index: number): void {
+    const text = this.#unwrappers.get(index)?.end() ?? "";
+    this.#unwrappers.delete(index);
+    if (text !== "") this.#emit({ type: "delta", index, text });
+  }
+}

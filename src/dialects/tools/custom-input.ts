@@ -1,0 +1,119 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { IrCustomTool, IrFunctionTool } from "../ir.ts";
+import { objectOf, parseObject, stringOf } from "../json-fields.ts";
+
+/**
+ * A freeform tool for a provider that only knows functions: one string named `input`. The model's JSON is
+ * undone on the way back, because Codex' apply_patch wants the bare patch and nothing around it.
+ */
+export function asFunction(tool: IrCustomTool): IrFunctionTool {
+  return {
+    type: "function",
+    kind: "function",
+    namespace: tool.namespace,
+    name: tool.name,
+    description: describe(tool),
+    schema: {
+      type: "object",
+      properties: { input: { type: "string", description: "The whole input of the tool, as plain text." } },
+      required: ["input"],
+      additionalProperties: false,
+    },
+    strict: null,
+  };
+}
+
+function describe(tool: IrCustomTool): string {
+  const description = tool.description ?? "";
+  const { syntax, definition } = objectOf(tool.format ?? undefined) ?? {};
+  if (typeof definition !== "string") return description;
+  const grammar = `The input must follow this ${stringOf(syntax) ?? ""} grammar:\n${definition}`;
+  return description === "" ? grammar : `${description}\n\n${grammar}`;
+}
+
+export function wrapInput(input: string): string {
+  return JSON.stringify({ input });
+}
+
+/** Models also write `{"patch": …}`, a fenced block, or the bare text; all of them mean the same. */
+export function unwrapInput(text: string): string {
+  const wrapped = parseObject(text);
+  if (wrapped === null) return unfenced(text);
+  return stringOf(wrapped["input"]) ?? onlyString(wrapped) ?? text;
+}
+
+function onlyString(wrapped: JsonObject): string | null {
+  const texts = Object.values(wrapped).filter((value) => typeof value === "string");
+  return texts.length === 1 ? (texts[0] ?? null) : null;
+}
+
+function unfenced(text: string): string {
+  return /^\s*```[^\n]*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+}
+
+const opening = /^\s*\{\s*"(?:input|patch)"\s*:\s*"/;
+const escapes: Readonly<Record<string, string>> = {
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+};
+
+/** The same, fragment by fragment: as soon as the text is seen to be inside `{"input":"`, it leaves at once. */
+export class InputUnwrapper {
+  #state: "opening" | "inside" | "closed" = "opening";
+  #held = "";
+
+  push(fragment: string): string {
+    if (this.#state === "closed") return "";
+    this.#held += fragment;
+    if (this.#state === "opening") {
+      const begun = opening.exec(this.#held);
+      if (begun === null) return "";
+      this.#state = "inside";
+      this.#held = this.#held.slice(begun[0].length);
+    }
+    return this.#inside();
+  }
+
+  /** What never looked like the wrapping is taken as a whole. */
+  end(): string {
+    return this.#state === "opening" ? unwrapInput(this.#held) : "";
+  }
+
+  /** Decodes up to the closing quote, or to an escape that is still incomplete. */
+  #inside(): string {
+    let text = "";
+    let at = 0;
+    while (at < this.#held.length) {
+      const stop = nextSpecial(this.#held, at);
+      text += this.#held.slice(at, stop);
+      at = stop;
+      if (at === this.#held.length) break;
+      if (this.#held[at] === '"') {
+        this.#state = "closed";
+        break;
+      }
+      const length = this.#held[at + 1] === "u" ? 6 : 2;
+      if (at + length > this.#held.length) break;
+      text += decoded(this.#held.slice(at + 1, at + length));
+      at += length;
+    }
+    this.#held = this.#held.slice(at);
+    return text;
+  }
+}
+
+function nextSpecial(text: string, from: number): number {
+  const quote = text.indexOf('"', from);
+  const slash = text.indexOf("\\", from);
+  if (quote === -1 && slash === -1) return text.length;
+  if (quote === -1) return slash;
+  return slash === -1 ? quote : Math.min(quote, slash);
+}
+
+function decoded(sequence: string): string {
+  if (sequence.startsWith("u")) return String.fromCharCode(Number.parseInt(sequence.slice(1), 16));
+  return escapes[sequence] ?? sequence;
+}
