@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { type Answer, json, openAiError, sse, text } from "./answers.ts";
+import type { SeenRequest } from "./provider.ts";
+
+/**
+ * Provider bodies as they are on the wire, in the three dialects. The texts have letters of one to four
+ * bytes, so that a cut at any byte can fall inside of one.
+ */
+export type FixtureName =
+  | `chat/${"text" | "text-without-usage" | "cached-usage" | "tools" | "reasoning" | "crlf-comments"}.sse`
+  | `responses/${"text" | "tools" | "reasoning" | "incomplete"}.sse`
+  | `messages/${"text" | "cached" | "tools" | "thinking"}.sse`
+  | `${"chat" | "responses" | "messages"}/${"text" | "tools"}.json`;
+
+/** The text that every `text` fixture says. */
+export const fixtureText = "Sluices keep the canal navigable: né à 😀.";
+
+export function fixture(name: FixtureName): string {
+  return readFileSync(new URL(`fixtures/${name}`, import.meta.url), "utf8");
+}
+
+/** The fixture as a good answer of the right content type. */
+export function answerFrom(name: FixtureName): Answer {
+  const body = fixture(name);
+  return name.endsWith(".sse") ? sse(body) : text(body, "application/json");
+}
+
+/** What a healthy provider says: in the dialect of the path, streamed when asked, with usage when asked. */
+export function usualAnswer(request: SeenRequest): Answer {
+  const form = request.body["stream"] === true ? "sse" : "json";
+  if (request.path.endsWith("/chat/completions")) {
+    const asksForUsage = JSON.stringify(request.body["stream_options"] ?? {}).includes(
+      '"include_usage":true',
+    );
+    if (form === "sse" && !asksForUsage) return answerFrom("chat/text-without-usage.sse");
+    return answerFrom(`chat/text.${form}`);
+  }
+  if (request.path.endsWith("/responses")) return answerFrom(`responses/text.${form}`);
+  if (request.path.endsWith("/messages/count_tokens")) return json({ input_tokens: 25 });
+  if (request.path.endsWith("/messages")) return answerFrom(`messages/text.${form}`);
+  return openAiError(404, `unknown path ${request.path}`);
+}

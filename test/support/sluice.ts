@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { KeyMode } from "../../src/store/store.ts";
+import { type CliResult, run, type ServerProcess, serve, type Where } from "./process.ts";
+import { waitFor } from "./wait.ts";
+
+export interface StartOptions {
+  /** TOML; without it the built-in default config is used, with its demo provider. */
+  readonly config?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** More arguments of `serve`. */
+  readonly args?: readonly string[];
+}
+
+export interface KeyOptions {
+  /** `credit` unless told. */
+  readonly mode?: KeyMode;
+  readonly label?: string;
+  /** Credits of a credit key; 10 unless told. */
+  readonly credit?: number;
+  /** Tokens of a token-budget key; a million unless told. */
+  readonly budget?: number;
+  readonly period?: "day" | "week" | "month" | "none";
+  readonly rpm?: number;
+  readonly scope?: string;
+  readonly models?: readonly string[];
+  readonly expires?: string;
+}
+
+export interface TestKey {
+  readonly id: string;
+  /** The secret. */
+  readonly key: string;
+  readonly prefix: string;
+  readonly mode: KeyMode;
+  readonly status: string;
+}
+
+export interface RequestOptions {
+  /** Sent as a bearer; its mode's origin is put before the path unless `origin` says another. */
+  readonly key?: TestKey;
+  readonly origin?: "" | "/token";
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON; text and bytes are sent as they are. With a body the method is POST. */
+  readonly body?: unknown;
+  readonly method?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The real program, as a process of its own on a data folder of its own. */
+export class Sluice {
+  readonly folder: string;
+  readonly #where: Where;
+  readonly #args: readonly string[];
+  #server: ServerProcess;
+
+  private constructor(folder: string, where: Where, args: readonly string[], server: ServerProcess) {
+    this.folder = folder;
+    this.#where = where;
+    this.#args = args;
+    this.#server = server;
+  }
+
+  static async start({ config, env = {}, args = [] }: StartOptions = {}): Promise<Sluice> {
+    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    if (config !== undefined) writeFileSync(configFile(folder), config);
+    const where = { cwd: folder, env: { ...environment(folder, config !== undefined), ...env } };
+    return new Sluice(folder, where, args, await serve(args, where));
+  }
+
+  /** `http://127.0.0.1:1234`; another one after a restart. */
+  get url(): string {
+    return this.#server.url;
+  }
+
+  get pid(): number {
+    return this.#server.pid;
+  }
+
+  /** Everything that the running server has written, both outputs in the order in which they came. */
+  get output(): string {
+    return this.#server.output();
+  }
+
+  /** Runs a command beside the server, on the same data. */
+  cli(...args: readonly string[]): Promise<CliResult> {
+    return run(args, this.#where);
+  }
+
+  /** Runs a command that must succeed, and gives what `--json` prints. */
+  async cliJson<Shape>(...args: readonly string[]): Promise<Shape> {
+    const { code, stdout, stderr } = await this.cli(...args, "--json");
+    if (code !== 0) throw new Error(`sluice ${args.join(" ")} gave ${code}:\n${stdout}${stderr}`);
+    return JSON.parse(stdout) as Shape;
+  }
+
+  createKey(options: KeyOptions = {}): Promise<TestKey> {
+    return this.cliJson("keys", "create", ...keyFlags(options));
+  }
+
+  request(path: string, options: RequestOptions = {}): Promise<Response> {
+    const { key, body, signal } = options;
+    const origin = options.origin ?? (key?.mode === "token_budget" ? "/token" : "");
+    const raw = typeof body === "string" || body instanceof Uint8Array;
+    const headers: Record<string, string> = {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key.key}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...options.headers,
+    };
+    return fetch(this.url + origin + path, {
+      method: options.method ?? (body === undefined ? "GET" : "POST"),
+      headers,
+      redirect: "manual",
+      ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+
+  /** SIGTERM; waits for the end and gives the exit code. */
+  stop(): Promise<number> {
+    this.#server.signal("SIGTERM");
+    return this.#server.exited;
+  }
+
+  kill9(): Promise<number> {
+    this.#server.signal("SIGKILL");
+    return this.#server.exited;
+  }
+
+  /** Starts again on the same data, after `stop` or `kill9`. */
+  async restart({ config }: { config?: string } = {}): Promise<void> {
+    if (config !== undefined) writeFileSync(configFile(this.folder), config);
+    this.#server = await serve(this.#args, this.#where);
+  }
+
+  /** Puts a new config in place and sends SIGHUP; waits until the server has said something about it. */
+  async reload(config: string): Promise<void> {
+    writeFileSync(configFile(this.folder), config);
+    const before = this.output.length;
+    this.#server.signal("SIGHUP");
+    await waitFor(() => this.output.length > before, "the reload to be logged");
+  }
+
+  /** For `afterAll`, and for `await using`. */
+  async dispose(): Promise<void> {
+    await this.kill9();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+}
+
+export const startSluice = Sluice.start;
+
+function configFile(folder: string): string {
+  return join(folder, "sluice.toml");
+}
+
+/** Only what is named here: a proxy or a provider's key in somebody's shell must not reach a test. */
+function environment(folder: string, hasConfig: boolean): Record<string, string> {
+  return {
+    PATH: process.env["PATH"] ?? "",
+    HOME: folder,
+    TMPDIR: tmpdir(),
+    SLUICE_DATA: join(folder, "data"),
+    ...(hasConfig ? { SLUICE_CONFIG: configFile(folder) } : {}),
+  };
+}
+
+function keyFlags(options: KeyOptions): string[] {
+  const { mode = "credit", models, ...rest } = options;
+  const balance = mode === "credit" ? { credit: 10 } : { budget: 1_000_000 };
+  const flags = { mode, ...balance, ...rest, ...(models === undefined ? {} : { models: models.join(",") }) };
+  return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+}

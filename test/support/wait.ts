@@ -1,0 +1,12 @@
+/** Looks again and again until a condition holds. It fails with what was waited for, and never by a hung test. */
+export async function waitFor(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs = 15_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    await Bun.sleep(5);
+  }
+}
