@@ -32,7 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "upstream",
   ],
   admin: ["catalog", "config", "gateway", "keys", "ledger", "observe", "store", "upstream"],
-  dashboard: [],
+  dashboard: ["admin:types"],
   http: ["admin", "dashboard", "dialects", "gateway", "observe", "config:types", "store:types"],
   cli: ["admin", "app.ts", "catalog", "config", "keys", "ledger", "observe", "store"],
   "main.ts": ["cli"],

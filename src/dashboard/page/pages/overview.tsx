@@ -1,4 +1,4 @@
-import { type OverviewRange, type OverviewView, overviewRanges } from "../../../admin/views.ts";
+import type { OverviewRange, OverviewView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { count, credits, duration, percent, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
@@ -15,6 +15,8 @@ const rangeNames: Readonly<Record<OverviewRange, string>> = {
   "7d": "7 d",
   "30d": "30 d",
 };
+
+const overviewRanges = Object.keys(rangeNames) as OverviewRange[];
 
 function Quiet() {
   return (
