@@ -1,0 +1,25 @@
+import type { Target } from "./codec.ts";
+import type { Effort, IrReasoningSettings } from "./ir.ts";
+import { takesEffortNone } from "./models.ts";
+
+/** Messages' budget of thinking tokens in OpenAI's words, from the most to the least. */
+const budgets: readonly [number, Effort][] = [
+  [4096, "high"],
+  [2048, "medium"],
+  [1024, "low"],
+];
+
+/** How hard the client wants the model to think, in OpenAI's words; null when it leaves that to the model. */
+export function effortOf(settings: IrReasoningSettings): Effort | null {
+  if (settings.thinking === "disabled") return "none";
+  const { effort, budgetTokens } = settings;
+  if (effort !== null || budgetTokens === null) return effort;
+  return budgets.find(([least]) => budgetTokens >= least)?.[1] ?? "minimal";
+}
+
+/** The same as an OpenAI model takes it: one that cannot be told not to think is told nothing. */
+export function openAiEffort(settings: IrReasoningSettings, target: Target): Effort | null {
+  const effort = effortOf(settings);
+  const refused = effort === "none" && target.kind === "openai" && !takesEffortNone(target.upstreamModel);
+  return refused ? null : effort;
+}

@@ -1,0 +1,119 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { type Effort, efforts, type IrFormat, type IrReasoningSettings, type IrRequest } from "../ir.ts";
+import { booleanOf, listOf, numberOf, objectOf, stringOf } from "../json-fields.ts";
+import { type Notes, refuse } from "../notes.ts";
+import { readInput } from "./input-in.ts";
+import { readToolChoice, readTools } from "./tools-in.ts";
+
+/** What only the provider that keeps the conversation can honour; another would answer something else. */
+const stateful = ["previous_response_id", "conversation", "prompt", "background"] as const;
+
+/** Everything that has a place in the intermediate form, or means nothing beyond the provider itself. */
+const understood: ReadonlySet<string> = new Set([
+  ...stateful,
+  ...["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"],
+  ...["include", "stream", "stream_options", "max_output_tokens", "temperature", "top_p", "top_logprobs"],
+  ...["metadata", "prompt_cache_key", "safety_identifier", "user", "service_tier", "store", "truncation"],
+]);
+
+export function readRequest(body: JsonObject, notes: Notes): IrRequest {
+  refuseStateful(body);
+  readInclude(body, notes);
+  noteUnknown(body, notes);
+  const conversation = readInput(body["input"], notes);
+  const tools = readTools(body["tools"], conversation.lateTools);
+  const instructions = stringOf(body["instructions"]);
+  const text = objectOf(body["text"]) ?? {};
+  return {
+    stream: body["stream"] === true,
+    system: [
+      ...(instructions === null ? [] : [{ type: "text" as const, text: instructions }]),
+      ...conversation.system,
+    ],
+    messages: conversation.messages,
+    tools,
+    toolChoice: readToolChoice(body["tool_choice"], tools),
+    parallelToolCalls: booleanOf(body["parallel_tool_calls"]),
+    reasoning: readReasoningSettings(body["reasoning"], notes),
+    format: readFormat(text["format"]),
+    maxOutputTokens: numberOf(body["max_output_tokens"]),
+    stop: [],
+    sampling: { temperature: numberOf(body["temperature"]), topP: numberOf(body["top_p"]), topK: null },
+    identity: {
+      user: stringOf(body["user"]),
+      safetyIdentifier: stringOf(body["safety_identifier"]),
+      promptCacheKey: stringOf(body["prompt_cache_key"]),
+    },
+    serviceTier: stringOf(body["service_tier"]),
+    verbosity: stringOf(text["verbosity"]),
+    store: booleanOf(body["store"]),
+    metadata: objectOf(body["metadata"]),
+    includeUsage: true,
+  };
+}
+
+function refuseStateful(body: JsonObject): void {
+  for (const field of stateful) {
+    const value = body[field];
+    if (value === undefined || value === null || value === false) continue;
+    refuse(field, "this model's provider keeps no responses; send the whole conversation in input");
+  }
+}
+
+/** Encrypted reasoning always comes along; what else can be included belongs to OpenAI's own tools. */
+function readInclude(body: JsonObject, notes: Notes): void {
+  const include = listOf(body["include"]);
+  if (include.includes("message.output_text.logprobs"))
+    refuse("include", "log probabilities are not available");
+  if ((numberOf(body["top_logprobs"]) ?? 0) > 0) {
+    refuse("top_logprobs", "log probabilities are not available for this model");
+  }
+  if (include.some((entry) => entry !== "reasoning.encrypted_content")) notes.drop("include");
+}
+
+function noteUnknown(body: JsonObject, notes: Notes): void {
+  for (const [field, value] of Object.entries(body)) {
+    if (value !== undefined && value !== null && !understood.has(field)) notes.drop(field);
+  }
+  if (body["truncation"] === "auto") notes.drop("truncation");
+}
+
+function readReasoningSettings(reasoning: Json | undefined, notes: Notes): IrReasoningSettings | null {
+  if (!isObject(reasoning)) return null;
+  const summary = stringOf(reasoning["summary"]) ?? stringOf(reasoning["generate_summary"]);
+  for (const field of Object.keys(reasoning)) {
+    if (field !== "effort" && field !== "summary" && field !== "generate_summary") {
+      notes.drop(`reasoning.${field}`);
+    }
+  }
+  return {
+    effort: readEffort(reasoning["effort"]),
+    thinking: null,
+    budgetTokens: null,
+    visible: summary === null ? null : true,
+    summary,
+  };
+}
+
+function readEffort(effort: Json | undefined): Effort | null {
+  if (effort === undefined || effort === null) return null;
+  return (
+    efforts.find((known) => known === effort) ??
+    refuse("reasoning.effort", `must be one of ${efforts.join(", ")}`)
+  );
+}
+
+function readFormat(format: Json | undefined): IrFormat | null {
+  if (!isObject(format) || format["type"] === "text") return null;
+  if (format["type"] === "json_object") return { type: "json_object" };
+  if (format["type"] !== "json_schema")
+    refuse("text.format.type", "must be text, json_object or json_schema");
+  if (!isObject(format["schema"])) refuse("text.format.schema", "must be a JSON schema");
+  return {
+    type: "json_schema",
+    name: stringOf(format["name"]),
+    description: stringOf(format["description"]),
+    schema: format["schema"],
+    strict: booleanOf(format["strict"]),
+  };
+}
