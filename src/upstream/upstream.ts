@@ -7,6 +7,8 @@ export interface Deployment extends Omit<DeploymentSettings, "provider"> {
   /** Unique and readable, `provider/upstream_model`. */
   readonly name: string;
   readonly provider: Provider;
+  /** The model it serves: the plan's own, or one of its fallbacks. */
+  readonly model: ModelSettings;
 }
 
 /** What one attempt sends; made per deployment, because dialect and upstream name depend on it. */
@@ -19,6 +21,8 @@ export interface Prepared {
 /** One exchange's wish to be answered by some deployment of a model. */
 export interface Plan {
   readonly model: ModelSettings;
+  /** The key's provider scope: a provider's name, or `all`. Other deployments are never tried. */
+  readonly scope: string;
   readonly clientDialect: DialectName;
   readonly stream: boolean;
   /** May throw a GatewayError (a translation that cannot be made); that ends the exchange. */

@@ -1,0 +1,53 @@
+import { nanoFromPicoUsd } from "../base/money.ts";
+import type { Usage } from "../base/usage.ts";
+import type { ModelSettings, Price } from "../config/settings.ts";
+
+/** The price that clients are told; null for a model that costs nothing. */
+export function publishedPrice(model: ModelSettings): Price | null {
+  return model.price ?? model.deployments[0]?.price ?? null;
+}
+
+/** The most of each component, so that no choice among these prices costs more. Null when none has a price. */
+export function dearestPrice(prices: readonly (Price | null)[]): Price | null {
+  const known = prices.filter((price) => price !== null);
+  if (known.length === 0) return null;
+  return {
+    input: Math.max(...known.map((price) => price.input)),
+    output: Math.max(...known.map((price) => price.output)),
+    cachedInput: Math.max(...known.map((price) => price.cachedInput)),
+    cacheWrite: Math.max(...known.map((price) => price.cacheWrite)),
+  };
+}
+
+/** What a call really costs, in nano-credits. Exact up to the one rounding at the end, which goes up. */
+export function cost(usage: Usage, price: Price | null, microUsdPerCredit: number): number {
+  if (price === null) return 0;
+  const picoUsd =
+    BigInt(usage.inputTokens) * BigInt(price.input) +
+    BigInt(usage.cachedInputTokens) * BigInt(price.cachedInput) +
+    BigInt(usage.cacheWriteTokens) * BigInt(price.cacheWrite) +
+    BigInt(usage.outputTokens) * BigInt(price.output);
+  return nanoFromPicoUsd(picoUsd, microUsdPerCredit);
+}
+
+export interface HoldTokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+/**
+ * What to set aside before a call: nano-credits for a credit key, tokens for a token-budget key. How much
+ * of the input will come from or go to a cache is not known yet, so all of it is held at the dearest rate.
+ */
+export function holdAmount(
+  mode: "credit" | "token_budget",
+  tokens: HoldTokens,
+  price: Price | null,
+  microUsdPerCredit: number,
+): number {
+  if (mode === "token_budget") return tokens.input + tokens.output;
+  if (price === null) return 0;
+  const inputRate = Math.max(price.input, price.cachedInput, price.cacheWrite);
+  const picoUsd = BigInt(tokens.input) * BigInt(inputRate) + BigInt(tokens.output) * BigInt(price.output);
+  return nanoFromPicoUsd(picoUsd, microUsdPerCredit);
+}

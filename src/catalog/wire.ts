@@ -1,0 +1,61 @@
+import type { ModelSettings, Price } from "../config/settings.ts";
+import { publishedPrice } from "./price.ts";
+
+/**
+ * A model as clients read it. It satisfies the interface's own shape and Anthropic's at once: `type` and
+ * `created_at` are what Anthropic's SDK and Claude Code's model discovery look for.
+ */
+export interface WireModel {
+  readonly id: string;
+  readonly object: "model";
+  readonly type: "model";
+  readonly created: number;
+  readonly created_at: string;
+  readonly owned_by: string;
+  readonly display_name: string;
+  readonly tagline?: string;
+  readonly provider: string;
+  readonly context_window: number | null;
+  readonly max_output_tokens: number | null;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly pricing?: WirePricing;
+}
+
+interface WirePricing {
+  readonly currency: "USD";
+  readonly unit: "million_tokens";
+  readonly input: number;
+  readonly output: number;
+  readonly cached_input: number;
+  readonly cache_write: number;
+}
+
+export function wireModel(model: ModelSettings): WireModel {
+  const price = publishedPrice(model);
+  return {
+    id: model.id,
+    object: "model",
+    type: "model",
+    created: model.createdSeconds,
+    created_at: new Date(model.createdSeconds * 1000).toISOString().replace(".000Z", "Z"),
+    owned_by: model.ownedBy,
+    display_name: model.displayName ?? model.id,
+    ...(model.tagline === null ? {} : { tagline: model.tagline }),
+    provider: model.deployments[0]?.provider ?? model.ownedBy,
+    context_window: model.contextWindow,
+    max_output_tokens: model.maxOutputTokens,
+    capabilities: model.capabilities,
+    ...(price === null ? {} : { pricing: wirePricing(price) }),
+  };
+}
+
+function wirePricing(price: Price): WirePricing {
+  return {
+    currency: "USD",
+    unit: "million_tokens",
+    input: price.input / 1_000_000,
+    output: price.output / 1_000_000,
+    cached_input: price.cachedInput / 1_000_000,
+    cache_write: price.cacheWrite / 1_000_000,
+  };
+}

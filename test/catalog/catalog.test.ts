@@ -1,0 +1,109 @@
+import { describe, expect, test } from "bun:test";
+import { Catalog } from "../../src/catalog/catalog.ts";
+import { deployment, model, price } from "./fixtures.ts";
+
+const shared = model("shared", { deployments: [deployment("openai"), deployment("anthropic")] });
+const hidden = model("hidden", { public: false });
+const claude = model("claude", { deployments: [deployment("anthropic")] });
+const catalog = Catalog.from({ models: [shared, hidden, claude] });
+
+describe("which models a key may use", () => {
+  const cases: [scope: string, models: string[] | null, ids: string[]][] = [
+    ["all", null, ["shared", "hidden", "claude"]],
+    ["openai", null, ["shared", "hidden"]],
+    ["anthropic", null, ["shared", "claude"]],
+    ["all", ["claude", "gone"], ["claude"]],
+    ["openai", ["claude"], []],
+    ["all", [], []],
+    ["elsewhere", null, []],
+  ];
+  for (const [scope, models, ids] of cases) {
+    test(`scope ${scope}, entitled to ${models ?? "all"}: ${ids.join(", ") || "none"}`, () => {
+      const key = { scope, models };
+      expect(catalog.modelsFor(key).map(({ id }) => id)).toEqual(ids);
+      for (const each of [shared, hidden, claude]) {
+        expect(catalog.permits(key, each)).toBe(ids.includes(each.id));
+      }
+    });
+  }
+
+  test("a scoped key uses only its provider's deployments of a shared model", () => {
+    const providers = (scope: string) =>
+      catalog.deploymentsFor({ scope, models: null }, shared).map(({ provider }) => provider);
+    expect(providers("anthropic")).toEqual(["anthropic"]);
+    expect(providers("all")).toEqual(["openai", "anthropic"]);
+  });
+
+  test("callers without a key see the public models", () => {
+    expect(catalog.publicModels().map(({ id }) => id)).toEqual(["shared", "claude"]);
+  });
+
+  test("a model is found by its exact id only", () => {
+    expect(catalog.find("shared")).toBe(shared);
+    for (const id of ["Shared", "", "__proto__", "constructor"]) expect(catalog.find(id)).toBeUndefined();
+  });
+});
+
+describe("a model on the wire", () => {
+  test("has the interface's fields and those that Anthropic's clients look for", () => {
+    const whole = model("gpt-5.6", {
+      displayName: "GPT 5.6",
+      tagline: "Fast",
+      contextWindow: 400_000,
+      maxOutputTokens: 128_000,
+      price: price(1.25, 10, 0.125),
+      capabilities: { tools: true },
+    });
+    expect(Catalog.from({ models: [whole] }).list([whole])).toEqual({
+      object: "list",
+      data: [
+        {
+          id: "gpt-5.6",
+          object: "model",
+          type: "model",
+          created: 1_700_000_000,
+          created_at: "2023-11-14T22:13:20Z",
+          owned_by: "openai",
+          display_name: "GPT 5.6",
+          tagline: "Fast",
+          provider: "openai",
+          context_window: 400_000,
+          max_output_tokens: 128_000,
+          capabilities: { tools: true },
+          pricing: {
+            currency: "USD",
+            unit: "million_tokens",
+            input: 1.25,
+            output: 10,
+            cached_input: 0.125,
+            cache_write: 1.25,
+          },
+        },
+      ],
+    });
+  });
+
+  test("leaves out what is not known", () => {
+    const [wire] = catalog.list([claude]).data;
+    expect(wire).toMatchObject({ display_name: "claude", context_window: null, provider: "anthropic" });
+    expect(wire).not.toHaveProperty("tagline");
+    expect(wire).not.toHaveProperty("pricing");
+  });
+});
+
+describe("the price of a hold", () => {
+  test("is the dearest among the deployments and the fallbacks", () => {
+    const cheap = model("cheap", {
+      deployments: [
+        deployment("a", { price: price(1, 2) }),
+        deployment("b", { price: price(0.5, 8, 0.1, 3) }),
+      ],
+      fallbacks: ["dear"],
+    });
+    const dear = model("dear", { deployments: [deployment("a", { price: price(20, 5) })] });
+    const both = Catalog.from({ models: [cheap, dear] });
+    expect(both.holdPrice(cheap)).toEqual(price(20, 8, 20, 20));
+    expect(both.holdPrice(dear)).toEqual(price(20, 5));
+    expect(catalog.holdPrice(shared)).toBeNull();
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "bun:test";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { estimateInput, imageTokens, isClearlyOver, maxOutputOf } from "../../src/catalog/estimate.ts";
+import { model } from "./fixtures.ts";
+
+const prose = "It was the best of times, it was the worst of times; we had everything before us. ".repeat(30);
+const code = "export function add(a: number, b: number): number {\n  return a + b; // 42\n}\n".repeat(30);
+const chinese = "我们在海边散步，天气很好，孩子们在玩耍。".repeat(30);
+const json = JSON.stringify(
+  Array.from({ length: 40 }, (_, id) => ({ id, name: `row ${id}`, price: id * 1.5 })),
+);
+
+describe("the estimate of input tokens", () => {
+  for (const [name, text] of Object.entries({ prose, code, chinese, json })) {
+    test(`is at or above the real count of ${name}, and below three times it`, () => {
+      const real = countTokens(text);
+      for (const body of [
+        { messages: [{ role: "user", content: text }] },
+        { input: [{ role: "user", content: [{ type: "input_text", text }] }] },
+        { system: [{ type: "text", text }], messages: [] },
+        { instructions: text },
+      ]) {
+        expect(estimateInput(body)).toBeGreaterThanOrEqual(real);
+        expect(estimateInput(body)).toBeLessThan(real * 3);
+      }
+    });
+  }
+
+  test("counts pictures by what they cost, not by their bytes", () => {
+    const data = "iVBORw0KGgo".repeat(100_000);
+    const pictures = [
+      { type: "image", source: { type: "base64", media_type: "image/png", data } },
+      { type: "image_url", image_url: { url: `data:image/png;base64,${data}` } },
+      { type: "input_image", image_url: `data:image/png;base64,${data}` },
+    ];
+    for (const picture of pictures) {
+      const tokens = estimateInput({ messages: [{ role: "user", content: [picture] }] });
+      expect(tokens).toBeGreaterThanOrEqual(imageTokens);
+      expect(tokens).toBeLessThan(imageTokens + 250);
+    }
+  });
+
+  test("counts encoded documents by their pages, and documents of plain text as text", () => {
+    const encoded = { type: "document", source: { type: "base64", data: "JVBERi0x".repeat(100_000) } };
+    const plain = { type: "document", source: { type: "text", media_type: "text/plain", data: prose } };
+    const tokens = estimateInput({ messages: [encoded] });
+    expect(tokens).toBeGreaterThan(20_000);
+    expect(tokens).toBeLessThan(40_000);
+    expect(estimateInput({ messages: [plain] })).toBeGreaterThanOrEqual(countTokens(prose));
+  });
+
+  test("text that merely claims to be a picture is counted as text", () => {
+    const tokens = estimateInput({ messages: [{ type: "image", source: { data: prose } }] });
+    expect(tokens).toBeGreaterThan(imageTokens + countTokens(prose));
+  });
+
+  test("grows with every message and every tool", () => {
+    const message = { role: "user", content: "hi" };
+    const one = estimateInput({ messages: [message] });
+    expect(estimateInput({ messages: [message, message] })).toBeGreaterThan(one + 3);
+    const tool = {
+      name: "get_weather",
+      input_schema: { type: "object", properties: { city: { type: "string" } } },
+    };
+    expect(estimateInput({ messages: [message], tools: [tool] })).toBeGreaterThan(one + 300);
+  });
+
+  test("is clearly over a window only when no tokenizer could bring it below", () => {
+    expect(isClearlyOver(300_001, 100_000)).toBe(true);
+    expect(isClearlyOver(300_000, 100_000)).toBe(false);
+    expect(isClearlyOver(1e9, null)).toBe(false);
+  });
+});
+
+describe("the most that a call may produce", () => {
+  const limited = model("m", { maxOutputTokens: 8000 });
+  const open = model("m");
+
+  test("messages: 1024 by default, capped at the published limit", () => {
+    expect(maxOutputOf("messages", {}, limited)).toBe(1024);
+    expect(maxOutputOf("messages", { max_tokens: 9000 }, limited)).toBe(8000);
+    expect(maxOutputOf("messages", { max_tokens: 9000 }, open)).toBe(9000);
+    expect(maxOutputOf("messages", {}, model("m", { maxOutputTokens: 500 }))).toBe(500);
+  });
+
+  test("chat and responses: what is asked for, else what is published", () => {
+    expect(maxOutputOf("chat", { max_tokens: 5 }, limited)).toBe(5);
+    expect(maxOutputOf("chat", { max_tokens: 5, max_completion_tokens: 7 }, limited)).toBe(7);
+    expect(maxOutputOf("chat", {}, limited)).toBe(8000);
+    expect(maxOutputOf("chat", { max_tokens: 5, n: 3 }, limited)).toBe(15);
+    expect(maxOutputOf("responses", { max_output_tokens: 9 }, limited)).toBe(9);
+    expect(maxOutputOf("responses", {}, limited)).toBe(8000);
+    expect(maxOutputOf("responses", {}, open)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,51 @@
+import type { DeploymentSettings, ModelSettings, Price, Timeouts } from "../../src/config/settings.ts";
+
+const timeouts: Timeouts = {
+  connectMs: 1000,
+  firstByteMs: 1000,
+  streamFirstByteMs: 1000,
+  gapMs: 1000,
+  totalMs: 1000,
+};
+
+/** Prices in USD per million tokens, as an operator writes them. */
+export function price(input: number, output: number, cachedInput = input, cacheWrite = input): Price {
+  return {
+    input: input * 1_000_000,
+    output: output * 1_000_000,
+    cachedInput: cachedInput * 1_000_000,
+    cacheWrite: cacheWrite * 1_000_000,
+  };
+}
+
+export function deployment(provider: string, changes: Partial<DeploymentSettings> = {}): DeploymentSettings {
+  return {
+    provider,
+    upstreamModel: "m",
+    priority: 1,
+    weight: 1,
+    maxConcurrent: null,
+    price: null,
+    timeouts,
+    ...changes,
+  };
+}
+
+export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSettings {
+  return {
+    id,
+    displayName: null,
+    tagline: null,
+    ownedBy: "openai",
+    createdSeconds: 1_700_000_000,
+    public: true,
+    free: true,
+    contextWindow: null,
+    maxOutputTokens: null,
+    price: null,
+    capabilities: {},
+    deployments: [deployment("openai")],
+    fallbacks: [],
+    ...changes,
+  };
+}
