@@ -1,0 +1,132 @@
+import type { TSchema } from "@sinclair/typebox";
+import type { JsonObject } from "../../base/json.ts";
+import { chatChunk, chatMessage, chatRequest, chatResponse } from "../../dialects/chat/schema.ts";
+import {
+  countTokensRequest,
+  countTokensResponse,
+  inputMessage,
+  messagesRequest,
+  messagesResponse,
+} from "../../dialects/messages/schema.ts";
+import { responsesRequest, responsesResponse } from "../../dialects/responses/schema.ts";
+import { errorEnvelopeA, errorEnvelopeB } from "../schemas/errors.ts";
+import { model, modelList } from "../schemas/models.ts";
+import { creditUsage, tokenUsage, usageKey, usageSummary } from "../schemas/usage.ts";
+import { jsonSchema } from "./json-schema.ts";
+
+const named: Readonly<Record<string, TSchema>> = {
+  Model: model,
+  ModelList: modelList,
+  ChatMessage: chatMessage,
+  ChatCompletionRequest: chatRequest,
+  ChatCompletionResponse: chatResponse,
+  ChatCompletionChunk: chatChunk,
+  ResponsesRequest: responsesRequest,
+  ResponsesResponse: responsesResponse,
+  InputMessage: inputMessage,
+  MessageRequest: messagesRequest,
+  MessageResponse: messagesResponse,
+  TokenCountRequest: countTokensRequest,
+  TokenCountResponse: countTokensResponse,
+  UsageKey: usageKey,
+  CreditUsage: creditUsage,
+  TokenUsage: tokenUsage,
+  UsageSummary: usageSummary,
+  ErrorEnvelopeA: errorEnvelopeA,
+  ErrorEnvelopeB: errorEnvelopeB,
+};
+
+export type SchemaName = keyof typeof named;
+
+const nonNegative = { type: "integer", minimum: 0 };
+
+const headers: JsonObject = {
+  "x-request-id": {
+    description: "Identifies this request; on every response.",
+    required: true,
+    schema: { type: "string" },
+  },
+  "request-id": { description: "The same as `x-request-id`.", schema: { type: "string" } },
+  "Retry-After": {
+    description: "Whole seconds to wait; on every 429 and 503.",
+    required: true,
+    schema: nonNegative,
+  },
+  "x-should-retry": {
+    description: "`false`: the same request would fail again.",
+    schema: { type: "string", enum: ["false"] },
+  },
+  "x-ratelimit-limit-requests": {
+    description: "The key's requests per minute, where it has a limit.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "x-ratelimit-remaining-requests": { schema: nonNegative },
+  "x-ratelimit-reset-requests": {
+    description: "The time until the limit is full again.",
+    schema: { type: "string" },
+  },
+  "idempotent-replayed": {
+    description: "`true`: a stored response, given again and charged nothing.",
+    schema: { type: "string", enum: ["true"] },
+  },
+  "Cache-Control": { description: "`no-store` on streams.", schema: { type: "string" } },
+  "x-sluice-dropped": {
+    description: "Fields that the provider's dialect cannot express and that were left out.",
+    schema: { type: "string" },
+  },
+  "x-sluice-count": {
+    description: "Whether the provider counted, or the gateway estimated.",
+    schema: { type: "string", enum: ["exact", "estimate"] },
+  },
+  "x-service-credit-remaining": {
+    description: "Remaining API credit. Returned for credit-mode keys.",
+    schema: { type: "number" },
+  },
+  "x-ratelimit-remaining-tokens": {
+    description: "Remaining token budget. Returned for token-mode keys.",
+    schema: nonNegative,
+  },
+};
+
+const parameters: JsonObject = {
+  "Idempotency-Key": {
+    name: "Idempotency-Key",
+    in: "header",
+    description: "Stable over the retries of one logical request; reuse it only for that same request.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  },
+  "compat-version": {
+    name: "compat-version",
+    in: "header",
+    description: "The compatibility version used by native clients; `anthropic-version` means the same.",
+    schema: { type: "string", default: "2023-06-01" },
+  },
+  "anthropic-version": { name: "anthropic-version", in: "header", schema: { type: "string" } },
+  "anthropic-beta": {
+    name: "anthropic-beta",
+    in: "header",
+    description:
+      "Forwarded to a provider that speaks Format B; with it, messages of the role `system` are accepted.",
+    schema: { type: "string" },
+  },
+};
+
+const securitySchemes: JsonObject = {
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "`Authorization: Bearer <API_KEY>`, on all routes.",
+  },
+  headerKey: {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+    description: "Format B routes and model listing. Send exactly one of the two schemes.",
+  },
+};
+
+export function buildComponents(): JsonObject {
+  const names = new Map(Object.entries(named).map(([name, schema]) => [schema, name]));
+  const schemas = Object.entries(named).map(([name, schema]) => [name, jsonSchema(schema, names)]);
+  return { schemas: Object.fromEntries(schemas), headers, parameters, securitySchemes };
+}

@@ -1,0 +1,32 @@
+import type { JsonObject } from "../../base/json.ts";
+import { buildComponents } from "./components.ts";
+import { buildPaths } from "./operations.ts";
+
+/** The version of the interface, not of the program. */
+const interfaceVersion = "1.0.0";
+
+/**
+ * The machine-readable description of the interface, for `/openapi.json`. It is made from the schemas that
+ * check requests, so that it cannot say one thing while the gateway does another.
+ */
+export function buildOpenApi(): JsonObject {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Sluice",
+      version: interfaceVersion,
+      description: "A gateway in front of text-generation models, in two wire formats.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [
+      { url: "/", description: "Origin of API-credit keys (mode `credit`)" },
+      { url: "/token", description: "Origin of token-budget keys (mode `token_budget`)" },
+    ],
+    tags: [
+      { name: "Format A", description: "Chat completions, responses, models and usage" },
+      { name: "Format B", description: "Messages" },
+    ],
+    paths: buildPaths(),
+    components: buildComponents(),
+  };
+}

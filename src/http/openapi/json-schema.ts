@@ -1,0 +1,49 @@
+import type { TSchema } from "@sinclair/typebox";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+
+/**
+ * TypeBox schemas as they read best in the document: named ones by reference, unions of literals as `enum`,
+ * `anyOf` with null as a list of types, and open objects said to be open.
+ */
+export function jsonSchema(schema: TSchema, names: ReadonlyMap<TSchema, string>): JsonObject {
+  // Going through JSON drops TypeBox's own symbols, so references are put in by identity before it.
+  return plain(schema, names, true) as JsonObject;
+}
+
+function plain(value: unknown, names: ReadonlyMap<TSchema, string>, isRoot = false): Json {
+  if (Array.isArray(value)) return value.map((item) => plain(item, names));
+  if (!isObject(value)) return value as Json;
+  const name = isRoot ? undefined : names.get(value as unknown as TSchema);
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  const copy: JsonObject = {};
+  for (const [key, member] of Object.entries(value)) {
+    copy[key] = key === "properties" ? plainProperties(member, names) : plain(member, names);
+  }
+  return openObject(withoutUnion(copy));
+}
+
+/** The names of properties are no keywords, so the map of them is not read as a schema. */
+function plainProperties(properties: Json | undefined, names: ReadonlyMap<TSchema, string>): JsonObject {
+  if (!isObject(properties)) return {};
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, plain(schema, names)]));
+}
+
+function withoutUnion(schema: JsonObject): JsonObject {
+  const { anyOf, ...rest } = schema;
+  if (!Array.isArray(anyOf)) return schema;
+  const members = anyOf.filter(isObject);
+  if (members.every((member) => typeof member["const"] === "string")) {
+    return { type: "string", enum: members.map((member) => member["const"] ?? null), ...rest };
+  }
+  const [first, second] = members;
+  const isNullable =
+    members.length === 2 && second?.["type"] === "null" && typeof first?.["type"] === "string";
+  return isNullable ? { ...first, type: [first["type"] as string, "null"], ...rest } : schema;
+}
+
+function openObject(schema: JsonObject): JsonObject {
+  if (schema["type"] !== "object" || "additionalProperties" in schema) return schema;
+  const { properties, ...rest } = schema;
+  const isFreeForm = isObject(properties) && Object.keys(properties).length === 0;
+  return { ...rest, ...(isFreeForm ? {} : { properties }), additionalProperties: true };
+}

@@ -1,0 +1,174 @@
+import type { ErrorFormat } from "../../base/dialect.ts";
+import type { ErrorCode } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { errorResponses, headerReferences } from "./errors.ts";
+
+/** Interface 4: what one endpoint takes and gives. */
+interface Operation {
+  readonly path: string;
+  readonly method: "get" | "post";
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly format: ErrorFormat;
+  readonly security: readonly ("none" | "bearer" | "headerKey")[];
+  readonly parameters?: readonly string[];
+  readonly request?: string;
+  readonly response: string;
+  /** What the events of a stream are, where the endpoint can stream. */
+  readonly events?: string;
+  readonly headers: readonly string[];
+  readonly errors: readonly ErrorCode[];
+}
+
+const rateHeaders = [
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+];
+const generationHeaders = [...rateHeaders, "idempotent-replayed", "Cache-Control", "x-sluice-dropped"];
+
+const listErrors = [
+  "invalid_credentials",
+  "rate_limit_exceeded",
+  "service_unavailable",
+  "internal_error",
+] as const;
+const countErrors = [
+  ...listErrors,
+  "invalid_request",
+  "key_expired",
+  "key_disabled",
+  "model_not_found",
+] as const;
+const generationErrors = [
+  ...countErrors,
+  "context_length_exceeded",
+  "insufficient_credit",
+  "idempotency_conflict",
+  "idempotency_in_flight",
+  "balance_temporarily_reserved",
+  "limit_reached",
+  "provider_unavailable",
+  "upstream_error",
+] as const;
+
+const operations: readonly Operation[] = [
+  {
+    path: "/v1/models",
+    method: "get",
+    operationId: "listModels",
+    summary: "List models",
+    description:
+      "Without a credential the public catalog; with one, the models within the key's provider scope and entitlements.",
+    format: "A",
+    security: ["none", "bearer", "headerKey"],
+    response: "ModelList",
+    headers: rateHeaders,
+    errors: listErrors,
+  },
+  {
+    path: "/v1/chat/completions",
+    method: "post",
+    operationId: "createChatCompletion",
+    summary: "Create chat completion",
+    format: "A",
+    security: ["bearer"],
+    parameters: ["Idempotency-Key"],
+    request: "ChatCompletionRequest",
+    response: "ChatCompletionResponse",
+    events: "Lines `data: ` with a ChatCompletionChunk each; the last is `data: [DONE]`.",
+    headers: generationHeaders,
+    errors: generationErrors,
+  },
+  {
+    path: "/v1/responses",
+    method: "post",
+    operationId: "createResponse",
+    summary: "Create responses result",
+    format: "A",
+    security: ["bearer"],
+    parameters: ["Idempotency-Key"],
+    request: "ResponsesRequest",
+    response: "ResponsesResponse",
+    events: "Events named by their `type`, ended by `response.completed`, `.incomplete` or `.failed`.",
+    headers: generationHeaders,
+    errors: generationErrors,
+  },
+  {
+    path: "/v1/messages",
+    method: "post",
+    operationId: "createMessage",
+    summary: "Create message",
+    description:
+      "When `max_tokens` is omitted it is 1024; it is capped at the model's published output limit.",
+    format: "B",
+    security: ["bearer", "headerKey"],
+    parameters: ["Idempotency-Key", "compat-version", "anthropic-version", "anthropic-beta"],
+    request: "MessageRequest",
+    response: "MessageResponse",
+    events: "Events named by their `type`, from `message_start` to `message_stop`.",
+    headers: ["request-id", ...generationHeaders],
+    errors: [...generationErrors, "upstream_timeout"],
+  },
+  {
+    path: "/v1/messages/count_tokens",
+    method: "post",
+    operationId: "countTokens",
+    summary: "Count input tokens",
+    description: "Creates no model response and deducts no generation usage.",
+    format: "B",
+    security: ["bearer", "headerKey"],
+    parameters: ["compat-version", "anthropic-version", "anthropic-beta"],
+    request: "TokenCountRequest",
+    response: "TokenCountResponse",
+    headers: ["request-id", ...rateHeaders, "x-sluice-count"],
+    errors: countErrors,
+  },
+  {
+    path: "/v1/usage",
+    method: "get",
+    operationId: "getUsage",
+    summary: "Usage summary of the calling key",
+    format: "A",
+    security: ["bearer"],
+    response: "UsageSummary",
+    headers: [...rateHeaders, "x-service-credit-remaining", "x-ratelimit-remaining-tokens"],
+    errors: listErrors,
+  },
+];
+
+export function buildPaths(): JsonObject {
+  return Object.fromEntries(
+    operations.map((operation) => [operation.path, { [operation.method]: describe(operation) }]),
+  );
+}
+
+function describe(operation: Operation): JsonObject {
+  const { operationId, summary, description, format, security, parameters = [], request } = operation;
+  return {
+    operationId,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [`Format ${format}`],
+    security: security.map((scheme): Json => (scheme === "none" ? {} : { [scheme]: [] })),
+    ...(parameters.length === 0
+      ? {}
+      : { parameters: parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })) }),
+    ...(request === undefined
+      ? {}
+      : { requestBody: { required: true, content: { "application/json": { schema: reference(request) } } } }),
+    responses: { "200": success(operation), ...errorResponses(format, operation.errors) },
+  };
+}
+
+function success({ summary, response, events, headers }: Operation): JsonObject {
+  const content: JsonObject = { "application/json": { schema: reference(response) } };
+  if (events !== undefined)
+    content["text/event-stream"] = { schema: { type: "string", description: events } };
+  return { description: summary, headers: headerReferences(["x-request-id", ...headers]), content };
+}
+
+function reference(schema: string): JsonObject {
+  return { $ref: `#/components/schemas/${schema}` };
+}
