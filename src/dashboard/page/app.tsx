@@ -1,0 +1,118 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { SessionView } from "../../admin/views.ts";
+import { api, signedIn } from "./api.ts";
+import { Exchanges } from "./pages/exchanges.tsx";
+import { KeyPage } from "./pages/key.tsx";
+import { Keys } from "./pages/keys.tsx";
+import { Models } from "./pages/models.tsx";
+import { Overview } from "./pages/overview.tsx";
+import { Playground } from "./pages/playground.tsx";
+import { SignIn } from "./pages/sign-in.tsx";
+import { System } from "./pages/system.tsx";
+import { Tail } from "./pages/tail.tsx";
+import { Button } from "./parts/button.tsx";
+import { Icon, type IconName, Mark } from "./parts/icon.tsx";
+import { Notices } from "./parts/notices.tsx";
+import { Empty } from "./parts/states.tsx";
+import { hrefOf, path } from "./router.ts";
+import { nextTheme, theme } from "./theme.ts";
+
+interface Place {
+  readonly path: string;
+  readonly title: string;
+  readonly icon: IconName;
+  readonly page: () => ComponentChildren;
+}
+
+const places: readonly Place[] = [
+  { path: "", title: "Overview", icon: "overview", page: () => <Overview /> },
+  { path: "keys", title: "Keys", icon: "keys", page: () => <Keys /> },
+  { path: "models", title: "Models", icon: "models", page: () => <Models /> },
+  { path: "exchanges", title: "Exchanges", icon: "exchanges", page: () => <Exchanges /> },
+  { path: "playground", title: "Playground", icon: "playground", page: () => <Playground /> },
+  { path: "tail", title: "Live tail", icon: "tail", page: () => <Tail /> },
+  { path: "system", title: "System", icon: "settings", page: () => <System /> },
+];
+
+function pageAt(here: string): ComponentChildren {
+  const place = places.find((candidate) => candidate.path === here);
+  if (place) return place.page();
+  if (here.startsWith("keys/")) return <KeyPage key={here} id={here.slice("keys/".length)} />;
+  return (
+    <Empty icon="search" title="There is no such page">
+      <p>
+        <a href={hrefOf("")}>Back to the overview</a>
+      </p>
+    </Empty>
+  );
+}
+
+async function signOut(): Promise<void> {
+  await api.remove("/session").catch(() => undefined);
+  signedIn.value = false;
+}
+
+function Navigation() {
+  const section = path.value.split("/")[0];
+  const [open, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [path.value]);
+  return (
+    <nav class={open ? "side open" : "side"} aria-label="Pages">
+      <a class="brand" href={hrefOf("")}>
+        <Mark />
+        Sluice
+      </a>
+      <span class="unfold">
+        <Button kind="quiet" icon={open ? "close" : "menu"} label="Menu" onClick={() => setOpen(!open)} />
+      </span>
+      <ul>
+        {places.map((place) => (
+          <li key={place.path}>
+            <a href={hrefOf(place.path)} aria-current={section === place.path ? "page" : undefined}>
+              <Icon name={place.icon} />
+              {place.title}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <div class="side-end">
+        <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
+        <Button kind="quiet" icon="leave" label="Sign out" onClick={signOut} />
+      </div>
+    </nav>
+  );
+}
+
+export function App() {
+  useEffect(() => {
+    api
+      .get<SessionView>("/session")
+      .then((session) => {
+        signedIn.value = session.signed_in;
+      })
+      .catch(() => {
+        signedIn.value = false;
+      });
+  }, []);
+  const here = path.value;
+  const title = places.find((place) => place.path === here.split("/")[0])?.title;
+  useEffect(() => {
+    document.title = title ? `${title} · Sluice` : "Sluice";
+  }, [title]);
+
+  if (signedIn.value === null) return <div class="waiting" role="status" aria-label="Loading" />;
+  if (!signedIn.value) return <SignIn />;
+  return (
+    <>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <Navigation />
+      <main id="content" tabIndex={-1}>
+        {pageAt(here)}
+      </main>
+      <Notices />
+    </>
+  );
+}

@@ -1,0 +1,2 @@
+/** Style sheets are imported for their effect only; the bundler puts them into one file. */
+declare module "*.css";

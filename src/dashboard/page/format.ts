@@ -1,0 +1,86 @@
+/** How figures are written on the page: short, aligned, and the same everywhere. */
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+export function shortCount(value: number): string {
+  return value < 10_000 ? whole.format(value) : short.format(value);
+}
+
+/** Credits, with as many decimals as a small amount needs to be told from nothing. */
+export function credits(value: number): string {
+  const size = Math.abs(value);
+  const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : 6;
+  const text = new Intl.NumberFormat("en", {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: digits,
+  }).format(size);
+  return `${value < 0 ? "−" : ""}${text}`;
+}
+
+export function duration(ms: number | null): string {
+  if (ms === null) return "–";
+  if (ms < 1) return "<1 ms";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+export function percent(part: number, all: number): string {
+  if (all === 0) return "0 %";
+  const share = (100 * part) / all;
+  return `${share === 0 || share >= 10 ? share.toFixed(0) : share.toFixed(share < 0.1 ? 2 : 1)} %`;
+}
+
+/** The change from one period to the next in words, null where there is nothing to compare with. */
+export function change(now: number, before: number): string | null {
+  if (before === 0) return null;
+  const share = Math.round((100 * (now - before)) / before);
+  if (share === 0) return "unchanged";
+  return `${share > 0 ? "+" : "−"}${whole.format(Math.abs(share))} %`;
+}
+
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const dayAndTime = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+
+export function time(iso: string): string {
+  return clock.format(new Date(iso));
+}
+
+export function date(iso: string): string {
+  return day.format(new Date(iso));
+}
+
+/** The time of day today, with the date before that. */
+export function moment(iso: string): string {
+  const at = new Date(iso);
+  const today = new Date().toDateString() === at.toDateString();
+  return (today ? clock : dayAndTime).format(at);
+}
+
+export function bytes(value: number): string {
+  return value < 1_048_576 ? `${Math.round(value / 1024)} KiB` : `${Math.round(value / 1_048_576)} MiB`;
+}
+
+export function uptime(seconds: number): string {
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3600)} h`;
+}
+
+/** USD per million tokens; prices below a cent keep their decimals. */
+export function price(usd: number): string {
+  return `$${usd.toFixed(usd !== 0 && usd < 0.1 ? 4 : 2).replace(/(\.\d\d)0+$/, "$1")}`;
+}

@@ -1,0 +1,118 @@
+import type { ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { count, credits, duration, moment } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
+import { CopyButton } from "../parts/copy.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Shown } from "../parts/states.tsx";
+import { hrefOf } from "../router.ts";
+import { EntryTable } from "./entry-table.tsx";
+
+function Tokens({ of: exchange }: { of: ExchangeView }) {
+  const kinds: readonly (readonly [string, number])[] = [
+    ["Input", exchange.input_tokens],
+    ["Read from cache", exchange.cached_input_tokens],
+    ["Written to cache", exchange.cache_write_tokens],
+    ["Output", exchange.output_tokens],
+    ["of it reasoning", exchange.reasoning_tokens],
+  ];
+  return (
+    <>
+      {kinds.map(([name, tokens]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class="number">{count(tokens)}</dd>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Facts({ of: exchange }: { of: ExchangeView }) {
+  return (
+    <div class="facts">
+      <dl>
+        <div>
+          <dt>Outcome</dt>
+          <dd>
+            <OutcomeBadge outcome={exchange.outcome} /> <StatusCode status={exchange.status} />
+          </dd>
+        </div>
+        <div>
+          <dt>Time</dt>
+          <dd>{moment(exchange.at)}</dd>
+        </div>
+        <div>
+          <dt>Key</dt>
+          <dd>
+            <a href={hrefOf(`keys/${exchange.key_id}`)}>{exchange.key_label ?? `${exchange.key_prefix}…`}</a>
+          </dd>
+        </div>
+        <div>
+          <dt>Route</dt>
+          <dd>
+            {exchange.route} {exchange.stream ? "(stream)" : "(whole)"}
+          </dd>
+        </div>
+        <div>
+          <dt>Model</dt>
+          <dd>{exchange.model}</dd>
+        </div>
+        <div>
+          <dt>Answered by</dt>
+          <dd>
+            {exchange.provider}/{exchange.upstream_model}, attempt {exchange.attempts}
+          </dd>
+        </div>
+      </dl>
+      <dl>
+        <div>
+          <dt>Cost</dt>
+          <dd class="number">{credits(exchange.cost)} credits</dd>
+        </div>
+        <Tokens of={exchange} />
+        <div>
+          <dt>Figures</dt>
+          <dd>{exchange.basis}</dd>
+        </div>
+        <div>
+          <dt>First byte</dt>
+          <dd class="number">{duration(exchange.first_byte_ms)}</dd>
+        </div>
+        <div>
+          <dt>Duration</dt>
+          <dd class="number">{duration(exchange.total_ms)}</dd>
+        </div>
+      </dl>
+    </div>
+  );
+}
+
+export function ExchangeDetail({ id, onClose }: { id: string; onClose: () => void }) {
+  const detail = useLoaded(id, () => api.get<ExchangeDetailView>(`/exchanges/${encodeURIComponent(id)}`));
+  return (
+    <Dialog title="Exchange" onClose={onClose}>
+      <div class="body wide">
+        <p class="copyable">
+          <code>{id}</code> <CopyButton text={id} />
+        </p>
+        <Shown loaded={detail}>
+          {({ exchange, entries }) => (
+            <>
+              {exchange ? (
+                <Facts of={exchange} />
+              ) : (
+                <p class="muted">
+                  It was cancelled or interrupted, so there is no usage record; what was produced was charged.
+                </p>
+              )}
+              <h3>Ledger</h3>
+              <EntryTable entries={entries} />
+            </>
+          )}
+        </Shown>
+      </div>
+    </Dialog>
+  );
+}

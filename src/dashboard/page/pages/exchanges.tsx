@@ -1,0 +1,87 @@
+import type { ExchangeView, ModelView, Page } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { useLoaded } from "../loaded.ts";
+import { PageHead } from "../parts/page-head.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
+import { Empty, Shown } from "../parts/states.tsx";
+import { query, setQuery } from "../router.ts";
+import { ExchangeDetail } from "./exchange-detail.tsx";
+import { ExchangeTable } from "./exchange-table.tsx";
+
+const filterNames = ["key", "model", "provider", "outcome", "route"] as const;
+
+function Filter(props: { name: string; label: string; choices: readonly string[] }) {
+  const value = query.value.get(props.name) ?? "";
+  const choices = value === "" || props.choices.includes(value) ? props.choices : [value, ...props.choices];
+  return (
+    <select
+      aria-label={props.label}
+      value={value}
+      onChange={(event) => setQuery({ [props.name]: event.currentTarget.value, cursor: null })}
+    >
+      <option value="">{`Any ${props.label.toLowerCase()}`}</option>
+      {choices.map((choice) => (
+        <option key={choice} value={choice} selected={choice === value}>
+          {choice}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Filters() {
+  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
+  const known = models.value?.data ?? [];
+  const providers = new Set(known.flatMap((model) => model.deployments.map((each) => each.provider)));
+  return (
+    <div class="filters">
+      <SearchBox
+        label="Key"
+        value={query.value.get("key") ?? ""}
+        placeholder="Key: id or prefix"
+        onValue={(value) => setQuery({ key: value, cursor: null })}
+      />
+      <Filter name="model" label="Model" choices={known.map((model) => model.id)} />
+      <Filter name="provider" label="Provider" choices={[...providers]} />
+      <Filter name="outcome" label="Outcome" choices={["completed", "failed"]} />
+      <Filter
+        name="route"
+        label="Route"
+        choices={["/v1/chat/completions", "/v1/responses", "/v1/messages"]}
+      />
+    </div>
+  );
+}
+
+export function Exchanges() {
+  const asked = Object.fromEntries(filterNames.map((name) => [name, query.value.get(name)]));
+  const cursor = query.value.get("cursor");
+  const open = query.value.get("open");
+  const page = useLoaded(
+    JSON.stringify([asked, cursor]),
+    () => api.get<Page<ExchangeView>>("/exchanges", { ...asked, cursor, limit: 50 }),
+    cursor === null ? 5000 : 0,
+  );
+  return (
+    <>
+      <PageHead title="Exchanges" about="Every call that was answered by a provider, newest first." />
+      <Filters />
+      <div class="card flush">
+        <Shown loaded={page} rows={12}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty icon="exchanges" title="No exchanges here">
+                <p>Nothing was recorded with these filters.</p>
+              </Empty>
+            ) : (
+              <ExchangeTable exchanges={data} withKey />
+            )
+          }
+        </Shown>
+      </div>
+      <Pager next={page.value?.next_cursor ?? null} />
+      {open !== null && <ExchangeDetail key={open} id={open} onClose={() => setQuery({ open: null })} />}
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import type { EntryView, ExchangeView, KeyView, Page } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { count, credits, date, shortCount } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { KeyStatus } from "../parts/badge.tsx";
+import { balanceWords } from "../parts/balance.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Shown } from "../parts/states.tsx";
+import { hrefOf } from "../router.ts";
+import { EntryTable } from "./entry-table.tsx";
+import { ExchangeTable } from "./exchange-table.tsx";
+import { KeyMenu } from "./key-menu.tsx";
+
+function Facts({ of: key }: { of: KeyView }) {
+  const balance = balanceWords(key);
+  const facts: readonly (readonly [string, string, string?])[] = [
+    [key.credits ? "Balance" : "Tokens left", balance.main, balance.side],
+    key.credits
+      ? ["Spent", credits(key.credits.used), `${credits(key.credits.today)} today`]
+      : ["Tokens used", shortCount(key.tokens?.used ?? 0), "in this period"],
+    ["Requests", count(key.requests), `${shortCount(key.input_tokens + key.output_tokens)} tokens`],
+    ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],
+    ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],
+    ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
+  ];
+  return (
+    <dl class="tiles card">
+      {facts.map(([name, value, note]) => (
+        <div class="tile" key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+          <dd class="muted">{note}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function KeyPage({ id }: { id: string }) {
+  const key = useLoaded(id, () => api.get<KeyView>(`/keys/${id}`), 5000);
+  const exchanges = useLoaded(
+    `${id}/x`,
+    () => api.get<Page<ExchangeView>>("/exchanges", { key: id, limit: 10 }),
+    5000,
+  );
+  const entries = useLoaded(
+    `${id}/e`,
+    () => api.get<Page<EntryView>>("/entries", { key: id, limit: 10 }),
+    5000,
+  );
+  return (
+    <Shown loaded={key}>
+      {(value) => (
+        <>
+          <PageHead
+            title={value.label ?? "No label"}
+            about={
+              <>
+                <code>{value.prefix}…</code> <KeyStatus status={value.status} />{" "}
+                {value.mode === "credit" ? "credit key" : "token-budget key"}
+              </>
+            }
+          >
+            <KeyMenu
+              of={value}
+              onChange={() => {
+                key.reload();
+                entries.reload();
+              }}
+            />
+          </PageHead>
+          <Facts of={value} />
+          <section class="card flush">
+            <h3>
+              Newest exchanges <a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>
+            </h3>
+            <Shown loaded={exchanges}>
+              {(page) => <ExchangeTable exchanges={page.data} withKey={false} />}
+            </Shown>
+          </section>
+          <section class="card flush">
+            <h3>Newest ledger entries</h3>
+            <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>
+          </section>
+        </>
+      )}
+    </Shown>
+  );
+}

@@ -1,0 +1,129 @@
+import type { DeploymentView, ModelView, Page, PriceView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { count, moment, percent, price, shortCount } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { Badge } from "../parts/badge.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Shown } from "../parts/states.tsx";
+import { hrefOf } from "../router.ts";
+
+function Health({ of: deployment }: { of: DeploymentView }) {
+  const { state, until } = deployment.health;
+  if (state === "closed") return <Badge tone="good">healthy</Badge>;
+  if (state === "half_open") return <Badge tone="warn">trying again</Badge>;
+  const words = state === "open" ? "breaker open" : "cooling down";
+  return (
+    <Badge tone={state === "open" ? "bad" : "warn"}>
+      {words}
+      {until && ` until ${moment(until)}`}
+    </Badge>
+  );
+}
+
+function Prices({ of }: { of: PriceView | null }) {
+  if (!of) return <span class="muted">no price</span>;
+  return (
+    <>
+      {price(of.input)} in · {price(of.output)} out
+      <small class="muted">{price(of.cached_input)} cached</small>
+    </>
+  );
+}
+
+function DeploymentRow({ of: deployment }: { of: DeploymentView }) {
+  const { recent_attempts: attempts, recent_failures: failures, in_flight: open } = deployment.health;
+  return (
+    <tr>
+      <td data-name="Deployment" class="lead">
+        <code>{deployment.name}</code>
+      </td>
+      <td data-name="Health">
+        <Health of={deployment} />
+      </td>
+      <td data-name="Order" class="number">
+        priority {deployment.priority}
+        <small class="muted">weight {deployment.weight}</small>
+      </td>
+      <td data-name="Load" class="number">
+        {count(open)} in flight
+        <small class="muted">
+          {attempts === 0
+            ? "no recent attempts"
+            : `${percent(failures, attempts)} of ${count(attempts)} failed`}
+        </small>
+      </td>
+      <td data-name="Price per million" class="number">
+        <Prices of={deployment.price} />
+      </td>
+    </tr>
+  );
+}
+
+function capabilityNames(model: ModelView): readonly string[] {
+  const on = Object.entries(model.capabilities).filter(([, value]) => value === true);
+  return on.map(([name]) => name.replaceAll("_", " "));
+}
+
+function ModelCard({ of: model }: { of: ModelView }) {
+  return (
+    <section class="card flush model">
+      <header>
+        <h3>{model.id}</h3>
+        {model.display_name && <span class="muted">{model.display_name}</span>}
+        <span class="tags">
+          {capabilityNames(model).map((name) => (
+            <span class="tag" key={name}>
+              {name}
+            </span>
+          ))}
+          {model.free && <span class="tag">free</span>}
+          {!model.public && <span class="tag">not public</span>}
+        </span>
+        <span class="muted limits">
+          {model.context_window !== null && `${shortCount(model.context_window)} window`}
+          {model.max_output_tokens !== null && ` · ${shortCount(model.max_output_tokens)} output`}
+        </span>
+        <a href={hrefOf(`playground?model=${encodeURIComponent(model.id)}`)}>try</a>
+      </header>
+      <table class="rows">
+        <thead class="unseen">
+          <tr>
+            <th scope="col">Deployment</th>
+            <th scope="col">Health</th>
+            <th scope="col">Order</th>
+            <th scope="col">Load</th>
+            <th scope="col">Price per million</th>
+          </tr>
+        </thead>
+        <tbody>
+          {model.deployments.map((deployment) => (
+            <DeploymentRow key={deployment.name} of={deployment} />
+          ))}
+        </tbody>
+      </table>
+      {model.fallbacks.length > 0 && <p class="muted pad">Falls back to {model.fallbacks.join(", ")}.</p>}
+    </section>
+  );
+}
+
+export function Models() {
+  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"), 5000);
+  return (
+    <>
+      <PageHead title="Models" about="What clients may ask for, and which deployments answer." />
+      <Shown loaded={models}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <div class="card">
+              <Empty icon="models" title="No models">
+                <p>Add a provider and a model to the configuration.</p>
+              </Empty>
+            </div>
+          ) : (
+            data.map((model) => <ModelCard key={model.id} of={model} />)
+          )
+        }
+      </Shown>
+    </>
+  );
+}

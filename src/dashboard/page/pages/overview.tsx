@@ -1,0 +1,76 @@
+import type { OverviewRange, OverviewView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { count, credits, duration, percent, shortCount } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { PageHead } from "../parts/page-head.tsx";
+import { Segmented } from "../parts/segmented.tsx";
+import { Empty, Shown } from "../parts/states.tsx";
+import { hrefOf, query, setQuery } from "../router.ts";
+import { OverviewCharts } from "./overview-charts.tsx";
+import { InFlight, Tiles, TopRows } from "./overview-parts.tsx";
+
+const rangeNames: Readonly<Record<OverviewRange, string>> = {
+  "1h": "1 h",
+  "24h": "24 h",
+  "7d": "7 d",
+  "30d": "30 d",
+};
+
+const overviewRanges = Object.keys(rangeNames) as OverviewRange[];
+
+function Quiet() {
+  return (
+    <div class="card">
+      <Empty icon="overview" title="Nothing has passed in this time">
+        <p>
+          Try a longer range, or send something from the <a href={hrefOf("playground")}>playground</a>.
+        </p>
+      </Empty>
+    </div>
+  );
+}
+
+function OverviewBody({ overview }: { overview: OverviewView }) {
+  const { totals } = overview;
+  return (
+    <>
+      <Tiles overview={overview} />
+      {totals.requests === 0 ? <Quiet /> : <OverviewCharts overview={overview} />}
+      <div class="columns">
+        <TopRows
+          title="Models by spend"
+          rows={overview.top_models}
+          href={(row) => hrefOf(`exchanges?model=${encodeURIComponent(row.group)}`)}
+        />
+        <TopRows title="Keys by spend" rows={overview.top_keys} href={(row) => hrefOf(`keys/${row.group}`)} />
+        <InFlight overview={overview} />
+      </div>
+      <p class="unseen" aria-live="polite">
+        {count(totals.requests)} requests, {credits(totals.spend)} credits,{" "}
+        {shortCount(totals.input_tokens + totals.output_tokens)} tokens,{" "}
+        {percent(totals.errors, totals.requests)} errors, first byte {duration(totals.first_byte_p50_ms)}
+      </p>
+    </>
+  );
+}
+
+export function Overview() {
+  const asked = query.value.get("range");
+  const range = overviewRanges.find((known) => known === asked) ?? "24h";
+  const overview = useLoaded(range, () => api.get<OverviewView>("/overview", { range }), 5000);
+  return (
+    <>
+      <PageHead title="Overview" about="Everything that passed through this gateway.">
+        <Segmented
+          label="Range"
+          value={range}
+          choices={overviewRanges.map((value) => ({ value, text: rangeNames[value] }))}
+          onValue={(value) => setQuery({ range: value === "24h" ? null : value })}
+        />
+      </PageHead>
+      <Shown loaded={overview} rows={10}>
+        {(value) => <OverviewBody overview={value} />}
+      </Shown>
+    </>
+  );
+}

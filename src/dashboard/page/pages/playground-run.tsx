@@ -1,0 +1,107 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { EntryView } from "../../../admin/views.ts";
+import { count, credits, duration } from "../format.ts";
+import { Badge, StatusCode } from "../parts/badge.tsx";
+import { Empty } from "../parts/states.tsx";
+import type { Run } from "../playground/run.ts";
+import { hrefOf } from "../router.ts";
+
+const stateTones = { running: "info", done: "good", refused: "bad", stopped: "warn", broken: "bad" } as const;
+
+function chargeOf(entries: readonly EntryView[]): string {
+  const charge = entries.find((entry) => entry.kind === "charge");
+  if (!charge) return "nothing charged";
+  return charge.unit === "credits" ? `${credits(-charge.amount)} credits` : `${count(-charge.amount)} tokens`;
+}
+
+function Figures({ run }: { run: Run }) {
+  const exchange = run.detail?.exchange;
+  return (
+    <dl class="figures">
+      <div>
+        <dt>State</dt>
+        <dd>
+          <Badge tone={stateTones[run.state]}>{run.state}</Badge>
+          {run.status !== null && <StatusCode status={run.status} />}
+        </dd>
+      </div>
+      <div>
+        <dt>Cost</dt>
+        <dd data-test="cost">{run.detail ? chargeOf(run.detail.entries) : "–"}</dd>
+      </div>
+      <div>
+        <dt>Tokens</dt>
+        <dd>{exchange ? `${count(exchange.input_tokens)} → ${count(exchange.output_tokens)}` : "–"}</dd>
+      </div>
+      <div>
+        <dt>First byte</dt>
+        <dd>{duration(run.firstByteMs)}</dd>
+      </div>
+      <div>
+        <dt>Duration</dt>
+        <dd>{duration(run.totalMs)}</dd>
+      </div>
+      <div>
+        <dt>Request</dt>
+        <dd>{run.requestId && <a href={hrefOf(`exchanges?open=${run.requestId}`)}>{run.requestId}</a>}</dd>
+      </div>
+    </dl>
+  );
+}
+
+/** Follows the newest event as long as the reader has not scrolled away from it. */
+function useFollow(length: number) {
+  const place = useRef<HTMLDivElement>(null);
+  const away = useRef(false);
+  useEffect(() => {
+    const element = place.current;
+    if (element && !away.current) element.scrollTop = element.scrollHeight;
+  }, [length]);
+  const onScroll = () => {
+    const element = place.current;
+    if (element) away.current = element.scrollHeight - element.scrollTop - element.clientHeight > 40;
+  };
+  return { place, onScroll };
+}
+
+export function RunView({ run }: { run: Run | null }) {
+  const { place, onScroll } = useFollow(run?.events.length ?? 0);
+  if (!run) {
+    return (
+      <section class="card run">
+        <Empty icon="playground" title="Nothing sent yet">
+          <p>The answer appears here, and beside it every event as it came over the wire.</p>
+        </Empty>
+      </section>
+    );
+  }
+  return (
+    <section class="card run" aria-label="Answer">
+      <Figures run={run} />
+      <div class="answer">
+        <div class="answer-side">
+          <h3>Text</h3>
+          <div class={run.state === "running" ? "text live" : "text"} data-test="answer" aria-live="polite">
+            {run.text === "" ? (
+              <span class="muted">{run.state === "running" ? "Waiting…" : "No text."}</span>
+            ) : (
+              run.text
+            )}
+          </div>
+        </div>
+        <div class="answer-side">
+          <h3>
+            Raw {run.events.length === 1 ? "answer" : "events"}{" "}
+            <span class="muted">{count(run.events.length)}</span>
+          </h3>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
+          <div class="events" ref={place} onScroll={onScroll} data-test="events" tabIndex={0} role="log">
+            {run.events.map((event, index) => (
+              <pre key={index}>{event}</pre>
+            ))}
+          </div>
+        </div>
+      </div>
+    </section>
+  );
+}

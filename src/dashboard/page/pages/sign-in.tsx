@@ -1,0 +1,47 @@
+import { useState } from "preact/hooks";
+import { type ApiError, api, signedIn } from "../api.ts";
+import { Button } from "../parts/button.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Mark } from "../parts/icon.tsx";
+import { Failure } from "../parts/states.tsx";
+
+export function SignIn() {
+  const [token, setToken] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await api.post("/session", { token });
+      signedIn.value = true;
+    } catch (cause) {
+      setError(cause as ApiError);
+      setBusy(false);
+    }
+  };
+
+  return (
+    <main class="sign-in">
+      <form class="card" onSubmit={submit}>
+        <Mark />
+        <h1>Sluice</h1>
+        <p class="muted">Sign in to see and steer this gateway.</p>
+        <TextField
+          label="Admin token"
+          secret
+          value={token}
+          onValue={setToken}
+          required
+          autoComplete="current-password"
+          hint="Printed once at the first start, or the value of SLUICE_ADMIN_TOKEN."
+        />
+        {error && <Failure error={error} />}
+        <Button type="submit" kind="primary" busy={busy}>
+          Sign in
+        </Button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,86 @@
+import type { AuditView, HealthView, Page } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { bytes, count, duration, moment, uptime } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { PageHead } from "../parts/page-head.tsx";
+import { Shown } from "../parts/states.tsx";
+
+function HealthTiles({ health }: { health: HealthView }) {
+  const facts: readonly (readonly [string, string, string])[] = [
+    ["Version", health.version, "of Sluice"],
+    ["State", health.status, "takes new work"],
+    ["Up for", uptime(health.uptime_seconds), "since the last start"],
+    ["In flight", count(health.in_flight), "open exchanges"],
+    ["Memory", bytes(health.memory_bytes), "resident"],
+    ["Loop lag", duration(health.event_loop_lag_ms), "the longest of late"],
+  ];
+  return (
+    <dl class="tiles card">
+      {facts.map(([name, value, note]) => (
+        <div class="tile" key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+          <dd class="muted">{note}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function AuditTable({ rows }: { rows: readonly AuditView[] }) {
+  if (rows.length === 0) return <p class="muted pad">No changes yet.</p>;
+  return (
+    <table class="rows">
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">What</th>
+          <th scope="col">To</th>
+          <th scope="col">Detail</th>
+          <th scope="col">By</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.id}>
+            <td data-name="Time">{moment(row.at)}</td>
+            <td data-name="What">{row.action}</td>
+            <td data-name="To">{row.target ? <code>{row.target}</code> : "–"}</td>
+            <td data-name="Detail" class="muted">
+              {row.detail ?? "–"}
+            </td>
+            <td data-name="By">
+              {row.actor}
+              <small class="muted">{row.address}</small>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function System() {
+  const health = useLoaded("health", () => api.get<HealthView>("/health"), 5000);
+  const audit = useLoaded("audit", () => api.get<Page<AuditView>>("/audit", { limit: 20 }));
+  const config = useLoaded("config", () => api.get<unknown>("/config"));
+  return (
+    <>
+      <PageHead
+        title="System"
+        about="How the gateway runs, what was changed, and the configuration in force."
+      />
+      <Shown loaded={health} rows={2}>
+        {(value) => <HealthTiles health={value} />}
+      </Shown>
+      <section class="card flush">
+        <h3>Changes</h3>
+        <Shown loaded={audit}>{(page) => <AuditTable rows={page.data} />}</Shown>
+      </section>
+      <section class="card">
+        <h3>Configuration in force</h3>
+        <Shown loaded={config}>{(value) => <pre class="config">{JSON.stringify(value, null, 2)}</pre>}</Shown>
+      </section>
+    </>
+  );
+}

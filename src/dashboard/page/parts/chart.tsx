@@ -1,0 +1,141 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { isDark } from "../theme.ts";
+
+export interface Line {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+  /** The number of a chart colour in tokens.css. */
+  readonly colour: 1 | 2 | 3 | 4;
+  readonly shape?: "bars" | "area" | "line";
+}
+
+interface ChartProps {
+  readonly title: string;
+  /** Unix seconds, one for each value. */
+  readonly at: readonly number[];
+  readonly lines: readonly Line[];
+  readonly format: (value: number) => string;
+  /** What stands beside the title while no moment is pointed at. */
+  readonly summary: string;
+}
+
+const height = 180;
+
+function colourOf(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function seriesOf(line: Line): uPlot.Series {
+  const stroke = colourOf(`--chart-${line.colour}`);
+  const shared = { label: line.label, stroke, points: { show: false }, spanGaps: true };
+  if (line.shape === "bars" && uPlot.paths.bars) {
+    const paths = uPlot.paths.bars({ size: [0.72, 28], radius: 0.18 });
+    return { ...shared, width: 0, fill: stroke, paths };
+  }
+  const paths = uPlot.paths.spline?.();
+  const curve = { ...shared, width: 1.75, ...(paths ? { paths } : {}) };
+  return line.shape === "area" ? { ...curve, fill: `${stroke}1f` } : curve;
+}
+
+function halfStep(chart: uPlot): number {
+  const [first, second] = chart.data[0];
+  return first === undefined || second === undefined ? 1 : (second - first) / 2;
+}
+
+const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const days = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+/** The hour, and the date where a day begins: the same on a chart of an hour and on one of a month. */
+function timeLabels(_chart: uPlot, splits: number[]): string[] {
+  return splits.map((seconds) => {
+    const text = hours.format(seconds * 1000);
+    return text === "00:00" ? days.format(seconds * 1000) : text;
+  });
+}
+
+function optionsOf(props: ChartProps, width: number, onPoint: (index: number | null) => void): uPlot.Options {
+  const axis = { stroke: colourOf("--muted"), font: `11px ${colourOf("--font")}`, ticks: { show: false } };
+  const bars = props.lines.some((line) => line.shape === "bars");
+  const grid = { stroke: colourOf("--line"), width: 1 };
+  return {
+    width,
+    height,
+    padding: [10, 6, 0, 0],
+    legend: { show: false },
+    cursor: {
+      sync: { key: "overview" },
+      drag: { x: false, y: false },
+      y: false,
+      points: { size: 7 },
+    },
+    scales: {
+      // Half a step of room on both sides, or the first and the last bar would be cut in two.
+      x: {
+        range: (chart, low, high) => (bars ? [low - halfStep(chart), high + halfStep(chart)] : [low, high]),
+      },
+      y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.12 : 1] },
+    },
+    series: [{}, ...props.lines.map(seriesOf)],
+    axes: [
+      { ...axis, grid: { show: false }, space: 64, size: 30, values: timeLabels },
+      {
+        ...axis,
+        grid,
+        size: 56,
+        space: 36,
+        values: (_chart, splits) => splits.map((value) => (value === 0 ? "0" : props.format(value))),
+      },
+    ],
+    hooks: { setCursor: [(chart) => onPoint(chart.cursor.idx ?? null)] },
+  };
+}
+
+const pointed = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+/** uPlot draws; this keeps it as wide as its card, in the theme's colours, and reads out the pointed moment. */
+export function Chart(props: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [index, setIndex] = useState<number | null>(null);
+  const dark = isDark();
+
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const data: uPlot.AlignedData = [[...props.at], ...props.lines.map((line) => [...line.values])];
+    const chart = new uPlot(optionsOf(props, element.clientWidth, setIndex), data, element);
+    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      chart.destroy();
+    };
+  }, [props.at, dark]);
+
+  const at = index === null ? undefined : props.at[index];
+  return (
+    <figure class="card chart">
+      <figcaption>
+        <h3>{props.title}</h3>
+        <span class="muted">{at === undefined ? props.summary : pointed.format(at * 1000)}</span>
+        <ul class="legend">
+          {props.lines.map((line) => {
+            const value = index === null ? null : (line.values[index] ?? null);
+            return (
+              <li key={line.label} class={`colour-${line.colour}`}>
+                {line.label}
+                {value !== null && <b>{props.format(value)}</b>}
+              </li>
+            );
+          })}
+        </ul>
+      </figcaption>
+      <div ref={place} class="plot" role="img" aria-label={`${props.title}: ${props.summary}`} />
+    </figure>
+  );
+}

@@ -1,0 +1,37 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+
+interface SearchBoxProps {
+  readonly label: string;
+  readonly value: string;
+  readonly placeholder: string;
+  readonly onValue: (value: string) => void;
+}
+
+const pauseMs = 200;
+
+/** Asks the server when the typing pauses, not at every letter. */
+export function SearchBox({ label, value, placeholder, onValue }: SearchBoxProps) {
+  const [text, setText] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <label class="search">
+      <Icon name="search" />
+      <input
+        type="search"
+        aria-label={label}
+        value={text}
+        placeholder={placeholder}
+        spellcheck={false}
+        onInput={(event) => {
+          const next = event.currentTarget.value;
+          setText(next);
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => onValue(next.trim()), pauseMs);
+        }}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,61 @@
+import type { ComponentChildren } from "preact";
+import type { ApiError } from "../api.ts";
+import type { Loaded } from "../loaded.ts";
+import { Button } from "./button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+
+export function Empty({
+  icon,
+  title,
+  children,
+}: {
+  icon: IconName;
+  title: string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <h3>{title}</h3>
+      {children}
+    </div>
+  );
+}
+
+export function Failure({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
+  return (
+    <div class="failure" role="alert">
+      <Icon name="warning" />
+      <p>{error.message}</p>
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
+
+export function Loading({ rows = 6 }: { rows?: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, row) => (
+        <i key={row} />
+      ))}
+    </div>
+  );
+}
+
+/** What a page shows of its data: the bones while it loads, the error if there is nothing older to show. */
+export function Shown<Value>(props: {
+  loaded: Loaded<Value>;
+  rows?: number;
+  children: (value: Value) => ComponentChildren;
+}) {
+  const { value, error, reload } = props.loaded;
+  if (value === null) {
+    return error ? <Failure error={error} onRetry={reload} /> : <Loading rows={props.rows ?? 6} />;
+  }
+  return (
+    <>
+      {error && <Failure error={error} onRetry={reload} />}
+      {props.children(value)}
+    </>
+  );
+}

@@ -1,0 +1,47 @@
+import { computed, signal } from "@preact/signals";
+
+/** The page's address is its state: a filter or an open exchange can be bookmarked and sent to somebody. */
+const here = signal(new URL(location.href));
+
+addEventListener("popstate", () => {
+  here.value = new URL(location.href);
+});
+
+/** What follows `/admin`, without a slash at either end; empty for the overview. */
+export const path = computed(() => here.value.pathname.replace(/^\/admin\/?/, "").replace(/\/$/, ""));
+
+export const query = computed(() => here.value.searchParams);
+
+export function hrefOf(target: string): string {
+  return target === "" ? "/admin" : `/admin/${target}`;
+}
+
+export function goTo(target: string): void {
+  history.pushState(null, "", hrefOf(target));
+  here.value = new URL(location.href);
+  scrollTo(0, 0);
+}
+
+/** Filters replace the address, so that one step back leaves the page and not the last letter typed. */
+export function setQuery(changes: Readonly<Record<string, string | null>>): void {
+  const next = new URL(here.value);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === "") next.searchParams.delete(name);
+    else next.searchParams.set(name, value);
+  }
+  history.replaceState(null, "", next);
+  here.value = next;
+}
+
+/** Turns plain links into page changes; a click with a modifier still opens a tab. */
+export function followLinks(event: MouseEvent): void {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey)
+    return;
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  if (link?.target !== "" || link.origin !== location.origin) return;
+  if (!link.pathname.startsWith("/admin") || link.pathname.startsWith("/admin/api")) return;
+  event.preventDefault();
+  history.pushState(null, "", link.href);
+  here.value = new URL(location.href);
+  scrollTo(0, 0);
+}

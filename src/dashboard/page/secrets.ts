@@ -1,0 +1,19 @@
+import { signal } from "@preact/signals";
+import type { IssuedKeyView } from "../../admin/views.ts";
+
+/**
+ * Secrets that this tab has seen being made, so that the playground can use them without a paste. They
+ * live in memory only: closing or reloading the tab forgets them.
+ */
+export interface KnownSecret {
+  readonly name: string;
+  readonly mode: IssuedKeyView["mode"];
+  readonly secret: string;
+}
+
+export const knownSecrets = signal<readonly KnownSecret[]>([]);
+
+export function remember(issued: IssuedKeyView): void {
+  const known = { name: issued.label ?? `${issued.prefix}…`, mode: issued.mode, secret: issued.key };
+  knownSecrets.value = [known, ...knownSecrets.value];
+}

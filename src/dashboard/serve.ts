@@ -1,0 +1,94 @@
+/**
+ * Answers `/admin` and what is below it except the API: one page for every address (the page's own router
+ * reads it), its script, its style and its icon. Everything is served from here, so the content security
+ * policy can forbid all else, inline scripts and styles included.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+export const pageHeaders = {
+  "content-security-policy": policy,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="none" stroke="#0e8ba3" stroke-width="2.6" stroke-linecap="round"><rect x="4" y="3" width="24" height="11" rx="3" fill="#0e8ba3" stroke="none"/><path d="M4 20c4 0 4 3 8 3s4-3 8-3 4 3 8 3M4 26c4 0 4 3 8 3s4-3 8-3 4 3 8 3"/></g></svg>`;
+
+interface Files {
+  /** Changes with the page, so that browsers may keep what has it in its address for ever. */
+  readonly version: string;
+  readonly byName: ReadonlyMap<string, { readonly body: string; readonly type: string }>;
+}
+
+let files: Promise<Files> | undefined;
+
+async function load(): Promise<Files> {
+  const { page } = await import("./assets.ts");
+  return {
+    version: Bun.hash(page.script + page.style).toString(36),
+    byName: new Map([
+      ["main.js", { body: page.script, type: "text/javascript; charset=utf-8" }],
+      ["main.css", { body: page.style, type: "text/css; charset=utf-8" }],
+      ["icon.svg", { body: icon, type: "image/svg+xml" }],
+    ]),
+  };
+}
+
+function html(version: string, theme: "light" | "dark" | null): string {
+  const at = `/admin/assets/${version}`;
+  return `<!doctype html>
+<html lang="en"${theme === null ? "" : ` data-theme="${theme}"`}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>Sluice</title>
+<link rel="icon" href="${at}/icon.svg">
+<link rel="stylesheet" href="${at}/main.css">
+<script type="module" src="${at}/main.js"></script>
+</head>
+<body><div id="app"></div><noscript>The dashboard needs JavaScript.</noscript></body>
+</html>
+`;
+}
+
+/** Only the two known words are ever written into the page, whatever the cookie says. */
+function themeOf(request: Request): "light" | "dark" | null {
+  const chosen = /(?:^|;\s*)sluice_theme=(light|dark)(?:;|$)/.exec(request.headers.get("cookie") ?? "")?.[1];
+  return chosen === "light" || chosen === "dark" ? chosen : null;
+}
+
+export async function dashboardResponse(request: Request, path: string): Promise<Response> {
+  files ??= load();
+  const { version, byName } = await files;
+  const asset = /^\/admin\/assets\/([^/]+)\/([^/]+)$/.exec(path);
+  if (!asset) {
+    const headers = {
+      ...pageHeaders,
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+    };
+    return new Response(html(version, themeOf(request)), { headers });
+  }
+  const file = byName.get(asset[2] ?? "");
+  if (!file || asset[1] !== version)
+    return new Response("not found\n", { status: 404, headers: pageHeaders });
+  return new Response(file.body, {
+    headers: {
+      ...pageHeaders,
+      "content-type": file.type,
+      "cache-control": "public, max-age=31536000, immutable",
+    },
+  });
+}

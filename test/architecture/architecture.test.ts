@@ -1,0 +1,151 @@
+import { describe, expect, test } from "bun:test";
+import { findCycle, importsOf, readSources, roomOf } from "./imports.ts";
+
+/**
+ * Which room may import which. `base` is everybody's. A room followed by ":types" may only be imported for
+ * its types: what it says is shared, what it does is not.
+ */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  config: [],
+  store: [],
+  limits: [],
+  dialects: [],
+  keys: ["store"],
+  ledger: ["store"],
+  idempotency: ["store"],
+  catalog: ["config:types"],
+  providers: ["dialects", "config:types"],
+  upstream: ["providers", "dialects", "catalog", "config:types"],
+  observe: ["config:types", "store:types"],
+  gateway: [
+    "catalog",
+    "config:types",
+    "dialects",
+    "idempotency",
+    "keys",
+    "ledger",
+    "limits",
+    "observe",
+    "providers",
+    "store:types",
+    "upstream",
+  ],
+  admin: ["catalog", "config", "gateway", "keys", "ledger", "observe", "store", "upstream"],
+  dashboard: ["admin:types"],
+  http: ["admin", "dashboard", "dialects", "gateway", "observe", "config:types", "store:types"],
+  cli: ["admin", "app.ts", "catalog", "config", "keys", "ledger", "observe", "store"],
+  "main.ts": ["cli"],
+};
+
+const sources = readSources("src");
+const imports = sources.flatMap((source) => source.imports);
+
+describe("the rooms", () => {
+  test("import only what they may", () => {
+    const forbidden = imports.filter(({ from, to, typeOnly }) => {
+      const room = roomOf(from);
+      const target = roomOf(to);
+      // The composition root builds every room, so it may know them all.
+      if (!to.startsWith("src/") || room === target || target === "base" || room === "app.ts") return false;
+      const allowed = mayImport[room] ?? [];
+      return !allowed.includes(target) && !(typeOnly && allowed.includes(`${target}:types`));
+    });
+    expect(forbidden.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+  });
+
+  test("are all on the map", () => {
+    const rooms = new Set(sources.map((source) => roomOf(source.path)));
+    rooms.delete("app.ts");
+    expect([...rooms].filter((room) => !(room in mayImport))).toEqual([]);
+  });
+
+  test("form no cycle", () => {
+    const arrows = new Map<string, string[]>();
+    for (const { from, to } of imports) {
+      if (!to.startsWith("src/") || roomOf(from) === roomOf(to)) continue;
+      arrows.set(roomOf(from), [...(arrows.get(roomOf(from)) ?? []), roomOf(to)]);
+    }
+    expect(findCycle(arrows)).toBeNull();
+  });
+
+  test("and their files form no cycle either", () => {
+    const arrows = new Map(
+      sources.map((source) => [source.path, source.imports.filter((it) => !it.typeOnly).map((it) => it.to)]),
+    );
+    expect(findCycle(arrows)).toBeNull();
+  });
+
+  test("know Elysia only at the edge", () => {
+    const knowing = imports.filter(({ to }) => to === "elysia" || to.startsWith("elysia/"));
+    const outside = knowing.filter(({ from }) => !/^src\/(http|admin\/routes)\b/.test(from));
+    expect(outside.map(({ from }) => from)).toEqual([]);
+  });
+});
+
+describe("the files", () => {
+  const all = [...sources, ...readSources("test")];
+
+  test("have at most 350 lines", () => {
+    const long = all.filter((source) => source.text.split("\n").length > 351);
+    expect(long.map((source) => source.path)).toEqual([]);
+  });
+
+  test("are named after what they are, never `utils` or `helpers`", () => {
+    expect(
+      all.map((source) => source.path).filter((path) => /\b(utils?|helpers?|misc|common)\b/.test(path)),
+    ).toEqual([]);
+  });
+
+  for (const [what, pattern] of [
+    ["the type `any`", /(?::|<|\||\bas)\s*any\b(?!\s*[A-Za-z])/],
+    ["switched-off checks", /@ts-ignore|@ts-expect-error|@ts-nocheck/],
+    ["marks of unfinished work", /\b(?:TODO|FIXME|XXX|HACK)\b/],
+  ] as const) {
+    test(`of the source have no ${what}`, () => {
+      const matching = sources.filter((source) => pattern.test(source.text));
+      expect(matching.map((source) => source.path)).toEqual([]);
+    });
+  }
+
+  test("of the tests skip nothing and leave nothing focused", () => {
+    const marks = /\b(?:test|describe|it)\.(?:skip|todo|only|failing)\(/;
+    expect(all.filter((source) => marks.test(source.text)).map((source) => source.path)).toEqual([]);
+  });
+});
+
+describe("the reading of imports", () => {
+  test("sees every form", () => {
+    const text = [
+      'import { a } from "./a.ts";',
+      'import type { B } from "../base/b.ts";',
+      'import {\n  type C,\n  d,\n} from "./c.ts";',
+      'export * from "./e.ts";',
+      'import "./f.ts";',
+      'const g = await import("./g.ts");',
+      'import sql from "./h.sql" with { type: "text" };',
+      'import { Elysia } from "elysia";',
+    ].join("\n");
+    expect(
+      importsOf("src/room/x.ts", text).map(({ to, typeOnly }) => `${to}${typeOnly ? " type" : ""}`),
+    ).toEqual([
+      "src/room/a.ts",
+      "src/base/b.ts type",
+      "src/room/c.ts",
+      "src/room/e.ts",
+      "src/room/f.ts",
+      "src/room/g.ts",
+      "src/room/h.sql",
+      "elysia",
+    ]);
+  });
+
+  test("finds a cycle", () => {
+    const arrows = new Map([
+      ["a", ["b"]],
+      ["b", ["c"]],
+      ["c", ["b"]],
+    ]);
+    expect(findCycle(arrows)).toEqual(["b", "c", "b"]);
+  });
+});
