@@ -1,4 +1,16 @@
-import type { Usage, UsageBasis } from "../base/usage.ts";
+import type {
+  AccountTotals,
+  Changes,
+  Entry,
+  HoldProgress,
+  JournalItem,
+  KeyChanges,
+  KeyRecord,
+  StoredResponse,
+  UsageRecord,
+} from "./records.ts";
+
+export type * from "./records.ts";
 
 /**
  * The durable side. Every method is one whole transaction; all are asynchronous, so that another database
@@ -6,170 +18,171 @@ import type { Usage, UsageBasis } from "../base/usage.ts";
  * in batches; what operators do (keys, top-ups) is a method each, and works from another process while
  * the gateway runs: it raises the store's revision, which the gateway watches with `changesSince`.
  */
+export interface Store {
+  /** False while batches cannot be written (disk full, database locked for long): no new work may begin. */
+  readonly healthy: boolean;
+  readonly stats: Readonly<StoreStats>;
 
-export type KeyMode = "credit" | "token_budget";
-export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
-export type BudgetPeriod = "day" | "week" | "month" | "none";
+  /** Everything that memory starts from, as it stood at one revision. */
+  load(): Promise<Snapshot>;
 
-export interface KeyRecord {
-  readonly id: string;
-  /** SHA-256 of the whole key, hex. */
-  readonly hash: string;
-  /** The first 12 characters of the key; not secret. */
-  readonly prefix: string;
-  readonly label: string | null;
-  readonly mode: KeyMode;
-  readonly status: StoredKeyStatus;
-  /** A provider's name, or `all`. */
-  readonly scope: string;
-  /** The models it is entitled to; null means all. */
-  readonly models: readonly string[] | null;
-  readonly rpmLimit: number | null;
-  readonly budgetTokens: number | null;
-  readonly period: BudgetPeriod;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number | null;
-  /** The secret before the last rotation, valid until `previousUntilMs`. */
-  readonly previousHash: string | null;
-  readonly previousUntilMs: number | null;
+  /** An opening top-up is part of the same transaction; 0 writes none. */
+  insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void>;
+  updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord>;
+  /** Also finds the secret before the last rotation, as long as its grace lasts. */
+  findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null>;
+  /** A prefix finds a key only when it is the only one that has it. */
+  findKey(idOrPrefix: string): Promise<KeyRecord | null>;
+  listKeys(query: KeyQuery): Promise<KeyPage>;
+
+  recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry>;
+  /** A correction, in either direction; refused when it would take the balance below 0. */
+  recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry>;
+
+  /** Resolves once the items are on disk. Items of one call are in one transaction. */
+  commit(items: readonly JournalItem[]): Promise<void>;
+
+  currentRevision(): Promise<number>;
+  changesSince(revision: number): Promise<Changes>;
+
+  /** Only responses stored at or after `notBeforeMs` count; older ones wait to be pruned. */
+  findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null>;
+  /** Deletes at most `limit` responses stored before `beforeMs`, and says how many went. */
+  pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
+
+  readTotals(keyId: string): Promise<AccountTotals | null>;
+  /** Oldest first, after the given id: the cursor of an export. */
+  listEntries(query: EntryQuery): Promise<readonly Entry[]>;
+  /** Newest first, before the given id. */
+  listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]>;
+  summarizeUsage(query: UsageSummaryQuery): Promise<readonly UsageGroup[]>;
+  /** The totals as kept and as the entries add up, for every account, as they stood at one moment. */
+  recomputeTotals(): Promise<readonly RecomputedTotals[]>;
+
+  /** A whole copy while others go on reading and writing. Refuses to overwrite a file. */
+  backup(file: string): Promise<void>;
+  /** Writes what still waits, then closes. */
+  close(): Promise<void>;
 }
 
-/** What an operator may change about a key; the rest is changed by its own operation. */
-export type KeyChanges = Partial<
-  Pick<
-    KeyRecord,
-    | "label"
-    | "status"
-    | "scope"
-    | "models"
-    | "rpmLimit"
-    | "budgetTokens"
-    | "period"
-    | "expiresAtMs"
-    | "hash"
-    | "prefix"
-    | "previousHash"
-    | "previousUntilMs"
-  >
->;
+export interface Snapshot {
+  readonly revision: number;
+  readonly keys: readonly KeyRecord[];
+  readonly accounts: readonly AccountTotals[];
+  readonly openHolds: readonly HoldProgress[];
+}
 
-/**
- * `charge` and `overrun` come from exchanges, `topup` and `adjustment` from operators. Entries are only
- * ever added. Amounts are nano-credits for credit keys and tokens for token-budget keys.
- * An `overrun` is the part of a cost that the balance could not pay: it is on record, and not in `posted`.
- */
-export type EntryKind = "topup" | "adjustment" | "charge" | "overrun";
+/** Plain counters, read by whoever exports metrics. */
+export interface StoreStats {
+  batches: number;
+  items: number;
+  failedBatches: number;
+  lastBatchItems: number;
+  lastBatchMs: number;
+  /** Items that wait for the next batch or are being written. */
+  pendingItems: number;
+  journal: "inline" | "thread";
+}
 
-/** How an exchange ended; only `cancelled` and `interrupted` have no usage record. */
-export type Outcome = "completed" | "failed" | "cancelled" | "interrupted";
+export interface KeyQuery {
+  /** Matches a part of the label, or the beginning of the id or prefix. */
+  readonly search?: string | undefined;
+  readonly limit: number;
+  /** As returned with the page before. */
+  readonly cursor?: string | undefined;
+}
 
-export interface Entry {
-  readonly id: number;
+export interface KeyPage {
+  readonly keys: readonly KeyRecord[];
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+export interface OperatorEntry {
   readonly keyId: string;
-  readonly kind: EntryKind;
-  /** Signed as it changes `posted`: charges below 0, top-ups above. For an overrun the unpaid amount, above 0. */
-  readonly amount: number;
-  readonly atMs: number;
-  readonly exchangeId: string | null;
-  readonly basis: UsageBasis | null;
-  readonly outcome: Outcome | null;
-  /** Start of the budget period it counts in (token keys), else 0. */
-  readonly periodStartMs: number;
+  /** Nano-credits: above 0 for a top-up, not 0 for an adjustment. */
+  readonly amountNano: number;
+  /** Makes it idempotent: the same reference for the same key again is the same entry. */
   readonly reference: string | null;
   readonly note: string | null;
-}
-
-/** One exchange as it is told to people: the source of request totals, token totals and the last cost. */
-export interface UsageRecord {
-  readonly exchangeId: string;
-  readonly keyId: string;
   readonly atMs: number;
-  readonly route: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly upstreamModel: string;
-  readonly stream: boolean;
-  readonly outcome: Outcome;
-  readonly status: number;
-  readonly usage: Usage;
-  readonly basis: UsageBasis;
-  /** What was charged: nano-credits for credit keys, 0 for token-budget keys. */
-  readonly costNano: number;
-  readonly firstByteMs: number | null;
-  readonly totalMs: number;
-  readonly attempts: number;
 }
 
-/** What a hold has produced so far; a crash is settled from it. The hold has no row before its first progress. */
-export interface HoldProgress {
-  readonly holdId: string;
-  readonly keyId: string;
-  readonly openedAtMs: number;
-  readonly periodStartMs: number;
-  /** What would be charged if nothing more came: nano-credits or tokens. */
-  readonly chargeSoFar: number;
-  readonly model: string;
+export interface RecordedEntry {
+  readonly entry: Entry;
+  /** True when the reference was known already, and nothing was written now. */
+  readonly repeated: boolean;
 }
 
-export interface ChargeEntry {
-  readonly keyId: string;
-  readonly exchangeId: string;
-  readonly atMs: number;
-  readonly periodStartMs: number;
-  /** Paid from the balance, at least 0. */
-  readonly charged: number;
-  /** Not covered by the balance, at least 0; written as an `overrun` entry when above 0. */
-  readonly overrun: number;
-  readonly basis: UsageBasis;
-  readonly outcome: Outcome;
-}
-
-export interface StoredResponse {
+export interface ResponseScope {
   readonly keyId: string;
   readonly route: string;
   readonly idempotencyKey: string;
-  readonly bodyHash: string;
-  readonly status: number;
-  /** Response headers worth repeating, such as `content-type`. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  readonly storedAtMs: number;
 }
 
-/** One item of a batch. Plain data, because it may cross to a writer thread. */
-export type JournalItem =
-  | { readonly kind: "progress"; readonly progress: HoldProgress }
-  /** Drops the hold's row, if it has one, without a charge. */
-  | { readonly kind: "release"; readonly holdId: string }
-  | {
-      readonly kind: "settle";
-      readonly holdId: string;
-      /** Whether a progress row may exist, so that the common case deletes nothing. */
-      readonly hasProgress: boolean;
-      readonly charge: ChargeEntry;
-      readonly record: UsageRecord | null;
-      readonly response: StoredResponse | null;
-    };
+export interface EntryQuery {
+  readonly afterId: number;
+  readonly limit: number;
+  readonly keyId?: string | undefined;
+}
 
-/** Sums kept beside the entries so that a summary costs the same whatever the history. */
-export interface AccountTotals {
-  readonly keyId: string;
-  readonly posted: number;
-  readonly purchased: number;
-  readonly used: number;
-  readonly day: number;
-  readonly daySpend: number;
-  readonly periodStartMs: number;
-  readonly periodUsed: number;
+export interface UsageQuery {
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+  readonly keyId?: string | undefined;
+  readonly outcome?: UsageRecord["outcome"] | undefined;
+}
+
+export interface NumberedUsage extends UsageRecord {
+  readonly id: number;
+}
+
+export interface UsageSummaryQuery {
+  readonly by: "day" | "model" | "key" | "hour" | "provider";
+  /** Counted in whole hours: the hour that this moment is in, and all after it. */
+  readonly sinceMs: number;
+  readonly untilMs?: number | undefined;
+  readonly keyId?: string | undefined;
+}
+
+export interface UsageGroup {
+  /** A day (`2026-01-31`), an hour (`2026-01-31T13:00Z`), a model, a provider or a key's id. */
+  readonly group: string;
   readonly requests: number;
+  readonly failures: number;
   readonly inputTokens: number;
+  readonly cachedInputTokens: number;
   readonly outputTokens: number;
-  readonly lastCostNano: number;
+  readonly costNano: number;
+  /** Sums over the requests that have them, for averages. */
+  readonly firstByteMs: number;
+  readonly firstByteCount: number;
+  readonly totalMs: number;
 }
 
-export interface Changes {
-  readonly revision: number;
-  readonly keys: readonly KeyRecord[];
-  /** Top-ups and adjustments that other hands have written since; each is reported once. */
-  readonly entries: readonly Entry[];
+export interface RecomputedTotals {
+  readonly kept: AccountTotals;
+  readonly recomputed: AccountTotals;
 }
+
+/** Why a store said no, in a sentence for the operator. The data is as it was before. */
+export class StoreRefusal extends Error {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason, message: string) {
+    super(message);
+    this.name = "StoreRefusal";
+    this.reason = reason;
+  }
+}
+
+export type RefusalReason =
+  | "unknown_key"
+  | "wrong_mode"
+  | "invalid_amount"
+  | "reference_conflict"
+  | "file_exists"
+  | "newer_schema"
+  | "corrupt"
+  | "not_a_database"
+  | "in_use";

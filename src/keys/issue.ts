@@ -1,0 +1,67 @@
+import type { Clock } from "../base/clock.ts";
+import { newId } from "../base/id.ts";
+import type { BudgetPeriod, KeyMode, KeyRecord, Store } from "../store/store.ts";
+import { newSecret, prefixLength } from "./form.ts";
+import { hashSecret } from "./hash.ts";
+
+export interface KeySpec {
+  readonly mode: KeyMode;
+  readonly label?: string | null | undefined;
+  /** Opening credit of a credit key. */
+  readonly creditNano?: number | undefined;
+  readonly budgetTokens?: number | null | undefined;
+  readonly period?: BudgetPeriod | undefined;
+  readonly rpmLimit?: number | null | undefined;
+  readonly scope?: string | undefined;
+  readonly models?: readonly string[] | null | undefined;
+  readonly expiresAtMs?: number | null | undefined;
+}
+
+export interface IssuedKey {
+  readonly key: KeyRecord;
+  /** The whole key, here and never again: only its hash is kept. */
+  readonly secret: string;
+}
+
+export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promise<IssuedKey> {
+  const secret = newSecret();
+  const key: KeyRecord = {
+    id: newId("key_"),
+    hash: hashSecret(secret),
+    prefix: secret.slice(0, prefixLength),
+    label: spec.label ?? null,
+    mode: spec.mode,
+    status: "active",
+    scope: spec.scope ?? "all",
+    models: spec.models ?? null,
+    rpmLimit: spec.rpmLimit ?? null,
+    budgetTokens: spec.budgetTokens ?? null,
+    period: spec.period ?? (spec.mode === "token_budget" ? "month" : "none"),
+    createdAtMs: clock.wallMs(),
+    expiresAtMs: spec.expiresAtMs ?? null,
+    previousHash: null,
+    previousUntilMs: null,
+  };
+  await store.insertKey(key, spec.creditNano ?? 0);
+  return { key, secret };
+}
+
+/**
+ * A new secret for the same key. The old one lives on for the grace time; one from an earlier rotation ends now,
+ * because only the latest is remembered.
+ */
+export async function rotateKey(
+  store: Store,
+  clock: Clock,
+  key: KeyRecord,
+  graceMs: number,
+): Promise<IssuedKey> {
+  const secret = newSecret();
+  const rotated = await store.updateKey(key.id, {
+    hash: hashSecret(secret),
+    prefix: secret.slice(0, prefixLength),
+    previousHash: graceMs > 0 ? key.hash : null,
+    previousUntilMs: graceMs > 0 ? clock.wallMs() + graceMs : null,
+  });
+  return { key: rotated, secret };
+}

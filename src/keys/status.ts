@@ -1,0 +1,29 @@
+import type { KeyRecord, StoredKeyStatus } from "../store/store.ts";
+
+export type KeyStatus = StoredKeyStatus | "expired";
+
+/** Expiry is derived from the clock and never stored: a new expiry date revives the key by itself. */
+export function effectiveStatus(key: KeyRecord, nowMs: number): KeyStatus {
+  const hasExpired = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
+  return key.status === "active" && hasExpired ? "expired" : key.status;
+}
+
+const reachable: Readonly<Record<StoredKeyStatus, readonly StoredKeyStatus[]>> = {
+  active: ["disabled", "suspended", "revoked"],
+  disabled: ["active", "revoked"],
+  suspended: ["active", "revoked"],
+  revoked: [],
+};
+
+/** Whether an operator may take a key from one status to the other; staying is always allowed, revoked is final. */
+export function mayBecome(from: StoredKeyStatus, to: StoredKeyStatus): boolean {
+  return from === to || reachable[from].includes(to);
+}
+
+export function inScope(key: KeyRecord, provider: string): boolean {
+  return key.scope === "all" || key.scope === provider;
+}
+
+export function isEntitled(key: KeyRecord, model: string): boolean {
+  return key.models === null || key.models.includes(model);
+}

@@ -1,0 +1,181 @@
+import { assertAmount } from "../base/assert.ts";
+import { utcDay } from "../base/clock.ts";
+import { totalInput } from "../base/usage.ts";
+import type { AccountTotals, KeyRecord, UsageRecord } from "../store/store.ts";
+import { nextPeriodStart, periodStart } from "./period.ts";
+import { budgetUsedUp, insufficient, temporarilyReserved } from "./refusals.ts";
+import type { AccountSummary } from "./summary.ts";
+
+/** What an open hold says about the money it set aside. */
+export interface HeldAmount {
+  readonly amount: number;
+  readonly periodStartMs: number;
+}
+
+export interface Settled {
+  /** Paid from the balance. */
+  readonly charged: number;
+  /** The part of the cost that the balance could not pay. */
+  readonly overrun: number;
+}
+
+/**
+ * One key's money in memory, and all arithmetic on it. Amounts are nano-credits for a credit key; for a
+ * token-budget key they are tokens, its balance is what is left of the budget in the current period, and only holds
+ * of that period count against it.
+ */
+export class Account {
+  key: KeyRecord;
+  #posted: number;
+  #purchased: number;
+  #used: number;
+  #held = 0;
+  #day: number;
+  #daySpend: number;
+  #periodStartMs: number;
+  #periodUsed: number;
+  #requests: number;
+  #inputTokens: number;
+  #outputTokens: number;
+  #lastCostNano: number;
+
+  constructor(key: KeyRecord, totals: AccountTotals) {
+    this.key = key;
+    this.#posted = totals.posted;
+    this.#purchased = totals.purchased;
+    this.#used = totals.used;
+    this.#day = totals.day;
+    this.#daySpend = totals.daySpend;
+    this.#periodStartMs = totals.periodStartMs;
+    this.#periodUsed = totals.periodUsed;
+    this.#requests = totals.requests;
+    this.#inputTokens = totals.inputTokens;
+    this.#outputTokens = totals.outputTokens;
+    this.#lastCostNano = totals.lastCostNano;
+  }
+
+  /** Sets the amount aside, or throws why not. Nothing may be awaited between the check and the reservation. */
+  hold(amount: number, nowMs: number): HeldAmount {
+    assertAmount(amount, "hold");
+    this.#turnPeriod(nowMs);
+    const balance = this.#balance();
+    if (balance < amount) throw this.#refusal(amount, balance, nowMs);
+    if (balance - this.#held < amount) throw temporarilyReserved(this.key.mode);
+    this.#held += amount;
+    return { amount, periodStartMs: this.#periodStartMs };
+  }
+
+  release(hold: HeldAmount): void {
+    if (hold.periodStartMs === this.#periodStartMs) this.#held -= hold.amount;
+  }
+
+  /** Ends the hold and charges the cost as far as the balance goes. */
+  settle(hold: HeldAmount, cost: number, atMs: number): Settled {
+    assertAmount(cost, "cost");
+    const charged = Math.min(cost, this.#affordable(hold));
+    this.release(hold);
+    this.#charge(charged, hold.periodStartMs, atMs);
+    return { charged, overrun: cost - charged };
+  }
+
+  /** A hold from before a crash is not among the open ones: it is charged as if it were a hold of nothing. */
+  settleInterrupted(cost: number, periodStartMs: number, atMs: number): Settled {
+    if (periodStartMs > this.#periodStartMs) this.#startPeriod(periodStartMs);
+    const isPast = periodStartMs < this.#periodStartMs;
+    return this.settle({ amount: isPast ? cost : 0, periodStartMs }, cost, atMs);
+  }
+
+  credit(amount: number): void {
+    this.#posted += amount;
+    this.#purchased += amount;
+  }
+
+  count(record: UsageRecord): void {
+    this.#requests += 1;
+    this.#inputTokens += totalInput(record.usage);
+    this.#outputTokens += record.usage.outputTokens;
+    this.#lastCostNano = record.costNano;
+  }
+
+  summary(nowMs: number): AccountSummary {
+    this.#turnPeriod(nowMs);
+    const isCredit = this.key.mode === "credit";
+    const spendToday = utcDay(nowMs) <= this.#day ? this.#daySpend : 0;
+    const remaining = Math.max(0, this.#balance() - this.#held);
+    return {
+      mode: this.key.mode,
+      posted: isCredit ? this.#posted : 0,
+      held: isCredit ? this.#held : 0,
+      available: isCredit ? remaining : 0,
+      purchased: this.#purchased,
+      used: isCredit ? this.#used : 0,
+      todaySpend: isCredit ? spendToday : 0,
+      lifetimeSpend: isCredit ? this.#used : 0,
+      lastCostNano: this.#lastCostNano,
+      requests: this.#requests,
+      inputTokens: this.#inputTokens,
+      outputTokens: this.#outputTokens,
+      totalTokens: this.#inputTokens + this.#outputTokens,
+      budgetTokens: isCredit ? null : this.key.budgetTokens,
+      budgetUsed: isCredit ? 0 : this.#periodUsed,
+      budgetHeld: isCredit ? 0 : this.#held,
+      budgetRemaining: isCredit || this.key.budgetTokens === null ? null : remaining,
+      periodEndsMs: isCredit ? null : this.#periodEnd(nowMs),
+    };
+  }
+
+  /** What may be spent in all, held or not. */
+  #balance(): number {
+    if (this.key.mode === "credit") return this.#posted;
+    const { budgetTokens } = this.key;
+    return budgetTokens === null ? Number.POSITIVE_INFINITY : Math.max(0, budgetTokens - this.#periodUsed);
+  }
+
+  /**
+   * The most that settling this hold may take: its own amount and what nobody else has set aside. An operator may
+   * have lowered the balance below what is held; then it goes only as far as the balance itself.
+   */
+  #affordable(hold: HeldAmount): number {
+    const balance = this.#balance();
+    if (this.key.mode === "token_budget") {
+      // The rest of a period that is over is not known any more, but the hold itself was covered by it.
+      if (hold.periodStartMs !== this.#periodStartMs) return hold.amount;
+      return hold.amount + Math.max(0, balance - this.#held);
+    }
+    return Math.max(0, Math.min(balance, hold.amount + Math.max(0, balance - this.#held)));
+  }
+
+  /** The same sums as the store keeps; a charge of an earlier day or period changes only the totals. */
+  #charge(charged: number, periodStartMs: number, atMs: number): void {
+    this.#posted -= charged;
+    this.#used += charged;
+    if (periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
+    const day = utcDay(atMs);
+    if (day === this.#day) this.#daySpend += charged;
+    if (day <= this.#day) return;
+    this.#day = day;
+    this.#daySpend = charged;
+  }
+
+  /** Only ever forward: a clock that is set back gives no budget twice. */
+  #turnPeriod(nowMs: number): void {
+    if (this.key.mode === "credit") return;
+    const startMs = periodStart(this.key.period, nowMs);
+    if (startMs > this.#periodStartMs) this.#startPeriod(startMs);
+  }
+
+  #startPeriod(startMs: number): void {
+    this.#periodStartMs = startMs;
+    this.#periodUsed = 0;
+    this.#held = 0;
+  }
+
+  #periodEnd(nowMs: number): number | null {
+    return nextPeriodStart(this.key.period, Math.max(nowMs, this.#periodStartMs));
+  }
+
+  #refusal(amount: number, balance: number, nowMs: number): Error {
+    if (this.key.mode === "credit" || balance > 0) return insufficient(this.key.mode, amount, balance);
+    return budgetUsedUp(this.#periodEnd(nowMs), nowMs);
+  }
+}

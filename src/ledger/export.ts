@@ -1,0 +1,51 @@
+import { unreachable } from "../base/assert.ts";
+import type { Entry, Store } from "../store/store.ts";
+
+export type ExportFormat = "csv" | "jsonl";
+
+const entriesPerChunk = 1_000;
+
+const columns = [
+  "id",
+  "keyId",
+  "kind",
+  "amount",
+  "atMs",
+  "exchangeId",
+  "basis",
+  "outcome",
+  "periodStartMs",
+  "reference",
+  "note",
+] as const satisfies readonly (keyof Entry)[];
+
+/** All entries, oldest first, in chunks of text: however long the history, only one chunk is in memory. */
+export async function* exportEntries(store: Store, format: ExportFormat): AsyncGenerator<string> {
+  if (format === "csv") yield `${columns.join(",")}\n`;
+  for (let afterId = 0; ; ) {
+    const entries = await store.listEntries({ afterId, limit: entriesPerChunk });
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    afterId = last.id;
+    yield entries.map((entry) => `${lineOf(entry, format)}\n`).join("");
+  }
+}
+
+function lineOf(entry: Entry, format: ExportFormat): string {
+  switch (format) {
+    case "csv":
+      return columns.map((column) => csvField(entry[column])).join(",");
+    case "jsonl":
+      return JSON.stringify(entry);
+    default:
+      return unreachable(format);
+  }
+}
+
+/** Quotes where CSV asks for it, and defuses text that a spreadsheet would run as a formula. */
+function csvField(value: string | number | null): string {
+  if (value === null) return "";
+  if (typeof value === "number") return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

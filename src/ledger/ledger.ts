@@ -1,0 +1,313 @@
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Usage, UsageBasis } from "../base/usage.ts";
+import type {
+  AccountTotals,
+  Changes,
+  FailedExchange,
+  HoldProgress,
+  JournalItem,
+  Outcome,
+  Snapshot,
+  Store,
+  StoredResponse,
+  UsageRecord,
+} from "../store/store.ts";
+import { Account, type Settled } from "./account.ts";
+import { checkTotals } from "./audit.ts";
+import { journalUnavailable } from "./refusals.ts";
+import type { AccountSummary } from "./summary.ts";
+
+/**
+ * The protocol that keeps money right:
+ *
+ * 1. An account's `posted` balance changes only by an append-only entry. `available = posted − held`.
+ * 2. A hold is decided in memory, with no await between the check and the reservation.
+ * 3. A hold ends exactly once: settled or released. Whoever comes second finds it closed and does nothing.
+ * 4. Charges are written in batches: one transaction and one fsync serve every request that is waiting.
+ * 5. What a hold has produced so far rides along in the background; nobody waits for it.
+ * 6. `settle` resolves when the charge is durable. Only then may the bytes that end the response leave.
+ * 7. At start, a hold with journaled progress is charged for what it had produced (`interrupted`). One without
+ *    has left no trace, and is thereby released.
+ * 8. A cost above its hold is charged as far as the balance goes. The rest is an `overrun` entry: never a negative
+ *    balance, and never silence.
+ * 9. While charges cannot be written, no new hold is given. What runs is settled from the store's reserve.
+ */
+
+export interface HoldRequest {
+  readonly keyId: string;
+  readonly exchangeId: string;
+  readonly model: string;
+  /** Nano-credits for credit keys, tokens for token-budget keys. */
+  readonly amount: number;
+}
+
+export interface Hold {
+  /** The same as the exchange's: an exchange has one hold. */
+  readonly id: string;
+  readonly keyId: string;
+  readonly amount: number;
+  /** Start of the budget period it was admitted in, and is charged to. */
+  readonly periodStartMs: number;
+  readonly state: "open" | "settled" | "released";
+}
+
+export interface Settlement {
+  /** The real cost: nano-credits, or tokens for token-budget keys. */
+  readonly cost: number;
+  readonly usage: Usage;
+  readonly basis: UsageBasis;
+  readonly outcome: Outcome;
+  /** Its `costNano` is replaced by what was really charged. */
+  readonly record: UsageRecord | null;
+  readonly response: StoredResponse | null;
+}
+
+export type { Settled } from "./account.ts";
+export type { AccountSummary } from "./summary.ts";
+
+export interface LedgerOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly snapshot: Snapshot;
+}
+
+interface OpenHold extends Hold {
+  state: Hold["state"];
+  readonly account: Account;
+  readonly model: string;
+  readonly openedAtMs: number;
+  chargeSoFar: number;
+  /** Monotonic time of the last progress handed to the journal; null when there is no row. */
+  journaledAtMs: number | null;
+}
+
+/** How often the journal hears of progress, in all and for one hold. */
+const progressTickMs = 50;
+const progressEveryMs = 200;
+const recoveriesPerCommit = 500;
+
+export class Ledger {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #accounts = new Map<string, Account>();
+  /** Open holds whose latest progress the journal does not know yet. */
+  readonly #progressed = new Set<OpenHold>();
+  #progressTimer: ReturnType<typeof setTimeout> | null = null;
+  #openHolds = 0;
+
+  private constructor({ store, clock, snapshot }: LedgerOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    const keys = new Map(snapshot.keys.map((key) => [key.id, key]));
+    for (const totals of snapshot.accounts) {
+      const key = keys.get(totals.keyId);
+      assert(key !== undefined, `account ${totals.keyId} has no key`);
+      this.#accounts.set(totals.keyId, new Account(key, totals));
+    }
+  }
+
+  /** Takes over where the last process ended. Must be done before the first request is let in. */
+  static async open(options: LedgerOptions): Promise<Ledger> {
+    checkTotals(options.snapshot);
+    const ledger = new Ledger(options);
+    await ledger.#recover(options.snapshot.openHolds);
+    return ledger;
+  }
+
+  get openHolds(): number {
+    return this.#openHolds;
+  }
+
+  /**
+   * Throws `insufficient_credit`, `balance_temporarily_reserved`, `limit_reached` or `service_unavailable`; then
+   * nothing is held.
+   */
+  hold({ keyId, exchangeId, model, amount }: HoldRequest): Hold {
+    if (!this.#store.healthy) throw journalUnavailable();
+    const account = this.#account(keyId);
+    const openedAtMs = this.#clock.wallMs();
+    const { periodStartMs } = account.hold(amount, openedAtMs);
+    this.#openHolds += 1;
+    const hold: OpenHold = {
+      id: exchangeId,
+      keyId,
+      amount,
+      periodStartMs,
+      state: "open",
+      account,
+      model,
+      openedAtMs,
+      chargeSoFar: 0,
+      journaledAtMs: null,
+    };
+    return hold;
+  }
+
+  /** Cheap enough for every chunk of a stream: it only takes note, and the journal hears of it now and then. */
+  progress(hold: Hold, chargeSoFar: number): void {
+    const open = hold as OpenHold;
+    if (open.state !== "open" || chargeSoFar <= open.chargeSoFar) return;
+    open.chargeSoFar = chargeSoFar;
+    this.#progressed.add(open);
+    this.#progressTimer ??= this.#laterJournalProgress();
+  }
+
+  /** Resolves when the charge is durable; with null when the hold was closed already. */
+  async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
+    const open = hold as OpenHold;
+    if (!this.#close(open, "settled")) return null;
+    const atMs = this.#clock.wallMs();
+    const settled = open.account.settle(open, settlement.cost, atMs);
+    const record = recordOf(settlement, open.account, settled);
+    if (record !== null) open.account.count(record);
+    await this.#store.commit([
+      {
+        kind: "settle",
+        holdId: open.id,
+        hasProgress: open.journaledAtMs !== null,
+        charge: {
+          keyId: open.keyId,
+          exchangeId: open.id,
+          atMs,
+          periodStartMs: open.periodStartMs,
+          charged: settled.charged,
+          overrun: settled.overrun,
+          basis: settlement.basis,
+          outcome: settlement.outcome,
+        },
+        record,
+        response: settlement.response,
+      },
+    ]);
+    return settled;
+  }
+
+  /** Gives the hold back; false when it was closed already. A failure is counted in the operator's figures. */
+  release(hold: Hold, failure?: FailedExchange): boolean {
+    const open = hold as OpenHold;
+    if (!this.#close(open, "released")) return false;
+    open.account.release(open);
+    const items: JournalItem[] = [];
+    if (open.journaledAtMs !== null) items.push({ kind: "release", holdId: open.id });
+    if (failure !== undefined) items.push({ kind: "failure", failure });
+    if (items.length > 0) this.#commitUnattended(items);
+    return true;
+  }
+
+  /** From memory, in the same time whatever the history. */
+  summary(keyId: string): AccountSummary {
+    return this.#account(keyId).summary(this.#clock.wallMs());
+  }
+
+  /** Keys, top-ups and adjustments from whichever hands; each entry must come here exactly once. */
+  apply(changes: Changes): void {
+    for (const key of changes.keys) {
+      const account = this.#accounts.get(key.id);
+      if (account !== undefined) account.key = key;
+      else this.#accounts.set(key.id, new Account(key, emptyTotals(key.id)));
+    }
+    for (const entry of changes.entries) this.#account(entry.keyId).credit(entry.amount);
+  }
+
+  /** Hands to the journal what it should know of open holds by now; called by a timer while there is any. */
+  journalProgress(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const items: JournalItem[] = [];
+    for (const hold of this.#progressed) {
+      if (hold.journaledAtMs !== null && nowMs - hold.journaledAtMs < progressEveryMs) continue;
+      hold.journaledAtMs = nowMs;
+      this.#progressed.delete(hold);
+      items.push({ kind: "progress", progress: progressOf(hold) });
+    }
+    if (items.length > 0) this.#commitUnattended(items);
+  }
+
+  #account(keyId: string): Account {
+    const account = this.#accounts.get(keyId);
+    assert(account !== undefined, `there is no account for key ${keyId}`);
+    return account;
+  }
+
+  /** The one place where a hold ends. */
+  #close(hold: OpenHold, state: "settled" | "released"): boolean {
+    if (hold.state !== "open") return false;
+    hold.state = state;
+    this.#openHolds -= 1;
+    this.#progressed.delete(hold);
+    return true;
+  }
+
+  #laterJournalProgress(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => {
+      this.#progressTimer = null;
+      this.journalProgress();
+      if (this.#progressed.size > 0) this.#progressTimer = this.#laterJournalProgress();
+    }, progressTickMs);
+    timer.unref();
+    return timer;
+  }
+
+  /** Nobody waits for these, and losing one in a crash is allowed for: the store itself says when it fails. */
+  #commitUnattended(items: readonly JournalItem[]): void {
+    this.#store.commit(items).catch(() => {});
+  }
+
+  async #recover(holds: readonly HoldProgress[]): Promise<void> {
+    const atMs = this.#clock.wallMs();
+    const items = holds.map((hold) => this.#interrupt(hold, atMs));
+    const commits: Promise<void>[] = [];
+    for (let from = 0; from < items.length; from += recoveriesPerCommit) {
+      commits.push(this.#store.commit(items.slice(from, from + recoveriesPerCommit)));
+    }
+    await Promise.all(commits);
+  }
+
+  #interrupt({ holdId, keyId, periodStartMs, chargeSoFar }: HoldProgress, atMs: number): JournalItem {
+    const settled = this.#account(keyId).settleInterrupted(chargeSoFar, periodStartMs, atMs);
+    return {
+      kind: "settle",
+      holdId,
+      hasProgress: true,
+      charge: {
+        keyId,
+        exchangeId: holdId,
+        atMs,
+        periodStartMs,
+        ...settled,
+        basis: "estimated",
+        outcome: "interrupted",
+      },
+      record: null,
+      response: null,
+    };
+  }
+}
+
+/** Token-budget keys are not charged in money, so their usage records say 0. */
+function recordOf({ record }: Settlement, { key }: Account, { charged }: Settled): UsageRecord | null {
+  if (record === null) return null;
+  const costNano = key.mode === "credit" ? charged : 0;
+  return record.costNano === costNano ? record : { ...record, costNano };
+}
+
+function progressOf({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: OpenHold): HoldProgress {
+  return { holdId: id, keyId, openedAtMs, periodStartMs, chargeSoFar, model };
+}
+
+function emptyTotals(keyId: string): AccountTotals {
+  return {
+    keyId,
+    posted: 0,
+    purchased: 0,
+    used: 0,
+    day: 0,
+    daySpend: 0,
+    periodStartMs: 0,
+    periodUsed: 0,
+    requests: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    lastCostNano: 0,
+  };
+}

@@ -1,0 +1,48 @@
+import { GatewayError } from "../base/errors.ts";
+import { creditsFromNano } from "../base/money.ts";
+import type { KeyMode } from "../store/store.ts";
+
+/** There is not enough, whoever else is served. */
+export function insufficient(mode: KeyMode, needed: number, balance: number): GatewayError {
+  const [what, amount, rest] =
+    mode === "credit"
+      ? ["cost", `${creditsFromNano(needed)} credits`, `${creditsFromNano(balance)}`]
+      : ["use", `${needed} tokens`, `${balance} of this period's budget`];
+  return new GatewayError(
+    "insufficient_credit",
+    `This request may ${what} up to ${amount}; there are ${rest} left. Lower the output limit or top up the key.`,
+  );
+}
+
+/** There is enough, but others are being served from it. */
+export function temporarilyReserved(mode: KeyMode): GatewayError {
+  const what = mode === "credit" ? "credit" : "token budget";
+  return new GatewayError(
+    "balance_temporarily_reserved",
+    `Other requests in flight have reserved this key's ${what}. Retry when one of them has ended.`,
+    { retryAfterSeconds: 1 },
+  );
+}
+
+/** A budget that never refreshes is like credit that is spent: telling a client to wait would be a lie. */
+export function budgetUsedUp(nextPeriodMs: number | null, nowMs: number): GatewayError {
+  if (nextPeriodMs === null) {
+    return new GatewayError(
+      "insufficient_credit",
+      "The token budget of this key is used up, and it does not refresh.",
+    );
+  }
+  return new GatewayError(
+    "limit_reached",
+    `The token budget of this period is used up. It is fresh again at ${new Date(nextPeriodMs).toISOString()}.`,
+    { retryAfterSeconds: Math.max(1, Math.ceil((nextPeriodMs - nowMs) / 1000)) },
+  );
+}
+
+export function journalUnavailable(): GatewayError {
+  return new GatewayError(
+    "service_unavailable",
+    "The gateway cannot record charges at the moment. Retry shortly.",
+    { retryAfterSeconds: 5 },
+  );
+}

@@ -1,0 +1,198 @@
+import type { Usage, UsageBasis } from "../base/usage.ts";
+
+/** What the store keeps and hands out: plain data, without behaviour. */
+
+export type KeyMode = "credit" | "token_budget";
+export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
+export type BudgetPeriod = "day" | "week" | "month" | "none";
+
+export interface KeyRecord {
+  readonly id: string;
+  /** SHA-256 of the whole key, hex. */
+  readonly hash: string;
+  /** The first 12 characters of the key; not secret. */
+  readonly prefix: string;
+  readonly label: string | null;
+  readonly mode: KeyMode;
+  readonly status: StoredKeyStatus;
+  /** A provider's name, or `all`. */
+  readonly scope: string;
+  /** The models it is entitled to; null means all. */
+  readonly models: readonly string[] | null;
+  readonly rpmLimit: number | null;
+  readonly budgetTokens: number | null;
+  readonly period: BudgetPeriod;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number | null;
+  /** The secret before the last rotation, valid until `previousUntilMs`. */
+  readonly previousHash: string | null;
+  readonly previousUntilMs: number | null;
+}
+
+/** What an operator may change about a key; the rest is changed by its own operation. */
+export type KeyChanges = Partial<
+  Pick<
+    KeyRecord,
+    | "label"
+    | "status"
+    | "scope"
+    | "models"
+    | "rpmLimit"
+    | "budgetTokens"
+    | "period"
+    | "expiresAtMs"
+    | "hash"
+    | "prefix"
+    | "previousHash"
+    | "previousUntilMs"
+  >
+>;
+
+/**
+ * `charge` and `overrun` come from exchanges, `topup` and `adjustment` from operators. Entries are only
+ * ever added. Amounts are nano-credits for credit keys and tokens for token-budget keys.
+ * An `overrun` is the part of a cost that the balance could not pay: it is on record, and not in `posted`.
+ */
+export type EntryKind = "topup" | "adjustment" | "charge" | "overrun";
+
+/** How an exchange ended; only `cancelled` and `interrupted` have no usage record. */
+export type Outcome = "completed" | "failed" | "cancelled" | "interrupted";
+
+export interface Entry {
+  readonly id: number;
+  readonly keyId: string;
+  readonly kind: EntryKind;
+  /** Signed as it changes `posted`: charges below 0, top-ups above. For an overrun the unpaid amount, above 0. */
+  readonly amount: number;
+  readonly atMs: number;
+  readonly exchangeId: string | null;
+  readonly basis: UsageBasis | null;
+  readonly outcome: Outcome | null;
+  /** Start of the budget period it counts in (token keys), else 0. */
+  readonly periodStartMs: number;
+  readonly reference: string | null;
+  readonly note: string | null;
+}
+
+/** One exchange as it is told to people: the source of request totals, token totals and the last cost. */
+export interface UsageRecord {
+  readonly exchangeId: string;
+  readonly keyId: string;
+  readonly atMs: number;
+  readonly route: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly stream: boolean;
+  readonly outcome: Outcome;
+  readonly status: number;
+  readonly usage: Usage;
+  readonly basis: UsageBasis;
+  /** What was charged: nano-credits for credit keys, 0 for token-budget keys. */
+  readonly costNano: number;
+  readonly firstByteMs: number | null;
+  readonly totalMs: number;
+  readonly attempts: number;
+}
+
+/** What a hold has produced so far; a crash is settled from it. The hold has no row before its first progress. */
+export interface HoldProgress {
+  readonly holdId: string;
+  readonly keyId: string;
+  readonly openedAtMs: number;
+  readonly periodStartMs: number;
+  /** What would be charged if nothing more came: nano-credits or tokens. */
+  readonly chargeSoFar: number;
+  readonly model: string;
+}
+
+export interface ChargeEntry {
+  readonly keyId: string;
+  readonly exchangeId: string;
+  readonly atMs: number;
+  readonly periodStartMs: number;
+  /** Paid from the balance, at least 0. */
+  readonly charged: number;
+  /** Not covered by the balance, at least 0; written as an `overrun` entry when above 0. */
+  readonly overrun: number;
+  readonly basis: UsageBasis;
+  readonly outcome: Outcome;
+}
+
+export interface FailedExchange {
+  readonly keyId: string;
+  readonly atMs: number;
+  readonly model: string;
+  /** The provider of the last attempt; empty when none was asked. */
+  readonly provider: string;
+  readonly totalMs: number;
+}
+
+export interface StoredResponse {
+  readonly keyId: string;
+  readonly route: string;
+  readonly idempotencyKey: string;
+  readonly bodyHash: string;
+  readonly status: number;
+  /** Response headers worth repeating, such as `content-type`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body; when `recordingId` is given, only what follows the parts written ahead under that id. */
+  readonly body: Uint8Array;
+  readonly storedAtMs: number;
+  readonly recordingId?: string;
+}
+
+/** A piece of a long response, written ahead so that the gateway need not keep it in memory until the end. */
+export interface ResponsePart {
+  readonly recordingId: string;
+  readonly sequence: number;
+  readonly body: Uint8Array;
+}
+
+/** One item of a batch. Plain data, because it may cross to a writer thread. */
+export type JournalItem =
+  | { readonly kind: "progress"; readonly progress: HoldProgress }
+  /** Drops the hold's row without a charge. */
+  | { readonly kind: "release"; readonly holdId: string }
+  /** An exchange that failed before it cost anything: counted for the operator, not part of the ledger. */
+  | { readonly kind: "failure"; readonly failure: FailedExchange }
+  | { readonly kind: "part"; readonly part: ResponsePart }
+  /** Drops the parts of a response that will not be stored after all. */
+  | { readonly kind: "discard"; readonly recordingId: string }
+  | {
+      readonly kind: "settle";
+      readonly holdId: string;
+      /** Whether a progress row may exist, so that the common case deletes nothing. */
+      readonly hasProgress: boolean;
+      readonly charge: ChargeEntry;
+      readonly record: UsageRecord | null;
+      readonly response: StoredResponse | null;
+    };
+
+/** Sums kept beside the entries so that a summary costs the same whatever the history. */
+export interface AccountTotals {
+  readonly keyId: string;
+  /** The sum of all entries but overruns; for token-budget keys therefore below 0. */
+  readonly posted: number;
+  /** Top-ups and adjustments, so that posted = purchased − used. */
+  readonly purchased: number;
+  readonly used: number;
+  /** The latest UTC day with a charge, and the charges of that day. */
+  readonly day: number;
+  readonly daySpend: number;
+  /** The latest budget period with a charge, and the charges of that period. */
+  readonly periodStartMs: number;
+  readonly periodUsed: number;
+  /** From here on from usage records, not from entries. */
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly lastCostNano: number;
+}
+
+export interface Changes {
+  readonly revision: number;
+  readonly keys: readonly KeyRecord[];
+  /** Top-ups and adjustments written since, by whomever; each is reported once. */
+  readonly entries: readonly Entry[];
+}

@@ -1,0 +1,36 @@
+import type { Database } from "bun:sqlite";
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { StoreRefusal } from "../store.ts";
+
+/**
+ * Copies the whole database into a new file while others read and write. The copy appears under its name only
+ * when it is complete and on disk, so that an interrupted backup is never mistaken for one.
+ */
+export function copyDatabase(database: Database, file: string): void {
+  if (existsSync(file)) {
+    throw new StoreRefusal("file_exists", `${file} exists already. Choose another name for the copy.`);
+  }
+  const unfinished = `${file}.unfinished`;
+  rmSync(unfinished, { force: true });
+  try {
+    database.query("VACUUM INTO ?").run(unfinished);
+    chmodSync(unfinished, 0o600);
+    syncFile(unfinished);
+    renameSync(unfinished, file);
+    syncFile(dirname(file));
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
+}
+
+/** Also for folders: a rename is on disk only when the folder is. */
+export function syncFile(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

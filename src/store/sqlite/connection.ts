@@ -1,0 +1,94 @@
+import { Database, SQLiteError } from "bun:sqlite";
+import { StoreRefusal } from "../store.ts";
+
+/** Marks a file as Sluice's own: the letters SLUC. */
+export const applicationId = 0x534c5543;
+
+export interface ConnectionOptions {
+  /**
+   * How long SQLite itself may wait for a lock. It waits by blocking the thread, so on the thread that moves
+   * streams it is short, and longer waits are asynchronous (see `patiently`).
+   */
+  readonly busyTimeoutMs: number;
+}
+
+/** Opens the database with the settings that the ledger's promises rest on, and reads each of them back. */
+export function openConnection(file: string, options: ConnectionOptions): Database {
+  const database = new Database(file, { create: true, readwrite: true, strict: true });
+  try {
+    database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
+    setAndVerify(database, "journal_mode", "wal");
+    setAndVerify(database, "synchronous", 2);
+    setAndVerify(database, "foreign_keys", 1);
+    setAndVerify(database, "trusted_schema", 0);
+    database.run("PRAGMA journal_size_limit = 67108864");
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** SQLite answers an impossible setting with the old value instead of an error: only reading back tells. */
+function setAndVerify(database: Database, pragma: string, wanted: string | number): void {
+  database.run(`PRAGMA ${pragma} = ${wanted}`);
+  const found = readPragma(database, pragma);
+  if (found !== wanted) throw new Error(`The database refused ${pragma} = ${wanted} and stays at ${found}.`);
+}
+
+export function readPragma(database: Database, pragma: string): unknown {
+  const row = database.query<Record<string, unknown>, []>(`PRAGMA ${pragma}`).get();
+  return row === null ? null : Object.values(row)[0];
+}
+
+const transientCodes = ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM"];
+
+/** The SQLite result code of whatever was thrown, such as `SQLITE_BUSY`; empty when it is not SQLite's. */
+export function codeOf(error: unknown): string {
+  return error instanceof SQLiteError ? (error.code ?? "") : "";
+}
+
+/** Failures of the machine rather than of the statement: the same write may succeed a moment later. */
+export function isTransient(code: string): boolean {
+  return transientCodes.some((transient) => code.startsWith(transient));
+}
+
+export function isBusy(code: string): boolean {
+  return code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED");
+}
+
+export function isOutOfSpace(code: string): boolean {
+  return code.startsWith("SQLITE_FULL") || code.startsWith("SQLITE_IOERR");
+}
+
+export function isCorrupt(code: string): boolean {
+  return code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB");
+}
+
+/** A file that SQLite cannot make sense of is told apart from other failures: the way out is another one. */
+export function corruptRefusal(file: string, details: string): StoreRefusal {
+  return new StoreRefusal(
+    "corrupt",
+    `The database ${file} is damaged (${details}). Nothing was changed. ` +
+      "Restore the last good copy with `sluice restore FILE`; the damaged file is kept beside it.",
+  );
+}
+
+const firstPauseMs = 2;
+const longestPauseMs = 50;
+
+/**
+ * Runs a transaction of an operator, waiting without blocking while another process has the database locked.
+ * After `patienceMs` the lock's error goes to the caller.
+ */
+export async function patiently<Result>(patienceMs: number, work: () => Result): Promise<Result> {
+  const giveUpAtMs = performance.now() + patienceMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(codeOf(error)) || performance.now() >= giveUpAtMs) throw error;
+    }
+    await Bun.sleep(pauseMs);
+  }
+}

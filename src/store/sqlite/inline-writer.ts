@@ -1,0 +1,153 @@
+import type { Database, Statement } from "bun:sqlite";
+import { assert, unreachable } from "../../base/assert.ts";
+import type { HoldProgress, JournalItem, StoredResponse } from "../records.ts";
+import { AccountDeltas } from "./account-deltas.ts";
+import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
+import { codeOf } from "./connection.ts";
+import { EntryWriter } from "./entry-writer.ts";
+import { UsageRollup } from "./rollup.ts";
+
+/** Applies batches in the thread it is called in; the writer thread runs one of these too. */
+export class InlineWriter implements BatchWriter {
+  readonly #rollup: UsageRollup;
+  readonly #entries: EntryWriter;
+  readonly #deltas: AccountDeltas;
+  readonly #keyNos = new Map<string, number>();
+  readonly #findKeyNo: Statement<{ no: number }, [string]>;
+  readonly #upsertHold: Statement;
+  readonly #deleteHold: Statement;
+  readonly #insertResponse: Statement;
+  readonly #insertPart: Statement;
+  readonly #deleteParts: Statement;
+  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => number;
+
+  constructor(database: Database) {
+    this.#rollup = new UsageRollup(database);
+    this.#entries = new EntryWriter(database);
+    this.#deltas = new AccountDeltas(database);
+    this.#findKeyNo = database.query("SELECT no FROM keys WHERE id = ?");
+    this.#upsertHold = database.query(upsertHold);
+    this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
+    this.#insertResponse = database.query(insertResponse);
+    this.#insertPart = database.query("INSERT INTO response_parts VALUES (?, ?, ?)");
+    this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
+    const transaction = database.transaction((items: readonly JournalItem[], rollUp: boolean) =>
+      this.#apply(items, rollUp),
+    );
+    // Immediate, because a deferred transaction that turns into a writer fails at once when another wrote meanwhile.
+    this.#transaction = (items, rollUp) => transaction.immediate(items, rollUp);
+  }
+
+  write(items: readonly JournalItem[], rollUp: boolean): void {
+    const lastEntryId = this.#run(items, rollUp);
+    if (rollUp) this.#rollup.clear();
+    // Only what is committed may be counted, or a batch that is tried again would count twice.
+    for (const item of items) {
+      if (item.kind === "failure") this.#rollup.addFailure(item.failure, this.#keyNo(item.failure.keyId));
+      if (item.kind === "settle" && item.record !== null) {
+        this.#rollup.add(item.record, this.#keyNo(item.record.keyId));
+      }
+    }
+    if (lastEntryId > 0) this.#rollup.coversThrough(lastEntryId);
+  }
+
+  close(): void {
+    if (!this.#rollup.isEmpty) this.write([], true);
+  }
+
+  #run(items: readonly JournalItem[], rollUp: boolean): number {
+    try {
+      return this.#transaction(items, rollUp);
+    } catch (error) {
+      this.#deltas.forget();
+      throw new BatchFailure(codeOf(error), String(error));
+    }
+  }
+
+  /** The id of the last entry written, 0 when there was none. */
+  #apply(items: readonly JournalItem[], rollUp: boolean): number {
+    if (rollUp && !this.#rollup.isEmpty) this.#rollup.write();
+    let lastEntryId = 0;
+    for (const item of items) {
+      if (item.kind === "settle") lastEntryId = this.#settle(item);
+      else this.#applyOther(item);
+    }
+    this.#deltas.write();
+    return lastEntryId;
+  }
+
+  #settle({ charge, record, response, hasProgress, holdId }: JournalItem & { kind: "settle" }): number {
+    const keyNo = this.#keyNo(charge.keyId);
+    const entryId = this.#entries.charge(keyNo, charge, record);
+    this.#deltas.add(keyNo, charge, record);
+    if (hasProgress) this.#deleteHold.run(holdId);
+    if (response !== null) this.#store(keyNo, response);
+    return entryId;
+  }
+
+  #applyOther(item: Exclude<JournalItem, { kind: "settle" }>): void {
+    switch (item.kind) {
+      case "progress":
+        this.#progress(item.progress);
+        return;
+      case "release":
+        this.#deleteHold.run(item.holdId);
+        return;
+      case "part":
+        this.#insertPart.run(item.part.recordingId, item.part.sequence, item.part.body);
+        return;
+      case "discard":
+        this.#deleteParts.run(item.recordingId);
+        return;
+      case "failure":
+        this.#keyNo(item.failure.keyId);
+        return;
+      default:
+        unreachable(item);
+    }
+  }
+
+  #progress(progress: HoldProgress): void {
+    this.#upsertHold.run(
+      progress.holdId,
+      this.#keyNo(progress.keyId),
+      progress.openedAtMs,
+      progress.periodStartMs,
+      progress.chargeSoFar,
+      progress.model,
+    );
+  }
+
+  #store(keyNo: number, response: StoredResponse): void {
+    this.#insertResponse.run(
+      keyNo,
+      response.route,
+      response.idempotencyKey,
+      response.bodyHash,
+      response.status,
+      JSON.stringify(response.headers),
+      response.storedAtMs,
+      response.recordingId ?? null,
+      response.body,
+    );
+  }
+
+  #keyNo(keyId: string): number {
+    const known = this.#keyNos.get(keyId);
+    if (known !== undefined) return known;
+    const row = this.#findKeyNo.get(keyId);
+    assert(row !== null, `there is no key ${keyId}`);
+    this.#keyNos.set(keyId, row.no);
+    return row.no;
+  }
+}
+
+const upsertHold = `
+INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET charge_so_far = max(charge_so_far, excluded.charge_so_far)`;
+
+/** Replaces one that is older than a day and not pruned yet; a younger one would have been replayed. */
+const insertResponse = `
+INSERT OR REPLACE INTO responses
+  (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;

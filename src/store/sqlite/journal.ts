@@ -1,0 +1,164 @@
+import type { JournalItem } from "../records.ts";
+import type { StoreStats } from "../store.ts";
+import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
+import { isOutOfSpace, isTransient } from "./connection.ts";
+import type { DiskReserve } from "./reserve.ts";
+
+/** One call of `commit`: its items share a transaction and a fate. */
+interface Commit {
+  readonly items: readonly JournalItem[];
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** So many items take about 5 ms to write: more would let other streams wait. */
+const mostItemsPerBatch = 512;
+const rollUpEveryMs = 1_000;
+/** A lock that another process holds for less than this is waited for without refusing anyone. */
+const patienceWithLocksMs = 1_000;
+const patienceAtCloseMs = 10_000;
+const firstPauseMs = 1;
+const longestPauseMs = 250;
+
+/**
+ * Collects commits and writes them in batches: one transaction and one fsync for all that wait. A batch goes out
+ * on the next turn of the event loop; waiting longer for a fuller one costs more than it saves. A batch that
+ * cannot be written for now (disk full, locked) is tried again, in order, until it is: nothing is dropped.
+ */
+export class Journal {
+  readonly #writer: BatchWriter;
+  readonly #stats: StoreStats;
+  readonly #reserve: DiskReserve | null;
+  #waiting: Commit[] = [];
+  #draining: Promise<void> | null = null;
+  #rollUpDue = false;
+  #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
+  #failingSinceMs: number | null = null;
+  #outOfSpace = false;
+  #broken = false;
+  #closingUntilMs: number | null = null;
+
+  constructor(writer: BatchWriter, stats: StoreStats, reserve: DiskReserve | null) {
+    this.#writer = writer;
+    this.#stats = stats;
+    this.#reserve = reserve;
+  }
+
+  get healthy(): boolean {
+    if (this.#broken || this.#closingUntilMs !== null || this.#reserve?.isSpent === true) return false;
+    if (this.#failingSinceMs === null) return true;
+    return !this.#outOfSpace && performance.now() - this.#failingSinceMs < patienceWithLocksMs;
+  }
+
+  commit(items: readonly JournalItem[]): Promise<void> {
+    if (this.#closingUntilMs !== null) return Promise.reject(new Error("The store is closed."));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ items, resolve, reject });
+    this.#stats.pendingItems += items.length;
+    this.#start();
+    return promise;
+  }
+
+  /** Refuses further commits and resolves when all earlier ones are on disk, or cannot be for too long. */
+  async close(): Promise<void> {
+    this.#closingUntilMs = performance.now() + patienceAtCloseMs;
+    if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
+    await this.#draining;
+    await this.#writer.close();
+  }
+
+  #start(): void {
+    this.#draining ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#rollUpDue) {
+      await nextTurn();
+      const rollUp = this.#rollUpDue;
+      this.#rollUpDue = false;
+      await this.#write(this.#takeBatch(), rollUp);
+    }
+    this.#draining = null;
+  }
+
+  #takeBatch(): readonly Commit[] {
+    let items = 0;
+    let commits = 0;
+    for (const commit of this.#waiting) {
+      items += commit.items.length;
+      if (commits > 0 && items > mostItemsPerBatch) break;
+      commits += 1;
+    }
+    if (commits === this.#waiting.length) {
+      const all = this.#waiting;
+      this.#waiting = [];
+      return all;
+    }
+    return this.#waiting.splice(0, commits);
+  }
+
+  async #write(batch: readonly Commit[], rollUp: boolean): Promise<void> {
+    const [only] = batch;
+    const items = batch.length === 1 && only !== undefined ? only.items : batch.flatMap(({ items }) => items);
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const startedMs = performance.now();
+      try {
+        const writing = this.#writer.write(items, rollUp);
+        if (writing !== undefined) await writing;
+        this.#succeeded(items.length, performance.now() - startedMs);
+        for (const commit of batch) commit.resolve();
+        return;
+      } catch (error) {
+        if (!this.#worthAnotherTry(error)) return this.#isolate(batch, error);
+        if (this.#outOfSpace && this.#reserve?.spend() === true) continue;
+      }
+      await Bun.sleep(pauseMs);
+    }
+  }
+
+  #succeeded(items: number, tookMs: number): void {
+    this.#failingSinceMs = null;
+    this.#outOfSpace = false;
+    this.#stats.batches += 1;
+    this.#stats.items += items;
+    this.#stats.lastBatchItems = items;
+    this.#stats.lastBatchMs = tookMs;
+    this.#stats.pendingItems -= items;
+    if (items > 0 && this.#closingUntilMs === null) this.#rollUpTimer ??= this.#rollUpLater();
+  }
+
+  #rollUpLater(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => {
+      this.#rollUpTimer = null;
+      this.#rollUpDue = true;
+      this.#start();
+    }, rollUpEveryMs);
+    timer.unref();
+    return timer;
+  }
+
+  #worthAnotherTry(error: unknown): boolean {
+    this.#stats.failedBatches += 1;
+    if (!(error instanceof BatchFailure)) this.#broken = true;
+    if (!(error instanceof BatchFailure && isTransient(error.code))) return false;
+    this.#failingSinceMs ??= performance.now();
+    this.#outOfSpace = isOutOfSpace(error.code);
+    return this.#closingUntilMs === null || performance.now() < this.#closingUntilMs;
+  }
+
+  /** A commit that can never be written must not take the others of its batch with it. */
+  async #isolate(batch: readonly Commit[], error: unknown): Promise<void> {
+    if (batch.length > 1) {
+      for (const commit of batch) await this.#write([commit], false);
+      return;
+    }
+    for (const commit of batch) {
+      this.#stats.pendingItems -= commit.items.length;
+      commit.reject(error);
+    }
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

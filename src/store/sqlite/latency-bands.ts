@@ -1,0 +1,12 @@
+/** The upper bound of the last band: there is none. */
+export const noUpperBoundMs = Number.MAX_SAFE_INTEGER;
+
+/** Three bands for every power of ten: percentiles read from them are right to a factor of about two. */
+const boundsMs = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 300_000,
+];
+
+export function upperBoundMs(tookMs: number): number {
+  for (const boundMs of boundsMs) if (tookMs <= boundMs) return boundMs;
+  return noUpperBoundMs;
+}

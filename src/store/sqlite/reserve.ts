@@ -1,0 +1,84 @@
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+
+const reserveBytes = 8 * 1024 * 1024;
+const chunk = new Uint8Array(1024 * 1024);
+/** The reserve is taken back only when as much again stays free, or the next write would fail at once. */
+const spareBytes = 2 * reserveBytes;
+const refillEveryMs = 2_000;
+
+/**
+ * Space set aside for the day when the disk is full: deleting this file lets the charges of what is running be
+ * written. Until it could be made again the store calls itself unhealthy, so that nothing new begins.
+ */
+export class DiskReserve {
+  readonly #file: string;
+  #isSpent = false;
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  get isSpent(): boolean {
+    return this.#isSpent;
+  }
+
+  /** Makes the file if it is not there. Without room for it, the reserve counts as spent. */
+  fill(): void {
+    if (this.#isThere()) return;
+    if (this.#tryFill()) return;
+    this.#isSpent = true;
+    this.#keepTrying();
+  }
+
+  /** Frees the space; false when it was spent before. */
+  spend(): boolean {
+    if (this.#isSpent) return false;
+    this.#isSpent = true;
+    rmSync(this.#file, { force: true });
+    this.#keepTrying();
+    return true;
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #keepTrying(): void {
+    this.#timer ??= setInterval(() => {
+      if (!this.#tryFill()) return;
+      this.#isSpent = false;
+      this.close();
+    }, refillEveryMs);
+    this.#timer.unref();
+  }
+
+  #isThere(): boolean {
+    return statSync(this.#file, { throwIfNoEntry: false })?.size === reserveBytes;
+  }
+
+  #tryFill(): boolean {
+    const disk = statfsSync(dirname(this.#file));
+    if (disk.bavail * disk.bsize < reserveBytes + spareBytes) return false;
+    try {
+      this.#write();
+      return true;
+    } catch {
+      rmSync(this.#file, { force: true });
+      return false;
+    }
+  }
+
+  /** Real bytes, not a hole: a sparse file would reserve nothing. */
+  #write(): void {
+    const descriptor = openSync(this.#file, "w", 0o600);
+    try {
+      for (let written = 0; written < reserveBytes; written += chunk.length) writeSync(descriptor, chunk);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import type { Database, Statement } from "bun:sqlite";
+import { totalInput, type Usage } from "../../base/usage.ts";
+import type { FailedExchange, UsageRecord } from "../records.ts";
+import { upperBoundMs } from "./latency-bands.ts";
+
+const msPerHour = 3_600_000;
+
+interface HourSums {
+  readonly hour: number;
+  readonly keyNo: number;
+  readonly model: string;
+  readonly provider: string;
+  requests: number;
+  failures: number;
+  inputTokens: number;
+  cachedInputTokens: number;
+  outputTokens: number;
+  costNano: number;
+  firstByteMs: number;
+  firstByteCount: number;
+  totalMs: number;
+}
+
+/** What of a usage record is added up. */
+type RolledUp = Pick<
+  UsageRecord,
+  "atMs" | "model" | "provider" | "outcome" | "usage" | "costNano" | "firstByteMs" | "totalMs"
+>;
+
+interface LatencyCount {
+  readonly hour: number;
+  readonly model: string;
+  readonly provider: string;
+  readonly measure: "first_byte" | "total";
+  readonly upToMs: number;
+  requests: number;
+}
+
+/**
+ * Adds usage up in memory and writes the sums every second or so, because one row per request and hour would
+ * double the cost of a settle. Nothing is lost in a crash: each write says through which entry it counts, and
+ * whatever comes after is added up again from the entries themselves when the store is opened.
+ */
+export class UsageRollup {
+  readonly #upsertHour: Statement;
+  readonly #upsertLatency: Statement;
+  readonly #mark: Statement;
+  readonly #hours = new Map<string, HourSums>();
+  readonly #latencies = new Map<string, LatencyCount>();
+  #throughEntryId = 0;
+
+  constructor(database: Database) {
+    this.#upsertHour = database.query(upsertHour);
+    this.#upsertLatency = database.query(upsertLatency);
+    this.#mark = database.query("UPDATE state SET rolled_up_through = max(rolled_up_through, ?)");
+  }
+
+  get isEmpty(): boolean {
+    return this.#hours.size === 0;
+  }
+
+  add(record: RolledUp, keyNo: number): void {
+    const sums = this.#sumsOf(record.atMs, keyNo, record.model, record.provider);
+    sums.requests += 1;
+    if (record.outcome === "failed") sums.failures += 1;
+    sums.inputTokens += totalInput(record.usage);
+    sums.cachedInputTokens += record.usage.cachedInputTokens;
+    sums.outputTokens += record.usage.outputTokens;
+    sums.costNano += record.costNano;
+    sums.totalMs += Math.round(record.totalMs);
+    this.#countLatency(sums, "total", record.totalMs);
+    if (record.firstByteMs === null) return;
+    sums.firstByteMs += Math.round(record.firstByteMs);
+    sums.firstByteCount += 1;
+    this.#countLatency(sums, "first_byte", record.firstByteMs);
+  }
+
+  /** Failures without a charge have no entry; a crash may forget those of the last second. */
+  addFailure(failure: FailedExchange, keyNo: number): void {
+    const sums = this.#sumsOf(failure.atMs, keyNo, failure.model, failure.provider);
+    sums.failures += 1;
+    this.#countLatency(sums, "total", failure.totalMs);
+  }
+
+  /** All charges up to this entry have been added. */
+  coversThrough(entryId: number): void {
+    this.#throughEntryId = entryId;
+  }
+
+  /** Inside the caller's transaction; `clear` follows once that is committed. */
+  write(): void {
+    for (const sums of this.#hours.values()) {
+      this.#upsertHour.run(
+        sums.hour,
+        sums.keyNo,
+        sums.model,
+        sums.provider,
+        sums.requests,
+        sums.failures,
+        sums.inputTokens,
+        sums.cachedInputTokens,
+        sums.outputTokens,
+        sums.costNano,
+        sums.firstByteMs,
+        sums.firstByteCount,
+        sums.totalMs,
+      );
+    }
+    for (const count of this.#latencies.values()) {
+      this.#upsertLatency.run(
+        count.hour,
+        count.model,
+        count.provider,
+        count.measure,
+        count.upToMs,
+        count.requests,
+      );
+    }
+    this.#mark.run(this.#throughEntryId);
+  }
+
+  clear(): void {
+    this.#hours.clear();
+    this.#latencies.clear();
+  }
+
+  #sumsOf(atMs: number, keyNo: number, model: string, provider: string): HourSums {
+    const hour = Math.floor(atMs / msPerHour);
+    const name = `${hour} ${keyNo} ${model} ${provider}`;
+    const known = this.#hours.get(name);
+    if (known !== undefined) return known;
+    const sums: HourSums = {
+      hour,
+      keyNo,
+      model,
+      provider,
+      requests: 0,
+      failures: 0,
+      inputTokens: 0,
+      cachedInputTokens: 0,
+      outputTokens: 0,
+      costNano: 0,
+      firstByteMs: 0,
+      firstByteCount: 0,
+      totalMs: 0,
+    };
+    this.#hours.set(name, sums);
+    return sums;
+  }
+
+  #countLatency({ hour, model, provider }: HourSums, measure: LatencyCount["measure"], tookMs: number): void {
+    const upToMs = upperBoundMs(tookMs);
+    const name = `${hour} ${measure} ${upToMs} ${model} ${provider}`;
+    const known = this.#latencies.get(name);
+    if (known === undefined) {
+      this.#latencies.set(name, { hour, model, provider, measure, upToMs, requests: 1 });
+    } else known.requests += 1;
+  }
+}
+
+const upsertHour = `
+INSERT INTO usage_hours VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET
+  requests = requests + excluded.requests,
+  failures = failures + excluded.failures,
+  input_tokens = input_tokens + excluded.input_tokens,
+  cached_input_tokens = cached_input_tokens + excluded.cached_input_tokens,
+  output_tokens = output_tokens + excluded.output_tokens,
+  cost_nano = cost_nano + excluded.cost_nano,
+  first_byte_ms = first_byte_ms + excluded.first_byte_ms,
+  first_byte_count = first_byte_count + excluded.first_byte_count,
+  total_ms = total_ms + excluded.total_ms`;
+
+const upsertLatency = `
+INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET requests = requests + excluded.requests`;
+
+/** Counts the charges that a crash left out of the sums. Inside the caller's transaction. */
+export function catchUpRollup(database: Database): void {
+  const rollup = new UsageRollup(database);
+  for (const row of database.query<UncountedRow, []>(selectUncounted).iterate()) {
+    rollup.add({ ...row, usage: row }, row.keyNo);
+    rollup.coversThrough(row.id);
+  }
+  if (!rollup.isEmpty) rollup.write();
+}
+
+interface UncountedRow extends Usage, Omit<RolledUp, "usage"> {
+  readonly id: number;
+  readonly keyNo: number;
+}
+
+const selectUncounted = `
+SELECT id, key_no AS keyNo, recorded_at_ms AS atMs, model, provider, outcome, input_tokens AS inputTokens,
+  cached_input_tokens AS cachedInputTokens, cache_write_tokens AS cacheWriteTokens,
+  output_tokens AS outputTokens, reasoning_tokens AS reasoningTokens, cost_nano AS costNano,
+  first_byte_ms AS firstByteMs, total_ms AS totalMs
+FROM entries WHERE id > (SELECT rolled_up_through FROM state) AND recorded_at_ms IS NOT NULL ORDER BY id`;

@@ -1,0 +1,179 @@
+import type { Database } from "bun:sqlite";
+import type { AccountTotals, Changes, Entry, JournalItem, KeyChanges, KeyRecord } from "../records.ts";
+import type {
+  EntryQuery,
+  KeyPage,
+  KeyQuery,
+  NumberedUsage,
+  OperatorEntry,
+  RecomputedTotals,
+  RecordedEntry,
+  ResponseScope,
+  Snapshot,
+  Store,
+  StoreStats,
+  UsageGroup,
+  UsageQuery,
+  UsageSummaryQuery,
+} from "../store.ts";
+import { copyDatabase } from "./backup.ts";
+import { patiently } from "./connection.ts";
+import { EntryTable } from "./entry-table.ts";
+import type { Journal } from "./journal.ts";
+import { KeyTable } from "./key-table.ts";
+import { OperatorEntries } from "./operator-entries.ts";
+import { ResponseTable } from "./response-table.ts";
+import { Revision } from "./revision.ts";
+import { UsageTable } from "./usage-table.ts";
+
+export interface StoreParts {
+  readonly database: Database;
+  /** Null for operators: only the one gateway of a folder charges. */
+  readonly journal: Journal | null;
+  readonly stats: StoreStats;
+  /** How long an operator's transaction waits for another process before it fails. */
+  readonly patienceMs: number;
+  /** Runs last, after everything is closed. */
+  readonly onClose: () => void;
+}
+
+export class SqliteStore implements Store {
+  readonly stats: StoreStats;
+  readonly #parts: StoreParts;
+  readonly #database: Database;
+  readonly #revision: Revision;
+  readonly #keys: KeyTable;
+  readonly #entries: EntryTable;
+  readonly #operator: OperatorEntries;
+  readonly #responses: ResponseTable;
+  readonly #usage: UsageTable;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.stats = parts.stats;
+    const database = parts.database;
+    this.#database = database;
+    this.#revision = new Revision(database);
+    this.#keys = new KeyTable(database, this.#revision);
+    this.#entries = new EntryTable(database);
+    this.#operator = new OperatorEntries(database, this.#keys, this.#entries, this.#revision);
+    this.#responses = new ResponseTable(database);
+    this.#usage = new UsageTable(database);
+  }
+
+  get healthy(): boolean {
+    return this.#parts.journal?.healthy ?? true;
+  }
+
+  load(): Promise<Snapshot> {
+    return this.#read(() => ({
+      revision: this.#revision.read(),
+      keys: this.#keys.all(),
+      accounts: this.#entries.allTotals(),
+      openHolds: this.#entries.openHolds(),
+    }));
+  }
+
+  insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
+    return this.#change(() => {
+      this.#keys.insert(key);
+      if (openingTopUpNano === 0) return;
+      const { id: keyId, createdAtMs: atMs } = key;
+      const opening = { keyId, amountNano: openingTopUpNano, reference: null, note: "opening credit", atMs };
+      this.#operator.record("topup", opening);
+    });
+  }
+
+  updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord> {
+    return this.#change(() => this.#keys.update(keyId, changes));
+  }
+
+  findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null> {
+    return this.#read(() => this.#keys.byHash(hash, nowMs));
+  }
+
+  findKey(idOrPrefix: string): Promise<KeyRecord | null> {
+    return this.#read(() => this.#keys.byIdOrPrefix(idOrPrefix));
+  }
+
+  listKeys(query: KeyQuery): Promise<KeyPage> {
+    return this.#read(() => this.#keys.list(query));
+  }
+
+  recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry> {
+    return this.#change(() => this.#operator.record("topup", topUp));
+  }
+
+  recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry> {
+    return this.#change(() => this.#operator.record("adjustment", adjustment));
+  }
+
+  commit(items: readonly JournalItem[]): Promise<void> {
+    const { journal } = this.#parts;
+    return journal === null
+      ? Promise.reject(new Error("Only the gateway writes to the journal."))
+      : journal.commit(items);
+  }
+
+  currentRevision(): Promise<number> {
+    return patiently(this.#parts.patienceMs, () => this.#revision.read());
+  }
+
+  changesSince(revision: number): Promise<Changes> {
+    return this.#read(() => ({
+      revision: this.#revision.read(),
+      keys: this.#keys.changedSince(revision),
+      entries: this.#entries.changedSince(revision),
+    }));
+  }
+
+  findStoredResponse(scope: ResponseScope, notBeforeMs: number) {
+    return this.#read(() => this.#responses.find(scope, notBeforeMs));
+  }
+
+  pruneStoredResponses(beforeMs: number, limit: number): Promise<number> {
+    return this.#change(() => this.#responses.prune(beforeMs, limit));
+  }
+
+  readTotals(keyId: string): Promise<AccountTotals | null> {
+    return this.#read(() => {
+      const found = this.#keys.byId(keyId);
+      return found === null ? null : this.#entries.totals(found.no);
+    });
+  }
+
+  listEntries(query: EntryQuery): Promise<readonly Entry[]> {
+    return this.#read(() => this.#entries.list(query));
+  }
+
+  listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]> {
+    return this.#read(() => this.#usage.list(query));
+  }
+
+  summarizeUsage(query: UsageSummaryQuery): Promise<readonly UsageGroup[]> {
+    return this.#read(() => this.#usage.summarize(query));
+  }
+
+  recomputeTotals(): Promise<readonly RecomputedTotals[]> {
+    return this.#read(() => this.#entries.recompute());
+  }
+
+  backup(file: string): Promise<void> {
+    return patiently(this.#parts.patienceMs, () => copyDatabase(this.#database, file));
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.journal?.close();
+    this.#database.close();
+    this.#parts.onClose();
+  }
+
+  /** Several reads in one transaction see the same moment. */
+  #read<Result>(work: () => Result): Promise<Result> {
+    return patiently(this.#parts.patienceMs, this.#database.transaction(work).deferred);
+  }
+
+  #change<Result>(work: () => Result): Promise<Result> {
+    return patiently(this.#parts.patienceMs, this.#database.transaction(work).immediate);
+  }
+}

@@ -1,0 +1,66 @@
+import type { JournalItem } from "../records.ts";
+import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
+
+export type ToThread =
+  | { readonly kind: "open"; readonly file: string }
+  | { readonly kind: "write"; readonly items: readonly JournalItem[]; readonly rollUp: boolean }
+  | { readonly kind: "close" };
+
+export type FromThread =
+  | { readonly kind: "done" }
+  | { readonly kind: "failed"; readonly code: string; readonly message: string };
+
+/**
+ * In the executable a worker is an extra entry point, named by its path below the common folder of all entry
+ * points (`src`); from source it is a file beside this one.
+ */
+const threadSource = Bun.isStandaloneExecutable
+  ? "./store/sqlite/writer-thread.ts"
+  : new URL("./writer-thread.ts", import.meta.url).href;
+
+/** Hands batches to a thread of its own, so that a slow disk does not stop the thread that moves the streams. */
+export class ThreadWriter implements BatchWriter {
+  readonly #worker: Worker;
+  #waiting: PromiseWithResolvers<void> | null = null;
+  #dead: Error | null = null;
+
+  private constructor(worker: Worker) {
+    this.#worker = worker;
+    worker.onmessage = (event: MessageEvent<FromThread>) => this.#answered(event.data);
+    worker.onerror = (event) => this.#died(event.message);
+  }
+
+  static async open(file: string): Promise<ThreadWriter> {
+    const writer = new ThreadWriter(new Worker(threadSource));
+    await writer.#ask({ kind: "open", file });
+    return writer;
+  }
+
+  write(items: readonly JournalItem[], rollUp: boolean): Promise<void> {
+    return this.#ask({ kind: "write", items, rollUp });
+  }
+
+  async close(): Promise<void> {
+    await this.#ask({ kind: "close" });
+    this.#worker.terminate();
+  }
+
+  /** One question at a time: the journal waits for a batch before it sends the next. */
+  #ask(question: ToThread): Promise<void> {
+    if (this.#dead !== null) return Promise.reject(this.#dead);
+    this.#waiting = Promise.withResolvers<void>();
+    this.#worker.postMessage(question);
+    return this.#waiting.promise;
+  }
+
+  #answered(answer: FromThread): void {
+    if (answer.kind === "done") this.#waiting?.resolve();
+    else this.#waiting?.reject(new BatchFailure(answer.code, answer.message));
+  }
+
+  /** Whether its last batch is on disk cannot be known, so it is not sent again: the store stays unhealthy. */
+  #died(message: string): void {
+    this.#dead = new Error(`The writer thread failed: ${message}`);
+    this.#waiting?.reject(this.#dead);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Database } from "bun:sqlite";
+import { assert } from "../../base/assert.ts";
+import { BatchFailure } from "./batch-writer.ts";
+import { openConnection } from "./connection.ts";
+import { InlineWriter } from "./inline-writer.ts";
+import type { FromThread, ToThread } from "./thread-writer.ts";
+
+/** The entry point of the writer thread. Waiting for a lock may block here: nobody else lives in this thread. */
+const busyTimeoutMs = 250;
+
+declare const self: Worker;
+
+let database: Database | null = null;
+let writer: InlineWriter | null = null;
+
+self.onmessage = (event: MessageEvent<ToThread>) => {
+  self.postMessage(answer(event.data));
+};
+
+function answer(question: ToThread): FromThread {
+  try {
+    serve(question);
+    return { kind: "done" };
+  } catch (error) {
+    return { kind: "failed", code: error instanceof BatchFailure ? error.code : "", message: String(error) };
+  }
+}
+
+function serve(question: ToThread): void {
+  if (question.kind === "open") {
+    database = openConnection(question.file, { busyTimeoutMs });
+    writer = new InlineWriter(database);
+    return;
+  }
+  assert(writer !== null, "the writer thread must be opened first");
+  if (question.kind === "write") {
+    writer.write(question.items, question.rollUp);
+    return;
+  }
+  writer.close();
+  database?.close();
+}

@@ -1,0 +1,54 @@
+import type { Changes, Store } from "./store.ts";
+
+export interface WatcherOptions {
+  readonly store: Store;
+  /** The revision of the snapshot that memory started from. */
+  readonly revision: number;
+  readonly apply: (changes: Changes) => void;
+  /** A failed look is not lost: the next one reports the same changes. */
+  readonly onError: (error: unknown) => void;
+  readonly everyMs?: number;
+}
+
+/**
+ * Tells a running gateway what other hands have changed. Looks are strictly one after the other, so that no entry
+ * is applied twice.
+ */
+export class StoreWatcher {
+  readonly #options: WatcherOptions;
+  #revision: number;
+  #last: Promise<void> = Promise.resolve();
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor(options: WatcherOptions) {
+    this.#options = options;
+    this.#revision = options.revision;
+  }
+
+  start(): void {
+    const look = () => this.refresh().catch(this.#options.onError);
+    this.#timer ??= setInterval(look, this.#options.everyMs ?? 250);
+    this.#timer.unref();
+  }
+
+  /** Looks now: for whoever has just made a change and wants it to hold before answering. */
+  refresh(): Promise<void> {
+    const look = this.#last.then(() => this.#look());
+    this.#last = look.catch(() => {});
+    return look;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#last;
+  }
+
+  async #look(): Promise<void> {
+    const { store, apply } = this.#options;
+    if ((await store.currentRevision()) === this.#revision) return;
+    const changes = await store.changesSince(this.#revision);
+    this.#revision = changes.revision;
+    apply(changes);
+  }
+}
