@@ -1,0 +1,89 @@
+import { newId } from "../../src/base/id.ts";
+import { noUsage } from "../../src/base/usage.ts";
+import { type Hold, Ledger, type Settlement } from "../../src/ledger/ledger.ts";
+import type { BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
+import { StoreWatcher } from "../../src/store/watcher.ts";
+import { keyRecord, openGatewayStore, temporaryFolder, usageRecord } from "../store/fixtures.ts";
+import { FakeClock } from "../support/clock.ts";
+
+/** What runs in one process: it can be started again over the same folder, as after a crash. */
+export interface Process {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly watcher: StoreWatcher;
+}
+
+export async function startProcess(
+  dir: string,
+  clock: FakeClock,
+  wrapWriter?: (writer: BatchWriter) => BatchWriter,
+): Promise<Process> {
+  const store = await openGatewayStore(dir, clock, wrapWriter);
+  const snapshot = await store.load();
+  const ledger = await Ledger.open({ store, clock, snapshot });
+  const watcher = new StoreWatcher({
+    store,
+    revision: snapshot.revision,
+    apply: (changes) => ledger.apply(changes),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  return { store, ledger, watcher };
+}
+
+/** A ledger over a real store, and an operator beside it as the command line would be. */
+export interface Bench extends AsyncDisposable, Process {
+  readonly dir: string;
+  readonly clock: FakeClock;
+  readonly operator: Store;
+  addKey(overrides: Partial<KeyRecord>, creditNano?: number): Promise<KeyRecord>;
+}
+
+export async function openBench(wrapWriter?: (writer: BatchWriter) => BatchWriter): Promise<Bench> {
+  const folder = temporaryFolder();
+  const clock = new FakeClock();
+  const running = await startProcess(folder.dir, clock, wrapWriter);
+  const operator = await openSqliteStore({ dir: folder.dir, clock, role: "operator" });
+  return {
+    ...running,
+    dir: folder.dir,
+    clock,
+    operator,
+    async addKey(overrides, creditNano = 0) {
+      const key = keyRecord(overrides);
+      await operator.insertKey(key, creditNano);
+      await running.watcher.refresh();
+      return key;
+    },
+    async [Symbol.asyncDispose]() {
+      await running.store.close();
+      await operator.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+export function holdFor(ledger: Ledger, key: KeyRecord, amount: number): Hold {
+  return ledger.hold({ keyId: key.id, exchangeId: newId("req_"), model: "house-model", amount });
+}
+
+/** A finished call of that cost, with a usage record unless told otherwise. */
+export function settlement(
+  hold: Hold,
+  cost: number,
+  overrides: Partial<Settlement> = {},
+  record: Partial<UsageRecord> = {},
+): Settlement {
+  return {
+    cost,
+    usage: noUsage,
+    basis: "measured",
+    outcome: "completed",
+    record: usageRecord(hold.keyId, { exchangeId: hold.id, costNano: cost, ...record }),
+    response: null,
+    ...overrides,
+  };
+}

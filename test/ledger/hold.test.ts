@@ -1,0 +1,78 @@
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../src/base/errors.ts";
+import { nanoPerCredit } from "../../src/base/money.ts";
+import { holdFor, openBench, settlement } from "./fixtures.ts";
+
+/** The refusal that the call ends in. */
+function refusalOf(call: () => unknown): GatewayError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error("was not refused");
+}
+
+describe("a credit key", () => {
+  test("holds what is available and reports it", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 10);
+    holdFor(bench.ledger, key, 4);
+    holdFor(bench.ledger, key, 6);
+    expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 10, held: 10, available: 0 });
+    expect(bench.ledger.openHolds).toBe(2);
+  });
+
+  test("is refused with 402 when the posted balance is below the hold, saying what was needed and is there", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 2 * nanoPerCredit);
+    const refusal = refusalOf(() => holdFor(bench.ledger, key, 3 * nanoPerCredit));
+    expect(refusal.code).toBe("insufficient_credit");
+    expect(refusal.message).toContain("3 credits");
+    expect(refusal.message).toContain("there are 2 left");
+    expect(bench.ledger.summary(key.id).held).toBe(0);
+  });
+
+  test("is refused with 429 when the balance is enough but others hold it", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 10);
+    const first = holdFor(bench.ledger, key, 6);
+    const refusal = refusalOf(() => holdFor(bench.ledger, key, 5));
+    expect(refusal.code).toBe("balance_temporarily_reserved");
+    expect(refusal.retryAfterSeconds).toBe(1);
+    bench.ledger.release(first);
+    expect(holdFor(bench.ledger, key, 5).state).toBe("open");
+  });
+
+  test("may hold nothing, as a free model asks for", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({});
+    expect(holdFor(bench.ledger, key, 0).amount).toBe(0);
+  });
+});
+
+test("1,000 racers on a balance for 10 admit exactly 10, and the sum charged is exact", async () => {
+  const racers = process.env["SLUICE_SOAK"] === "1" ? 10_000 : 1_000;
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 1_000);
+  const outcomes = await Promise.all(
+    Array.from({ length: racers }, async () => {
+      await Promise.resolve();
+      try {
+        return holdFor(bench.ledger, key, 100);
+      } catch (error) {
+        return (error as GatewayError).code;
+      }
+    }),
+  );
+  const admitted = outcomes.filter((outcome) => typeof outcome !== "string");
+  expect(admitted).toHaveLength(10);
+  expect(outcomes.filter((outcome) => outcome === "balance_temporarily_reserved")).toHaveLength(racers - 10);
+  await Promise.all(admitted.map((hold) => bench.ledger.settle(hold, settlement(hold, 73))));
+  expect(await bench.operator.readTotals(key.id)).toMatchObject({
+    posted: 1_000 - 730,
+    used: 730,
+    requests: 10,
+  });
+});

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "../../src/base/clock.ts";
+import { newId } from "../../src/base/id.ts";
+import { noUsage } from "../../src/base/usage.ts";
+import type { BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import { openUnlocked } from "../../src/store/sqlite/open.ts";
+import type { JournalItem, KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
+
+export interface TemporaryFolder extends Disposable {
+  readonly dir: string;
+}
+
+export function temporaryFolder(): TemporaryFolder {
+  const dir = mkdtempSync(join(tmpdir(), "sluice-store-"));
+  return { dir, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) };
+}
+
+/** A gateway's store without the folder's lock, so that a test can leave it behind as a crash would. */
+export function openGatewayStore(
+  dir: string,
+  clock: Clock,
+  wrapWriter?: (writer: BatchWriter) => BatchWriter,
+): Promise<Store> {
+  return openUnlocked({ dir, clock, role: "gateway", journal: "inline" }, () => {}, wrapWriter);
+}
+
+let lastKey = 0;
+
+export function keyRecord(overrides: Partial<KeyRecord> = {}): KeyRecord {
+  lastKey += 1;
+  return {
+    id: newId("key_"),
+    hash: lastKey.toString(16).padStart(64, "0"),
+    prefix: `slu_${String(lastKey).padStart(8, "0")}`,
+    label: null,
+    mode: "credit",
+    status: "active",
+    scope: "all",
+    models: null,
+    rpmLimit: null,
+    budgetTokens: null,
+    period: "none",
+    createdAtMs: 0,
+    expiresAtMs: null,
+    previousHash: null,
+    previousUntilMs: null,
+    ...overrides,
+  };
+}
+
+export function usageRecord(keyId: string, overrides: Partial<UsageRecord> = {}): UsageRecord {
+  return {
+    exchangeId: newId("req_"),
+    keyId,
+    atMs: Date.UTC(2026, 10, 15, 12),
+    route: "/v1/chat/completions",
+    model: "house-model",
+    provider: "openai",
+    upstreamModel: "gpt-5.6",
+    stream: false,
+    outcome: "completed",
+    status: 200,
+    usage: { ...noUsage, inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 },
+    basis: "measured",
+    costNano: 100,
+    firstByteMs: 12.4,
+    totalMs: 80.6,
+    attempts: 1,
+    ...overrides,
+  };
+}
+
+export type SettleItem = JournalItem & { readonly kind: "settle" };
+
+/** A charge as the ledger would commit it, with a usage record. */
+export function settleItem(
+  keyId: string,
+  charged: number,
+  overrides: Partial<SettleItem["charge"]> = {},
+): SettleItem {
+  const record = usageRecord(keyId, { costNano: charged });
+  const charge = {
+    keyId,
+    exchangeId: record.exchangeId,
+    atMs: record.atMs,
+    periodStartMs: 0,
+    charged,
+    overrun: 0,
+    basis: "measured",
+    outcome: "completed",
+    ...overrides,
+  } as const;
+  return { kind: "settle", holdId: record.exchangeId, hasProgress: false, charge, record, response: null };
+}
