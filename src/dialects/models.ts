@@ -76,3 +76,9 @@ export function takesSystemMessages(target: Target): boolean {
 export function takesCacheControl(target: Target): boolean {
   return declared(target, "cache_control") ?? false;
 }
+
+/** OpenAI's reasoners refuse temperature and top_p, unless they are told not to reason; gpt-oss takes them. */
+export function openAiTakesSampling(target: Target, effort: string | null): boolean {
+  const refuses = isOpenAiReasoner(target.upstreamModel) && !/gpt-oss/.test(target.upstreamModel);
+  return declared(target, "sampling") ?? (!refuses || effort === "none");
+}

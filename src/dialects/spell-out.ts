@@ -1,15 +1,23 @@
-import type { IrContent, IrDocument, IrSearchResult, IrText } from "./ir.ts";
+import type { IrBytes, IrContent, IrDocument, IrImage, IrSearchResult, IrText, IrUrl } from "./ir.ts";
+
+/** A document that is a file of its own, not words in the request. */
+export interface IrFile extends IrDocument {
+  readonly source: IrBytes | IrUrl;
+}
+
+/** What every dialect has. */
+export type PlainContent = IrText | IrImage | IrFile;
 
 /**
  * What only Messages has as a block of its own, in words that every dialect can say: a document given as
  * text, a search result. Whatever else comes back as it is. Nothing of it is lost but the block itself.
  */
-export function spellOut(block: IrContent): readonly IrContent[] {
+export function spellOut(block: IrContent): readonly PlainContent[] {
   if (block.type === "search_result") return [searchResult(block)];
   if (block.type !== "document") return [block];
   const { source } = block;
   if (source.kind === "text") return [withCache({ type: "text", text: heading(block) + source.text }, block)];
-  if (source.kind !== "parts") return [block];
+  if (source.kind !== "parts") return [{ ...block, source }];
   const head = heading(block).trimEnd();
   const parts = source.parts.flatMap(spellOut);
   return head === "" ? parts : [{ type: "text", text: head }, ...parts];

@@ -1,0 +1,141 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { Target } from "../codec.ts";
+import { openAiEffort } from "../effort.ts";
+import { openAiIdentity } from "../identity.ts";
+import type { Effort, IrFormat, IrMessage, IrReasoningSettings, IrRequest, IrTool } from "../ir.ts";
+import { openAiTakesSampling, reasons } from "../models.ts";
+import { type Notes, refuse } from "../notes.ts";
+import { developerItem, writeInput } from "./input-out.ts";
+import { writeToolChoice, writeTools } from "./tools-out.ts";
+
+/** OpenAI answers 400 to less. A client that asks for less gets a little more instead of an error. */
+const leastOutputTokens = 16;
+
+export function writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject {
+  refuseStop(request, notes);
+  noteCaches(request, notes);
+  const effort = request.reasoning === null ? null : openAiEffort(request.reasoning, target);
+  const body: JsonObject = {
+    model: target.upstreamModel,
+    ...writeConversation(request, target, notes),
+    ...writeToolSettings(request),
+    ...writeReasoning(request.reasoning, effort, target, notes),
+    ...writeText(request),
+    ...writeSampling(request, effort, target, notes),
+    ...openAiIdentity(request.identity, target),
+    // Nothing is to be kept unless the client asks for it, and the default here is to keep.
+    store: request.store ?? false,
+  };
+  const maxOutputTokens = writeMaxOutputTokens(request, target);
+  if (maxOutputTokens !== null) body["max_output_tokens"] = maxOutputTokens;
+  if (request.serviceTier !== null) body["service_tier"] = request.serviceTier;
+  if (request.metadata !== null) body["metadata"] = request.metadata;
+  if (request.stream) body["stream"] = true;
+  return body;
+}
+
+/** One block is what `instructions` says; several keep their boundaries as parts of a developer message. */
+function writeConversation(request: IrRequest, target: Target, notes: Notes): JsonObject {
+  const { system, messages } = request;
+  const input = writeInput(messages, target, notes);
+  const [only, ...others] = system;
+  if (only === undefined) return { input };
+  if (others.length === 0 && input.length > 0) return { instructions: only.text, input };
+  return { input: [developerItem(system), ...input] };
+}
+
+function writeToolSettings(request: IrRequest): JsonObject {
+  if (request.tools.length === 0) return {};
+  const { tools, toolChoice, parallelToolCalls } = request;
+  return {
+    tools: writeTools(tools),
+    ...(toolChoice === null ? {} : { tool_choice: writeToolChoice(toolChoice, tools) }),
+    ...(parallelToolCalls === null ? {} : { parallel_tool_calls: parallelToolCalls }),
+  };
+}
+
+const effortFields = { messages: "thinking", chat: "reasoning_effort", responses: "reasoning" } as const;
+
+/** Reasoning comes sealed, so that the client can bring it back although nothing is stored. */
+function writeReasoning(
+  settings: IrReasoningSettings | null,
+  effort: Effort | null,
+  target: Target,
+  notes: Notes,
+): JsonObject {
+  if (settings === null) return {};
+  if (!reasons(target)) {
+    if (effort !== "none") notes.drop(effortFields[notes.client]);
+    return {};
+  }
+  const summary = settings.summary ?? (settings.visible === true ? "auto" : null);
+  const reasoning: JsonObject = {
+    ...(effort === null ? {} : { effort }),
+    ...(summary === null || effort === "none" ? {} : { summary }),
+  };
+  return {
+    ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+    ...(effort === "none" ? {} : { include: ["reasoning.encrypted_content"] }),
+  };
+}
+
+function writeText({ format, verbosity }: IrRequest): JsonObject {
+  if (format === null && verbosity === null) return {};
+  return {
+    text: {
+      ...(format === null ? {} : { format: writeFormat(format) }),
+      ...(verbosity === null ? {} : { verbosity }),
+    },
+  };
+}
+
+function writeFormat(format: IrFormat): JsonObject {
+  if (format.type === "json_object") return { type: "json_object" };
+  return {
+    type: "json_schema",
+    name: format.name ?? "response",
+    ...(format.description === null ? {} : { description: format.description }),
+    schema: format.schema,
+    ...(format.strict === null ? {} : { strict: format.strict }),
+  };
+}
+
+function writeSampling(request: IrRequest, effort: Effort | null, target: Target, notes: Notes): JsonObject {
+  const { temperature, topP, topK } = request.sampling;
+  if (topK !== null) notes.drop("top_k");
+  if (openAiTakesSampling(target, effort)) {
+    return { ...(temperature === null ? {} : { temperature }), ...(topP === null ? {} : { top_p: topP }) };
+  }
+  if (temperature !== null) notes.drop("temperature");
+  if (topP !== null) notes.drop("top_p");
+  return {};
+}
+
+function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): number | null {
+  if (maxOutputTokens === null) return null;
+  const capped = Math.min(maxOutputTokens, target.maxOutputTokens ?? maxOutputTokens);
+  return target.kind === "openai" ? Math.max(capped, leastOutputTokens) : capped;
+}
+
+/** Without them the model would say more than the client is prepared for. */
+function refuseStop({ stop }: IrRequest, notes: Notes): void {
+  if (stop.length === 0) return;
+  refuse(notes.client === "messages" ? "stop_sequences" : "stop", "this model's provider knows none");
+}
+
+/** OpenAI finds what it has cached by itself. */
+function noteCaches(request: IrRequest, notes: Notes): void {
+  const marked =
+    request.system.some((block) => block.cache !== undefined) ||
+    request.messages.some(hasCache) ||
+    request.tools.some(isCached);
+  if (marked) notes.drop(notes.client === "responses" ? "prompt_cache_breakpoint" : "cache_control");
+}
+
+function hasCache(message: IrMessage): boolean {
+  return message.blocks.some((block) => "cache" in block && block.cache !== undefined);
+}
+
+function isCached(tool: IrTool): boolean {
+  return tool.type === "function" && tool.cache !== undefined;
+}
