@@ -136,13 +136,19 @@ export interface StoredResponse {
   readonly status: number;
   /** Response headers worth repeating, such as `content-type`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body; when `recordingId` is given, only what follows the parts written ahead under that id. */
+  /** The whole body; with a `recording`, only what follows the parts that were written ahead. */
   readonly body: Uint8Array;
   readonly storedAtMs: number;
-  readonly recordingId?: string;
+  readonly recording?: Recording;
 }
 
-/** A piece of a long response, written ahead so that the gateway need not keep it in memory until the end. */
+/** The beginning of a long response, written in parts while it was relayed. */
+export interface Recording {
+  readonly id: string;
+  readonly parts: number;
+}
+
+/** Written ahead so that the gateway need not keep a long response in memory until its end. */
 export interface ResponsePart {
   readonly recordingId: string;
   readonly sequence: number;

@@ -127,7 +127,8 @@ export class InlineWriter implements BatchWriter {
       response.status,
       JSON.stringify(response.headers),
       response.storedAtMs,
-      response.recordingId ?? null,
+      response.recording?.id ?? null,
+      response.recording?.parts ?? 0,
       response.body,
     );
   }
@@ -149,5 +150,5 @@ ON CONFLICT DO UPDATE SET charge_so_far = max(charge_so_far, excluded.charge_so_
 /** Replaces one that is older than a day and not pruned yet; a younger one would have been replayed. */
 const insertResponse = `
 INSERT OR REPLACE INTO responses
-  (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, parts, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

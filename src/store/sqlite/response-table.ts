@@ -2,9 +2,10 @@ import type { Database, Statement } from "bun:sqlite";
 import type { StoredResponse } from "../records.ts";
 import type { ResponseScope } from "../store.ts";
 
-interface ResponseRow extends Omit<StoredResponse, "headers" | "recordingId"> {
+interface ResponseRow extends Omit<StoredResponse, "headers" | "recording"> {
   readonly headers: string;
   readonly recordingId: string | null;
+  readonly parts: number;
 }
 
 /** Reads and prunes the responses that an Idempotency-Key replays. */
@@ -20,8 +21,10 @@ export class ResponseTable {
   find({ keyId, route, idempotencyKey }: ResponseScope, notBeforeMs: number): StoredResponse | null {
     const row = this.#find.get(keyId, route, idempotencyKey, notBeforeMs);
     if (row === null) return null;
-    const { recordingId, headers, ...rest } = row;
-    return { ...rest, headers: JSON.parse(headers) as Record<string, string>, body: this.#wholeBody(row) };
+    const body = this.#wholeBody(row);
+    if (body === null) return null;
+    const { recordingId, parts, headers, ...rest } = row;
+    return { ...rest, headers: JSON.parse(headers) as Record<string, string>, body };
   }
 
   /** Inside the caller's transaction. */
@@ -46,20 +49,22 @@ export class ResponseTable {
     );
   }
 
-  #wholeBody({ recordingId, body }: ResponseRow): Uint8Array {
+  /** Null when a part is missing: half a response must never be replayed as a whole one. */
+  #wholeBody({ recordingId, parts: expected, body }: ResponseRow): Uint8Array | null {
     if (recordingId === null) return body;
     const parts = this.#database
       .query<{ body: Uint8Array }, [string]>(
         "SELECT body FROM response_parts WHERE recording_id = ? ORDER BY sequence",
       )
       .all(recordingId);
+    if (parts.length !== expected) return null;
     return Buffer.concat([...parts.map((part) => part.body), body]);
   }
 }
 
 const findResponse = `
 SELECT keys.id AS keyId, route, idempotency_key AS idempotencyKey, body_hash AS bodyHash, responses.status, headers,
-  stored_at_ms AS storedAtMs, recording_id AS recordingId, body
+  stored_at_ms AS storedAtMs, recording_id AS recordingId, parts, body
 FROM responses JOIN keys ON keys.no = responses.key_no
 WHERE keys.id = ? AND route = ? AND idempotency_key = ? AND stored_at_ms >= ?`;
 

@@ -117,7 +117,9 @@ CREATE TABLE responses (
   status INTEGER NOT NULL,
   headers TEXT NOT NULL,
   stored_at_ms INTEGER NOT NULL,
+  -- Parts of response_parts that come before the body.
   recording_id TEXT,
+  parts INTEGER NOT NULL,
   body BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX responses_by_scope ON responses (key_no, route, idempotency_key);

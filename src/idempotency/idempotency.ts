@@ -1,0 +1,133 @@
+import { type Clock, msPerDay } from "../base/clock.ts";
+import { GatewayError } from "../base/errors.ts";
+import type { ResponseScope, Store } from "../store/store.ts";
+import type { Claim, ClaimRequest, ClaimResult } from "./claim.ts";
+import { ResponseRecorder } from "./recorder.ts";
+
+export type { Claim, ClaimRequest, ClaimResult } from "./claim.ts";
+
+const keptForMs = msPerDay;
+const pruneEveryMs = 10 * 60_000;
+const prunedAtOnce = 200;
+
+/**
+ * The same request is not run twice. What is running is known in memory only, because a crash ends it; what has
+ * finished well is stored in the transaction that charged for it, so either both are there after a crash or none.
+ */
+export class Idempotency {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  /** The two clocks at the start: how far the wall should have moved since then. */
+  readonly #startWallMs: number;
+  readonly #startMonotonicMs: number;
+  readonly #claims = new Map<string, Mutable<Claim>>();
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#startWallMs = clock.wallMs();
+    this.#startMonotonicMs = clock.monotonicMs();
+  }
+
+  get running(): number {
+    return this.#claims.size;
+  }
+
+  /** Throws `idempotency_in_flight` or `idempotency_conflict`. */
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    const name = nameOf(request);
+    for (let other = this.#claims.get(name); other !== undefined; other = this.#claims.get(name)) {
+      if (other.isRunning) throw refusal(other, request);
+      await other.lookup;
+    }
+    const found = Promise.withResolvers<void>();
+    const claim = { ...request, lookup: found.promise, isRunning: false };
+    this.#claims.set(name, claim);
+    try {
+      const response = await this.#store.findStoredResponse(request, this.#oldestKeptMs());
+      claim.isRunning = response === null;
+      if (response === null) return { kind: "run", claim };
+      if (response.bodyHash !== request.bodyHash) throw conflict();
+      return { kind: "replay", response };
+    } finally {
+      if (!claim.isRunning) this.#claims.delete(name);
+      found.resolve();
+    }
+  }
+
+  /** Records the response of a claim while it is relayed. */
+  record(claim: Claim): ResponseRecorder {
+    return new ResponseRecorder(this.#store, claim, () => this.#steadyWallMs());
+  }
+
+  /** The request failed or was given up: a retry runs again. */
+  release(claim: Claim): void {
+    this.#end(claim);
+  }
+
+  /** The response is stored: a retry replays it. */
+  complete(claim: Claim): void {
+    this.#end(claim);
+  }
+
+  startPruning(onError: (error: unknown) => void): void {
+    this.#timer ??= setInterval(() => this.prune().catch(onError), pruneEveryMs);
+    this.#timer.unref();
+  }
+
+  stopPruning(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Deletes what is older than a day, a little at a time, and says how many went. */
+  async prune(): Promise<number> {
+    for (let pruned = 0; ; ) {
+      const gone = await this.#store.pruneStoredResponses(this.#oldestKeptMs(), prunedAtOnce);
+      pruned += gone;
+      if (gone < prunedAtOnce) return pruned;
+    }
+  }
+
+  /** A second end of the same claim must not end a later one of the same name. */
+  #end(claim: Claim): void {
+    const name = nameOf(claim);
+    if (this.#claims.get(name) === claim) this.#claims.delete(name);
+  }
+
+  #oldestKeptMs(): number {
+    return this.#steadyWallMs() - keptForMs;
+  }
+
+  /**
+   * The wall clock, unless it has run ahead of the time that really passed: a clock that jumps must not make a
+   * response expire and a retry be charged a second time. Keeping one for longer harms nobody.
+   */
+  #steadyWallMs(): number {
+    const passedMs = this.#clock.monotonicMs() - this.#startMonotonicMs;
+    return Math.floor(Math.min(this.#clock.wallMs(), this.#startWallMs + passedMs));
+  }
+}
+
+type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
+
+/** Route and key id have no line breaks, so no two scopes have the same name. */
+function nameOf({ keyId, route, idempotencyKey }: ResponseScope): string {
+  return `${keyId}\n${route}\n${idempotencyKey}`;
+}
+
+function refusal(running: ClaimRequest, request: ClaimRequest): GatewayError {
+  if (running.bodyHash !== request.bodyHash) return conflict();
+  return new GatewayError(
+    "idempotency_in_flight",
+    "A request with this Idempotency-Key is still running. Retry when it has ended.",
+  );
+}
+
+function conflict(): GatewayError {
+  return new GatewayError(
+    "idempotency_conflict",
+    "This Idempotency-Key was used with another request body. Use a new one for a new request.",
+  );
+}

@@ -1,0 +1,85 @@
+import { newId } from "../base/id.ts";
+import type { JournalItem, Store, StoredResponse } from "../store/store.ts";
+import type { ClaimRequest } from "./claim.ts";
+
+/** So much is kept in memory for one response; longer ones are written ahead in parts of about this size. */
+const partBytes = 256 * 1024;
+/** Longer than any real answer. What exceeds it is not stored, and a retry runs again. */
+const mostBytes = 64 * 1024 * 1024;
+
+/**
+ * Keeps what was sent to the client, byte for byte, with bounded memory. The parts become a response only when
+ * `finish` is part of a settle; until then they mean nothing, and a crash leaves nothing to replay.
+ */
+export class ResponseRecorder {
+  readonly #store: Store;
+  readonly #claim: ClaimRequest;
+  readonly #nowMs: () => number;
+  readonly #recordingId = newId("rec_");
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #writtenBytes = 0;
+  #parts = 0;
+  #isOpen = true;
+
+  constructor(store: Store, claim: ClaimRequest, nowMs: () => number) {
+    this.#store = store;
+    this.#claim = claim;
+    this.#nowMs = nowMs;
+  }
+
+  /** The chunk is kept as it is, not copied: it must not be changed afterwards. */
+  append(chunk: Uint8Array): void {
+    if (!this.#isOpen) return;
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#writtenBytes + this.#bytes > mostBytes) this.discard();
+    else if (this.#bytes >= partBytes) this.#writeAhead();
+  }
+
+  /** What the settle stores; null when the response was too long to keep. */
+  finish({ status, headers }: Pick<StoredResponse, "status" | "headers">): StoredResponse | null {
+    if (!this.#isOpen) return null;
+    this.#isOpen = false;
+    const { keyId, route, idempotencyKey, bodyHash } = this.#claim;
+    const response: StoredResponse = {
+      keyId,
+      route,
+      idempotencyKey,
+      bodyHash,
+      status,
+      headers,
+      body: this.#takeChunks(),
+      storedAtMs: this.#nowMs(),
+    };
+    if (this.#parts === 0) return response;
+    return { ...response, recording: { id: this.#recordingId, parts: this.#parts } };
+  }
+
+  /** The response will not be stored. */
+  discard(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#chunks = [];
+    if (this.#parts > 0) this.#commit({ kind: "discard", recordingId: this.#recordingId });
+  }
+
+  #writeAhead(): void {
+    const part = { recordingId: this.#recordingId, sequence: this.#parts, body: this.#takeChunks() };
+    this.#parts += 1;
+    this.#commit({ kind: "part", part });
+  }
+
+  #takeChunks(): Uint8Array {
+    const body = Buffer.concat(this.#chunks);
+    this.#writtenBytes += this.#bytes;
+    this.#chunks = [];
+    this.#bytes = 0;
+    return body;
+  }
+
+  /** Nobody waits: a response whose parts are not all there is not replayed. */
+  #commit(item: JournalItem): void {
+    this.#store.commit([item]).catch(() => {});
+  }
+}

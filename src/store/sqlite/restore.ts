@@ -1,0 +1,77 @@
+import { Database } from "bun:sqlite";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { StoreRefusal } from "../store.ts";
+import { syncFile } from "./backup.ts";
+import { applicationId, codeOf, isCorrupt, readPragma } from "./connection.ts";
+import { dataFolder, lockFolder } from "./folder.ts";
+import { quickCheck } from "./integrity.ts";
+import { migrations, refuseNewer, schemaVersion } from "./migrate.ts";
+
+export interface RestoreOptions {
+  readonly dir: string;
+  /** A copy made by `backup`. */
+  readonly from: string;
+  readonly nowMs: number;
+}
+
+export interface Restored {
+  /** Where the replaced database is kept; null when there was none. */
+  readonly replaced: string | null;
+}
+
+/**
+ * Puts a copy in the place of the database. The copy is checked first, a running gateway is never pulled the floor
+ * from under its feet, and what is replaced is kept: restoring the wrong file can be undone by restoring again.
+ */
+export function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Restored {
+  verifyCopy(from);
+  const folder = dataFolder(dir);
+  const lock = lockFolder(folder);
+  try {
+    const incoming = `${folder.databaseFile}.incoming`;
+    copyFileSync(from, incoming);
+    chmodSync(incoming, 0o600);
+    syncFile(incoming);
+    const replaced = setAside(folder.databaseFile, join(dir, "backups"), nowMs);
+    renameSync(incoming, folder.databaseFile);
+    syncFile(dir);
+    return { replaced };
+  } finally {
+    lock.release();
+  }
+}
+
+function verifyCopy(file: string): void {
+  if (!existsSync(file)) throw new StoreRefusal("not_a_database", `There is no file ${file}.`);
+  const database = new Database(file, { readonly: true });
+  try {
+    if (readPragma(database, "application_id") !== applicationId) throw notOurs(file);
+    refuseNewer(schemaVersion(database), migrations.length, file);
+    const problems = quickCheck(database, null, file);
+    if (problems.length > 0) {
+      throw new StoreRefusal("corrupt", `${file} is damaged (${problems.join("; ")}) and was not restored.`);
+    }
+  } catch (error) {
+    if (isCorrupt(codeOf(error))) throw notOurs(file);
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+function notOurs(file: string): StoreRefusal {
+  return new StoreRefusal("not_a_database", `${file} is not a copy of a Sluice database.`);
+}
+
+/** The write-ahead log belongs to its database: left behind, it would be applied to the restored one. */
+function setAside(file: string, folder: string, nowMs: number): string | null {
+  if (!existsSync(file)) return null;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const kept = join(folder, `replaced-${new Date(nowMs).toISOString().replaceAll(":", "-")}.db`);
+  for (const suffix of ["-wal", ""]) {
+    if (existsSync(file + suffix)) renameSync(file + suffix, kept + suffix);
+  }
+  rmSync(`${file}-shm`, { force: true });
+  return kept;
+}
