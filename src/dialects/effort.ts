@@ -1,6 +1,18 @@
+import type { Json } from "../base/json.ts";
 import type { Target } from "./codec.ts";
-import type { Effort, IrReasoningSettings } from "./ir.ts";
+import { type Effort, efforts, type IrReasoningSettings } from "./ir.ts";
 import { takesEffortNone } from "./models.ts";
+
+export function isEffort(value: Json | undefined): value is Effort {
+  return efforts.some((effort) => effort === value);
+}
+
+/** Where each dialect's clients say how hard to think, to name what was left out. */
+export const effortFields = {
+  messages: "thinking",
+  chat: "reasoning_effort",
+  responses: "reasoning",
+} as const;
 
 /** Messages' budget of thinking tokens in OpenAI's words, from the most to the least. */
 const budgets: readonly [number, Effort][] = [

@@ -27,7 +27,7 @@ export function openAiIdentity(identity: IrIdentity, target: Target): OpenAiIden
 }
 
 /** A hash instead of a cut, because the beginnings of two users may be the same. */
-function shortened(name: string): string {
+export function shortened(name: string): string {
   return name.length <= maxChars ? name : new Bun.CryptoHasher("sha256").update(name).digest("hex");
 }
 

@@ -1,12 +1,12 @@
-import { assert } from "../base/assert.ts";
 import type { DialectName } from "../base/dialect.ts";
+import { chat } from "./chat/index.ts";
 import type { Dialect } from "./dialect.ts";
+import { messages } from "./messages/index.ts";
+import { responses } from "./responses/index.ts";
 
 /** Every dialect that the gateway can translate; adding one is adding a line. */
-const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {};
+const dialects: Readonly<Record<DialectName, Dialect>> = { chat, messages, responses };
 
 export function dialectOf(name: DialectName): Dialect {
-  const dialect = dialects[name];
-  assert(dialect !== undefined, `no dialect named ${name}`);
-  return dialect;
+  return dialects[name];
 }

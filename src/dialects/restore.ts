@@ -12,8 +12,8 @@ export interface Restoration {
 
 export function restoreResponse(response: IrResponse, restoration: Restoration): IrResponse {
   const blocks = response.blocks.map((block) => restoreBlock(block, restoration));
-  const called = blocks.some((block) => block.type === "tool_call");
-  return { ...response, blocks, finish: agreeing(response.finish, called) };
+  const has = (type: IrAssistantBlock["type"]): boolean => blocks.some((block) => block.type === type);
+  return { ...response, blocks, finish: agreeing(response.finish, has("tool_call"), has("refusal")) };
 }
 
 function restoreBlock(block: IrAssistantBlock, restoration: Restoration): IrAssistantBlock {
@@ -25,11 +25,14 @@ function restoreBlock(block: IrAssistantBlock, restoration: Restoration): IrAssi
   return { ...block, ...tool, id, input: wrapped ? unwrapInput(block.input) : block.input };
 }
 
-/** Providers get this wrong in both directions: the answer calls tools if and only if a call was made. */
-function agreeing(finish: IrFinish, called: boolean): IrFinish {
-  if (called && finish.reason === "stop") return { ...finish, reason: "tool_calls" };
-  if (!called && finish.reason === "tool_calls") return { ...finish, reason: "stop" };
-  return finish;
+/**
+ * Providers get this wrong in both directions: the answer calls tools if and only if a call was made. And
+ * what was declined did not simply stop, although OpenAI says so.
+ */
+function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinish {
+  if (finish.reason !== "stop" && finish.reason !== "tool_calls") return finish;
+  if (called) return { ...finish, reason: "tool_calls" };
+  return { ...finish, reason: declined ? "refusal" : "stop" };
 }
 
 /** The same for a stream, event by event. */
@@ -38,6 +41,7 @@ export class StreamRestorer {
   readonly #emit: (event: IrEvent) => void;
   readonly #unwrappers = new Map<number, InputUnwrapper>();
   #called = false;
+  #declined = false;
 
   constructor(restoration: Restoration, emit: (event: IrEvent) => void) {
     this.#restoration = restoration;
@@ -57,7 +61,7 @@ export class StreamRestorer {
         this.#emit(event);
         return;
       case "finish":
-        this.#emit({ type: "finish", finish: agreeing(event.finish, this.#called) });
+        this.#emit({ type: "finish", finish: agreeing(event.finish, this.#called, this.#declined) });
         return;
       default:
         this.#emit(event);
@@ -65,6 +69,7 @@ export class StreamRestorer {
   }
 
   #head(index: number, head: IrBlockHead): IrBlockHead {
+    if (head.type === "refusal") this.#declined = true;
     if (head.type !== "tool_call") return head;
     if (head.name === this.#restoration.formatTool) return { type: "text" };
     this.#called = true;

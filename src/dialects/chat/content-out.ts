@@ -1,0 +1,61 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { Target } from "../codec.ts";
+import { dataUrl } from "../data-url.ts";
+import type { IrContent, IrDocument, IrImage } from "../ir.ts";
+import { takesCacheControl } from "../models.ts";
+import { type Notes, refuse } from "../notes.ts";
+import { spellOut } from "../spell-out.ts";
+
+/** Writes content as a string where one text is all there is, else as parts, so that their borders stay. */
+export class ContentWriter {
+  readonly #keepsCache: boolean;
+  readonly #notes: Notes;
+
+  constructor(target: Target, notes: Notes) {
+    this.#keepsCache = takesCacheControl(target);
+    this.#notes = notes;
+  }
+
+  write(blocks: readonly IrContent[]): Json {
+    const spelled = blocks.flatMap(spellOut);
+    const [only] = spelled;
+    const parts = spelled.map((block) => this.#part(block));
+    if (spelled.length === 1 && only?.type === "text" && parts[0]?.["cache_control"] === undefined) {
+      return only.text;
+    }
+    return parts;
+  }
+
+  #part(block: IrContent): JsonObject {
+    if (block.cache === undefined) return writePart(block);
+    if (this.#keepsCache) return { ...writePart(block), cache_control: block.cache };
+    this.#notes.drop("cache_control");
+    return writePart(block);
+  }
+}
+
+function writePart(block: IrContent): JsonObject {
+  if (block.type === "text") return { type: "text", text: block.text };
+  if (block.type === "image") return writeImage(block);
+  if (block.type === "document") return writeFile(block);
+  return refuse(block.type, "cannot be written as chat content");
+}
+
+function writeImage(image: IrImage): JsonObject {
+  const url = image.source.kind === "url" ? image.source.url : dataUrl(image.source);
+  return {
+    type: "image_url",
+    image_url: image.detail === undefined ? { url } : { url, detail: image.detail },
+  };
+}
+
+function writeFile(document: IrDocument): JsonObject {
+  const { source } = document;
+  if (source.kind !== "base64") {
+    return refuse(document.path ?? "document", "the model's provider takes documents as base64 only");
+  }
+  return {
+    type: "file",
+    file: { filename: document.title ?? "document.pdf", file_data: dataUrl(source) },
+  };
+}

@@ -1,0 +1,88 @@
+import type { JsonObject } from "../../base/json.ts";
+import { partSeparator } from "../carrier.ts";
+import type { Target } from "../codec.ts";
+import type { IrContent, IrMessage, IrRequest, IrText, IrToolCall, IrToolResult } from "../ir.ts";
+import type { Notes } from "../notes.ts";
+import { markError, spellOut } from "../spell-out.ts";
+import { ContentWriter } from "./content-out.ts";
+
+type AssistantMessage = IrMessage & { readonly role: "assistant" };
+type UserMessage = IrMessage & { readonly role: "user" };
+
+/** Said in a tool's message when all that the tool gave is a picture, which follows in a user message. */
+const picturesFollow = "The tool returned an image; it follows in the next user message.";
+
+export function writeMessages(request: IrRequest, target: Target, notes: Notes): JsonObject[] {
+  const content = new ContentWriter(target, notes);
+  const messages: JsonObject[] = [];
+  if (request.system.length > 0) messages.push({ role: "system", content: content.write(request.system) });
+  for (const message of request.messages) {
+    if (message.role === "system") messages.push({ role: "system", content: content.write(message.blocks) });
+    else if (message.role === "user") messages.push(...writeUser(message, content));
+    else messages.push(...writeAssistant(message, content, target));
+  }
+  return messages;
+}
+
+/** The answers of tools come first, each a message of its own; nothing may stand between them. */
+function writeUser(message: UserMessage, content: ContentWriter): JsonObject[] {
+  const answers: JsonObject[] = [];
+  const said: IrContent[] = [];
+  const pictures: IrContent[] = [];
+  for (const block of message.blocks) {
+    if (block.type === "tool_result") answers.push(writeAnswer(block, pictures));
+    else said.push(block);
+  }
+  const rest = [...pictures, ...said];
+  if (rest.length === 0) return answers;
+  const name = message.name === undefined ? {} : { name: message.name };
+  return [...answers, { role: "user", ...name, content: content.write(rest) }];
+}
+
+/** A tool's message holds text only, so anything else it gave is put into `pictures`. */
+function writeAnswer(result: IrToolResult, pictures: IrContent[]): JsonObject {
+  const given = (result.isError ? markError(result.content) : result.content).flatMap(spellOut);
+  const texts = given.filter((block) => block.type === "text");
+  const others = given.filter((block) => block.type !== "text");
+  pictures.push(...others);
+  const text = texts.map((block) => block.text).join("\n");
+  return {
+    role: "tool",
+    tool_call_id: result.id,
+    content: text === "" && others.length > 0 ? picturesFollow : text,
+  };
+}
+
+/** What it said and what it called are one message; an assistant that did neither has none. */
+function writeAssistant(message: AssistantMessage, content: ContentWriter, target: Target): JsonObject[] {
+  const texts: IrText[] = [];
+  const calls: IrToolCall[] = [];
+  let refusal = "";
+  let reasoning = "";
+  for (const block of message.blocks) {
+    if (block.type === "text") texts.push(block);
+    else if (block.type === "tool_call") calls.push(block);
+    else if (block.type === "refusal") refusal += block.text;
+    else reasoning += block.parts.join(partSeparator);
+  }
+  if (texts.length === 0 && calls.length === 0 && refusal === "") return [];
+  return [
+    {
+      role: "assistant",
+      ...(message.name === undefined ? {} : { name: message.name }),
+      content: texts.length === 0 ? null : content.write(texts),
+      ...(refusal === "" ? {} : { refusal }),
+      // Providers that reason in the open want it back beside their calls; OpenAI has no such field.
+      ...(reasoning === "" || target.kind === "openai" ? {} : { reasoning_content: reasoning }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall) }),
+    },
+  ];
+}
+
+function writeCall(call: IrToolCall): JsonObject {
+  return {
+    id: call.id,
+    type: "function",
+    function: { name: call.name, arguments: call.input === "" ? "{}" : call.input },
+  };
+}

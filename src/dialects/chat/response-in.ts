@@ -1,0 +1,44 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { nonsense, reportedFailure } from "../failure.ts";
+import type { IrAssistantBlock, IrResponse } from "../ir.ts";
+import { objectOf, objectsOf, stringOf } from "../json-fields.ts";
+import { readUsage } from "../usage.ts";
+import { callsOf, contentOf, reasoningOf } from "./delta-in.ts";
+import { readFinish } from "./finish.ts";
+
+export function readResponse(body: JsonObject): IrResponse {
+  if (isObject(body["error"])) throw reportedFailure(body);
+  const [choice] = objectsOf(body["choices"]);
+  const message = objectOf(choice?.["message"]);
+  if (choice === undefined || message === null) throw nonsense("a chat completion without a message");
+  const reason = stringOf(choice["finish_reason"]);
+  if (reason === null) throw nonsense("a chat completion without a finish_reason");
+  return {
+    blocks: readBlocks(message),
+    finish: readFinish(reason),
+    usage: readUsage("chat", body["usage"]),
+    serviceTier: stringOf(body["service_tier"]),
+  };
+}
+
+function readBlocks(message: JsonObject): IrAssistantBlock[] {
+  const blocks: IrAssistantBlock[] = [];
+  const reasoning = reasoningOf(message);
+  if (reasoning !== "") blocks.push({ type: "reasoning", parts: [reasoning], seal: { maker: "chat" } });
+  const text = contentOf(message);
+  if (text !== "") blocks.push({ type: "text", text });
+  const refusal = stringOf(message["refusal"]) ?? "";
+  if (refusal !== "") blocks.push({ type: "refusal", text: refusal });
+  for (const call of callsOf(message)) {
+    if (call.name === null) throw nonsense("a tool call without a name");
+    blocks.push({
+      type: "tool_call",
+      id: call.id ?? "",
+      kind: call.custom ? "custom" : "function",
+      namespace: null,
+      name: call.name,
+      input: call.input === "" && !call.custom ? "{}" : call.input,
+    });
+  }
+  return blocks;
+}

@@ -1,0 +1,102 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { SseFrame } from "../codec.ts";
+import type { StreamReader } from "../dialect.ts";
+import { cutShort, nonsense, reportedFailure } from "../failure.ts";
+import type { IrEvent, IrFinish, Seal } from "../ir.ts";
+import { objectOf, objectsOf, parseObject, stringOf } from "../json-fields.ts";
+import { readUsage } from "../usage.ts";
+import { callsOf, contentOf, reasoningOf } from "./delta-in.ts";
+import { readFinish } from "./finish.ts";
+import { CallAssembler } from "./stream-calls.ts";
+
+type TextKind = "reasoning" | "text" | "refusal";
+
+/**
+ * Reads chat chunks. At most one of reasoning, text and refusal is open at a time; calls stay open until
+ * the end, because providers interleave their fragments and nothing says that a call is complete.
+ */
+export class ChatStreamReader implements StreamReader {
+  readonly #emit: (event: IrEvent) => void;
+  readonly #calls: CallAssembler;
+  #blocks = 0;
+  #open: { readonly kind: TextKind; readonly index: number } | null = null;
+  #begun = false;
+  #finish: IrFinish | null = null;
+  ended = false;
+
+  constructor(emit: (event: IrEvent) => void) {
+    this.#emit = emit;
+    this.#calls = new CallAssembler(emit, () => this.#nextIndex());
+  }
+
+  push(frame: SseFrame): void {
+    if (this.ended) return;
+    if (frame.data === "[DONE]") {
+      this.end();
+      return;
+    }
+    const chunk = parseObject(frame.data);
+    if (chunk === null) throw nonsense("a chat chunk that is no JSON object");
+    if (isObject(chunk["error"]) || frame.event === "error") throw reportedFailure(chunk);
+    if (!this.#begun) this.#emit({ type: "start", usage: null });
+    this.#begun = true;
+    this.#read(chunk);
+  }
+
+  end(): void {
+    if (this.ended) return;
+    if (this.#finish === null) throw cutShort();
+    this.ended = true;
+  }
+
+  #read(chunk: JsonObject): void {
+    const [choice] = objectsOf(chunk["choices"]);
+    const delta = objectOf(choice?.["delta"]);
+    if (delta !== null && this.#finish === null) this.#readDelta(delta);
+    const tier = stringOf(chunk["service_tier"]);
+    if (tier !== null) this.#emit({ type: "service_tier", tier });
+    const usage = readUsage("chat", chunk["usage"] ?? choice?.["usage"]);
+    if (usage !== null) this.#emit({ type: "usage", usage });
+    const reason = stringOf(choice?.["finish_reason"]);
+    if (reason !== null && this.#finish === null) this.#end(readFinish(reason));
+  }
+
+  #readDelta(delta: JsonObject): void {
+    this.#text("reasoning", reasoningOf(delta));
+    this.#text("text", contentOf(delta));
+    this.#text("refusal", stringOf(delta["refusal"]) ?? "");
+    for (const fragment of callsOf(delta)) {
+      this.#close();
+      this.#calls.push(fragment);
+    }
+  }
+
+  #text(kind: TextKind, text: string): void {
+    if (text === "") return;
+    if (this.#open?.kind !== kind) {
+      this.#close();
+      this.#open = { kind, index: this.#nextIndex() };
+      this.#emit({ type: "block_start", index: this.#open.index, block: { type: kind } });
+    }
+    this.#emit({ type: "delta", index: this.#open.index, text });
+  }
+
+  #close(): void {
+    if (this.#open === null) return;
+    const seal: Seal | null = this.#open.kind === "reasoning" ? { maker: "chat" } : null;
+    this.#emit({ type: "block_end", index: this.#open.index, seal });
+    this.#open = null;
+  }
+
+  #nextIndex(): number {
+    this.#blocks += 1;
+    return this.#blocks - 1;
+  }
+
+  #end(finish: IrFinish): void {
+    this.#close();
+    this.#calls.end();
+    this.#finish = finish;
+    this.#emit({ type: "finish", finish });
+  }
+}

@@ -1,0 +1,78 @@
+import type { JsonObject } from "../../base/json.ts";
+import { isEffort } from "../effort.ts";
+import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../ir.ts";
+import { numberOf, objectOf, stringOf, stringsOf } from "../json-fields.ts";
+import type { Notes } from "../notes.ts";
+import { readMessages, readSystem } from "./messages-in.ts";
+import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
+
+/** Fields that are read below; every other one is left out, and said so. */
+const understood: ReadonlySet<string> = new Set([
+  ...["model", "messages", "system", "stream", "tools", "tool_choice", "thinking", "output_config"],
+  ...["output_format", "max_tokens", "stop_sequences", "temperature", "top_p", "top_k", "metadata"],
+  "service_tier",
+]);
+
+/** The interface's own default, where the dialect would demand the field. */
+const defaultMaxTokens = 1024;
+
+export function readRequest(body: JsonObject, notes: Notes): IrRequest {
+  for (const [name, value] of Object.entries(body)) {
+    if (!understood.has(name) && value !== null) notes.drop(name);
+  }
+  return {
+    stream: body["stream"] === true,
+    system: readSystem(body["system"]),
+    messages: readMessages(body["messages"], notes),
+    tools: readTools(body),
+    toolChoice: readToolChoice(body),
+    parallelToolCalls: readParallel(body),
+    reasoning: readReasoning(body),
+    format: readFormat(body),
+    maxOutputTokens: numberOf(body["max_tokens"]) ?? defaultMaxTokens,
+    stop: stringsOf(body["stop_sequences"]),
+    sampling: {
+      temperature: numberOf(body["temperature"]),
+      topP: numberOf(body["top_p"]),
+      topK: numberOf(body["top_k"]),
+    },
+    identity: readIdentity(body),
+    serviceTier: readTier(stringOf(body["service_tier"])),
+    verbosity: null,
+    store: null,
+    metadata: null,
+    includeUsage: true,
+  };
+}
+
+function readReasoning(body: JsonObject): IrReasoningSettings | null {
+  const thinking = objectOf(body["thinking"]);
+  const effort = objectOf(body["output_config"])?.["effort"];
+  if (thinking === null && !isEffort(effort)) return null;
+  const type = thinking?.["type"];
+  const display = stringOf(thinking?.["display"]);
+  return {
+    effort: isEffort(effort) ? effort : null,
+    thinking: type === "adaptive" || type === "enabled" || type === "disabled" ? type : null,
+    budgetTokens: numberOf(thinking?.["budget_tokens"]),
+    visible: display === null ? null : display !== "omitted",
+    summary: null,
+  };
+}
+
+/** `output_format` is where the beta had it. */
+function readFormat(body: JsonObject): IrFormat | null {
+  const format = objectOf(objectOf(body["output_config"])?.["format"]) ?? objectOf(body["output_format"]);
+  const schema = objectOf(format?.["schema"]);
+  if (format?.["type"] !== "json_schema" || schema === null) return null;
+  return { type: "json_schema", name: null, description: null, schema, strict: null };
+}
+
+function readIdentity(body: JsonObject): IrIdentity {
+  const user = stringOf(objectOf(body["metadata"])?.["user_id"]);
+  return { user: user === "" ? null : user, safetyIdentifier: null, promptCacheKey: null };
+}
+
+function readTier(tier: string | null): string | null {
+  return tier === "standard_only" ? "default" : tier;
+}
