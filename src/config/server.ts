@@ -26,7 +26,7 @@ export function serverSettings(
   return {
     host: flags.host ?? (context.env["SLUICE_HOST"] || undefined) ?? server.host ?? defaults.host,
     port: flags.port ?? portFromEnvironment(context) ?? server.port ?? defaults.port,
-    dataDir: dataFolder({
+    dataDir: resolveDataDir({
       flag: flags.data,
       env: context.env,
       configured: server.data,
@@ -45,7 +45,7 @@ export function serverSettings(
 }
 
 /** Relative paths start where they were written: a flag at the working folder, the file's at the file. */
-export function dataFolder(from: {
+export function resolveDataDir(from: {
   readonly flag: string | undefined;
   readonly env: Environment;
   readonly configured: string | undefined;

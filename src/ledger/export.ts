@@ -19,11 +19,15 @@ const columns = [
   "note",
 ] as const satisfies readonly (keyof Entry)[];
 
-/** All entries, oldest first, in chunks of text: however long the history, only one chunk is in memory. */
-export async function* exportEntries(store: Store, format: ExportFormat): AsyncGenerator<string> {
+/** All entries, or one key's, oldest first, in chunks of text: however long the history, one chunk is in memory. */
+export async function* exportEntries(
+  store: Store,
+  format: ExportFormat,
+  keyId?: string,
+): AsyncGenerator<string> {
   if (format === "csv") yield `${columns.join(",")}\n`;
   for (let afterId = 0; ; ) {
-    const entries = await store.listEntries({ afterId, limit: entriesPerChunk });
+    const entries = await store.listEntries({ afterId, limit: entriesPerChunk, keyId });
     const last = entries.at(-1);
     if (last === undefined) return;
     afterId = last.id;

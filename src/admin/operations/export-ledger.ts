@@ -1,0 +1,13 @@
+import { type ExportFormat, exportEntries } from "../../ledger/export.ts";
+import type { OperationContext } from "./context.ts";
+import { findKey } from "./find-key.ts";
+
+/** The entries as text, a chunk at a time; of one key when it is named. */
+export async function* exportLedger(
+  context: OperationContext,
+  format: ExportFormat,
+  idOrPrefix?: string,
+): AsyncGenerator<string> {
+  const keyId = idOrPrefix === undefined ? undefined : (await findKey(context, idOrPrefix)).id;
+  yield* exportEntries(context.store, format, keyId);
+}

@@ -1,0 +1,38 @@
+import type { KeyRecord } from "../../store/store.ts";
+import type { OperationContext } from "./context.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+const shortestBeginning = 8;
+const prefixLength = 12;
+
+/** By id or prefix, or by a beginning of one that fits no other key; anything else is refused. */
+export async function findKey({ store }: OperationContext, idOrPrefix: string): Promise<KeyRecord> {
+  if (idOrPrefix.startsWith("slu_") && idOrPrefix.length > prefixLength) {
+    const prefix = idOrPrefix.slice(0, prefixLength);
+    throw new OperationRefusal(
+      "invalid_input",
+      `that is a whole key, which is a secret; name it by its prefix instead: ${prefix}`,
+    );
+  }
+  const exact = await store.findKey(idOrPrefix);
+  if (exact !== null) return exact;
+  const { keys } = await store.listKeys({ search: idOrPrefix, limit: 100 });
+  const fitting = keys.filter(
+    ({ id, prefix }) =>
+      prefix === idOrPrefix ||
+      (idOrPrefix.length >= shortestBeginning &&
+        (id.startsWith(idOrPrefix) || prefix.startsWith(idOrPrefix))),
+  );
+  const [only, ...others] = fitting;
+  if (only === undefined) {
+    throw new OperationRefusal("unknown_key", `there is no key "${idOrPrefix}"; list them to see their ids`);
+  }
+  if (others.length > 0) {
+    const ids = fitting.map((key) => key.id).join(", ");
+    throw new OperationRefusal(
+      "ambiguous_key",
+      `"${idOrPrefix}" fits several keys; name one by its id: ${ids}`,
+    );
+  }
+  return only;
+}

@@ -1,0 +1,12 @@
+/** Why an operation was not done, in a sentence that says what to do instead. Nothing has been changed. */
+export class OperationRefusal extends Error {
+  override readonly name = "OperationRefusal";
+  readonly reason: OperationRefusalReason;
+
+  constructor(reason: OperationRefusalReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+export type OperationRefusalReason = "unknown_key" | "ambiguous_key" | "invalid_input" | "wrong_status";

@@ -1,0 +1,48 @@
+import type { BudgetPeriod, KeyChanges, KeyRecord } from "../../store/store.ts";
+import type { OperationContext } from "./context.ts";
+import { findKey } from "./find-key.ts";
+import { checkKeyFields } from "./key-fields.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+/** Only what is named changes; null takes a limit away. */
+export interface KeyUpdate {
+  readonly label?: string | null | undefined;
+  readonly rpmLimit?: number | null | undefined;
+  readonly budgetTokens?: number | null | undefined;
+  readonly period?: BudgetPeriod | undefined;
+  readonly scope?: string | undefined;
+  readonly models?: readonly string[] | null | undefined;
+  /** A new expiry revives a key that has expired. */
+  readonly expiresAtMs?: number | null | undefined;
+}
+
+export async function updateKey(
+  context: OperationContext,
+  idOrPrefix: string,
+  update: KeyUpdate,
+): Promise<KeyRecord> {
+  const key = await findKey(context, idOrPrefix);
+  if (key.status === "revoked") {
+    throw new OperationRefusal(
+      "wrong_status",
+      `${key.prefix} is revoked, and stays so; create a new key instead`,
+    );
+  }
+  if (key.mode === "credit" && (update.budgetTokens != null || update.period !== undefined)) {
+    throw new OperationRefusal(
+      "invalid_input",
+      `${key.prefix} is a credit key: it has no token budget; top it up`,
+    );
+  }
+  checkKeyFields(update, context.clock.wallMs());
+  const changes = named(update);
+  if (Object.keys(changes).length === 0) {
+    throw new OperationRefusal("invalid_input", "nothing to change was named");
+  }
+  return context.store.updateKey(key.id, changes);
+}
+
+/** The update without the names that were left open, since the store writes every name it is given. */
+function named(update: KeyUpdate): KeyChanges {
+  return Object.fromEntries(Object.entries(update).filter(([, value]) => value !== undefined));
+}

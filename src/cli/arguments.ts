@@ -1,0 +1,101 @@
+import { InvalidArgumentError } from "commander";
+import { maxCredits, nanoFromCredits } from "../base/money.ts";
+
+/** What people type, as values. A text that makes no sense is told with an example; commander adds which option. */
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+};
+
+/** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds. */
+export function duration(text: string): number {
+  const match = /^(\d{1,6})([smhdw])$/.exec(text);
+  const unit = unitMs[match?.[2] ?? ""];
+  if (match === null || unit === undefined) {
+    throw new InvalidArgumentError("Write a number and a unit, such as 7d, 12h or 30m.");
+  }
+  return Number(match[1]) * unit;
+}
+
+/** A point in time to come: a duration from now, or an ISO date (midnight UTC) or time. */
+export function expiry(text: string, nowMs: number = Date.now()): number {
+  const atMs = /^\d{1,6}[smhdw]$/.test(text) ? nowMs + duration(text) : isoMs(text);
+  if (atMs === null) {
+    throw new InvalidArgumentError("Write a duration such as 30d, or a date such as 2027-01-31.");
+  }
+  if (atMs <= nowMs) throw new InvalidArgumentError("It lies in the past.");
+  return atMs;
+}
+
+/** A point in time that has passed: a duration back from now, or an ISO date or time. */
+export function since(text: string, nowMs: number = Date.now()): number {
+  const atMs = /^\d{1,6}[smhdw]$/.test(text) ? nowMs - duration(text) : isoMs(text);
+  if (atMs === null) {
+    throw new InvalidArgumentError("Write a duration such as 7d or 12h, or a date such as 2026-01-31.");
+  }
+  return Math.max(0, atMs);
+}
+
+function isoMs(text: string): number | null {
+  if (!/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)) return null;
+  const hasZone = /(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes("T");
+  const ms = Date.parse(hasZone ? text : `${text}Z`);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** Credits as nano-credits: `5`, `0.25`. */
+export function creditAmount(text: string): number {
+  const nano = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? nanoFromCredits(Number(text)) : null;
+  if (nano === null) {
+    throw new InvalidArgumentError(
+      `Write credits such as 5 or 0.25: at most ${maxCredits}, and nine decimals.`,
+    );
+  }
+  return nano;
+}
+
+/** More than nothing, for what is to be added. */
+export function positiveCreditAmount(text: string): number {
+  const nano = creditAmount(text);
+  if (nano === 0) throw new InvalidArgumentError("It must be above 0.");
+  return nano;
+}
+
+const wholeNumber = (least: number) => (text: string) => {
+  const digits = text.replaceAll(/[_,]/g, "");
+  const value = Number(digits);
+  if (!/^\d{1,15}$/.test(digits) || value < least) {
+    throw new InvalidArgumentError(`Write a whole number of at least ${least}.`);
+  }
+  return value;
+};
+
+export const atLeastOne = wholeNumber(1);
+export const atLeastZero = wholeNumber(0);
+
+export function port(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,5}$/.test(text) || value > 65_535) {
+    throw new InvalidArgumentError("Write a number from 0 to 65535; 0 takes any free port.");
+  }
+  return value;
+}
+
+/** `a,b` as a list without empty or doubled names. */
+export function nameList(text: string): readonly string[] {
+  const names = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
+  if (names.length === 0) throw new InvalidArgumentError("Write names with commas between them.");
+  return names;
+}
+
+/** Lets one word stand beside everything that `parse` takes. Commander turns null into "", so the word stays. */
+export function orWord<T, Word extends string>(
+  word: Word,
+  parse: (text: string) => T,
+): (text: string) => T | Word {
+  return (text) => (text === word ? word : parse(text));
+}

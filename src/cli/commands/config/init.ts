@@ -1,0 +1,43 @@
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { configFileName } from "../../../config/defaults.ts";
+import { builtInConfig } from "../../../config/source.ts";
+import { Refused } from "../../failure.ts";
+import { examples, type JsonOption, newCommand } from "../../help.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+export function configInitCommand(terminal: Terminal): Command {
+  return newCommand("init", "Write a configuration to start from, with everything explained in it")
+    .argument("[file]", "where to write it; - prints it", configFileName)
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice config init", "writes ./sluice.toml; an existing file is never overwritten"],
+        ["sluice config init -", "prints it instead"],
+      ),
+    )
+    .action((file: string, options: JsonOption) => {
+      if (file === "-") {
+        terminal.print(options.json ? JSON.stringify({ toml: builtInConfig }) : builtInConfig.trimEnd());
+        return;
+      }
+      const path = resolve(terminal.cwd, file);
+      writeNew(path);
+      if (options.json) printJson({ file: path }, terminal);
+      else
+        terminal.print(
+          `${terminal.style.good("✓")} wrote ${path}\n  Next: edit it, then \`sluice config check\``,
+        );
+    });
+}
+
+function writeNew(path: string): void {
+  try {
+    writeFileSync(path, builtInConfig, { flag: "wx" });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "EEXIST") throw new Refused(`${path} exists; move it away first, or name another file`);
+    throw new Refused(`${path} cannot be written (${code ?? "unknown error"})`);
+  }
+}

@@ -1,0 +1,76 @@
+import type { Command } from "commander";
+import type { KeyView } from "../../../admin/operations/key-view.ts";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { paintStatus } from "../../key-output.ts";
+import { withStore } from "../../open-store.ts";
+import { count, credits, fromNow } from "../../terminal/format.ts";
+import { table } from "../../terminal/table.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+interface Options extends DataOptions {
+  readonly search?: string;
+}
+
+export function keysListCommand(terminal: Terminal): Command {
+  return newDataCommand("list", "List all keys with what they have left")
+    .option("--search <text>", "only keys whose label contains it, or whose id or prefix begins with it")
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice keys list", ""],
+        ["sluice keys list --search alice", ""],
+        ["sluice keys list --json | jq -r '.[] | select(.status == \"expired\") | .id'", ""],
+      ),
+    )
+    .action(async (options: Options) => {
+      const { listKeys } = await import("../../../admin/operations/list-keys.ts");
+      const { keyDocument } = await import("../../../admin/operations/key-view.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const views = await listKeys(context, options.search);
+        if (options.json) printJson(views.map(keyDocument), terminal);
+        else
+          terminal.print(
+            views.length === 0 ? nothing(options) : asTable(views, context.clock.wallMs(), terminal),
+          );
+      });
+    });
+}
+
+function nothing(options: Options): string {
+  return options.search === undefined
+    ? "No keys yet. Create one with `sluice keys create --mode credit --credit 5`."
+    : `No key fits "${options.search}".`;
+}
+
+function asTable(views: readonly KeyView[], nowMs: number, terminal: Terminal): string {
+  const { style } = terminal;
+  const rows = views.map((view) => [
+    style.bold(view.prefix),
+    view.label ?? style.dim("–"),
+    view.mode,
+    paintStatus(view.status, style),
+    left(view),
+    view.rpmLimit === null ? style.dim("–") : count(view.rpmLimit),
+    view.scope === "all" ? style.dim("all") : view.scope,
+    count(view.requests),
+    view.expiresAtMs === null ? style.dim("never") : fromNow(view.expiresAtMs, nowMs),
+  ]);
+  const columns = [
+    { title: "KEY" },
+    { title: "LABEL", elastic: true },
+    { title: "MODE" },
+    { title: "STATUS" },
+    { title: "LEFT", align: "right" },
+    { title: "RPM", align: "right" },
+    { title: "SCOPE", elastic: true },
+    { title: "REQUESTS", align: "right" },
+    { title: "EXPIRES" },
+  ] as const;
+  return table(columns, rows, terminal);
+}
+
+function left(view: KeyView): string {
+  if (view.credit !== null) return `${credits(view.credit.balanceNano)} cr`;
+  if (view.budget === null || view.budget.remaining === null) return "unlimited";
+  return `${count(view.budget.remaining)} tok`;
+}

@@ -1,0 +1,49 @@
+import type { Command } from "commander";
+import { duration } from "../../arguments.ts";
+import { confirm } from "../../confirm.ts";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { showKey } from "../../key-output.ts";
+import { withStore } from "../../open-store.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
+
+interface Options extends DataOptions {
+  readonly grace: number;
+  readonly yes?: true;
+}
+
+export function keysRotateCommand(terminal: Terminal): Command {
+  return newDataCommand("rotate", "Give a key a new secret; balance, label and limits stay")
+    .argument("<key>", "its id or prefix")
+    .option(
+      "--grace <time>",
+      "how long the old secret still works, such as 24h (default: not at all)",
+      duration,
+      0,
+    )
+    .option("--yes", "do not ask")
+    .addHelpText(
+      "after",
+      examples([
+        "sluice keys rotate slu_8fK2mQ0x --grace 24h",
+        "a day to bring the new secret to every client",
+      ]),
+    )
+    .action(async (name: string, options: Options) => {
+      const { findKey } = await import("../../../admin/operations/find-key.ts");
+      const { rotateKey } = await import("../../../admin/operations/rotate-key.ts");
+      const { viewKey } = await import("../../../admin/operations/key-view.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const { id, prefix } = await findKey(context, name);
+        // A script rotates on purpose and reads the new secret; a person may have forgotten the grace.
+        if (options.grace === 0 && terminal.interactive) {
+          await confirm(`The old secret of ${prefix} stops working at once. Rotate it?`, options, terminal);
+        }
+        const { key, secret } = await rotateKey(context, id, options.grace);
+        showKey(
+          await viewKey(context, key),
+          { secret, done: "rotated", json: options.json === true },
+          terminal,
+        );
+      });
+    });
+}

@@ -1,0 +1,59 @@
+import type { Command } from "commander";
+import type { StoredKeyStatus } from "../../../store/store.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
+import { withStore } from "../../open-store.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+/** The changes that can be taken back. Revoking cannot, and asks first: it is a file of its own. */
+
+export function keysDisableCommand(terminal: Terminal): Command {
+  return statusCommand(
+    "disable",
+    "Refuse a key until it is enabled again; its holder is told so",
+    "disabled",
+    terminal,
+  );
+}
+
+export function keysEnableCommand(terminal: Terminal): Command {
+  return statusCommand("enable", "Accept a disabled or suspended key again", "active", terminal);
+}
+
+export function keysSuspendCommand(terminal: Terminal): Command {
+  return statusCommand("suspend", "Treat a key as unknown until it is enabled again", "suspended", terminal);
+}
+
+function statusCommand(name: string, summary: string, status: StoredKeyStatus, terminal: Terminal): Command {
+  return newDataCommand(name, summary)
+    .argument("<key>", "its id or prefix")
+    .action(async (key: string, options: DataOptions) => setStatus(key, status, options, terminal));
+}
+
+export async function setStatus(
+  name: string,
+  status: StoredKeyStatus,
+  options: DataOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { changeStatus } = await import("../../../admin/operations/change-status.ts");
+  const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
+  await withStore(terminal, options, {}, async (context) => {
+    const { key, changed } = await changeStatus(context, name, status);
+    const view = await viewKey(context, key);
+    if (options.json) {
+      printJson({ ...keyDocument(view), changed }, terminal);
+      return;
+    }
+    const { style } = terminal;
+    terminal.print(
+      changed
+        ? `${style.good("✓")} ${key.prefix} is ${view.status}`
+        : `${style.dim("=")} ${key.prefix} was ${status} already`,
+    );
+    if (view.status === "expired") {
+      terminal.note(
+        `${terminal.noteStyle.warn("!")} it has expired; \`sluice keys update ${key.prefix} --expires 30d\` revives it`,
+      );
+    }
+  });
+}

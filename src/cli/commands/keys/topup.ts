@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import { creditsFromNano } from "../../../base/money.ts";
+import { positiveCreditAmount } from "../../arguments.ts";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { withStore } from "../../open-store.ts";
+import { credits } from "../../terminal/format.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+interface Options extends DataOptions {
+  readonly reference?: string;
+  readonly note?: string;
+}
+
+export function keysTopUpCommand(terminal: Terminal): Command {
+  return newDataCommand("topup", "Add credit to a key")
+    .argument("<key>", "its id or prefix")
+    .argument("<credits>", "how much to add", positiveCreditAmount)
+    .option("--reference <text>", "what it is for, such as an invoice; the same one again adds nothing")
+    .option("--note <text>", "a remark for the ledger")
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice keys topup slu_8fK2mQ0x 10", ""],
+        ["sluice keys topup slu_8fK2mQ0x 10 --reference invoice-1042", "safe to repeat"],
+      ),
+    )
+    .action(async (name: string, amountNano: number, options: Options) => {
+      const { topUp } = await import("../../../admin/operations/top-up.ts");
+      const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const { reference, note } = options;
+        const { key, entry, repeated } = await topUp(context, name, { amountNano, reference, note });
+        const view = await viewKey(context, key);
+        if (options.json) {
+          const added = {
+            entry_id: entry.id,
+            amount: creditsFromNano(amountNano),
+            reference: entry.reference,
+            repeated,
+          };
+          printJson({ ...keyDocument(view), topup: added }, terminal);
+          return;
+        }
+        const balance = `the balance is ${credits(view.credit?.balanceNano ?? 0)} credits`;
+        terminal.print(
+          repeated
+            ? `${terminal.style.warn("=")} ${key.prefix} had this top-up already (${reference}); ${balance}`
+            : `${terminal.style.good("✓")} ${key.prefix} got ${credits(amountNano)} credits; ${balance}`,
+        );
+      });
+    });
+}

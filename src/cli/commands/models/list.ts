@@ -1,0 +1,91 @@
+import type { Command } from "commander";
+import type { ModelSettings, Price } from "../../../config/settings.ts";
+import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { count, usdPerMillion } from "../../terminal/format.ts";
+import { table } from "../../terminal/table.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { showWarnings } from "../../warnings.ts";
+
+export function modelsListCommand(terminal: Terminal): Command {
+  return newConfigCommand("list", "List the models of the configuration with their prices")
+    .addHelpText(
+      "after",
+      examples(["sluice models list", ""], ["sluice models list --json | jq '.[].id'", ""]),
+    )
+    .action(async (options: ConfigOptions) => {
+      const { loadSettings } = await import("../../../config/load.ts");
+      const { settings } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
+      showWarnings(settings.warnings, terminal);
+      if (options.json) printJson(settings.models.map(asJson), terminal);
+      else terminal.print(asTable(settings.models, terminal));
+    });
+}
+
+function asTable(models: readonly ModelSettings[], terminal: Terminal): string {
+  const rows = models.map((model) => [
+    terminal.style.bold(model.id),
+    providersOf(model).join(", "),
+    model.contextWindow === null ? "–" : count(model.contextWindow),
+    model.maxOutputTokens === null ? "–" : count(model.maxOutputTokens),
+    ...prices(model),
+    abilities(model).join(" "),
+  ]);
+  const columns = [
+    { title: "MODEL", elastic: true },
+    { title: "PROVIDER", elastic: true },
+    { title: "CONTEXT", align: "right" },
+    { title: "OUTPUT", align: "right" },
+    { title: "$ IN", align: "right" },
+    { title: "$ OUT", align: "right" },
+    { title: "CAN" },
+  ] as const;
+  const legend = terminal.style.dim("Tokens; prices in USD per million tokens.");
+  return `${table(columns, rows, terminal)}\n\n${legend}`;
+}
+
+function providersOf(model: ModelSettings): string[] {
+  return [...new Set(model.deployments.map((deployment) => deployment.provider))];
+}
+
+function prices(model: ModelSettings): [string, string] {
+  const price = model.price ?? model.deployments[0]?.price ?? null;
+  if (price !== null) return [usdPerMillion(price.input), usdPerMillion(price.output)];
+  return model.free ? ["free", "free"] : ["–", "–"];
+}
+
+function abilities(model: ModelSettings): string[] {
+  return Object.entries(model.capabilities).flatMap(([name, value]) => (value === true ? [name] : []));
+}
+
+function asJson(model: ModelSettings): object {
+  return {
+    id: model.id,
+    display_name: model.displayName,
+    owned_by: model.ownedBy,
+    public: model.public,
+    free: model.free,
+    context_window: model.contextWindow,
+    max_output_tokens: model.maxOutputTokens,
+    price: priceAsJson(model.price),
+    capabilities: model.capabilities,
+    fallbacks: model.fallbacks,
+    deployments: model.deployments.map((deployment) => ({
+      provider: deployment.provider,
+      upstream_model: deployment.upstreamModel,
+      priority: deployment.priority,
+      weight: deployment.weight,
+      price: priceAsJson(deployment.price),
+    })),
+  };
+}
+
+function priceAsJson(price: Price | null): object | null {
+  if (price === null) return null;
+  const usd = (pico: number) => pico / 1_000_000;
+  return {
+    input: usd(price.input),
+    output: usd(price.output),
+    cached_input: usd(price.cachedInput),
+    cache_write: usd(price.cacheWrite),
+  };
+}

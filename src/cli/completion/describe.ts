@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+
+/** What can follow one beginning of a command line. */
+export interface Completion {
+  /** The words typed so far, without `sluice`: "" or `keys create`. */
+  readonly path: string;
+  readonly words: readonly Word[];
+  /** Options whose value is one of a few, and what these are. */
+  readonly choices: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface Word {
+  readonly text: string;
+  readonly meaning: string;
+}
+
+/** Read off the commands themselves, so that a new option completes without a second list. */
+export function describe(command: Command, path: readonly string[] = []): Completion[] {
+  const choices = new Map(
+    command.options.flatMap((option) =>
+      option.long != null && option.argChoices !== undefined
+        ? [[option.long, option.argChoices] as const]
+        : [],
+    ),
+  );
+  const words = [
+    ...command.commands.map((each) => ({ text: each.name(), meaning: each.description() })),
+    ...command.registeredArguments.flatMap(({ argChoices }) =>
+      (argChoices ?? []).map((text) => ({ text, meaning: "" })),
+    ),
+    ...command.options.flatMap(({ long, description }) =>
+      long == null ? [] : [{ text: long, meaning: description }],
+    ),
+    { text: "--help", meaning: "show this help" },
+  ];
+  return [
+    { path: path.join(" "), words, choices },
+    ...command.commands.flatMap((each) => describe(each, [...path, each.name()])),
+  ];
+}

@@ -1,0 +1,15 @@
+import { Refused } from "./failure.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+/** What cannot be undone asks first on a terminal; `--yes` answers, and without either it is refused. */
+export async function confirm(
+  question: string,
+  options: { readonly yes?: true },
+  terminal: Terminal,
+): Promise<void> {
+  if (options.yes) return;
+  if (!terminal.interactive)
+    throw new Refused("this cannot be undone; say --yes to do it without being asked");
+  const answer = await terminal.ask(`${terminal.noteStyle.warn("?")} ${question} [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Refused("nothing was changed");
+}

@@ -1,0 +1,72 @@
+import { Command, type HelpConfiguration, Option } from "commander";
+import { coloured } from "./terminal/style.ts";
+
+/** Commander takes the colours out again where the output is no terminal. */
+export const helpStyle: HelpConfiguration = {
+  styleTitle: (title) => coloured.bold(title),
+  styleCommandText: (text) => coloured.accent(text),
+  styleSubcommandText: (text) => coloured.accent(text),
+  styleOptionText: (text) => coloured.accent(text),
+  styleArgumentText: (text) => coloured.accent(text),
+  // Choices and defaults are told in the description's own words.
+  optionDescription: (option) => option.description,
+  subcommandTerm: (command) =>
+    [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(" "),
+};
+
+export type Example = readonly [line: string, meaning: string];
+
+/** Shown below the options: a line to paste, and what it is good for. */
+export function examples(...list: readonly Example[]): string {
+  const width = Math.max(...list.map(([line]) => line.length));
+  const lines = list.map(([line, meaning]) => {
+    const comment = meaning === "" ? "" : `   ${coloured.dim(`# ${meaning}`)}`;
+    return `  ${line.padEnd(meaning === "" ? 0 : width)}${comment}`;
+  });
+  return `\n${coloured.bold("Examples:")}\n${lines.join("\n")}`;
+}
+
+const common = "Common options:";
+
+/** A command with what all have in common: `--json`, and no surplus arguments. */
+export function newCommand(name: string, summary: string): Command {
+  return new Command(name)
+    .description(summary)
+    .addOption(new Option("--json", "print the result as JSON").helpGroup(common))
+    .addHelpOption(new Option("-h, --help", "show this help").helpGroup(common))
+    .allowExcessArguments(false);
+}
+
+/** For commands that work on the data folder. */
+export function newDataCommand(name: string, summary: string): Command {
+  const data = "the data folder (SLUICE_DATA; default: ./sluice-data)";
+  const config = "the configuration that names it (SLUICE_CONFIG; default: ./sluice.toml)";
+  return newCommand(name, summary)
+    .addOption(new Option("--data <dir>", data).helpGroup(common))
+    .addOption(new Option("--config <file>", config).helpGroup(common));
+}
+
+/** For commands that work from the configuration alone. */
+export function newConfigCommand(name: string, summary: string): Command {
+  const config = "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)";
+  return newCommand(name, summary).addOption(new Option("--config <file>", config).helpGroup(common));
+}
+
+export interface JsonOption {
+  readonly json?: true;
+}
+
+export interface ConfigOptions extends JsonOption {
+  readonly config?: string;
+}
+
+export interface DataOptions extends ConfigOptions {
+  readonly data?: string;
+}
+
+/** A command that only has commands below it. */
+export function group(name: string, summary: string, commands: readonly Command[]): Command {
+  const parent = new Command(name).description(summary).helpOption("-h, --help", "show this help");
+  for (const command of commands) parent.addCommand(command);
+  return parent.helpCommand(false);
+}

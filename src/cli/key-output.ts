@@ -1,0 +1,84 @@
+import { type KeyView, keyDocument } from "../admin/operations/key-view.ts";
+import { count, credits, fromNow, moment } from "./terminal/format.ts";
+import type { Style } from "./terminal/style.ts";
+import { facts } from "./terminal/table.ts";
+import { printJson, type Terminal } from "./terminal/terminal.ts";
+
+export interface KeyOutput {
+  readonly json: boolean;
+  /** Present when it was just made; this is the only time it is shown. */
+  readonly secret?: string;
+  /** What has been done; absent when the key is only looked at. */
+  readonly done?: "created" | "updated" | "rotated";
+}
+
+export function showKey(view: KeyView, output: KeyOutput, terminal: Terminal): void {
+  if (output.json) {
+    const { id, ...rest } = keyDocument(view);
+    const secret = output.secret === undefined ? {} : { key: output.secret };
+    printJson({ id, ...secret, ...rest }, terminal);
+    return;
+  }
+  if (output.secret !== undefined) terminal.print(secretBlock(view, output, terminal));
+  else if (output.done !== undefined) {
+    terminal.print(`${terminal.style.good("✓")} ${output.done} ${terminal.style.bold(view.prefix)}\n`);
+  }
+  terminal.print(facts(keyFacts(view, terminal), terminal));
+}
+
+function secretBlock(view: KeyView, output: KeyOutput, { style }: Terminal): string {
+  return [
+    `${style.good("✓")} ${output.done ?? "created"} ${style.bold(view.prefix)}`,
+    "",
+    `  ${style.bold(output.secret ?? "")}`,
+    `  ${style.dim("Keep it now: this is the only time it is shown.")}`,
+    "",
+  ].join("\n");
+}
+
+function keyFacts(view: KeyView, { style }: Terminal): (readonly [string, string])[] {
+  const nowMs = Date.now();
+  const list: (readonly [string, string])[] = [
+    ["id", view.id],
+    ["prefix", view.prefix],
+    ["label", view.label ?? style.dim("–")],
+    ["mode", `${view.mode}  ${style.dim(`at ${view.mode === "credit" ? "/v1" : "/token/v1"}`)}`],
+    ["status", paintStatus(view.status, style)],
+    ...standing(view, nowMs, style),
+    ["rate", view.rpmLimit === null ? "no limit" : `${count(view.rpmLimit)} requests per minute`],
+    ["scope", view.scope],
+    ["models", view.models === null ? "all" : view.models.join(", ")],
+    ["created", `${moment(view.createdAtMs)} UTC`],
+    ["expires", view.expiresAtMs === null ? "never" : whenAndHowFar(view.expiresAtMs, nowMs, style)],
+    ["requests", count(view.requests)],
+    ["tokens", `${count(view.inputTokens)} in, ${count(view.outputTokens)} out`],
+  ];
+  if (view.previousUntilMs !== null) {
+    list.push(["old secret", `works until ${whenAndHowFar(view.previousUntilMs, nowMs, style)}`]);
+  }
+  return list;
+}
+
+function standing(view: KeyView, nowMs: number, style: Style): (readonly [string, string])[] {
+  if (view.credit !== null) {
+    const { balanceNano, usedNano, purchasedNano } = view.credit;
+    const used = style.dim(`${credits(usedNano)} used of ${credits(purchasedNano)}`);
+    return [["balance", `${credits(balanceNano)} credits  ${used}`]];
+  }
+  if (view.budget === null) return [];
+  const { tokens, period, used, remaining, resetsAtMs } = view.budget;
+  const limit = tokens === null ? "no limit" : `${count(tokens)} tokens`;
+  const per = period === "none" ? "" : ` per ${period}`;
+  const left = remaining === null ? `${count(used)} used` : `${count(used)} used, ${count(remaining)} left`;
+  const resets = resetsAtMs === null ? "" : `, anew ${fromNow(resetsAtMs, nowMs)}`;
+  return [["budget", `${limit}${per}  ${style.dim(left + resets)}`]];
+}
+
+function whenAndHowFar(ms: number, nowMs: number, style: Style): string {
+  return `${moment(ms)} UTC  ${style.dim(fromNow(ms, nowMs))}`;
+}
+
+export function paintStatus(status: KeyView["status"], style: Style): string {
+  if (status === "active") return style.good(status);
+  return status === "revoked" ? style.bad(status) : style.warn(status);
+}

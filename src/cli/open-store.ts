@@ -1,0 +1,35 @@
+import { existsSync } from "node:fs";
+import { relative } from "node:path";
+import type { OperationContext } from "../admin/operations/context.ts";
+import { systemClock } from "../base/clock.ts";
+import { locateData } from "../config/locate-data.ts";
+import { Refused } from "./failure.ts";
+import type { DataOptions } from "./help.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+/** Opens the data folder beside a gateway that may be running, does the work, and closes it again. */
+export async function withStore<Result>(
+  terminal: Terminal,
+  options: DataOptions,
+  { create = false }: { readonly create?: boolean },
+  work: (context: OperationContext) => Promise<Result>,
+): Promise<Result> {
+  const { env, cwd } = terminal;
+  const dir = locateData({ file: options.config, data: options.data, env, cwd });
+  const { dataFolder } = await import("../store/sqlite/folder.ts");
+  if (!create && !existsSync(dataFolder(dir).databaseFile)) throw new Refused(nothingThere(dir, cwd));
+  const { openSqliteStore } = await import("../store/sqlite/open.ts");
+  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  try {
+    return await work({ store, clock: systemClock });
+  } finally {
+    await store.close();
+  }
+}
+
+/** A look at the wrong folder must not leave an empty database behind. */
+function nothingThere(dir: string, cwd: string): string {
+  const shown = relative(cwd, dir);
+  const path = shown === "" || shown.startsWith("..") ? dir : `./${shown}`;
+  return `there is no data in ${path} yet; \`sluice serve\` makes it, or name the folder with --data`;
+}

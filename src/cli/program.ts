@@ -1,0 +1,70 @@
+import { Command } from "commander";
+import { backupCommand } from "./commands/backup.ts";
+import { completionCommand } from "./commands/completion.ts";
+import { configCommands } from "./commands/config/index.ts";
+import { keysCommands } from "./commands/keys/index.ts";
+import { ledgerCommands } from "./commands/ledger/index.ts";
+import { modelsCommands } from "./commands/models/index.ts";
+import { usageCommand } from "./commands/usage.ts";
+import { versionCommand } from "./commands/version.ts";
+import { examples, helpStyle } from "./help.ts";
+import { plain } from "./terminal/style.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+/**
+ * The whole command line. The files it names are light: whatever a command needs to do its work is imported
+ * when it runs, so that `serve` starts fast and `--help` at once.
+ */
+export function buildProgram(terminal: Terminal): Command {
+  const program = new Command("sluice")
+    .description("A self-hosted gateway in front of text-generation models.")
+    .helpOption("-h, --help", "show this help")
+    .helpCommand(false)
+    .configureHelp(helpStyle)
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.note(text.trimEnd()),
+      getOutHelpWidth: () => terminal.columns ?? 100,
+      getErrHelpWidth: () => terminal.noteColumns ?? 100,
+      getOutHasColors: () => terminal.style !== plain,
+      getErrHasColors: () => terminal.noteStyle !== plain,
+      outputError: (text, write) => write(text.replace(/^error:/, terminal.noteStyle.bad("error:"))),
+    })
+    .exitOverride()
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice serve", "start with the built-in demo models, no key needed"],
+        ["sluice config init", "write sluice.toml to start from"],
+        ["sluice keys create --mode credit --credit 5", "a key that may spend 5 credits"],
+        ["sluice usage --by model --since 30d", "what was used, and what it cost"],
+      ),
+    );
+  for (const command of [
+    keysCommands(terminal),
+    usageCommand(terminal),
+    modelsCommands(terminal),
+    ledgerCommands(terminal),
+    configCommands(terminal),
+    backupCommand(terminal),
+    completionCommand(terminal),
+    versionCommand(terminal),
+  ]) {
+    program.addCommand(command);
+  }
+  inheritSettings(program);
+  return program;
+}
+
+/** Commander copies settings only to commands it makes itself; these are made in files of their own. */
+function inheritSettings(parent: Command): void {
+  for (const command of parent.commands) {
+    command.copyInheritedSettings(parent);
+    command.showHelpAfterError(`Try \`${fullName(command)} --help\`.`);
+    inheritSettings(command);
+  }
+}
+
+export function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
+}

@@ -1,0 +1,39 @@
+import { CommanderError } from "commander";
+import { OperationRefusal } from "../admin/operations/refusal.ts";
+import { ConfigError } from "../config/problems.ts";
+import { StoreRefusal } from "../store/store.ts";
+import { CommandFailed, Misuse, Refused } from "./failure.ts";
+import { buildProgram } from "./program.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+/** Runs one command line and gives its exit status: 0 done, 1 refused, 2 misused. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    await buildProgram(terminal).parseAsync(argv, { from: "user" });
+    return 0;
+  } catch (error) {
+    return tell(error, terminal, argv.includes("--json"));
+  }
+}
+
+function tell(error: unknown, terminal: Terminal, json: boolean): number {
+  if (error instanceof CommandFailed) return error.exitCode;
+  // Commander has printed its own message; asking for help is the one "error" that is none.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const message = messageOf(error);
+  if (json) terminal.note(JSON.stringify({ error: { message, ...problemsOf(error) } }));
+  else terminal.note(`${terminal.noteStyle.bad("error:")} ${message}`);
+  return error instanceof Misuse ? 2 : 1;
+}
+
+const expected = [Misuse, Refused, ConfigError, StoreRefusal, OperationRefusal];
+
+/** An error that nobody expected shows where it came from, since that is the first thing to be asked. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return expected.some((kind) => error instanceof kind) ? error.message : (error.stack ?? error.message);
+}
+
+function problemsOf(error: unknown): object {
+  return error instanceof ConfigError ? { problems: error.problems } : {};
+}

@@ -1,0 +1,35 @@
+import type { Settings } from "../../config/settings.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { showWarnings } from "../warnings.ts";
+
+interface Reloadable {
+  reload(settings: Settings): void;
+}
+
+/** SIGHUP reads the configuration again. A bad one is told and not taken: the old one stays in force. */
+export function reloadOnHangup(
+  first: Settings,
+  running: Reloadable,
+  load: () => Promise<Settings>,
+  terminal: Terminal,
+): void {
+  process.on("SIGHUP", async () => {
+    try {
+      const settings = await load();
+      running.reload(settings);
+      showWarnings([...settings.warnings, ...needRestart(first, settings)], terminal);
+      terminal.print("configuration reloaded");
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration stays in force: ${reason}`);
+    }
+  });
+}
+
+/** What is decided once, when the gateway opens its port and its data. */
+function needRestart(first: Settings, next: Settings): string[] {
+  const fixed = ["host", "port", "dataDir"] as const;
+  return fixed
+    .filter((name) => first.server[name] !== next.server[name])
+    .map((name) => `server.${name === "dataDir" ? "data" : name} has changed; that takes a restart`);
+}

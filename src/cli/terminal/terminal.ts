@@ -1,0 +1,62 @@
+import { createInterface } from "node:readline/promises";
+import type { Environment } from "../../config/source.ts";
+import { type Style, styleFor } from "./style.ts";
+
+/** Everything a command may touch of the place it runs in; tests give it another one. */
+export interface Terminal {
+  readonly env: Environment;
+  readonly cwd: string;
+  /** One or more lines to stdout: the result, and nothing but the result. */
+  print(text: string): void;
+  /** One or more lines to stderr: notes, warnings, questions and errors. */
+  note(text: string): void;
+  /** Text as it is to stdout; waits while the reader is slow, so that a long export stays small in memory. */
+  write(text: string): Promise<void>;
+  readonly style: Style;
+  readonly noteStyle: Style;
+  /** Columns of stdout; null when it is not a terminal, and lines may be as long as they like. */
+  readonly columns: number | null;
+  /** Columns of stderr; null when it is not a terminal, and nothing may be drawn over. */
+  readonly noteColumns: number | null;
+  /** Whether a person can be asked. */
+  readonly interactive: boolean;
+  ask(question: string): Promise<string>;
+}
+
+/** A result for programs: one line, or indented where a person is looking. */
+export function printJson(value: unknown, terminal: Terminal): void {
+  terminal.print(JSON.stringify(value, null, terminal.columns === null ? 0 : 2));
+}
+
+export function processTerminal(): Terminal {
+  const { stdout, stderr, stdin, env } = process;
+  leaveQuietlyWhenReaderIsGone();
+  return {
+    env,
+    cwd: process.cwd(),
+    print: (text) => void stdout.write(`${text}\n`),
+    note: (text) => void stderr.write(`${text}\n`),
+    write: (text) => new Promise((resolve) => stdout.write(text, () => resolve())),
+    style: styleFor(stdout.isTTY === true, env),
+    noteStyle: styleFor(stderr.isTTY === true, env),
+    columns: stdout.isTTY ? stdout.columns : null,
+    noteColumns: stderr.isTTY ? stderr.columns : null,
+    interactive: stdin.isTTY === true && stderr.isTTY === true,
+    ask: async (question) => {
+      const lines = createInterface({ input: stdin, output: stderr });
+      try {
+        return await lines.question(question);
+      } finally {
+        lines.close();
+      }
+    },
+  };
+}
+
+/** `sluice ledger export | head` closes the pipe early; that is the reader's right, and no error. */
+function leaveQuietlyWhenReaderIsGone(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    throw error;
+  });
+}
