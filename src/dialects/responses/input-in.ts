@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../ir.ts";
 import { type Notes, refuse } from "../notes.ts";
 import { readAnswer, readContent } from "./content-in.ts";
-import { readReasoning } from "./reasoning-in.ts";
+import { readReplayedReasoning } from "./reasoning-in.ts";
 import { type LateTools, namespaceOf, toolSearchName } from "./tools-in.ts";
 
 export interface Conversation {
@@ -104,7 +104,7 @@ class InputReader implements Conversation {
   }
 
   #readReasoning(item: JsonObject, path: string): void {
-    const blocks = readReasoning(item);
+    const blocks = readReplayedReasoning(item);
     if (blocks.length === 0) this.#notes.drop(path);
     this.#answer(...blocks);
   }

@@ -3,26 +3,28 @@ import { isCarrier, partSeparator, uncarry } from "../carrier.ts";
 import type { IrReasoning, Seal } from "../ir.ts";
 import { objectsOf, stringOf } from "../json-fields.ts";
 
+/** What a client sends back: our own carrier returns the reasoning to the provider that made it. */
+export function readReplayedReasoning(item: JsonObject): IrReasoning[] {
+  const encrypted = stringOf(item["encrypted_content"]);
+  if (encrypted === null || !isCarrier(encrypted)) return readReasoning(item);
+  const carried = uncarry(encrypted, textsOf(item["summary"]).join(partSeparator));
+  return carried === null ? [] : [carried];
+}
+
 /**
- * Our own carrier gives the reasoning back to the provider that made it. Anything else was sealed by
- * OpenAI, or by an open model that shows its reasoning in `content`.
+ * What a provider says, sealed by itself whatever the seal looks like: the provider may be another Sluice.
+ * Open models show their reasoning in `content`.
  */
 export function readReasoning(item: JsonObject): IrReasoning[] {
-  const summary = textsOf(item["summary"]);
-  const encrypted = stringOf(item["encrypted_content"]);
-  if (encrypted !== null && isCarrier(encrypted)) {
-    const carried = uncarry(encrypted, summary.join(partSeparator));
-    return carried === null ? [] : [carried];
-  }
   const content = textsOf(item["content"]);
   const raw = content.length > 0;
-  const parts = raw ? content : summary;
-  if (parts.length === 0 && encrypted === null) return [];
-  return [{ type: "reasoning", parts, seal: sealOf(item, raw) }];
+  const parts = raw ? content : textsOf(item["summary"]);
+  const seal = sealOf(item, raw);
+  return parts.length === 0 && seal.encryptedContent === null ? [] : [{ type: "reasoning", parts, seal }];
 }
 
 /** How OpenAI recognises its own reasoning when it comes back. */
-export function sealOf(item: JsonObject, raw: boolean): Seal {
+export function sealOf(item: JsonObject, raw: boolean): Seal & { maker: "openai" } {
   return {
     maker: "openai",
     id: stringOf(item["id"]),

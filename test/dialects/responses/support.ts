@@ -3,7 +3,7 @@ import type { Response as ModelResponse, ResponseStreamEvent } from "openai/reso
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { Source, Target } from "../../../src/dialects/codec.ts";
 import type { ClientCall } from "../../../src/dialects/dialect.ts";
-import type { IrEvent, IrFinish } from "../../../src/dialects/ir.ts";
+import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir.ts";
 import { Notes } from "../../../src/dialects/notes.ts";
 import { responses } from "../../../src/dialects/responses/index.ts";
 
@@ -82,3 +82,24 @@ export function dataOf(text: string): JsonObject[] {
 export function typesOf(text: string): string[] {
   return dataOf(text).map((data) => String(data["type"]));
 }
+
+/** A request that says nothing but "hi". */
+export const plainRequest: IrRequest = {
+  stream: false,
+  system: [],
+  messages: [{ role: "user", blocks: [{ type: "text", text: "hi" }] }],
+  tools: [],
+  toolChoice: null,
+  parallelToolCalls: null,
+  reasoning: null,
+  format: null,
+  maxOutputTokens: null,
+  stop: [],
+  sampling: { temperature: null, topP: null, topK: null },
+  identity: { user: null, safetyIdentifier: null, promptCacheKey: null },
+  serviceTier: null,
+  verbosity: null,
+  store: null,
+  metadata: null,
+  includeUsage: true,
+};
