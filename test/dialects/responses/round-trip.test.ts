@@ -4,6 +4,7 @@ import { EventCollector, eventsOf } from "../../../src/dialects/events.ts";
 import type {
   IrAssistantBlock,
   IrContent,
+  IrEvent,
   IrFinish,
   IrMessage,
   IrResponse,
@@ -142,6 +143,18 @@ function answerOf(random: SeededRandom): IrResponse {
   };
 }
 
+/** The same stream in smaller pieces, cut anywhere, even inside a character. */
+function fragmentsOf(answer: IrResponse, random: SeededRandom): IrEvent[] {
+  return eventsOf(answer).flatMap((event): IrEvent[] => {
+    if (event.type !== "delta" || event.text.length < 2) return [event];
+    const cut = 1 + random.below(event.text.length - 1);
+    return [
+      { ...event, text: event.text.slice(0, cut) },
+      { ...event, text: event.text.slice(cut) },
+    ];
+  });
+}
+
 function replay(output: unknown): readonly IrAssistantBlock[] {
   const items: JsonObject[] = JSON.parse(JSON.stringify(output));
   const { messages } = callOf({ input: [{ role: "user", content: "hi" }, ...items] }).request;
@@ -151,10 +164,11 @@ function replay(output: unknown): readonly IrAssistantBlock[] {
 
 test("what a client replays of an answer is what the provider said, streamed or not", async () => {
   for (let seed = 1; seed <= runs; seed += 1) {
-    const answer = answerOf(seededRandom(seed));
+    const random = seededRandom(seed);
+    const answer = answerOf(random);
     const whole = responses.client.writeResponse(answer, callOf({}));
     expect({ seed, blocks: replay(whole["output"]) }).toEqual({ seed, blocks: answer.blocks });
-    const stream = writeStream(eventsOf(answer));
+    const stream = writeStream(fragmentsOf(answer, random));
     const last = dataOf(stream).at(-1)?.["response"] as JsonObject;
     expect({ seed, blocks: replay(last["output"]) }).toEqual({ seed, blocks: answer.blocks });
     // The same response, whichever way it came; ids are minted in another order.
@@ -167,9 +181,10 @@ test("what a client replays of an answer is what the provider said, streamed or 
 
 test("what a provider streams is what it says in a whole response", () => {
   for (let seed = 1; seed <= runs; seed += 1) {
-    const answer = answerOf(seededRandom(seed));
+    const random = seededRandom(seed);
+    const answer = answerOf(random);
     const whole = responses.client.writeResponse(answer, callOf({}));
-    const stream = writeStream(eventsOf(answer));
+    const stream = writeStream(fragmentsOf(answer, random));
     const collector = new EventCollector();
     const reader = responses.provider.createStreamReader((event) => collector.push(event));
     for (const data of dataOf(stream)) reader.push({ event: "", data: JSON.stringify(data) });
