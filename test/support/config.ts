@@ -1,3 +1,9 @@
+/** What the tests' providers are given as keys; no client must ever see them. */
+export const upstreamKeys = {
+  TEST_OPENAI_KEY: "sk-upstream-openai-canary",
+  TEST_ANTHROPIC_KEY: "sk-upstream-anthropic-canary",
+};
+
 /** Where the tests' models live; `url` is a scripted provider's. */
 export interface ConfigOptions {
   readonly url: string;
@@ -20,13 +26,13 @@ export function configFor({ url, head = "", provider = "", tail = "" }: ConfigOp
 [providers.openai]
 kind = "openai"
 base_url = "${url}/openai/v1"
-api_key = "sk-upstream-openai-canary"
+api_key = "env:TEST_OPENAI_KEY"
 ${provider}
 
 [providers.anthropic]
 kind = "anthropic"
 base_url = "${url}/anthropic"
-api_key = "sk-upstream-anthropic-canary"
+api_key = "env:TEST_ANTHROPIC_KEY"
 ${provider}
 
 [providers.local]

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyMode } from "../../src/store/store.ts";
+import { upstreamKeys } from "./config.ts";
 import { type CliResult, run, type ServerProcess, serve, type Where } from "./process.ts";
 import { waitFor } from "./wait.ts";
 
@@ -166,6 +167,7 @@ function environment(folder: string, hasConfig: boolean): Record<string, string>
     HOME: folder,
     TMPDIR: tmpdir(),
     SLUICE_DATA: join(folder, "data"),
+    ...upstreamKeys,
     ...(hasConfig ? { SLUICE_CONFIG: configFile(folder) } : {}),
   };
 }
