@@ -1,3 +1,4 @@
+import type { AdminRecords } from "./admin-records.ts";
 import type {
   AccountTotals,
   Changes,
@@ -9,8 +10,11 @@ import type {
   StoredResponse,
   UsageRecord,
 } from "./records.ts";
+import type { Reports } from "./reports.ts";
 
+export type * from "./admin-records.ts";
 export type * from "./records.ts";
+export type * from "./reports.ts";
 
 /**
  * The durable side. Every method is one whole transaction; all are asynchronous, so that another database
@@ -58,6 +62,11 @@ export interface Store {
   summarizeUsage(query: UsageSummaryQuery): Promise<readonly UsageGroup[]>;
   /** The totals as kept and as the entries add up, for every account, as they stood at one moment. */
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
+
+  /** What the dashboard and the admin API read. */
+  readonly reports: Reports;
+  /** What the admin API keeps for itself. */
+  readonly admin: AdminRecords;
 
   /** A whole copy while others go on reading and writing. Refuses to overwrite a file. */
   backup(file: string): Promise<void>;

@@ -5,9 +5,10 @@ import { StoreRefusal } from "../store.ts";
 import { copyDatabase } from "./backup.ts";
 import { applicationId, readPragma } from "./connection.ts";
 import first from "./migrations/001.sql" with { type: "text" };
+import second from "./migrations/002.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
-export const migrations: readonly string[] = [first];
+export const migrations: readonly string[] = [first, second];
 
 export interface MigrationOptions {
   /** The database's file; copies made before a migration go to `backups` beside it. */

@@ -43,6 +43,8 @@ interface LatencyCount {
  */
 export class UsageRollup {
   readonly #upsertHour: Statement;
+  readonly #upsertModelHour: Statement;
+  readonly #upsertKeyDay: Statement;
   readonly #upsertLatency: Statement;
   readonly #mark: Statement;
   readonly #hours = new Map<string, HourSums>();
@@ -51,6 +53,8 @@ export class UsageRollup {
 
   constructor(database: Database) {
     this.#upsertHour = database.query(upsertHour);
+    this.#upsertModelHour = database.query(upsertInto("usage_model_hours", 3));
+    this.#upsertKeyDay = database.query(upsertInto("usage_key_days", 2));
     this.#upsertLatency = database.query(upsertLatency);
     this.#mark = database.query("UPDATE state SET rolled_up_through = max(rolled_up_through, ?)");
   }
@@ -105,6 +109,10 @@ export class UsageRollup {
         sums.firstByteCount,
         sums.totalMs,
       );
+      const { requests, failures, inputTokens, outputTokens, costNano } = sums;
+      const figures = [requests, failures, inputTokens, outputTokens, costNano] as const;
+      this.#upsertModelHour.run(sums.hour, sums.model, sums.provider, ...figures);
+      this.#upsertKeyDay.run(sums.keyNo, Math.floor(sums.hour / 24), ...figures);
     }
     for (const count of this.#latencies.values()) {
       this.#upsertLatency.run(
@@ -170,6 +178,18 @@ ON CONFLICT DO UPDATE SET
   first_byte_ms = first_byte_ms + excluded.first_byte_ms,
   first_byte_count = first_byte_count + excluded.first_byte_count,
   total_ms = total_ms + excluded.total_ms`;
+
+/** The two coarser tables have the same five figures after a primary key of two or three columns. */
+function upsertInto(table: "usage_model_hours" | "usage_key_days", keyColumns: 2 | 3): string {
+  const places = Array.from({ length: keyColumns + 5 }, () => "?").join(", ");
+  return `INSERT INTO ${table} VALUES (${places})
+ON CONFLICT DO UPDATE SET
+  requests = requests + excluded.requests,
+  failures = failures + excluded.failures,
+  input_tokens = input_tokens + excluded.input_tokens,
+  output_tokens = output_tokens + excluded.output_tokens,
+  cost_nano = cost_nano + excluded.cost_nano`;
+}
 
 const upsertLatency = `
 INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?, ?)

@@ -16,12 +16,14 @@ import type {
   UsageQuery,
   UsageSummaryQuery,
 } from "../store.ts";
+import { SqliteAdminRecords } from "./admin-records.ts";
 import { copyDatabase } from "./backup.ts";
 import { patiently } from "./connection.ts";
 import { EntryTable } from "./entry-table.ts";
 import type { Journal } from "./journal.ts";
 import { KeyTable } from "./key-table.ts";
 import { OperatorEntries } from "./operator-entries.ts";
+import { SqliteReports } from "./reports.ts";
 import { ResponseTable } from "./response-table.ts";
 import { Revision } from "./revision.ts";
 import { UsageTable } from "./usage-table.ts";
@@ -39,6 +41,8 @@ export interface StoreParts {
 
 export class SqliteStore implements Store {
   readonly stats: StoreStats;
+  readonly reports: SqliteReports;
+  readonly admin: SqliteAdminRecords;
   readonly #parts: StoreParts;
   readonly #database: Database;
   readonly #revision: Revision;
@@ -59,6 +63,8 @@ export class SqliteStore implements Store {
     this.#operator = new OperatorEntries(database, this.#keys, this.#entries, this.#revision);
     this.#responses = new ResponseTable(database);
     this.#usage = new UsageTable(database);
+    this.reports = new SqliteReports(database, parts.patienceMs);
+    this.admin = new SqliteAdminRecords(database, parts.patienceMs);
   }
 
   get healthy(): boolean {

@@ -23,7 +23,7 @@ export function EntryTable({ entries }: { entries: readonly EntryView[] }) {
             <td data-name="Entry">{entry.kind}</td>
             <td data-name="Why" class="muted">
               {entry.exchange_id ? (
-                <a href={hrefOf(`exchanges?open=${entry.exchange_id}`)}>
+                <a href={hrefOf(`exchanges?open=${entry.exchange_id}&entry=${entry.id}`)}>
                   <code>{entry.exchange_id}</code>
                 </a>
               ) : (

@@ -6,7 +6,7 @@ import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Shown } from "../parts/states.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, query } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 
 function Tokens({ of: exchange }: { of: ExchangeView }) {
@@ -90,7 +90,9 @@ function Facts({ of: exchange }: { of: ExchangeView }) {
 }
 
 export function ExchangeDetail({ id, onClose }: { id: string; onClose: () => void }) {
-  const detail = useLoaded(id, () => api.get<ExchangeDetailView>(`/exchanges/${encodeURIComponent(id)}`));
+  const detail = useLoaded(id, () =>
+    api.get<ExchangeDetailView>(`/exchanges/${encodeURIComponent(id)}`, { entry: query.value.get("entry") }),
+  );
   return (
     <Dialog title="Exchange" onClose={onClose}>
       <div class="body wide">

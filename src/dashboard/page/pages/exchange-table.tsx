@@ -12,7 +12,7 @@ function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boo
   return (
     <tr>
       <td data-name="Time" class="lead">
-        <a href={hrefOf(`exchanges?open=${exchange.id}`)}>{moment(exchange.at)}</a>
+        <a href={hrefOf(`exchanges?open=${exchange.id}&entry=${exchange.entry}`)}>{moment(exchange.at)}</a>
       </td>
       {withKey && <td data-name="Key">{exchange.key_label ?? <code>{exchange.key_prefix}…</code>}</td>}
       <td data-name="Model">

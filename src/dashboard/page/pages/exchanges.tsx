@@ -81,7 +81,9 @@ export function Exchanges() {
         </Shown>
       </div>
       <Pager next={page.value?.next_cursor ?? null} />
-      {open !== null && <ExchangeDetail key={open} id={open} onClose={() => setQuery({ open: null })} />}
+      {open !== null && (
+        <ExchangeDetail key={open} id={open} onClose={() => setQuery({ open: null, entry: null })} />
+      )}
     </>
   );
 }

@@ -61,21 +61,14 @@ function Ask(props: AskProps) {
 export function TopUpKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const [amount, setAmount] = useState("");
   const [note, setNote] = useState("");
-  const unit = key.mode === "credit" ? "credits" : "tokens";
   const submit = async () => {
     await api.post(`/keys/${key.id}/topup`, { amount: Number(amount), note: note === "" ? null : note });
-    tell(`${amount} ${unit} added.`);
+    tell(`${amount} credits added.`);
     onDone();
   };
   return (
     <Ask title="Top up" verb="Top up" onClose={onClose} submit={submit}>
-      <TextField
-        label={`Amount in ${unit}`}
-        value={amount}
-        onValue={setAmount}
-        inputMode="decimal"
-        required
-      />
+      <TextField label="Amount in credits" value={amount} onValue={setAmount} inputMode="decimal" required />
       <TextField label="Note" value={note} onValue={setNote} placeholder="Kept with the ledger entry" />
     </Ask>
   );

@@ -27,8 +27,8 @@ export function formOf(key: KeyView): KeyForm {
     scope: key.scope,
     models: key.models?.join(", ") ?? "",
     rpm: key.rpm_limit === null ? "" : String(key.rpm_limit),
-    budget: key.budget_tokens === null ? "" : String(key.budget_tokens),
-    period: key.period,
+    budget: String(key.budget?.tokens ?? ""),
+    period: key.budget?.period ?? "month",
     expires: key.expires_at?.slice(0, 10) ?? "",
   };
 }

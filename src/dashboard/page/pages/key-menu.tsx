@@ -44,7 +44,7 @@ export function KeyMenu({ of: key, onChange }: { of: KeyView; onChange: () => vo
           <Icon name="more" />
         </summary>
         <div role="menu" tabIndex={-1}>
-          <MenuItem onClick={ask("topup")}>Top up…</MenuItem>
+          {key.mode === "credit" && <MenuItem onClick={ask("topup")}>Top up…</MenuItem>}
           <MenuItem onClick={ask("edit")}>Edit…</MenuItem>
           <MenuItem onClick={ask("rotate")}>Rotate secret…</MenuItem>
           <hr />

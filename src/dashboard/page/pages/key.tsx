@@ -1,9 +1,9 @@
 import type { EntryView, ExchangeView, KeyView, Page } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, credits, date, shortCount } from "../format.ts";
+import { count, date, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { balanceWords } from "../parts/balance.tsx";
+import { balanceWords, spentWords } from "../parts/balance.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { hrefOf } from "../router.ts";
@@ -14,10 +14,8 @@ import { KeyMenu } from "./key-menu.tsx";
 function Facts({ of: key }: { of: KeyView }) {
   const balance = balanceWords(key);
   const facts: readonly (readonly [string, string, string?])[] = [
-    [key.credits ? "Balance" : "Tokens left", balance.main, balance.side],
-    key.credits
-      ? ["Spent", credits(key.credits.used), `${credits(key.credits.today)} today`]
-      : ["Tokens used", shortCount(key.tokens?.used ?? 0), "in this period"],
+    [key.credit ? "Balance" : "Tokens left", balance.main, balance.side],
+    ["Spent", spentWords(key), key.credit ? "credits" : "tokens in this period"],
     ["Requests", count(key.requests), `${shortCount(key.input_tokens + key.output_tokens)} tokens`],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],
     ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],

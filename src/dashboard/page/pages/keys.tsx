@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import type { CountedPage, ListedKeyView } from "../../../admin/views.ts";
+import type { KeyList, ListedKeyView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, credits, shortCount } from "../format.ts";
+import { count } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { Balance } from "../parts/balance.tsx";
+import { Balance, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -16,7 +16,6 @@ import { CreateKey } from "./key-create.tsx";
 import { KeyMenu } from "./key-menu.tsx";
 
 function KeyRow({ of: key, onChange }: { of: ListedKeyView; onChange: () => void }) {
-  const spent = key.credits ? credits(key.credits.used) : shortCount(key.tokens?.used ?? 0);
   return (
     <tr>
       <td class="lead" data-name="Key">
@@ -31,7 +30,7 @@ function KeyRow({ of: key, onChange }: { of: ListedKeyView; onChange: () => void
         <Balance of={key} />
       </td>
       <td data-name="Spent" class="number">
-        {spent}
+        {spentWords(key)}
       </td>
       <td data-name="Requests" class="number">
         {count(key.requests)}
@@ -84,7 +83,7 @@ export function Keys() {
   const cursor = query.value.get("cursor") ?? "";
   const keys = useLoaded(
     `${search}|${status}|${cursor}`,
-    () => api.get<CountedPage<ListedKeyView>>("/keys", { search, status, cursor, limit: 25 }),
+    () => api.get<KeyList>("/keys", { search, status, cursor, limit: 25 }),
     10_000,
   );
   const [creating, setCreating] = useState(false);

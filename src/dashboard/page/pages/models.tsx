@@ -11,10 +11,9 @@ function Health({ of: deployment }: { of: DeploymentView }) {
   const { state, until } = deployment.health;
   if (state === "closed") return <Badge tone="good">healthy</Badge>;
   if (state === "half_open") return <Badge tone="warn">trying again</Badge>;
-  const words = state === "open" ? "breaker open" : "cooling down";
   return (
-    <Badge tone={state === "open" ? "bad" : "warn"}>
-      {words}
+    <Badge tone="bad">
+      resting
       {until && ` until ${moment(until)}`}
     </Badge>
   );

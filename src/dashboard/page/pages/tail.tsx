@@ -71,7 +71,7 @@ function TailRow({ of: line }: { of: TailView }) {
         {shortCount(line.output_tokens)}
       </td>
       <td data-name="Cost" class="number">
-        {credits(line.cost)}
+        {line.unit === "credits" ? credits(line.charged) : `${count(line.charged)} tokens`}
       </td>
       <td data-name="Duration" class="number">
         {duration(line.total_ms)}

@@ -6,20 +6,22 @@ interface Words {
   readonly side: string;
 }
 
-function creditWords(of: NonNullable<KeyView["credits"]>): Words {
-  const held = of.reserved > 0 ? ` · ${credits(of.reserved)} held` : "";
-  return { main: credits(of.balance), side: `of ${credits(of.purchased)} credits${held}` };
+/** What a key has left, in its own unit. */
+export function balanceWords({ credit, budget, held }: KeyView): Words {
+  if (credit) {
+    const holding = held > 0 ? ` · ${credits(held)} held` : "";
+    return { main: credits(credit.balance), side: `of ${credits(credit.purchased)} credits${holding}` };
+  }
+  if (budget === null || budget.remaining === null || budget.tokens === null) {
+    return { main: "no limit", side: "tokens" };
+  }
+  const per = budget.period === "none" ? "in all" : `a ${budget.period}`;
+  return { main: shortCount(budget.remaining), side: `of ${shortCount(budget.tokens)} tokens ${per}` };
 }
 
-function tokenWords(key: KeyView): Words {
-  const left = key.tokens?.remaining ?? null;
-  if (left === null) return { main: shortCount(key.tokens?.used ?? 0), side: "tokens used, no budget" };
-  const per = key.period === "none" ? "in all" : `a ${key.period}`;
-  return { main: shortCount(left), side: `of ${shortCount(key.budget_tokens ?? 0)} tokens ${per}` };
-}
-
-export function balanceWords(key: KeyView): Words {
-  return key.credits ? creditWords(key.credits) : tokenWords(key);
+/** What a key has spent: credits for good, or tokens of the running period. */
+export function spentWords({ credit, budget }: KeyView): string {
+  return credit ? credits(credit.used) : shortCount(budget?.used ?? 0);
 }
 
 export function Balance({ of }: { of: KeyView }) {

@@ -1,0 +1,55 @@
+import { timingSafeEqual } from "node:crypto";
+import { randomBase62 } from "../../base/id.ts";
+
+/** Where a token that Sluice made for itself is remembered, as a hash. */
+export interface TokenStore {
+  readAdminTokenHash(): Promise<string | null>;
+  saveAdminTokenHash(hash: string): Promise<void>;
+}
+
+function hashOf(token: string): Uint8Array {
+  return new Bun.CryptoHasher("sha256").update(token).digest();
+}
+
+/** The operator's token, known only by its hash. */
+export class AdminToken {
+  readonly #hash: Uint8Array;
+
+  private constructor(hash: Uint8Array) {
+    this.#hash = hash;
+  }
+
+  static of(token: string): AdminToken {
+    return new AdminToken(hashOf(token));
+  }
+
+  static ofHash(hex: string): AdminToken {
+    return new AdminToken(Buffer.from(hex, "hex"));
+  }
+
+  get hashHex(): string {
+    return Buffer.from(this.#hash).toString("hex");
+  }
+
+  /** Compares hashes, of equal length, in constant time: how long it takes tells nothing about the token. */
+  matches(candidate: string): boolean {
+    return timingSafeEqual(hashOf(candidate), this.#hash);
+  }
+}
+
+export interface ReadiedToken {
+  readonly token: AdminToken;
+  /** A token that was made just now, to be printed once; null when there was one already. */
+  readonly made: string | null;
+}
+
+/** The configured token, or the one made at the first start, or a new one. An empty one is none. */
+export async function readyAdminToken(configured: string | null, store: TokenStore): Promise<ReadiedToken> {
+  if (configured !== null && configured !== "") return { token: AdminToken.of(configured), made: null };
+  const hash = await store.readAdminTokenHash();
+  if (hash !== null) return { token: AdminToken.ofHash(hash), made: null };
+  const made = `slua_${randomBase62(32)}`;
+  const token = AdminToken.of(made);
+  await store.saveAdminTokenHash(token.hashHex);
+  return { token, made };
+}

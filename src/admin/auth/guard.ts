@@ -1,0 +1,75 @@
+import type { AdminToken } from "./admin-token.ts";
+import type { Lockout } from "./lockout.ts";
+import { isOwnOrigin } from "./origin.ts";
+import { type Sessions, sessionHours } from "./sessions.ts";
+
+/** The parts that decide who may use the admin API; `token` is replaced when the configuration is reloaded. */
+export interface Guard {
+  token: AdminToken;
+  readonly sessions: Sessions;
+  readonly lockout: Lockout;
+}
+
+export type Actor = "session" | "token";
+
+export type Verdict =
+  | { readonly kind: "admitted"; readonly actor: Actor }
+  | {
+      readonly kind: "refused";
+      readonly status: 401 | 403 | 429;
+      readonly message: string;
+      readonly waitSeconds: number;
+    };
+
+const cookieName = "sluice_session";
+
+/** `changes`: whether the request would change something, so that where it comes from matters. */
+export function admit(guard: Guard, request: Request, address: string, changes: boolean): Verdict {
+  const bearer = bearerOf(request);
+  if (bearer !== null) {
+    const verdict = tryToken(guard, bearer, address);
+    if (verdict.kind === "refused" || !changes || isOwnOrigin(request, false)) return verdict;
+    return foreign;
+  }
+  const session = sessionOf(request);
+  if (session === null || !guard.sessions.isOpen(session)) {
+    return refused(401, "Sign in, or send the admin token as a bearer.");
+  }
+  if (changes && !isOwnOrigin(request, true)) return foreign;
+  return { kind: "admitted", actor: "session" };
+}
+
+/** The one place where a token is compared, for bearers and for the sign-in alike. */
+export function tryToken(guard: Guard, candidate: string, address: string): Verdict {
+  const waitSeconds = guard.lockout.waitSeconds(address);
+  if (waitSeconds > 0) return refused(429, "Too many wrong tokens from this address; wait.", waitSeconds);
+  if (guard.token.matches(candidate)) {
+    guard.lockout.succeeded(address);
+    return { kind: "admitted", actor: "token" };
+  }
+  guard.lockout.failed(address);
+  return refused(401, "That is not the admin token.");
+}
+
+/** `Secure` only where the browser itself used TLS: on plain http it would refuse to keep the cookie. */
+export function sessionCookie(request: Request, id: string | null): string {
+  const secure = request.headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
+  const age = id === null ? 0 : sessionHours * 3600;
+  return `${cookieName}=${id ?? ""}; Path=/admin; HttpOnly; SameSite=Strict; Max-Age=${age}${secure}`;
+}
+
+export function sessionOf(request: Request): string | null {
+  const cookie = request.headers.get("cookie") ?? "";
+  return /(?:^|;\s*)sluice_session=([0-9A-Za-z]{1,64})(?:;|$)/.exec(cookie)?.[1] ?? null;
+}
+
+function bearerOf(request: Request): string | null {
+  const header = request.headers.get("authorization");
+  return /^bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? null;
+}
+
+const foreign = refused(403, "A change must come from this gateway's own page.");
+
+function refused(status: 401 | 403 | 429, message: string, waitSeconds = 0): Verdict {
+  return { kind: "refused", status, message, waitSeconds };
+}

@@ -1,0 +1,48 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { count, moment, nullable, oneOf } from "./shapes.ts";
+
+const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
+
+const priceView = Type.Object({
+  input: usdPerMillion,
+  output: usdPerMillion,
+  cached_input: usdPerMillion,
+  cache_write: usdPerMillion,
+});
+export type PriceView = Static<typeof priceView>;
+
+const healthView = Type.Object({
+  state: oneOf(["closed", "open", "half_open"]),
+  until: Type.Union([moment, Type.Null()], { description: "Until when it is left alone." }),
+  in_flight: count,
+  recent_attempts: count,
+  recent_failures: count,
+});
+export type DeploymentHealthView = Static<typeof healthView>;
+
+const deploymentView = Type.Object({
+  name: Type.String({ description: "`provider/upstream_model`." }),
+  provider: Type.String(),
+  upstream_model: Type.String(),
+  priority: Type.Integer(),
+  weight: Type.Integer(),
+  price: nullable(priceView),
+  health: healthView,
+});
+export type DeploymentView = Static<typeof deploymentView>;
+
+export const modelView = Type.Object({
+  id: Type.String(),
+  display_name: nullable(Type.String()),
+  tagline: nullable(Type.String()),
+  provider: Type.String(),
+  public: Type.Boolean(),
+  free: Type.Boolean(),
+  context_window: nullable(count),
+  max_output_tokens: nullable(count),
+  price: nullable(priceView),
+  capabilities: Type.Record(Type.String(), Type.Unknown()),
+  fallbacks: Type.Array(Type.String()),
+  deployments: Type.Array(deploymentView),
+});
+export type ModelView = Static<typeof modelView>;

@@ -1,0 +1,31 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+
+/** Small pieces that the views of the admin API share. */
+export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+export const oneOf = <const Names extends readonly string[]>(names: Names) =>
+  Type.Unsafe<Names[number]>(Type.String({ enum: [...names] }));
+
+export const count = Type.Integer({ minimum: 0 });
+
+export const moment = Type.String({ format: "date-time", description: "ISO 8601 in UTC." });
+
+export const credits = Type.Number({
+  description: "Credits; a fraction for people, while the ledger keeps whole nano-credits.",
+});
+
+export const durationMs = Type.Number({ minimum: 0, description: "Milliseconds." });
+
+export const pageOf = <Row extends TSchema>(row: Row) =>
+  Type.Object({
+    data: Type.Array(row),
+    next_cursor: nullable(
+      Type.String({ description: "Pass it back as `cursor` for what follows; null at the end." }),
+    ),
+  });
+
+/** As `pageOf` gives it. */
+export interface Page<Row> {
+  readonly data: readonly Row[];
+  readonly next_cursor: string | null;
+}

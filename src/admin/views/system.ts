@@ -1,0 +1,41 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
+
+export const auditView = Type.Object({
+  id: Type.Integer(),
+  at: moment,
+  actor: Type.String({ description: "`session` for the dashboard, `token` for programs." }),
+  address: Type.String(),
+  action: Type.String(),
+  target: nullable(Type.String()),
+  detail: nullable(Type.String()),
+});
+export type AuditView = Static<typeof auditView>;
+
+export const healthView = Type.Object({
+  status: oneOf(["ok", "draining", "unhealthy"]),
+  version: Type.String(),
+  uptime_seconds: Type.Number(),
+  in_flight: count,
+  event_loop_lag_ms: durationMs,
+  memory_bytes: count,
+});
+export type HealthView = Static<typeof healthView>;
+
+export const sessionView = Type.Object({ signed_in: Type.Boolean() });
+export type SessionView = Static<typeof sessionView>;
+
+export const signInBody = Type.Object(
+  { token: Type.String({ minLength: 1 }) },
+  { additionalProperties: false },
+);
+export type SignInBody = Static<typeof signInBody>;
+
+export const errorView = Type.Object({
+  error: Type.Object({
+    code: Type.String(),
+    message: Type.String(),
+    param: Type.Optional(Type.String()),
+  }),
+});
+export type ErrorView = Static<typeof errorView>;

@@ -1,0 +1,30 @@
+import { noUsage } from "../../src/base/usage.ts";
+import type { ExchangeFacts } from "../../src/observe/exchange.ts";
+
+/** An exchange that went well, for a credit key. */
+export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeFacts {
+  return {
+    requestId: "req_1",
+    callerRequestId: null,
+    method: "POST",
+    route: "/v1/chat/completions",
+    atMs: Date.UTC(2026, 10, 15, 12),
+    keyId: "key_1",
+    keyPrefix: "slu_12345678",
+    model: "house-model",
+    provider: "openai",
+    deployment: "openai/gpt-5.6",
+    stream: true,
+    status: 200,
+    outcome: "completed",
+    errorCode: null,
+    cause: null,
+    usage: { ...noUsage, inputTokens: 100, cachedInputTokens: 20, outputTokens: 30 },
+    basis: "measured",
+    charged: 2_500_000_000,
+    firstByteMs: 40,
+    totalMs: 900,
+    attempts: 1,
+    ...overrides,
+  };
+}

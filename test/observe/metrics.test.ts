@@ -1,0 +1,74 @@
+import { describe, expect, test } from "bun:test";
+import { type Gauges, Metrics } from "../../src/observe/metrics.ts";
+import { exchangeFacts } from "./fixtures.ts";
+
+const gauges: Gauges = {
+  inFlight: 3,
+  heldCredits: 1.5,
+  heldTokens: 200,
+  eventLoopLagMs: 12,
+  residentBytes: 1000,
+  journal: { batches: 4, items: 9, failedBatches: 0, lastBatchItems: 2, lastBatchMs: 0.5, pendingItems: 1 },
+  breakers: [{ deployment: "openai/gpt-5.6", state: "open", inFlight: 2 }],
+};
+
+function rendered(...all: ReturnType<typeof exchangeFacts>[]): string[] {
+  const metrics = new Metrics();
+  for (const facts of all) metrics.observe(facts);
+  return metrics.render(gauges).split("\n");
+}
+
+const labels = 'route="/v1/chat/completions",model="house-model",provider="openai"';
+
+describe("metrics", () => {
+  test("count requests, tokens and spend per route, model and provider", () => {
+    const lines = rendered(exchangeFacts(), exchangeFacts());
+    expect(lines).toContain(`sluice_requests_total{${labels},status="200"} 2`);
+    expect(lines).toContain(`sluice_tokens_total{${labels},kind="input"} 200`);
+    expect(lines).toContain(`sluice_tokens_total{${labels},kind="cached_input"} 40`);
+    expect(lines).toContain(`sluice_spend_credits_total{${labels}} 5`);
+    expect(lines).toContain(`sluice_upstream_attempts_total{${labels}} 2`);
+  });
+
+  test("count what budgets were charged in tokens, apart from credits", () => {
+    const lines = rendered(exchangeFacts({ route: "/token/v1/messages", charged: 130 }));
+    const series = '{route="/token/v1/messages",model="house-model",provider="openai"}';
+    expect(lines).toContain(`sluice_spend_tokens_total${series} 130`);
+    expect(lines).toContain(`sluice_spend_credits_total${series} 0`);
+  });
+
+  test("count a refused request without a model, by its error's code", () => {
+    const refused = {
+      status: 401,
+      errorCode: "invalid_credentials",
+      model: null,
+      provider: null,
+      usage: null,
+    };
+    const lines = rendered(exchangeFacts({ ...refused, charged: 0, firstByteMs: null, attempts: 0 }));
+    const series = 'route="/v1/chat/completions",model="none",provider="none"';
+    expect(lines).toContain(`sluice_errors_total{${series},code="invalid_credentials"} 1`);
+  });
+
+  test("are cumulative histograms in seconds", () => {
+    const lines = rendered(exchangeFacts({ totalMs: 900 }), exchangeFacts({ totalMs: 400_000 }));
+    expect(lines).toContain(`sluice_duration_seconds_bucket{${labels},le="0.5"} 0`);
+    expect(lines).toContain(`sluice_duration_seconds_bucket{${labels},le="1"} 1`);
+    expect(lines).toContain(`sluice_duration_seconds_bucket{${labels},le="300"} 1`);
+    expect(lines).toContain(`sluice_duration_seconds_bucket{${labels},le="+Inf"} 2`);
+    expect(lines).toContain(`sluice_duration_seconds_count{${labels}} 2`);
+  });
+
+  test("tell the journal, the breakers and the loop's lag", () => {
+    const lines = rendered();
+    expect(lines).toContain('sluice_breaker_state{deployment="openai/gpt-5.6",state="open"} 1');
+    expect(lines).toContain("sluice_journal_last_batch_seconds 0.0005");
+    expect(lines).toContain("sluice_event_loop_lag_seconds 0.012");
+    expect(lines).toContain('sluice_held{unit="tokens"} 200');
+  });
+
+  test("escape what a configuration may name a model", () => {
+    const lines = rendered(exchangeFacts({ model: 'a"b\\c' }));
+    expect(lines.some((line) => line.includes('model="a\\"b\\\\c"'))).toBeTrue();
+  });
+});

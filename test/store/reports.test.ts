@@ -1,0 +1,141 @@
+import { describe, expect, test } from "bun:test";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
+import type { JournalItem, Store } from "../../src/store/store.ts";
+import { keyRecord, openGatewayStore, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
+
+const hourMs = 3_600_000;
+const noonMs = Date.UTC(2026, 10, 15, 12);
+const clock: Clock = { ...systemClock, wallMs: () => noonMs };
+
+interface Spent {
+  readonly atMs: number;
+  readonly costNano: number;
+  readonly model?: string;
+}
+
+function spent(keyId: string, { atMs, costNano, model = "house-model" }: Spent): SettleItem {
+  const item = settleItem(keyId, costNano, { atMs });
+  if (item.record === null) throw new Error("the fixture has a record");
+  return { ...item, record: { ...item.record, atMs, model } };
+}
+
+async function withStore(work: (store: Store, reopen: () => Promise<Store>) => Promise<void>): Promise<void> {
+  using folder = temporaryFolder();
+  const open: Store[] = [await openGatewayStore(folder.dir, clock)];
+  const [first] = open;
+  if (first === undefined) throw new Error("no store");
+  const reopen = async () => {
+    await open.pop()?.close();
+    const next = await openGatewayStore(folder.dir, clock);
+    open.push(next);
+    return next;
+  };
+  try {
+    await work(first, reopen);
+  } finally {
+    await open.pop()?.close();
+  }
+}
+
+const day = { sinceMs: noonMs - 24 * hourMs, untilMs: noonMs + hourMs };
+
+describe("sums", () => {
+  test("count an exchange at once, and once only after they were written", async () => {
+    await withStore(async (store, reopen) => {
+      const key = keyRecord();
+      await store.insertKey(key, 1_000_000);
+      await store.commit([
+        spent(key.id, { atMs: noonMs, costNano: 70 }),
+        spent(key.id, { atMs: noonMs - 2 * hourMs, costNano: 5 }),
+      ]);
+      const expected = [
+        expect.objectContaining({ step: noonMs / hourMs - 2, requests: 1, costNano: 5 }),
+        expect.objectContaining({ step: noonMs / hourMs, requests: 1, costNano: 70 }),
+      ];
+      expect(await store.reports.usageInSteps({ ...day, stepHours: 1 })).toEqual(expected);
+      const later = await reopen();
+      expect(await later.reports.usageInSteps({ ...day, stepHours: 1 })).toEqual(expected);
+      expect(await later.reports.keyDays([key.id], 20_000, 21_000)).toEqual([
+        { keyId: key.id, day: Math.floor(noonMs / (24 * hourMs)), costNano: 75, tokens: 38 },
+      ]);
+    });
+  });
+
+  test("name the largest spenders first", async () => {
+    await withStore(async (store, reopen) => {
+      const [small, large] = [keyRecord(), keyRecord()];
+      await store.insertKey(small, 1_000_000);
+      await store.insertKey(large, 1_000_000);
+      await store.commit([
+        spent(small.id, { atMs: noonMs, costNano: 10, model: "a" }),
+        spent(large.id, { atMs: noonMs, costNano: 90, model: "b" }),
+        spent(large.id, { atMs: noonMs - 60 * 24 * hourMs, costNano: 900, model: "a" }),
+      ]);
+      const { reports } = await reopen();
+      const models = await reports.topModels({ ...day, limit: 5 });
+      expect(models.map(({ group, costNano }) => [group, costNano])).toEqual([
+        ["b", 90],
+        ["a", 10],
+      ]);
+      const keys = await reports.topKeys({ ...day, limit: 1 });
+      expect(keys.map(({ group, costNano }) => [group, costNano])).toEqual([[large.id, 90]]);
+    });
+  });
+});
+
+describe("exchanges", () => {
+  test("come newest first, filtered, a page at a time", async () => {
+    await withStore(async (store) => {
+      const [one, other] = [keyRecord(), keyRecord()];
+      await store.insertKey(one, 1_000_000);
+      await store.insertKey(other, 1_000_000);
+      const items: JournalItem[] = Array.from({ length: 6 }, (_, place) =>
+        spent(place % 2 === 0 ? one.id : other.id, { atMs: noonMs, costNano: place + 1 }),
+      );
+      await store.commit(items);
+      const first = await store.reports.exchanges({ limit: 2, keyId: one.id });
+      expect(first.rows.map((row) => row.costNano)).toEqual([5, 3]);
+      const beforeId = first.nextBeforeId ?? 0;
+      const second = await store.reports.exchanges({ limit: 2, keyId: one.id, beforeId });
+      expect(second.rows.map((row) => row.costNano)).toEqual([1]);
+      expect(second.nextBeforeId).toBeNull();
+      expect((await store.reports.exchanges({ limit: 9, model: "nobody's" })).rows).toEqual([]);
+    });
+  });
+
+  test("are found by id, with their charge and their overrun", async () => {
+    await withStore(async (store) => {
+      const key = keyRecord();
+      await store.insertKey(key, 1_000);
+      const item = spent(key.id, { atMs: noonMs, costNano: 600 });
+      await store.commit([{ ...item, charge: { ...item.charge, overrun: 40 } }]);
+      const id = item.charge.exchangeId;
+      const found = await store.reports.exchange(id, null);
+      expect(found?.record?.costNano).toBe(600);
+      expect(found?.entries.map(({ kind, amount }) => [kind, amount])).toEqual([
+        ["charge", -600],
+        ["overrun", 40],
+      ]);
+      expect(await store.reports.exchange(id, found?.record?.entryId ?? 0)).toEqual(found);
+      expect(await store.reports.exchange("req_unknown", null)).toBeNull();
+    });
+  });
+});
+
+describe("the admin's own records", () => {
+  test("keep the audit log and the token's hash", async () => {
+    await withStore(async (store, reopen) => {
+      expect(await store.admin.readAdminTokenHash()).toBeNull();
+      await store.admin.saveAdminTokenHash("ab12");
+      const change = { atMs: 1, actor: "token", address: "::1", target: null, detail: null };
+      await store.admin.appendAudit({ ...change, action: "key.create" });
+      await store.admin.appendAudit({ ...change, action: "key.revoke" });
+      const later = await reopen();
+      expect(await later.admin.readAdminTokenHash()).toBe("ab12");
+      const newest = await later.admin.listAudit({ limit: 1 });
+      expect(newest.map(({ action }) => action)).toEqual(["key.revoke"]);
+      const older = await later.admin.listAudit({ limit: 5, beforeId: newest[0]?.id });
+      expect(older.map(({ action }) => action)).toEqual(["key.create"]);
+    });
+  });
+});
