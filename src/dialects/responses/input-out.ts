@@ -42,7 +42,7 @@ class InputWriter {
   }
 
   write(message: IrMessage): void {
-    if (message.role !== "system" && message.name !== undefined) this.#notes.drop("name");
+    if (message.role !== "system" && message.name !== undefined) this.#notes.drop("messages[].name");
     switch (message.role) {
       case "system":
         this.items.push(developerItem(message.blocks));

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../codec.ts";
-import { openAiEffort } from "../effort.ts";
+import { effortFields, openAiEffort } from "../effort.ts";
 import { openAiIdentity } from "../identity.ts";
 import type { Effort, IrFormat, IrMessage, IrReasoningSettings, IrRequest, IrTool } from "../ir.ts";
 import { openAiTakesSampling, reasons } from "../models.ts";
@@ -54,8 +54,6 @@ function writeToolSettings(request: IrRequest): JsonObject {
   };
 }
 
-const effortFields = { messages: "thinking", chat: "reasoning_effort", responses: "reasoning" } as const;
-
 /** Reasoning comes sealed, so that the client can bring it back although nothing is stored. */
 function writeReasoning(
   settings: IrReasoningSettings | null,
@@ -93,7 +91,7 @@ function writeFormat(format: IrFormat): JsonObject {
   if (format.type === "json_object") return { type: "json_object" };
   return {
     type: "json_schema",
-    name: format.name ?? "response",
+    name: format.name ?? "answer",
     ...(format.description === null ? {} : { description: format.description }),
     schema: format.schema,
     ...(format.strict === null ? {} : { strict: format.strict }),

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../ir.ts";
+import { functionSchema } from "../tools/schema.ts";
 
 /** Tools as they were fitted: names are flat, and a provider's own tools are gone. */
 export function writeTools(tools: readonly IrTool[]): JsonObject[] {
@@ -14,7 +15,7 @@ function writeTool(tool: IrTool): JsonObject[] {
           type: "function",
           name: tool.name,
           ...describe(tool),
-          parameters: tool.schema ?? { type: "object", properties: {} },
+          parameters: functionSchema(tool.schema),
           // Left out it would mean true here, and false to the client who left it out.
           strict: tool.strict ?? false,
         },

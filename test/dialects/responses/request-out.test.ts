@@ -251,7 +251,7 @@ test("C53 formats get a name, and strict only when the client said so", () => {
   const schema = { type: "object" };
   const format = { type: "json_schema", name: null, description: null, schema, strict: null } as const;
   expect(write({ format, verbosity: "low" }).body["text"]).toEqual({
-    format: { type: "json_schema", name: "response", schema },
+    format: { type: "json_schema", name: "answer", schema },
     verbosity: "low",
   });
   expect(write({ format: { type: "json_object" } }).body["text"]).toEqual({
