@@ -24,9 +24,15 @@ export function responseHead(id: string, createdAtSeconds: number, progress: Pro
     status: progress.status,
     error: progress.error,
     incomplete_details: progress.incomplete === null ? null : { reason: progress.incomplete },
-    usage: progress.status === "in_progress" ? null : writeUsage(progress.usage ?? noUsage),
+    usage: usageOf(progress),
     service_tier: progress.serviceTier ?? "default",
   };
+}
+
+/** A finished response always has one, for clients read it unasked; before that there is nothing to tell. */
+function usageOf({ status, usage }: Progress): JsonObject | null {
+  if (status === "in_progress" || (status === "failed" && usage === null)) return null;
+  return writeUsage(usage ?? noUsage);
 }
 
 /** The request as the client meant it, told back; nothing of it changes while the response is made. */
@@ -54,12 +60,12 @@ export function requestEcho({ source }: ClientCall): JsonObject {
     top_logprobs: 0,
     top_p: body["top_p"] ?? 1,
     truncation: "disabled",
-    user: body["user"] ?? null,
+    ...(body["user"] === undefined ? {} : { user: body["user"] }),
   };
 }
 
 /** The details are always complete: Codex and the AI SDK stumble over half of them. */
-export function writeUsage(usage: Usage): JsonObject {
+function writeUsage(usage: Usage): JsonObject {
   return {
     input_tokens: totalInput(usage),
     input_tokens_details: {

@@ -30,9 +30,10 @@ export function answerPart(part: AnswerPart): JsonObject {
   return { type: "output_text", text: part.text, annotations: [], logprobs: [] };
 }
 
-/** Without a status: OpenAI refuses one when the client sends the item back. */
+/** Without a status: OpenAI refuses one when the client sends the item back. The carrier has the exact parts. */
 export function reasoningItem(id: string, parts: readonly string[], seal: Seal | null): JsonObject {
-  const item: JsonObject = { id, type: "reasoning", summary: parts.map(summaryPart) };
+  const shown = parts.filter((part) => part !== "");
+  const item: JsonObject = { id, type: "reasoning", summary: shown.map(summaryPart) };
   if (seal !== null) item["encrypted_content"] = carryWhole(seal, parts);
   return item;
 }

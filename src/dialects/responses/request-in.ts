@@ -5,12 +5,19 @@ import { type Notes, refuse } from "../notes.ts";
 import { readInput } from "./input-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
-/** What only the provider that keeps the conversation can honour; another would answer something else. */
-const stateful = ["previous_response_id", "conversation", "prompt", "background"] as const;
+const keepsNothing = "this model's provider keeps no responses; send the whole conversation in input";
+
+/** What only OpenAI itself can honour; another provider would answer something else. */
+const stateful: Readonly<Record<string, string>> = {
+  previous_response_id: keepsNothing,
+  conversation: keepsNothing,
+  background: "this model's provider answers at once or not at all",
+  prompt: "this model's provider does not know the template; send its text in input",
+};
 
 /** Everything that has a place in the intermediate form, or means nothing beyond the provider itself. */
 const understood: ReadonlySet<string> = new Set([
-  ...stateful,
+  ...Object.keys(stateful),
   ...["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"],
   ...["include", "stream", "stream_options", "max_output_tokens", "temperature", "top_p", "top_logprobs"],
   ...["metadata", "prompt_cache_key", "safety_identifier", "user", "service_tier", "store", "truncation"],
@@ -46,17 +53,17 @@ export function readRequest(body: JsonObject, notes: Notes): IrRequest {
     },
     serviceTier: stringOf(body["service_tier"]),
     verbosity: stringOf(text["verbosity"]),
-    store: booleanOf(body["store"]),
+    // Not to keep the response is what every other dialect does anyway.
+    store: body["store"] === true ? true : null,
     metadata: objectOf(body["metadata"]),
     includeUsage: true,
   };
 }
 
 function refuseStateful(body: JsonObject): void {
-  for (const field of stateful) {
+  for (const [field, why] of Object.entries(stateful)) {
     const value = body[field];
-    if (value === undefined || value === null || value === false) continue;
-    refuse(field, "this model's provider keeps no responses; send the whole conversation in input");
+    if (value !== undefined && value !== null && value !== false) refuse(field, why);
   }
 }
 

@@ -66,7 +66,7 @@ function writeReasoning(
     if (effort !== "none") notes.drop(effortFields[notes.client]);
     return {};
   }
-  const summary = settings.summary ?? (settings.visible === true ? "auto" : null);
+  const summary = settings.summary ?? (isToBeSeen(settings) ? "auto" : null);
   const reasoning: JsonObject = {
     ...(effort === null ? {} : { effort }),
     ...(summary === null || effort === "none" ? {} : { summary }),
@@ -75,6 +75,11 @@ function writeReasoning(
     ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
     ...(effort === "none" ? {} : { include: ["reasoning.encrypted_content"] }),
   };
+}
+
+/** Anthropic shows thinking that is enabled with a budget, unless it is told not to. */
+function isToBeSeen({ visible, thinking }: IrReasoningSettings): boolean {
+  return visible ?? thinking === "enabled";
 }
 
 function writeText({ format, verbosity }: IrRequest): JsonObject {

@@ -15,7 +15,7 @@ import {
   MessageStreamItem,
   ReasoningStreamItem,
   type StreamItem,
-} from "./stream-items.ts";
+} from "./stream-items-out.ts";
 
 interface OpenBlock {
   readonly item: StreamItem;
