@@ -61,4 +61,29 @@ export interface Upstream {
    * table: `provider_unavailable`, `invalid_request` with the provider's message, `service_unavailable`, …
    */
   open(plan: Plan): Promise<Opened>;
+  /**
+   * The provider's own count of the input, null when it offers none or does not answer well; never throws for
+   * a provider's failure. `prepare` makes a `count_tokens` request; `deadlineMs` is how long to wait for it.
+   */
+  countTokens(plan: Plan): Promise<number | null>;
+  health(): DeploymentHealth[];
+}
+
+/** How a provider's model is doing, as operators see it. */
+export interface DeploymentHealth {
+  /** `provider/upstream_model`; several models of the catalog may share it. */
+  readonly name: string;
+  readonly provider: string;
+  /** `cooling`: the provider has asked for a pause. `open`: it has failed too often. `half_open`: one may try. */
+  readonly state: "closed" | "open" | "half_open" | "cooling";
+  /** Until it is asked again, 0 when now. */
+  readonly waitMs: number;
+  readonly consecutiveFailures: number;
+  /** Within the last 30 seconds. */
+  readonly recentCalls: number;
+  readonly recentFailures: number;
+  readonly inFlight: number;
+  readonly waiting: number;
+  readonly keys: number;
+  readonly keysReady: number;
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { AddressLimiter } from "../../src/limits/address-limiter.ts";
 import { RateLimiter } from "../../src/limits/rate-limiter.ts";
-import { StillClock } from "./fixtures.ts";
+import { FakeClock } from "../support/clock.ts";
 
 describe("the rate limit of a key", () => {
   test("allows its limit at once, then says after how many whole seconds one token is back", () => {
-    const clock = new StillClock();
+    const clock = new FakeClock();
     const limiter = new RateLimiter(clock);
     for (let left = 19; left >= 0; left -= 1) {
       expect(limiter.take("k", 20)).toMatchObject({ allowed: true, limit: 20, remaining: left });
@@ -26,8 +26,8 @@ describe("the rate limit of a key", () => {
 
   test("waiting exactly as long as it says is enough, for every limit", () => {
     for (let rpm = 1; rpm <= 500; rpm += 1) {
-      const clock = new StillClock();
-      clock.nowMs += rpm / 7;
+      const clock = new FakeClock();
+      clock.advance(rpm / 7);
       const limiter = new RateLimiter(clock);
       let verdict = limiter.take("k", rpm);
       while (verdict.allowed) verdict = limiter.take("k", rpm);
@@ -37,7 +37,7 @@ describe("the rate limit of a key", () => {
   });
 
   test("admits no more than its capacity and its refill over ten minutes of hammering", () => {
-    const clock = new StillClock();
+    const clock = new FakeClock();
     const limiter = new RateLimiter(clock);
     let admitted = 0;
     for (let step = 0; step < 60_000; step += 1) {
@@ -49,7 +49,7 @@ describe("the rate limit of a key", () => {
   });
 
   test("keeps the fill in proportion when the limit changes", () => {
-    const clock = new StillClock();
+    const clock = new FakeClock();
     const limiter = new RateLimiter(clock);
     for (let n = 0; n < 5; n += 1) limiter.take("k", 10);
     expect(limiter.take("k", 100)).toMatchObject({ allowed: true, remaining: 49 });
@@ -57,17 +57,17 @@ describe("the rate limit of a key", () => {
   });
 
   test("a calendar that jumps gives no free requests", () => {
-    const clock = new StillClock();
+    const clock = new FakeClock();
     const limiter = new RateLimiter(clock);
     limiter.take("k", 1);
-    clock.calendarMs += 86_400_000;
+    clock.jumpWall(86_400_000);
     expect(limiter.take("k", 1).allowed).toBe(false);
-    clock.calendarMs -= 2 * 86_400_000;
+    clock.jumpWall(-2 * 86_400_000);
     expect(limiter.take("k", 1).allowed).toBe(false);
   });
 
   test("keys do not share, and a key without a limit is never refused", () => {
-    const limiter = new RateLimiter(new StillClock());
+    const limiter = new RateLimiter(new FakeClock());
     expect(limiter.take("a", 1).allowed).toBe(true);
     expect(limiter.take("b", 1).allowed).toBe(true);
     expect(limiter.take("a", 1).allowed).toBe(false);
@@ -75,7 +75,7 @@ describe("the rate limit of a key", () => {
   });
 
   test("forgets keys whose bucket is full again, and none that is not", () => {
-    const clock = new StillClock();
+    const clock = new FakeClock();
     const limiter = new RateLimiter(clock);
     for (let n = 0; n < 5000; n += 1) limiter.take(`k${n}`, 60);
     expect(limiter.size).toBe(5000);
@@ -88,7 +88,7 @@ describe("the rate limit of a key", () => {
 
 describe("the limit of an address", () => {
   test("counts per address and holds no more addresses than it may", () => {
-    const limiter = new AddressLimiter(new StillClock(), 2, 100);
+    const limiter = new AddressLimiter(new FakeClock(), 2, 100);
     for (let n = 0; n < 1000; n += 1) limiter.take(`10.0.${n >> 8}.${n & 255}`);
     expect(limiter.size).toBe(100);
     expect(limiter.take("192.0.2.1").allowed).toBe(true);
@@ -97,7 +97,7 @@ describe("the limit of an address", () => {
   });
 
   test("the address that was quiet for longest is forgotten first", () => {
-    const limiter = new AddressLimiter(new StillClock(), 1, 2);
+    const limiter = new AddressLimiter(new FakeClock(), 1, 2);
     limiter.take("192.0.2.1");
     limiter.take("192.0.2.2");
     expect(limiter.take("192.0.2.1").allowed).toBe(false);
@@ -106,7 +106,7 @@ describe("the limit of an address", () => {
   });
 
   test("one /64 of IPv6 is one caller", () => {
-    const limiter = new AddressLimiter(new StillClock(), 1);
+    const limiter = new AddressLimiter(new FakeClock(), 1);
     expect(limiter.take("2001:db8::1").allowed).toBe(true);
     expect(limiter.take("2001:0db8:0:0:dead::beef").allowed).toBe(false);
     expect(limiter.take("2001:db8:0:1::1").allowed).toBe(true);

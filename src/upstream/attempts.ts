@@ -1,0 +1,191 @@
+import { GatewayError } from "../base/errors.ts";
+import { Call, type CallContext } from "./call.ts";
+import type { Candidate, Directory } from "./directory.ts";
+import { cancelled, type Failure, unprepared } from "./failure.ts";
+import { RetryBudget } from "./retry-budget.ts";
+import { Tally } from "./tally.ts";
+import type { Opened, Plan, Prepared } from "./upstream.ts";
+
+/** Where failed attempts are told; a pino logger fits. Fields never hold keys, prompts or answers. */
+export interface UpstreamLog {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** All attempts of one exchange; enough for every sane configuration, and an end for the others. */
+const mostAttempts = 5;
+const shortestPauseMs = 50;
+const longestPauseMs = 250;
+
+/** Asks deployment after deployment until one answers. Nothing has reached the client before that. */
+export class Attempts {
+  readonly #context: CallContext;
+  readonly #directory: Directory;
+  readonly #log: UpstreamLog;
+  readonly #random: () => number;
+  readonly #budget = new RetryBudget();
+
+  constructor(context: CallContext, directory: Directory, log: UpstreamLog, random: () => number) {
+    this.#context = context;
+    this.#directory = directory;
+    this.#log = log;
+    this.#random = random;
+  }
+
+  async open(plan: Plan): Promise<Opened> {
+    this.#budget.request(this.#nowMs());
+    const tally = new Tally();
+    const opened =
+      (await this.#inOrder(plan, tally)) ??
+      (await this.#whenThereIsRoom(plan, tally)) ??
+      (await this.#onceMore(plan, tally));
+    if (opened === null) throw tally.error();
+    return opened;
+  }
+
+  async #inOrder(plan: Plan, tally: Tally): Promise<Call | null> {
+    for (const candidate of this.#directory.order(plan.model, plan.scope)) {
+      if (!this.#enter(candidate, tally)) continue;
+      if (!this.#mayTry(tally)) {
+        leave(candidate);
+        return null;
+      }
+      const call = await this.#ask(candidate, plan, tally);
+      if (call !== null || tally.final !== null) return call;
+    }
+    return null;
+  }
+
+  /** Nobody was asked, because all who could have been are full: wait a moment for a place. */
+  async #whenThereIsRoom(plan: Plan, tally: Tally): Promise<Call | null> {
+    const candidate = tally.busy;
+    if (candidate === null || tally.attempts > 0) return null;
+    const { gate, account } = candidate.standing;
+    if (gate !== null && !(await gate.enter(plan.signal))) return null;
+    if (account.gate !== null && !(await account.gate.enter(plan.signal))) {
+      gate?.leave();
+      return null;
+    }
+    if (this.#passes(candidate, tally)) return this.#ask(candidate, plan, tally);
+    leave(candidate);
+    return null;
+  }
+
+  /** All have been asked, and one may do better after a pause; by chance, so that not all come back at once. */
+  async #onceMore(plan: Plan, tally: Tally): Promise<Call | null> {
+    const candidate = tally.again;
+    if (candidate === null || tally.final !== null || !this.#mayTry(tally)) return null;
+    await Bun.sleep(shortestPauseMs + this.#random() * (longestPauseMs - shortestPauseMs));
+    if (plan.signal.aborted) tally.final = cancelled(plan.signal);
+    if (plan.signal.aborted || !this.#enter(candidate, tally)) return null;
+    return this.#ask(candidate, plan, tally);
+  }
+
+  /** One deployment, with one key of its pool after another where the key is the trouble. */
+  async #ask(candidate: Candidate, plan: Plan, tally: Tally): Promise<Call | null> {
+    const { keys } = candidate.standing.account;
+    const prepared = this.#prepare(candidate, plan, tally);
+    if (prepared === null) return null;
+    for (;;) {
+      const apiKey = keys.pick(this.#nowMs());
+      const call = new Call(this.#context, candidate, plan, prepared.operation);
+      tally.attempts += 1;
+      candidate.standing.inFlight += 1;
+      const failure = await call.begin(prepared, apiKey);
+      if (failure === null) {
+        candidate.standing.breaker.answered(this.#nowMs());
+        call.attempts = tally.attempts;
+        return call;
+      }
+      tally.failed(candidate, failure);
+      const otherKey = this.#learn(candidate, failure, apiKey);
+      if (!otherKey || !this.#mayTry(tally) || !enterNow(candidate)) return null;
+    }
+  }
+
+  #prepare(candidate: Candidate, plan: Plan, tally: Tally): Prepared | null {
+    try {
+      return plan.prepare(candidate.deployment);
+    } catch (error) {
+      leave(candidate);
+      if (!(error instanceof GatewayError)) throw error;
+      tally.final = unprepared(error);
+      return null;
+    }
+  }
+
+  /** Draws the consequences of a failure; says whether another key of the pool should be tried at once. */
+  #learn(candidate: Candidate, failure: Failure, apiKey: string | null): boolean {
+    const { breaker, account, name } = candidate.standing;
+    const nowMs = this.#nowMs();
+    this.#tell(name, failure);
+    if (failure.key === "rejected" && account.keys.rejected(apiKey, nowMs)) return true;
+    const pauseMs = failure.coolDownMs ?? 0;
+    if (failure.key === "throttled" && account.keys.size > 1) {
+      if (account.keys.throttled(apiKey, nowMs, Math.max(pauseMs, 1000))) return true;
+    }
+    if (pauseMs > 0) breaker.coolDown(nowMs, pauseMs);
+    else if (failure.fault) breaker.failed(nowMs);
+    else breaker.abandoned();
+    return false;
+  }
+
+  #tell(deployment: string, failure: Failure): void {
+    if (failure.kind === "cancelled") return;
+    if (!failure.alarm) {
+      this.#log.warn({ deployment, failure: failure.kind, cause: codeOf(failure) }, "attempt failed");
+      return;
+    }
+    const fields = { deployment, failure: failure.kind, said: failure.error.cause };
+    this.#log.error(
+      fields,
+      "the provider refuses this gateway: check its key, its account and the model's name",
+    );
+  }
+
+  /** Takes a place at a deployment that is well and not full. */
+  #enter(candidate: Candidate, tally: Tally): boolean {
+    if (!this.#passes(candidate, tally)) return false;
+    if (enterNow(candidate)) return true;
+    candidate.standing.breaker.abandoned();
+    tally.busy ??= candidate;
+    return false;
+  }
+
+  #passes({ standing: { breaker } }: Candidate, tally: Tally): boolean {
+    const nowMs = this.#nowMs();
+    if (breaker.tryPass(nowMs)) return true;
+    if (breaker.state(nowMs) === "cooling") tally.cooling(breaker.waitMs(nowMs));
+    return false;
+  }
+
+  /** The first attempt is free, the others come out of the budget. */
+  #mayTry(tally: Tally): boolean {
+    if (tally.attempts === 0) return true;
+    return tally.attempts < mostAttempts && this.#budget.tryRetry(this.#nowMs());
+  }
+
+  #nowMs(): number {
+    return this.#context.clock.monotonicMs();
+  }
+}
+
+function enterNow({ standing }: Candidate): boolean {
+  const { gate, account } = standing;
+  if (gate !== null && !gate.tryEnter()) return false;
+  if (account.gate === null || account.gate.tryEnter()) return true;
+  gate?.leave();
+  return false;
+}
+
+/** Gives the place back before a call was made; a call that was made does so itself. */
+function leave({ standing }: Candidate): void {
+  standing.breaker.abandoned();
+  standing.gate?.leave();
+  standing.account.gate?.leave();
+}
+
+function codeOf(failure: Failure): string | undefined {
+  const { cause } = failure.error;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : undefined;
+}

@@ -1,0 +1,34 @@
+import type { Clock } from "../base/clock.ts";
+import type { Settings } from "../config/settings.ts";
+import { createProvider } from "../providers/registry.ts";
+import { Attempts, type UpstreamLog } from "./attempts.ts";
+import { countTokens } from "./count-tokens.ts";
+import { Deadlines } from "./deadlines.ts";
+import { Directory } from "./directory.ts";
+import { healthOf } from "./health.ts";
+import type { Upstream } from "./upstream.ts";
+
+export interface UpstreamOptions {
+  readonly settings: Pick<Settings, "models" | "providers"> & {
+    readonly server: Pick<Settings["server"], "heartbeatMs">;
+  };
+  readonly clock: Clock;
+  readonly log: UpstreamLog;
+  /** Between 0 and 1; tests give one that repeats. */
+  readonly random?: () => number;
+}
+
+/**
+ * All providers of one configuration. A reload makes a new one; calls of the old one run to their end, each
+ * holding what it needs.
+ */
+export function createUpstream({ settings, clock, log, random = Math.random }: UpstreamOptions): Upstream {
+  const directory = new Directory(settings, createProvider, random);
+  const context = { clock, deadlines: new Deadlines(clock), heartbeatMs: settings.server.heartbeatMs };
+  const attempts = new Attempts(context, directory, log, random);
+  return {
+    open: (plan) => attempts.open(plan),
+    countTokens: (plan) => countTokens(plan, directory, context),
+    health: () => healthOf(directory, clock.monotonicMs()),
+  };
+}

@@ -1,0 +1,138 @@
+import type { DialectName } from "../base/dialect.ts";
+import { GatewayError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { reportedFailure } from "../dialects/failure.ts";
+import { readRefusal } from "../dialects/refusal.ts";
+
+/** Why an attempt gave no answer, and what follows from that. */
+export interface Failure {
+  /** What the client is told if no other attempt helps. */
+  readonly error: GatewayError;
+  /** One word for the log. */
+  readonly kind: string;
+  /** Another deployment may do better. */
+  readonly elsewhere: boolean;
+  /** The same deployment may do better a moment later. */
+  readonly again: boolean;
+  /** It counts against the deployment. A request that is wrong by itself does not. */
+  readonly fault: boolean;
+  /** The provider asked to be left alone; 0 when it did not say for how long. */
+  readonly coolDownMs: number | null;
+  /** It is about the credential, so another key of the pool may do better. */
+  readonly key: "rejected" | "throttled" | null;
+  /** Somebody has to look: the operator's account, key or configuration is wrong. */
+  readonly alarm: boolean;
+}
+
+const quiet = { elsewhere: false, again: false, fault: false, coolDownMs: null, key: null, alarm: false };
+const elsewhere = { ...quiet, elsewhere: true, fault: true };
+
+/** No connection: refused, no such host, no TLS, nobody there. Nothing was sent, so nothing can be billed. */
+export function unreachable(cause: unknown): Failure {
+  const error = new GatewayError("provider_unavailable", "The provider cannot be reached.", { cause });
+  return { ...elsewhere, error, kind: "unreachable", again: true };
+}
+
+/** The connection was there and went away before an answer, and so did a fresh one (see send.ts). */
+export function hungUp(cause: unknown): Failure {
+  const error = new GatewayError("upstream_error", "The provider closed the connection without an answer.", {
+    cause,
+  });
+  return { ...elsewhere, error, kind: "hung_up" };
+}
+
+/** It had begun to answer. Nothing of that has reached the client, but the provider may bill it. */
+export function brokenOff(cause: unknown): Failure {
+  const error = new GatewayError("upstream_error", "The provider's answer broke off.", { cause });
+  return { ...elsewhere, error, kind: "broken_off" };
+}
+
+/** Messages has a status for it, the others have not. */
+export function timeoutError(dialect: DialectName): GatewayError {
+  const code = dialect === "messages" ? "upstream_timeout" : "upstream_error";
+  return new GatewayError(code, "The provider took too long to answer.");
+}
+
+/** No second attempt: the provider may be at work on this one, and bill it. */
+export function tooSlow(dialect: DialectName): Failure {
+  return { ...quiet, error: timeoutError(dialect), kind: "timeout", fault: true };
+}
+
+/** An answer that is none: wrong content type, a redirect, compression, broken JSON. */
+export function nonsense(what: string): Failure {
+  const error = new GatewayError("upstream_error", `The provider's answer cannot be used: ${what}.`);
+  return { ...elsewhere, error, kind: "nonsense" };
+}
+
+/** An error that came with status 200, as the body or as the first frame. */
+export function errorWithin(body: JsonObject): Failure {
+  const told = reportedFailure(body);
+  if (told.code === "context_length_exceeded") return { ...quiet, error: told, kind: "overflow" };
+  const error = new GatewayError("upstream_error", told.message, { cause: told.cause });
+  return { ...elsewhere, error, kind: "error_in_200" };
+}
+
+/** The exchange is over before its answer: the client has left, or the gateway has ended it. */
+export function cancelled(signal: AbortSignal): Failure {
+  const reason: unknown = signal.reason;
+  const error =
+    reason instanceof GatewayError
+      ? reason
+      : new GatewayError("upstream_error", "The call was ended before the provider answered.");
+  return { ...quiet, error, kind: "cancelled" };
+}
+
+/** A prepared request could not be made for this deployment; that is nobody's fault out there. */
+export function unprepared(error: GatewayError): Failure {
+  return { ...quiet, error, kind: "unprepared" };
+}
+
+export interface RefusedAnswer {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly text: string;
+  readonly retryAfterMs: number | null;
+}
+
+/** Any status but 200. The words are the provider's own only where they are about the client's request. */
+export function refused(answer: RefusedAnswer): Failure {
+  const { status, retryAfterMs } = answer;
+  const refusal = readRefusal(status, answer.contentType, answer.text);
+  switch (status) {
+    case 400:
+    case 413:
+    case 422: {
+      const code = refusal.contextOverflow ? "context_length_exceeded" : "invalid_request";
+      return { ...quiet, error: new GatewayError(code, refusal.message), kind: `status_${status}` };
+    }
+    case 401:
+    case 402:
+    case 403:
+    case 404: {
+      const error = new GatewayError("upstream_error", "The provider refused the gateway's request.", {
+        cause: refusal,
+      });
+      const key = status === 404 ? null : "rejected";
+      return { ...elsewhere, error, kind: `status_${status}`, key, alarm: true };
+    }
+    case 429:
+    case 503:
+    case 529: {
+      const error = new GatewayError("service_unavailable", "The provider is busy. Please try again.", {
+        retryAfterSeconds: Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000)),
+        cause: refusal,
+      });
+      const key = status === 429 ? "throttled" : null;
+      return { ...elsewhere, error, kind: `status_${status}`, coolDownMs: retryAfterMs ?? 0, key };
+    }
+    default:
+      return unexpectedStatus(status, refusal);
+  }
+}
+
+function unexpectedStatus(status: number, cause: unknown): Failure {
+  if (status >= 300 && status < 400) return nonsense("it is a redirect");
+  if (status >= 200 && status < 300) return nonsense(`its status is ${status}`);
+  const error = new GatewayError("upstream_error", `The provider failed with status ${status}.`, { cause });
+  return { ...elsewhere, error, kind: `status_${status}`, again: status >= 500 };
+}

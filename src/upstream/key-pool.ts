@@ -1,0 +1,58 @@
+const rejectedPauseMs = 300_000;
+const longestPauseMs = 600_000;
+
+interface PooledKey {
+  readonly secret: string;
+  pausedUntilMs: number;
+}
+
+/** A provider's API keys, used in turn. A key that the provider refused or throttled rests for a while. */
+export class KeyPool {
+  readonly #keys: readonly PooledKey[];
+  #next = 0;
+
+  constructor(secrets: readonly string[]) {
+    this.#keys = secrets.map((secret) => ({ secret, pausedUntilMs: 0 }));
+  }
+
+  /** Null when the provider needs no key. When all rest, the one that rests shortest is used nevertheless. */
+  pick(nowMs: number): string | null {
+    const count = this.#keys.length;
+    let soonest = this.#keys[0];
+    if (soonest === undefined || count === 1) return soonest?.secret ?? null;
+    for (let step = 0; step < count; step += 1) {
+      const key = this.#keys[(this.#next + step) % count];
+      if (key === undefined) continue;
+      if (key.pausedUntilMs <= nowMs) {
+        this.#next = (this.#next + step + 1) % count;
+        return key.secret;
+      }
+      if (key.pausedUntilMs < soonest.pausedUntilMs) soonest = key;
+    }
+    return soonest.secret;
+  }
+
+  /** The provider does not accept it; an operator has to look. Says whether another key is ready. */
+  rejected(secret: string | null, nowMs: number): boolean {
+    return this.#pause(secret, nowMs, rejectedPauseMs);
+  }
+
+  /** The provider wants less of it for a while. Says whether another key is ready. */
+  throttled(secret: string | null, nowMs: number, pauseMs: number): boolean {
+    return this.#pause(secret, nowMs, Math.min(pauseMs, longestPauseMs));
+  }
+
+  get size(): number {
+    return this.#keys.length;
+  }
+
+  ready(nowMs: number): number {
+    return this.#keys.filter((key) => key.pausedUntilMs <= nowMs).length;
+  }
+
+  #pause(secret: string | null, nowMs: number, pauseMs: number): boolean {
+    const key = this.#keys.find((each) => each.secret === secret);
+    if (key !== undefined) key.pausedUntilMs = Math.max(key.pausedUntilMs, nowMs + pauseMs);
+    return this.ready(nowMs) > 0;
+  }
+}

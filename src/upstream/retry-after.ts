@@ -1,0 +1,17 @@
+/**
+ * When a provider wants to be asked again, in milliseconds; null when it does not say or makes no sense.
+ * `retry-after-ms` is OpenAI's finer form; `retry-after` is seconds or an HTTP date (RFC 9110, 10.2.3).
+ */
+export function retryAfterMs(headers: Headers, wallMs: number): number | null {
+  const fine = numeric(headers.get("retry-after-ms"));
+  if (fine !== null) return fine;
+  const said = headers.get("retry-after");
+  const seconds = numeric(said);
+  if (seconds !== null) return seconds * 1000;
+  const date = said === null ? Number.NaN : Date.parse(said);
+  return Number.isNaN(date) ? null : Math.max(0, date - wallMs);
+}
+
+function numeric(text: string | null): number | null {
+  return text !== null && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : null;
+}

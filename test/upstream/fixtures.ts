@@ -1,0 +1,145 @@
+import type { Clock } from "../../src/base/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import type { DialectName } from "../../src/base/dialect.ts";
+import type {
+  DeploymentSettings,
+  ModelSettings,
+  ProviderKind,
+  ProviderSettings,
+  Timeouts,
+} from "../../src/config/settings.ts";
+import { createUpstream } from "../../src/upstream/create.ts";
+import type { Plan, Upstream } from "../../src/upstream/upstream.ts";
+
+/** A port on which nobody listens. */
+export const nobody = "http://127.0.0.1:1";
+
+export const patient: Timeouts = {
+  connectMs: 10_000,
+  firstByteMs: 30_000,
+  streamFirstByteMs: 30_000,
+  gapMs: 30_000,
+  totalMs: 300_000,
+};
+
+export interface Place {
+  readonly url: string;
+  readonly kind?: ProviderKind;
+  readonly apiKeys?: readonly string[];
+  readonly priority?: number;
+  readonly weight?: number;
+  readonly maxConcurrent?: number;
+  readonly providerMaxConcurrent?: number;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly countTokens?: boolean;
+  /** Default: `m`; places of the same name belong to one model. */
+  readonly model?: string;
+}
+
+export interface LogLine {
+  readonly level: "warn" | "error";
+  readonly fields: object;
+  readonly message: string;
+}
+
+export interface Setup {
+  readonly upstream: Upstream;
+  readonly log: LogLine[];
+  plan(changes?: Partial<Plan> & { readonly body?: string; readonly modelId?: string }): Plan;
+}
+
+export interface SetupOptions {
+  readonly clock?: Clock;
+  readonly heartbeatMs?: number;
+  readonly random?: () => number;
+  /** Fallbacks of the model `m`. */
+  readonly fallbacks?: readonly string[];
+}
+
+/** An upstream whose providers `p0`, `p1`, … are at these places. */
+export function setUp(places: readonly Place[], options: SetupOptions = {}): Setup {
+  const { clock = systemClock, heartbeatMs = 15_000, random = () => 0.5, fallbacks = [] } = options;
+  const log: LogLine[] = [];
+  const models = modelsAt(places, fallbacks);
+  const upstream = createUpstream({
+    settings: {
+      models,
+      providers: new Map(places.map((place, index) => [`p${index}`, providerAt(place, `p${index}`)])),
+      server: { heartbeatMs },
+    },
+    clock,
+    random,
+    log: {
+      warn: (fields, message) => log.push({ level: "warn", fields, message }),
+      error: (fields, message) => log.push({ level: "error", fields, message }),
+    },
+  });
+  return {
+    upstream,
+    log,
+    plan: ({ body = "{}", modelId = "m", ...changes } = {}) => {
+      const clientDialect: DialectName = changes.clientDialect ?? "chat";
+      const model = models.find(({ id }) => id === modelId);
+      if (model === undefined) throw new Error(`no model ${modelId}`);
+      return {
+        model,
+        scope: "all",
+        clientDialect,
+        stream: false,
+        signal: new AbortController().signal,
+        deadlineMs: clock.monotonicMs() + 300_000,
+        prepare: () => ({ operation: clientDialect, body, headers: {} }),
+        ...changes,
+      };
+    },
+  };
+}
+
+function modelsAt(places: readonly Place[], fallbacks: readonly string[]): ModelSettings[] {
+  const ids = [...new Set(places.map(({ model = "m" }) => model))];
+  return ids.map((id) => ({
+    id,
+    displayName: null,
+    tagline: null,
+    ownedBy: "test",
+    createdSeconds: 0,
+    public: true,
+    free: true,
+    contextWindow: null,
+    maxOutputTokens: null,
+    price: null,
+    capabilities: {},
+    deployments: places.flatMap((place, index) =>
+      (place.model ?? "m") === id ? [deploymentAt(place, `p${index}`)] : [],
+    ),
+    fallbacks: id === "m" ? fallbacks : [],
+  }));
+}
+
+function deploymentAt(place: Place, provider: string): DeploymentSettings {
+  return {
+    provider,
+    upstreamModel: "real",
+    priority: place.priority ?? 1,
+    weight: place.weight ?? 1,
+    maxConcurrent: place.maxConcurrent ?? null,
+    price: null,
+    timeouts: { ...patient, ...place.timeouts },
+  };
+}
+
+function providerAt(place: Place, name: string): ProviderSettings {
+  return {
+    name,
+    kind: place.kind ?? "openai-compatible",
+    baseUrl: place.url,
+    apiKeys: place.apiKeys ?? [],
+    dialects: ["chat", "responses", "messages"],
+    headers: {},
+    streamUsage: true,
+    countTokens: place.countTokens ?? false,
+    maxTokensField: "max_tokens",
+    maxConcurrent: place.providerMaxConcurrent ?? null,
+    timeouts: { ...patient, ...place.timeouts },
+  };
+}
