@@ -35,6 +35,8 @@ class InputWriter {
   readonly items: JsonObject[] = [];
   readonly #target: Target;
   readonly #notes: Notes;
+  /** The content of the message that is still growing; null between messages. */
+  #content: JsonObject[] | null = null;
 
   constructor(target: Target, notes: Notes) {
     this.#target = target;
@@ -56,9 +58,6 @@ class InputWriter {
     }
     this.#closeMessage();
   }
-
-  /** The content of the message that is still growing; null between messages. */
-  #content: JsonObject[] | null = null;
 
   #writeUserBlock(block: IrUserBlock): void {
     if (block.type === "tool_result") this.#push(writeResult(block));

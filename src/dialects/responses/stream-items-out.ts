@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Seal } from "../ir.ts";
 import { namedFrame } from "../sse.ts";
@@ -120,7 +121,7 @@ export class MessageStreamItem extends BaseItem implements StreamItem {
 
   #part(at: number): GrowingPart {
     const part = this.#parts[at];
-    if (part === undefined) throw new RangeError(`no part ${at}`);
+    assert(part !== undefined, `part ${at} has not begun`);
     return part;
   }
 

@@ -1,4 +1,4 @@
-import { unreachable } from "../../base/assert.ts";
+import { assert, unreachable } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
@@ -42,6 +42,7 @@ class ResponsesStreamWriter implements StreamWriter {
   #finish: IrFinish | null = null;
   #usage: Usage | null = null;
   #serviceTier: string | null = null;
+  #echo: string | undefined;
 
   constructor(call: ClientCall) {
     this.#call = call;
@@ -170,7 +171,7 @@ class ResponsesStreamWriter implements StreamWriter {
 
   #block(index: number): OpenBlock {
     const block = this.#blocks.get(index);
-    if (block === undefined) throw new RangeError(`no open block ${index}`);
+    assert(block !== undefined, `block ${index} is not open`);
     return block;
   }
 
@@ -188,8 +189,6 @@ class ResponsesStreamWriter implements StreamWriter {
     this.#echo ??= JSON.stringify(requestEcho(this.#call)).slice(1);
     return this.#frames.write(type, `"response":${head.slice(0, -1)},"output":[${output}],${this.#echo}`);
   }
-
-  #echo: string | undefined;
 }
 
 const endMarker = dataFrame("[DONE]");
