@@ -1,0 +1,39 @@
+import { assert } from "../base/assert.ts";
+import { GatewayError } from "../base/errors.ts";
+import type { KeyRecord } from "../store/store.ts";
+import { authenticate } from "./authenticate.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
+export async function admit(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
+  const key = await admitOptional(gateway, exchange);
+  assert(key !== null, "only the model list is served without a key");
+  return key;
+}
+
+/** The same for the one route that also serves callers without a key. */
+export async function admitOptional(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
+  const key = await authenticate(gateway, exchange.call);
+  if (key === null) {
+    takeAddressToken(gateway, exchange.call.address);
+    return null;
+  }
+  exchange.key = key;
+  const verdict = gateway.rateLimiter.take(key.id, key.rpmLimit);
+  exchange.rate = verdict;
+  if (verdict.allowed) return key;
+  throw new GatewayError(
+    "rate_limit_exceeded",
+    `The key's limit of ${key.rpmLimit} requests per minute is exceeded. Try again in ${verdict.retryAfterSeconds}s.`,
+    { retryAfterSeconds: verdict.retryAfterSeconds },
+  );
+}
+
+function takeAddressToken(gateway: Gateway, address: string): void {
+  const verdict = gateway.addressLimiter.take(address);
+  if (verdict.allowed) return;
+  throw new GatewayError("rate_limit_exceeded", "Too many requests without a key from this address.", {
+    retryAfterSeconds: verdict.retryAfterSeconds,
+  });
+}

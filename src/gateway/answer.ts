@@ -1,0 +1,128 @@
+import type { Claim } from "../idempotency/idempotency.ts";
+import type { KeyRecord } from "../store/store.ts";
+import type { Opened } from "../upstream/upstream.ts";
+import type { Bill } from "./bill.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+import { addCostHeaders, costText, standingHeaders } from "./headers.ts";
+import { PassthroughTransit } from "./passthrough/transit.ts";
+import type { Attempt, Generation } from "./prepare.ts";
+import { Produced } from "./produced.ts";
+import { Relay } from "./relay.ts";
+import type { Transit } from "./transit.ts";
+import { TranslatedTransit } from "./translated-transit.ts";
+import { readWhole, readWholeAsStream, type WholeAnswer } from "./whole.ts";
+
+/** A provider that has begun to answer, and all that is needed to bring the answer to the client. */
+export interface Answering {
+  readonly gateway: Gateway;
+  readonly exchange: Exchange;
+  readonly key: KeyRecord;
+  readonly generation: Generation;
+  readonly attempt: Attempt;
+  readonly opened: Opened;
+  readonly bill: Bill;
+  readonly claim: Claim | null;
+}
+
+const jsonHeaders = { "content-type": "application/json" };
+
+/** The last one keeps nginx from collecting the stream before it passes it on. */
+const streamHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+};
+
+export async function answer(answering: Answering): Promise<Response> {
+  const { exchange, opened, attempt, generation } = answering;
+  exchange.deployment = opened.deployment;
+  exchange.attempts = opened.attempts;
+  exchange.dropped = attempt.translation?.dropped ?? [];
+  try {
+    if (!generation.request.stream)
+      return await answerWhole(answering, await readWhole(opened, attempt), jsonHeaders);
+    if (opened.streaming) return answerStream(answering);
+    return await answerWhole(answering, await readWholeAsStream(opened, attempt), streamHeaders);
+  } catch (error) {
+    opened.abort();
+    opened.finished(exchange.call.request.signal.aborted ? "cancelled" : "failed");
+    throw error;
+  }
+}
+
+/** The charge is durable before the body leaves. */
+async function answerWhole(
+  answering: Answering,
+  whole: WholeAnswer,
+  contentHeaders: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { gateway, exchange, key, generation, opened, bill, claim } = answering;
+  exchange.sawFirstByte();
+  opened.finished("completed");
+  const recorder = claim === null ? null : gateway.idempotency.record(claim);
+  recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
+  const stored = recorder?.finish({ status: 200, headers: contentHeaders }) ?? null;
+  const produced = new Produced();
+  if (whole.usage === null) produced.add(whole.produced());
+  const evidence = {
+    usage: whole.usage,
+    partialUsage: null,
+    produced,
+    requestBytes: generation.request.bytes,
+  };
+  await bill.settle("completed", evidence, 200, stored);
+  leave(answering);
+  const headers = { ...standingHeaders(exchange), ...opened.headers, ...contentHeaders };
+  addCostHeaders(headers, gateway, exchange, key);
+  return new Response(whole.body, { headers });
+}
+
+function answerStream(answering: Answering): Response {
+  const { gateway, exchange, key, generation, opened, bill, claim } = answering;
+  const { server } = gateway.configured.settings;
+  const { request } = exchange.call;
+  const wantsCost = request.headers.get("x-sluice-cost") === "comment";
+  const relay = new Relay({
+    exchange,
+    opened,
+    transit: transitOf(answering),
+    bill,
+    requestBytes: generation.request.bytes,
+    estimatedInput: generation.estimatedInput,
+    recorder: claim === null ? null : gateway.idempotency.record(claim),
+    headers: streamHeaders,
+    costComment: () => (wantsCost ? `: x-sluice-cost: ${costText(exchange, key)}\n\n` : ""),
+    watchdog: gateway.watchdog,
+    heartbeatMs: server.heartbeatMs,
+    stalledReaderMs: server.stalledReaderMs,
+    monotonicMs: gateway.clock.monotonicMs,
+    over: (outcome, error) => {
+      leave(answering);
+      gateway.observe(exchange.facts(200, outcome, error));
+    },
+  });
+  exchange.isObservedLater = true;
+  gateway.ongoing.canInterrupt(exchange, relay);
+  request.signal.addEventListener("abort", () => relay.clientLeft(), { once: true });
+  return new Response(relay.stream(), {
+    headers: { ...standingHeaders(exchange), ...opened.headers, ...streamHeaders },
+  });
+}
+
+function transitOf({ exchange, generation, attempt }: Answering): Transit {
+  if (attempt.translation !== null) return new TranslatedTransit(attempt.translation.stream(), exchange.id);
+  return new PassthroughTransit({
+    dialect: generation.dialect,
+    hideUsage: attempt.hideUsage,
+    requestId: exchange.id,
+    model: generation.request.modelId,
+    atSeconds: generation.atSeconds,
+  });
+}
+
+/** The exchange is over: its claim ends (a stored response has replaced it, or a retry may run) and its place is free. */
+function leave({ gateway, exchange, key, claim }: Answering): void {
+  if (claim !== null) gateway.idempotency.complete(claim);
+  gateway.ongoing.leave(exchange, key.id);
+}

@@ -1,0 +1,94 @@
+import { GatewayError } from "../base/errors.ts";
+import { hasKeyForm } from "../keys/form.ts";
+import { effectiveStatus } from "../keys/status.ts";
+import type { KeyRecord } from "../store/store.ts";
+import type { Call, Route } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** The key that a call may use, or null where none was sent and none is needed. Throws otherwise. */
+export async function authenticate(gateway: Gateway, call: Call): Promise<KeyRecord | null> {
+  try {
+    const presented = readCredential(call);
+    if (presented === null) return null;
+    const key = gateway.keys.find(presented) ?? (await findAfresh(gateway, presented));
+    if (key === null) throw refused("The API key is not valid.");
+    return checkKey(gateway, call.route, key);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "invalid_credentials") slowDown(gateway, call);
+    throw error;
+  }
+}
+
+/** Guessing keys is slowed by address; a right key is never slowed by another's guesses. */
+function slowDown(gateway: Gateway, call: Call): void {
+  const verdict = gateway.addressLimiter.take(call.address);
+  if (verdict.allowed) return;
+  throw new GatewayError(
+    "rate_limit_exceeded",
+    "Too many failed credentials from this address; wait and try again.",
+    {
+      retryAfterSeconds: verdict.retryAfterSeconds,
+    },
+  );
+}
+
+function readCredential({ request, route }: Call): string | null {
+  const authorization = request.headers.get("authorization");
+  const apiKey = request.headers.get("x-api-key");
+  if (authorization !== null && apiKey !== null) {
+    throw refused(
+      `Two credentials were sent. Send only ${route.acceptsApiKeyHeader ? "one of `Authorization: Bearer` and `x-api-key`" : "`Authorization: Bearer <key>`"}.`,
+    );
+  }
+  if (apiKey !== null) {
+    if (route.acceptsApiKeyHeader) return apiKey;
+    throw refused("This route does not accept `x-api-key`; send `Authorization: Bearer <key>`.");
+  }
+  if (authorization !== null) return bearerToken(authorization);
+  if (route.operation === "models") return null;
+  throw refused(
+    route.acceptsApiKeyHeader
+      ? "No API key was sent; send `Authorization: Bearer <key>` or `x-api-key: <key>`."
+      : "No API key was sent; send `Authorization: Bearer <key>`.",
+  );
+}
+
+function bearerToken(authorization: string): string {
+  if (authorization.slice(0, 7).toLowerCase() !== "bearer ") {
+    throw refused("The Authorization header must read `Bearer <key>`.");
+  }
+  return authorization.slice(7).trim();
+}
+
+/** Somebody may have made the key a moment ago, in another process. */
+async function findAfresh(gateway: Gateway, presented: string): Promise<KeyRecord | null> {
+  if (!hasKeyForm(presented)) return null;
+  await gateway.catchUp();
+  return gateway.keys.find(presented);
+}
+
+function checkKey(gateway: Gateway, route: Route, key: KeyRecord): KeyRecord {
+  const status = effectiveStatus(key, gateway.clock.wallMs());
+  if (status === "revoked") throw refused("The API key has been revoked.");
+  if (status === "suspended") throw refused("The API key is suspended.");
+  if (key.mode !== route.mode) throw refused(wrongOrigin(key));
+  if (status === "expired") throw unusable(route, "key_expired", "The API key has expired.");
+  if (status === "disabled") throw unusable(route, "key_disabled", "The API key is disabled.");
+  return key;
+}
+
+function wrongOrigin(key: KeyRecord): string {
+  return key.mode === "credit"
+    ? "This is an API-credit key; use it without the /token prefix, at {base_url}/v1."
+    : "This is a token-budget key; use it with the /token prefix, at {base_url}/token/v1.";
+}
+
+/** The interface lists no 403 for the model list and the usage summary, so there it is a 401. */
+function unusable(route: Route, code: "key_expired" | "key_disabled", message: string): GatewayError {
+  const mayForbid = route.operation !== "models" && route.operation !== "usage";
+  return mayForbid ? new GatewayError(code, message) : refused(message);
+}
+
+function refused(message: string): GatewayError {
+  return new GatewayError("invalid_credentials", message);
+}

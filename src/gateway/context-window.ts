@@ -1,0 +1,26 @@
+import { GatewayError } from "../base/errors.ts";
+import type { ModelSettings } from "../config/settings.ts";
+import type { TokenCounter } from "./bill.ts";
+
+/** Tokenizers differ by so much; what is less far over the window is left for the provider to judge. */
+const clearlyOver = 1.1;
+
+/**
+ * Refuses input that cannot fit. The cheap estimate is an upper bound, so it can only acquit; when it does
+ * not, the input is counted, in the tokenizer's own thread.
+ */
+export async function refuseOverlongInput(
+  model: ModelSettings,
+  estimatedInput: number,
+  bytes: Uint8Array,
+  tokens: TokenCounter,
+): Promise<void> {
+  const window = model.contextWindow;
+  if (window === null || estimatedInput <= window) return;
+  const counted = await tokens.request(bytes);
+  if (counted <= window * clearlyOver) return;
+  throw new GatewayError(
+    "context_length_exceeded",
+    `prompt is too long: ${counted} tokens > ${window} maximum`,
+  );
+}

@@ -1,0 +1,38 @@
+import { patchBody } from "../dialects/patch.ts";
+import { pickForwarded } from "../providers/headers.ts";
+import { admit } from "./admit.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+import { standingHeaders } from "./headers.ts";
+import { readRequest, resolveModel } from "./request.ts";
+
+/** A count is a help, not an answer: rather an estimate soon than the exact figure late. */
+const providersCountMs = 5000;
+
+/** The provider's own count where it offers one, else a local one; a provider's failure is never the client's. */
+export async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const { configured } = gateway;
+  const { call } = exchange;
+  const key = await admit(gateway, exchange);
+  const request = await readRequest(call, "count_tokens", configured.settings.server.maxBodyBytes);
+  const model = resolveModel(configured, key, request.modelId);
+  exchange.model = model;
+  const headers = pickForwarded("messages", call.request.headers);
+  const exact = await configured.upstream.countTokens({
+    model,
+    scope: key.scope,
+    clientDialect: "messages",
+    stream: false,
+    signal: call.request.signal,
+    deadlineMs: exchange.startedMs + providersCountMs,
+    prepare: ({ upstreamModel }) => {
+      const body = patchBody(request.bytes, request.layout, { model: upstreamModel });
+      return { operation: "count_tokens", body, headers };
+    },
+  });
+  const inputTokens = exact ?? (await gateway.tokens.request(request.bytes));
+  return Response.json(
+    { input_tokens: inputTokens },
+    { headers: { ...standingHeaders(exchange), "x-sluice-count": exact === null ? "estimate" : "exact" } },
+  );
+}

@@ -1,0 +1,155 @@
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import type { DialectName, ErrorFormat } from "../base/dialect.ts";
+import { GatewayError } from "../base/errors.ts";
+import { newId } from "../base/id.ts";
+import type { Usage, UsageBasis } from "../base/usage.ts";
+import type { ModelSettings } from "../config/settings.ts";
+import type { ExchangeFacts } from "../observe/exchange.ts";
+import type { FailedExchange, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
+import type { Deployment } from "../upstream/upstream.ts";
+
+/** One of the interface's endpoints on one of the two origins. */
+export interface Route {
+  readonly method: "GET" | "POST";
+  /** As clients write it, origin included, such as `/token/v1/messages`. */
+  readonly path: string;
+  /** The mode whose keys this origin takes. */
+  readonly mode: KeyMode;
+  readonly operation: "models" | "usage" | "count_tokens" | DialectName;
+  readonly errors: ErrorFormat;
+  readonly acceptsApiKeyHeader: boolean;
+}
+
+/** What the edge hands over: the request, and what only the server knows of its connection. */
+export interface Call {
+  readonly request: Request;
+  readonly route: Route;
+  /** The client's address, proxies taken into account. */
+  readonly address: string;
+  /** Generation may wait long for a provider: the server must not cut a connection that is merely silent. */
+  keepWaiting(): void;
+  /** Cuts a connection whose reader has stalled. */
+  disconnect(): void;
+}
+
+/** How the key's rate bucket stands, told in the headers of every authenticated response. */
+export interface RateStanding {
+  readonly limit: number | null;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+const maxExchangeMs = 300_000;
+const saneRequestId = /^[\w.:-]{1,128}$/;
+
+/** One client request with all that is known of it so far; the way fills it in step by step. */
+export class Exchange {
+  readonly id = newId("req_");
+  readonly call: Call;
+  readonly atMs: number;
+  readonly startedMs: number;
+  key: KeyRecord | null = null;
+  rate: RateStanding | null = null;
+  model: ModelSettings | null = null;
+  deployment: Deployment | null = null;
+  stream = false;
+  attempts = 0;
+  firstByteMs: number | null = null;
+  usage: Usage | null = null;
+  basis: UsageBasis | null = null;
+  charged = 0;
+  /** How it ended, where that is not told by its status. */
+  outcome: string | null = null;
+  /** A stream is not over when its response begins: whoever relays it observes it. */
+  isObservedLater = false;
+  dropped: readonly string[] = [];
+  readonly #clock: Clock;
+
+  constructor(call: Call, clock: Clock) {
+    this.call = call;
+    this.#clock = clock;
+    this.atMs = clock.wallMs();
+    this.startedMs = clock.monotonicMs();
+  }
+
+  /** No exchange outlives it; see section 6.1 of the interface. */
+  get deadlineMs(): number {
+    return this.startedMs + maxExchangeMs;
+  }
+
+  elapsedMs(): number {
+    return this.#clock.monotonicMs() - this.startedMs;
+  }
+
+  sawFirstByte(): void {
+    this.firstByteMs ??= this.elapsedMs();
+  }
+
+  /** What people are told of this exchange later; the ledger fills in the cost as it charges it. */
+  usageRecord(outcome: Outcome, status: number): UsageRecord {
+    const { key, model, deployment, usage, basis } = this;
+    assert(key !== null && model !== null && usage !== null && basis !== null, "a record needs its facts");
+    return {
+      exchangeId: this.id,
+      keyId: key.id,
+      atMs: this.atMs,
+      route: this.call.route.path,
+      model: model.id,
+      provider: deployment?.provider.settings.name ?? "",
+      upstreamModel: deployment?.upstreamModel ?? "",
+      stream: this.stream,
+      outcome,
+      status,
+      usage,
+      basis,
+      costNano: 0,
+      firstByteMs: this.firstByteMs,
+      totalMs: this.elapsedMs(),
+      attempts: this.attempts,
+    };
+  }
+
+  failure(): FailedExchange {
+    const { key, model } = this;
+    assert(key !== null && model !== null, "a failure needs its facts");
+    const provider = this.deployment?.provider.settings.name ?? "";
+    return { keyId: key.id, atMs: this.atMs, model: model.id, provider, totalMs: this.elapsedMs() };
+  }
+
+  facts(status: number, outcome: string, error: unknown): ExchangeFacts {
+    const callerId = this.call.request.headers.get("x-request-id");
+    return {
+      requestId: this.id,
+      callerRequestId: callerId !== null && saneRequestId.test(callerId) ? callerId : null,
+      method: this.call.route.method,
+      route: this.call.route.path,
+      atMs: this.atMs,
+      keyId: this.key?.id ?? null,
+      keyPrefix: this.key?.prefix ?? null,
+      model: this.model?.id ?? null,
+      provider: this.deployment?.provider.settings.name ?? null,
+      deployment: this.deployment?.name ?? null,
+      stream: this.stream,
+      status,
+      outcome,
+      errorCode: error === null ? null : error instanceof GatewayError ? error.code : "internal_error",
+      cause: describeCause(error),
+      usage: this.usage,
+      basis: this.basis,
+      charged: this.charged,
+      firstByteMs: this.firstByteMs,
+      totalMs: this.elapsedMs(),
+      attempts: this.attempts,
+    };
+  }
+}
+
+/** The private side of an error, for the log: the cause of one that was foreseen, the stack of one that was not. */
+function describeCause(error: unknown): string | null {
+  if (error === null) return null;
+  if (!(error instanceof GatewayError))
+    return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+  if (error.cause === undefined) return null;
+  return error.cause instanceof Error ? error.cause.message : String(error.cause);
+}

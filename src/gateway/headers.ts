@@ -1,0 +1,45 @@
+import { nanoPerCredit } from "../base/money.ts";
+import type { KeyRecord } from "../store/store.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** What every response carries: its id, and how the key's rate bucket stands. */
+export function standingHeaders(exchange: Exchange): Record<string, string> {
+  const headers: Record<string, string> = { "x-request-id": exchange.id };
+  if (exchange.call.route.errors === "B") headers["request-id"] = exchange.id;
+  const { rate } = exchange;
+  if (rate !== null && rate.limit !== null) {
+    headers["x-ratelimit-limit-requests"] = String(rate.limit);
+    headers["x-ratelimit-remaining-requests"] = String(rate.remaining);
+    headers["x-ratelimit-reset-requests"] = `${rate.resetSeconds}s`;
+  }
+  if (exchange.dropped.length > 0) headers["x-sluice-dropped"] = exchange.dropped.join(", ");
+  return headers;
+}
+
+/** What a call has cost and what is left, in the unit of the key's mode. */
+export function addCostHeaders(
+  headers: Record<string, string>,
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+): void {
+  headers["x-sluice-cost"] = costText(exchange, key);
+  const summary = gateway.ledger.summary(key.id);
+  if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(summary.available);
+  else if (summary.budgetRemaining !== null)
+    headers["x-ratelimit-remaining-tokens"] = String(summary.budgetRemaining);
+}
+
+export function costText(exchange: Exchange, key: KeyRecord): string {
+  return key.mode === "credit" ? creditsText(exchange.charged) : String(exchange.charged);
+}
+
+/** Nano-credits as plain decimal credits, without an exponent and without trailing zeros. */
+export function creditsText(nano: number): string {
+  const whole = Math.trunc(nano / nanoPerCredit);
+  const fraction = String(nano % nanoPerCredit)
+    .padStart(9, "0")
+    .replace(/0+$/, "");
+  return fraction === "" ? String(whole) : `${whole}.${fraction}`;
+}

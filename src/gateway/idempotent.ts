@@ -1,0 +1,34 @@
+import type { Claim } from "../idempotency/idempotency.ts";
+import type { KeyRecord, StoredResponse } from "../store/store.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+import { standingHeaders } from "./headers.ts";
+
+export type Claimed =
+  | { readonly kind: "run"; readonly claim: Claim | null }
+  | { readonly kind: "replay"; readonly response: StoredResponse };
+
+/** Without an `Idempotency-Key` there is nothing to claim, and nothing to await. */
+export function claimIdempotency(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  idempotencyKey: string | null,
+  bytes: Uint8Array,
+): Promise<Claimed> | Claimed {
+  if (idempotencyKey === null) return { kind: "run", claim: null };
+  const bodyHash = Bun.SHA256.hash(bytes, "hex");
+  return gateway.idempotency.claim({
+    keyId: key.id,
+    route: exchange.call.route.path,
+    idempotencyKey,
+    bodyHash,
+  });
+}
+
+/** The stored bytes again; nothing is charged. */
+export function replay(exchange: Exchange, stored: StoredResponse): Response {
+  exchange.outcome = "replayed";
+  const headers = { ...standingHeaders(exchange), ...stored.headers, "idempotent-replayed": "true" };
+  return new Response(stored.body, { status: stored.status, headers });
+}

@@ -1,0 +1,78 @@
+import { GatewayError } from "../base/errors.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Something that can be told to end early, in-band and settled. */
+export interface Interruptible {
+  interrupt(error: GatewayError): void;
+}
+
+/**
+ * All generation that is under way. New work is refused while the gateway drains or is full; what runs
+ * goes on, until there is nothing left or the grace time is over.
+ */
+export class Ongoing {
+  readonly #maxConcurrent: () => number;
+  readonly #maxPerKey: () => number | null;
+  readonly #exchanges = new Map<Exchange, Interruptible | null>();
+  readonly #perKey = new Map<string, number>();
+  #whenEmpty: (() => void) | null = null;
+  isDraining = false;
+
+  constructor(maxConcurrent: () => number, maxPerKey: () => number | null) {
+    this.#maxConcurrent = maxConcurrent;
+    this.#maxPerKey = maxPerKey;
+  }
+
+  /** Takes a place for the exchange, or refuses it. Every place is given back by `leave`. */
+  enter(exchange: Exchange, keyId: string): void {
+    if (this.isDraining) throw busy("The gateway is shutting down; try again shortly.");
+    if (this.#exchanges.size >= this.#maxConcurrent())
+      throw busy("The gateway is at its limit of concurrent requests.");
+    const ofKey = this.#perKey.get(keyId) ?? 0;
+    if (ofKey >= (this.#maxPerKey() ?? Number.POSITIVE_INFINITY)) {
+      throw busy("This key is at its limit of concurrent requests.");
+    }
+    this.#exchanges.set(exchange, null);
+    this.#perKey.set(keyId, ofKey + 1);
+  }
+
+  /** From now on the exchange can be ended by `interruptAll`. */
+  canInterrupt(exchange: Exchange, interruptible: Interruptible): void {
+    if (this.#exchanges.has(exchange)) this.#exchanges.set(exchange, interruptible);
+  }
+
+  leave(exchange: Exchange, keyId: string): void {
+    if (!this.#exchanges.delete(exchange)) return;
+    const ofKey = (this.#perKey.get(keyId) ?? 1) - 1;
+    if (ofKey === 0) this.#perKey.delete(keyId);
+    else this.#perKey.set(keyId, ofKey);
+    if (this.#exchanges.size === 0) this.#whenEmpty?.();
+  }
+
+  get size(): number {
+    return this.#exchanges.size;
+  }
+
+  exchanges(): Iterable<Exchange> {
+    return this.#exchanges.keys();
+  }
+
+  /** Resolves true when the last exchange has ended, false when it takes longer than `graceMs`. */
+  async drained(graceMs: number): Promise<boolean> {
+    if (this.#exchanges.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), graceMs);
+    this.#whenEmpty = () => resolve(true);
+    const isEmpty = await promise;
+    clearTimeout(timer);
+    return isEmpty;
+  }
+
+  interruptAll(error: GatewayError): void {
+    for (const interruptible of this.#exchanges.values()) interruptible?.interrupt(error);
+  }
+}
+
+function busy(message: string): GatewayError {
+  return new GatewayError("service_unavailable", message);
+}

@@ -1,0 +1,94 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Usage } from "../../base/usage.ts";
+import { reportedFailure } from "../../dialects/failure.ts";
+import { readUsage } from "../../dialects/usage.ts";
+import { jsonOf, type RawEvent } from "./raw-events.ts";
+import { type Ruling, Watch } from "./watch.ts";
+
+const doneMark = Buffer.from("[DONE]");
+const usageMark = Buffer.from('"usage"');
+const errorMark = Buffer.from('"error"');
+const space = 32;
+const colon = 58;
+const openBrace = 123;
+
+/**
+ * Chat streams end with `data: [DONE]`; usage comes in a chunk of its own before it, or on the last one.
+ * A mark with its quotes cannot stand inside a JSON string, where quotes are escaped.
+ */
+export class ChatWatch extends Watch {
+  usage: Usage | null = null;
+  readonly partialUsage = null;
+  readonly #hideUsage: boolean;
+  #finished = false;
+
+  constructor(hideUsage: boolean) {
+    super();
+    this.#hideUsage = hideUsage;
+  }
+
+  protected isMarked(events: Buffer): boolean {
+    return events.indexOf(doneMark) >= 0 || hasFigures(events) || events.indexOf(errorMark) >= 0;
+  }
+
+  protected judge({ data }: RawEvent): Ruling {
+    if (data === "[DONE]") return "hold";
+    const chunk = jsonOf(data);
+    if (chunk === null) return "forward";
+    if (isObject(chunk["error"])) {
+      this.failure = reportedFailure(chunk);
+      return "stop";
+    }
+    if (!isObject(chunk["usage"])) return "forward";
+    this.usage = readUsage("chat", chunk["usage"]) ?? this.usage;
+    const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
+    return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
+  }
+
+  /** A provider that has told why it finished has finished, even if it forgot to say `[DONE]`. */
+  override missingTerminal(): string | null {
+    this.readUnread();
+    return this.#finished ? "data: [DONE]\n\n" : null;
+  }
+
+  protected producedBy(chunk: JsonObject): string {
+    let text = "";
+    if (!Array.isArray(chunk["choices"])) return text;
+    for (const choice of chunk["choices"]) {
+      if (!isObject(choice)) continue;
+      if (typeof choice["finish_reason"] === "string") this.#finished = true;
+      if (isObject(choice["delta"])) text += deltaText(choice["delta"]);
+    }
+    return text;
+  }
+}
+
+function deltaText(delta: JsonObject): string {
+  let text = strings(delta, ["content", "reasoning_content", "reasoning", "refusal"]);
+  if (!Array.isArray(delta["tool_calls"])) return text;
+  for (const call of delta["tool_calls"]) {
+    if (!isObject(call)) continue;
+    const made = isObject(call["function"]) ? call["function"] : call["custom"];
+    if (isObject(made)) text += strings(made, ["name", "arguments", "input"]);
+  }
+  return text;
+}
+
+function strings(from: JsonObject, names: readonly string[]): string {
+  let text = "";
+  for (const name of names) {
+    const value = from[name];
+    if (typeof value === "string") text += value;
+  }
+  return text;
+}
+
+/** With `include_usage` every chunk says `"usage":null`; only an object is worth a closer look. */
+function hasFigures(events: Buffer): boolean {
+  for (let at = events.indexOf(usageMark); at >= 0; at = events.indexOf(usageMark, at + usageMark.length)) {
+    let next = at + usageMark.length;
+    while (events[next] === space || events[next] === colon) next += 1;
+    if (events[next] === openBrace) return true;
+  }
+  return false;
+}

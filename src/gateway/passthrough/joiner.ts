@@ -1,0 +1,83 @@
+import { GatewayError } from "../../base/errors.ts";
+
+const lf = 10;
+const cr = 13;
+
+/** No provider sends an event of this size in good faith; keeping more of it would let one call eat the memory. */
+export const maxEventBytes = 8 * 1024 * 1024;
+
+/**
+ * Cuts a provider's byte stream after whole server-sent events. What a network chunk holds is mostly whole
+ * events already and goes through without a copy; an event that is cut in two waits for its other half,
+ * since the client could do nothing with the first.
+ */
+export class FrameJoiner {
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+
+  /** All whole events that are now complete, in one piece, or null when there is none. */
+  push(chunk: Uint8Array): Uint8Array | null {
+    const end = this.#pendingBytes === 0 ? wholeEventsEnd(chunk) : this.#endBehindPending(chunk);
+    if (end === 0) {
+      this.#keep(chunk);
+      return null;
+    }
+    const head = end === chunk.length ? chunk : chunk.subarray(0, end);
+    const whole = this.#pendingBytes === 0 ? head : this.#takePending(head);
+    if (end < chunk.length) this.#keep(chunk.subarray(end));
+    return whole;
+  }
+
+  /** What came after the last whole event; the stream's last event may lack its blank line. */
+  rest(): Uint8Array | null {
+    return this.#pendingBytes === 0 ? null : this.#takePending(new Uint8Array(0));
+  }
+
+  #keep(chunk: Uint8Array): void {
+    this.#pending.push(chunk);
+    this.#pendingBytes += chunk.length;
+    if (this.#pendingBytes > maxEventBytes) {
+      throw new GatewayError("upstream_error", "The provider sent an event larger than 8 MiB.");
+    }
+  }
+
+  #takePending(last: Uint8Array): Uint8Array {
+    const whole = Buffer.concat([...this.#pending, last]);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    return whole;
+  }
+
+  /** A blank line may itself be cut in two, so the seam is looked at when the chunk alone shows none. */
+  #endBehindPending(chunk: Uint8Array): number {
+    const end = wholeEventsEnd(chunk);
+    if (end > 0) return end;
+    const before = this.#lastPendingBytes();
+    const seam = Buffer.concat([before, chunk.subarray(0, 3)]);
+    const seamEnd = wholeEventsEnd(seam);
+    return seamEnd > before.length ? seamEnd - before.length : 0;
+  }
+
+  #lastPendingBytes(): Uint8Array {
+    const tail: number[] = [];
+    for (let piece = this.#pending.length - 1; piece >= 0 && tail.length < 3; piece -= 1) {
+      const bytes = this.#pending[piece] as Uint8Array;
+      for (let at = bytes.length - 1; at >= 0 && tail.length < 3; at -= 1) tail.unshift(bytes[at] as number);
+    }
+    return Uint8Array.from(tail);
+  }
+}
+
+/** The index behind the last blank line, 0 when there is none. Lines may end in LF, CRLF or CR. */
+function wholeEventsEnd(bytes: Uint8Array): number {
+  for (let at = bytes.length - 1; at > 0; at -= 1) {
+    const byte = bytes[at];
+    if (byte !== lf && byte !== cr) continue;
+    const before = bytes[at - 1];
+    if (byte === lf && before === lf) return at + 1;
+    if (byte === cr && (before === cr || before === lf)) return at + 1;
+    if (byte === lf && before === cr && at > 1 && (bytes[at - 2] === lf || bytes[at - 2] === cr))
+      return at + 1;
+  }
+  return 0;
+}

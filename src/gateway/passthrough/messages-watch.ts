@@ -1,0 +1,64 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Usage } from "../../base/usage.ts";
+import { reportedFailure } from "../../dialects/failure.ts";
+import { readUsage } from "../../dialects/usage.ts";
+import { jsonOf, type RawEvent } from "./raw-events.ts";
+import { type Ruling, Watch } from "./watch.ts";
+
+const messageMark = Buffer.from('"message_');
+const errorMark = Buffer.from('"error"');
+
+/** Messages streams end with `message_stop`; usage is cumulative, begun in `message_start`, last in `message_delta`. */
+export class MessagesWatch extends Watch {
+  partialUsage: Usage | null = null;
+  readonly #figures: JsonObject = {};
+  #isFinal = false;
+
+  get usage(): Usage | null {
+    return this.#isFinal ? this.partialUsage : null;
+  }
+
+  protected isMarked(events: Buffer): boolean {
+    return events.indexOf(messageMark) >= 0 || events.indexOf(errorMark) >= 0;
+  }
+
+  protected judge({ data }: RawEvent): Ruling {
+    const event = jsonOf(data);
+    switch (event?.["type"]) {
+      case "message_stop":
+        return "hold";
+      case "error":
+        this.failure = reportedFailure(event);
+        return "stop";
+      case "message_start":
+        if (isObject(event["message"])) this.#readUsage(event["message"]["usage"]);
+        return "forward";
+      case "message_delta":
+        this.#isFinal = this.#readUsage(event["usage"]) || this.#isFinal;
+        return "forward";
+      default:
+        return "forward";
+    }
+  }
+
+  /** Later figures overwrite earlier ones; what a later event leaves out or says null stays. */
+  #readUsage(usage: unknown): boolean {
+    if (!isObject(usage)) return false;
+    for (const [name, value] of Object.entries(usage)) {
+      if (value !== null) this.#figures[name] = value;
+    }
+    this.partialUsage = readUsage("messages", this.#figures);
+    return true;
+  }
+
+  protected producedBy(event: JsonObject): string {
+    if (event["type"] === "content_block_start" && isObject(event["content_block"])) {
+      const name = event["content_block"]["name"];
+      return typeof name === "string" ? name : "";
+    }
+    const delta = event["delta"];
+    if (event["type"] !== "content_block_delta" || !isObject(delta)) return "";
+    const made = delta["text"] ?? delta["thinking"] ?? delta["partial_json"];
+    return typeof made === "string" ? made : "";
+  }
+}

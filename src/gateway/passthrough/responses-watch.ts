@@ -1,0 +1,69 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Usage } from "../../base/usage.ts";
+import { reportedFailure } from "../../dialects/failure.ts";
+import { readUsage } from "../../dialects/usage.ts";
+import { jsonOf, type RawEvent } from "./raw-events.ts";
+import { type Ruling, type StreamPosition, Watch } from "./watch.ts";
+
+const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
+  Buffer.from(mark),
+);
+const errorMark = Buffer.from('"error"');
+
+/** Responses streams end with one of three events that carry the whole response, usage included. */
+export class ResponsesWatch extends Watch {
+  usage: Usage | null = null;
+  readonly partialUsage = null;
+  #sequence = 0;
+  #responseId: string | null = null;
+
+  /** The SDK's validator wants a failure to go on with the stream's own numbers and the response's own id. */
+  override get position(): StreamPosition {
+    this.readUnread();
+    return { sequenceNumber: this.#sequence, responseId: this.#responseId };
+  }
+
+  protected isMarked(events: Buffer): boolean {
+    return events.indexOf(errorMark) >= 0 || terminalMarks.some((mark) => events.indexOf(mark) >= 0);
+  }
+
+  protected judge({ data }: RawEvent): Ruling {
+    const event = jsonOf(data);
+    switch (event?.["type"]) {
+      case "response.failed":
+        this.failure = reportedFailure(event);
+        this.#readUsage(event);
+        return "stop";
+      case "response.completed":
+      case "response.incomplete":
+        this.#readUsage(event);
+        return "hold";
+      case "error":
+        this.failure = reportedFailure(event);
+        return "stop";
+      default:
+        return "forward";
+    }
+  }
+
+  #readUsage(event: JsonObject): void {
+    const response = event["response"];
+    if (isObject(response) && isObject(response["usage"])) {
+      this.usage = readUsage("responses", response["usage"]);
+    }
+  }
+
+  protected producedBy(event: JsonObject): string {
+    const type = event["type"];
+    if (typeof type !== "string") return "";
+    if (typeof event["sequence_number"] === "number") this.#sequence = event["sequence_number"] + 1;
+    if (type === "response.created" && isObject(event["response"])) {
+      const id = event["response"]["id"];
+      if (typeof id === "string") this.#responseId = id;
+    }
+    if (type.endsWith(".delta")) return typeof event["delta"] === "string" ? event["delta"] : "";
+    if (type !== "response.output_item.added" || !isObject(event["item"])) return "";
+    const name = event["item"]["name"];
+    return typeof name === "string" ? name : "";
+  }
+}

@@ -1,0 +1,104 @@
+import type { DialectName } from "../../base/dialect.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { Usage } from "../../base/usage.ts";
+import { heartbeat, inBandError } from "../../dialects/envelope.ts";
+import { cutShort } from "../../dialects/failure.ts";
+import type { Piece, Transit } from "../transit.ts";
+import { createWatch } from "./create.ts";
+import { FrameJoiner } from "./joiner.ts";
+import type { Watch } from "./watch.ts";
+
+export interface PassthroughCall {
+  readonly dialect: DialectName;
+  /** The client did not ask for the usage chunk that the gateway asked the provider for. */
+  readonly hideUsage: boolean;
+  readonly requestId: string;
+  readonly model: string;
+  readonly atSeconds: number;
+}
+
+const nothing = new Uint8Array(0);
+
+/** The provider's own bytes, at once and unchanged; only what ends the stream waits for the charge. */
+export class PassthroughTransit implements Transit {
+  readonly #call: PassthroughCall;
+  readonly #joiner = new FrameJoiner();
+  readonly #watch: Watch;
+  #begun = false;
+  #terminal: Piece | null = null;
+
+  constructor(call: PassthroughCall) {
+    this.#call = call;
+    this.#watch = createWatch(call.dialect, call.hideUsage);
+  }
+
+  push(chunk: Uint8Array): Piece {
+    if (this.ended) return chunk;
+    const events = this.#joiner.push(chunk);
+    return events === null ? nothing : this.#pass(events);
+  }
+
+  /** The last event may lack the blank line behind it, so what is left is looked at as if it had one. */
+  end(): Piece {
+    if (this.ended) return nothing;
+    const rest = this.#joiner.rest();
+    const leaving = rest === null ? nothing : this.#pass(rest);
+    if (!this.ended) {
+      this.#terminal = this.#watch.missingTerminal();
+      if (this.#terminal === null) throw cutShort();
+    }
+    return leaving;
+  }
+
+  #pass(events: Uint8Array): Uint8Array {
+    const leaving = this.#watch.pass(events);
+    if (this.#watch.failure !== null) throw this.#watch.failure;
+    if (this.#watch.held !== null) this.#takeTerminal(this.#watch.held);
+    if (leaving.length > 0) this.#begun = true;
+    return leaving;
+  }
+
+  /** Nothing is parsed any more behind the end, so bytes that were waiting for their event's other half go along. */
+  #takeTerminal(held: Uint8Array): void {
+    const rest = this.#joiner.rest();
+    this.#terminal = rest === null ? held : Buffer.concat([held, rest]);
+  }
+
+  get ended(): boolean {
+    return this.#terminal !== null;
+  }
+
+  terminal(): Piece {
+    return this.#terminal ?? nothing;
+  }
+
+  failure(error: GatewayError): string {
+    const { sequenceNumber, responseId } = this.#watch.position;
+    return inBandError(this.#call.dialect, error, this.#call.requestId, {
+      sequenceNumber,
+      responseId: responseId ?? "resp_failed",
+      model: this.#call.model,
+      createdAtSeconds: this.#call.atSeconds,
+    });
+  }
+
+  heartbeat(): string {
+    return heartbeat(this.#call.dialect, this.#begun, this.#watch.position.sequenceNumber);
+  }
+
+  get usage(): Usage | null {
+    return this.#watch.usage;
+  }
+
+  get partialUsage(): Usage | null {
+    return this.#watch.partialUsage;
+  }
+
+  get started(): boolean {
+    return this.#watch.started;
+  }
+
+  takeProduced(): string {
+    return this.#watch.takeProduced();
+  }
+}

@@ -1,0 +1,26 @@
+import { invalidRequest } from "../base/errors.ts";
+
+/**
+ * The request's bytes, refused as soon as they are known to be too many: by the length the client
+ * announced, or, where it announced none, while they come in.
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const announced = request.headers.get("content-length");
+  if (announced !== null) {
+    if (Number(announced) > maxBytes) throw tooLarge(maxBytes);
+    return new Uint8Array(await request.arrayBuffer());
+  }
+  if (request.body === null) return new Uint8Array(0);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(maxBytes: number) {
+  return invalidRequest(`The request body is too large; at most ${maxBytes} bytes are accepted.`);
+}

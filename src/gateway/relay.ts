@@ -1,0 +1,235 @@
+import { GatewayError } from "../base/errors.ts";
+import type { ResponseRecorder } from "../idempotency/recorder.ts";
+import type { Opened } from "../upstream/upstream.ts";
+import type { Bill, Evidence } from "./bill.ts";
+import type { Exchange } from "./exchange.ts";
+import { Produced } from "./produced.ts";
+import type { Piece, Transit } from "./transit.ts";
+import type { Guarded, Watchdog } from "./watchdog.ts";
+
+/** Bun's direct stream: what is written leaves at once, and a full socket answers with a promise. */
+interface DirectController {
+  write(piece: Piece): number | Promise<number>;
+  end(): void;
+}
+
+export interface RelayParts {
+  readonly exchange: Exchange;
+  readonly opened: Opened;
+  readonly transit: Transit;
+  readonly bill: Bill;
+  readonly requestBytes: Uint8Array;
+  readonly estimatedInput: number;
+  /** Only there when the request has an idempotency key. */
+  readonly recorder: ResponseRecorder | null;
+  /** The response's own, for a replay. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The cost as one comment before the end, or "" for clients that did not ask for it. */
+  costComment(): string;
+  readonly watchdog: Watchdog;
+  /** 0 turns heartbeats off. */
+  readonly heartbeatMs: number;
+  readonly stalledReaderMs: number;
+  readonly monotonicMs: () => number;
+  /** Called once, when the stream is over in whatever way. */
+  over(outcome: "completed" | "failed" | "cancelled", error: unknown): void;
+}
+
+/** How often what was produced is journaled while a stream runs. */
+const progressEveryMs = 500;
+
+/** How long bytes may still come behind the proper end; reading them lets the provider's connection be used again. */
+const trailingMs = 1000;
+
+/**
+ * Moves one provider's stream to one client. Exactly one of three things ends it: the provider's proper
+ * end (settled, then the last bytes leave), a failure (settled for what was produced, then the in-band
+ * error), or the client's leaving (upstream stopped, settled for what was produced).
+ */
+export class Relay implements Guarded {
+  readonly #parts: RelayParts;
+  readonly #produced = new Produced();
+  #controller: DirectController | null = null;
+  #isOver = false;
+  #isConcluding = false;
+  #interruptedBy: GatewayError | null = null;
+  #blockedSinceMs = Number.POSITIVE_INFINITY;
+  #lastWriteMs: number;
+  #lastProgressMs = Number.NEGATIVE_INFINITY;
+  #trailingUntilMs = Number.POSITIVE_INFINITY;
+
+  constructor(parts: RelayParts) {
+    this.#parts = parts;
+    this.#lastWriteMs = parts.monotonicMs();
+    parts.watchdog.watch(this);
+  }
+
+  /** The body of the client's response. */
+  stream(): ReadableStream {
+    const source = {
+      type: "direct",
+      pull: (controller: DirectController) => this.#run(controller),
+      cancel: () => this.clientLeft(),
+    };
+    return new ReadableStream(source as unknown as Bun.DirectUnderlyingSource);
+  }
+
+  async #run(controller: DirectController): Promise<void> {
+    this.#controller = controller;
+    try {
+      await this.#pump();
+    } catch (error) {
+      await this.#fail(error);
+    } finally {
+      this.#controller = null;
+      controller.end();
+    }
+  }
+
+  async #pump(): Promise<void> {
+    const { opened, transit } = this.#parts;
+    for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
+      if (this.#isOver) return;
+      const blocked = this.#write(transit.push(chunk));
+      if (blocked !== undefined) await blocked;
+      if (this.#interruptedBy !== null) throw this.#interruptedBy;
+      if (transit.ended) return this.#conclude();
+      this.#journalProgress();
+    }
+    if (this.#isOver) return;
+    if (this.#interruptedBy !== null) throw this.#interruptedBy;
+    await this.#write(transit.end());
+    await this.#conclude();
+  }
+
+  /** The charge is durable before the end leaves. A recording must be whole by then, trailing bytes included. */
+  async #conclude(): Promise<void> {
+    const { bill, transit, recorder, headers } = this.#parts;
+    this.#isConcluding = true;
+    const end: Piece[] = [transit.terminal()];
+    if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
+    for (const piece of end) recorder?.append(bytesOf(piece));
+    await bill.settle("completed", this.#evidence(), 200, recorder?.finish({ status: 200, headers }) ?? null);
+    if (this.#isOver) return;
+    await this.#write(this.#parts.costComment());
+    for (const piece of end) await this.#write(piece);
+    if (recorder === null) await this.#readTrailing((piece) => this.#write(piece));
+    this.#finish("completed", null);
+  }
+
+  /** A provider that breaks off or falls silent behind its proper end has harmed nobody. */
+  async #readTrailing(take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> {
+    const { opened, transit, monotonicMs } = this.#parts;
+    this.#trailingUntilMs = monotonicMs() + trailingMs;
+    try {
+      for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
+        const piece = transit.push(chunk);
+        if (piece.length > 0) await take(piece);
+      }
+    } catch {
+      opened.abort();
+    }
+  }
+
+  /** Undefined when it went out at once, which spares the stream a turn of the event loop per event. */
+  #write(piece: Piece): Promise<void> | undefined {
+    if (piece.length === 0 || this.#controller === null) return undefined;
+    const { exchange, recorder, monotonicMs } = this.#parts;
+    exchange.sawFirstByte();
+    if (!this.#isConcluding) recorder?.append(bytesOf(piece));
+    const written = this.#controller.write(piece);
+    this.#lastWriteMs = monotonicMs();
+    if (!(written instanceof Promise)) return undefined;
+    this.#blockedSinceMs = this.#lastWriteMs;
+    return written.then(() => {
+      this.#blockedSinceMs = Number.POSITIVE_INFINITY;
+    });
+  }
+
+  #journalProgress(): void {
+    const { transit, bill, estimatedInput, monotonicMs } = this.#parts;
+    const nowMs = monotonicMs();
+    if (!transit.started || nowMs - this.#lastProgressMs < progressEveryMs) return;
+    this.#lastProgressMs = nowMs;
+    this.#produced.add(transit.takeProduced());
+    bill.progress(this.#produced, transit.partialUsage, estimatedInput);
+  }
+
+  /** Called by the watchdog. */
+  check(nowMs: number): void {
+    const { heartbeatMs, stalledReaderMs, transit, opened, exchange } = this.#parts;
+    if (nowMs > this.#trailingUntilMs) opened.abort();
+    if (nowMs - this.#blockedSinceMs > stalledReaderMs) {
+      this.clientLeft();
+      exchange.call.disconnect();
+      return;
+    }
+    const isSilent = heartbeatMs > 0 && nowMs - this.#lastWriteMs >= heartbeatMs;
+    const mayWrite = this.#controller !== null && !this.#isConcluding && this.#blockedSinceMs > nowMs;
+    if (isSilent && mayWrite) {
+      this.#controller?.write(transit.heartbeat());
+      this.#lastWriteMs = nowMs;
+    }
+  }
+
+  /** Ends the stream from this side, in-band: the time is up, or the gateway is going down. */
+  interrupt(error: GatewayError): void {
+    if (this.#isConcluding) return;
+    this.#interruptedBy ??= error;
+    this.#parts.opened.abort();
+  }
+
+  /** What was produced is charged, and no usage record is written. Once the end is being settled, it counts as read. */
+  clientLeft(): void {
+    if (this.#isOver || this.#isConcluding) {
+      this.#parts.opened.abort();
+      return;
+    }
+    const { bill, opened, transit } = this.#parts;
+    opened.abort();
+    const evidence = this.#evidence();
+    if (transit.started) void bill.settle("cancelled", evidence, 200, null);
+    else bill.release();
+    this.#finish("cancelled", null);
+  }
+
+  async #fail(thrown: unknown): Promise<void> {
+    if (this.#isOver) return;
+    const error = this.#interruptedBy ?? thrown;
+    this.#isConcluding = true;
+    const { bill, opened, transit } = this.#parts;
+    opened.abort();
+    if (transit.started) await bill.settle("failed", this.#evidence(), 200, null);
+    else bill.release(error);
+    if (this.#isOver) return;
+    const publicError =
+      error instanceof GatewayError
+        ? error
+        : new GatewayError("internal_error", "The gateway failed.", { cause: error });
+    await this.#write(transit.failure(publicError));
+    this.#finish("failed", publicError);
+  }
+
+  /** What was produced is only looked at when the provider has not counted it. */
+  #evidence(): Evidence {
+    const { transit, requestBytes } = this.#parts;
+    const { usage, partialUsage } = transit;
+    if (usage === null) this.#produced.add(transit.takeProduced());
+    return { usage, partialUsage, produced: this.#produced, requestBytes };
+  }
+
+  #finish(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#parts.recorder?.discard();
+    this.#parts.watchdog.forget(this);
+    this.#parts.opened.finished(outcome);
+    this.#parts.over(outcome, error);
+  }
+}
+
+const encoder = new TextEncoder();
+
+function bytesOf(piece: Piece): Uint8Array {
+  return typeof piece === "string" ? encoder.encode(piece) : piece;
+}

@@ -1,0 +1,71 @@
+import type { DialectName } from "../base/dialect.ts";
+import { GatewayError, invalidRequest } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { ModelSettings } from "../config/settings.ts";
+import type { Layout } from "../dialects/layout.ts";
+import { parseBody, type RequestKind, validateRequest } from "../dialects/validate.ts";
+import type { KeyRecord } from "../store/store.ts";
+import type { Call } from "./exchange.ts";
+import type { Configured } from "./gateway.ts";
+import { readBody } from "./read-body.ts";
+
+/** A client's request, read and found valid. */
+export interface ClientRequest {
+  readonly bytes: Uint8Array;
+  readonly body: JsonObject;
+  readonly layout: Layout;
+  readonly modelId: string;
+  readonly stream: boolean;
+}
+
+const maxIdempotencyKeyChars = 255;
+
+export async function readRequest(call: Call, kind: RequestKind, maxBytes: number): Promise<ClientRequest> {
+  const bytes = await readBody(call.request, maxBytes);
+  const { body, layout } = parseBody(bytes);
+  validateRequest(kind, body, { anthropicBeta: call.request.headers.has("anthropic-beta") });
+  return { bytes, body, layout, modelId: body["model"] as string, stream: body["stream"] === true };
+}
+
+/** The interface gives the header 1 to 255 characters; anything else is a client's mistake worth telling. */
+export function idempotencyKeyOf(call: Call): string | null {
+  const key = call.request.headers.get("idempotency-key");
+  if (key === null) return null;
+  if (key.length >= 1 && key.length <= maxIdempotencyKeyChars) return key;
+  throw invalidRequest("Idempotency-Key must have 1 to 255 characters.", "Idempotency-Key");
+}
+
+/** A model that is not there is a 404; one that this key may not use is a 403. */
+export function resolveModel({ catalog }: Configured, key: KeyRecord, modelId: string): ModelSettings {
+  const model = catalog.find(modelId);
+  if (model === undefined) {
+    throw new GatewayError("model_not_found", `There is no model "${modelId}"; GET /v1/models lists them.`, {
+      param: "model",
+    });
+  }
+  if (!catalog.permits(key, model)) {
+    throw new GatewayError("key_disabled", `This key may not use the model "${modelId}".`, {
+      param: "model",
+    });
+  }
+  return model;
+}
+
+/** A credit key pays for what it uses, so a model without a price must say that it is free. */
+export function refuseUnpriced(key: KeyRecord, model: ModelSettings): void {
+  const isPriced = model.free || model.deployments.every((deployment) => deployment.price !== null);
+  if (key.mode !== "credit" || isPriced) return;
+  throw new GatewayError(
+    "key_disabled",
+    `The model "${model.id}" has no price, so credit keys may not use it.`,
+    {
+      param: "model",
+    },
+  );
+}
+
+export function dialectOf(call: Call): DialectName {
+  const { operation } = call.route;
+  if (operation === "chat" || operation === "responses" || operation === "messages") return operation;
+  throw new GatewayError("internal_error", "Not a generation route.");
+}

@@ -1,0 +1,68 @@
+import type { GatewayError } from "../base/errors.ts";
+import type { Usage } from "../base/usage.ts";
+import type { SseFrame, StreamTranslator } from "../dialects/codec.ts";
+import { SseDecoder } from "../dialects/sse.ts";
+import type { Transit } from "./transit.ts";
+
+/** A provider's stream in another dialect than the client's, read and written again event by event. */
+export class TranslatedTransit implements Transit {
+  readonly #decoder = new SseDecoder();
+  readonly #translator: StreamTranslator;
+  readonly #requestId: string;
+
+  constructor(translator: StreamTranslator, requestId: string) {
+    this.#translator = translator;
+    this.#requestId = requestId;
+  }
+
+  push(chunk: Uint8Array): string {
+    return this.#write(this.#decoder.push(chunk));
+  }
+
+  end(): string {
+    const last = this.#write(this.#decoder.end());
+    return this.ended ? last : last + this.#translator.end();
+  }
+
+  /** Behind its proper end a provider has nothing more to say, whatever it sends. */
+  #write(frames: readonly SseFrame[]): string {
+    let text = "";
+    for (const frame of frames) {
+      if (this.ended) break;
+      text += this.#translator.push(frame);
+    }
+    return text;
+  }
+
+  get ended(): boolean {
+    return this.#translator.ended;
+  }
+
+  terminal(): string {
+    return this.#translator.terminal();
+  }
+
+  failure(error: GatewayError): string {
+    return this.#translator.failure(error, this.#requestId);
+  }
+
+  heartbeat(): string {
+    return this.#translator.heartbeat();
+  }
+
+  get usage(): Usage | null {
+    return this.#translator.ended ? this.#translator.usage : null;
+  }
+
+  get partialUsage(): Usage | null {
+    return this.#translator.usage;
+  }
+
+  get started(): boolean {
+    return this.#translator.started;
+  }
+
+  takeProduced(): string {
+    return this.#translator.takeProduced();
+  }
+}

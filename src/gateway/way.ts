@@ -1,0 +1,81 @@
+import { assert } from "../base/assert.ts";
+import { estimateInput } from "../catalog/estimate.ts";
+import { holdAmount } from "../catalog/price.ts";
+import { pickForwarded } from "../providers/headers.ts";
+import type { Opened } from "../upstream/upstream.ts";
+import { admit } from "./admit.ts";
+import { answer } from "./answer.ts";
+import { Bill } from "./bill.ts";
+import { refuseOverlongInput } from "./context-window.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+import { claimIdempotency, replay } from "./idempotent.ts";
+import { limitOutput, refuseUnusableTools } from "./limits.ts";
+import { type Attempt, prepareAttempt } from "./prepare.ts";
+import { dialectOf, idempotencyKeyOf, readRequest, refuseUnpriced, resolveModel } from "./request.ts";
+
+/**
+ * The way of a generation request, from top to bottom. Every step may refuse by throwing a GatewayError;
+ * a request refused at one step has had no effect of a later one. What is taken on the way (a place, an
+ * idempotency claim, a hold) is given back here if nothing came of it, and by `answer` once it has begun.
+ */
+export async function generate(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const { configured } = gateway;
+  const { microUsdPerCredit, server } = configured.settings;
+  const { call } = exchange;
+  const dialect = dialectOf(call);
+  const key = await admit(gateway, exchange);
+
+  const request = await readRequest(call, dialect, server.maxBodyBytes);
+  const idempotencyKey = idempotencyKeyOf(call);
+  exchange.stream = request.stream;
+  const model = resolveModel(configured, key, request.modelId);
+  exchange.model = model;
+  refuseUnpriced(key, model);
+  refuseUnusableTools(request.body, model);
+  const limit = limitOutput(dialect, request.body, model);
+  const estimatedInput = estimateInput(request.body);
+  await refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
+
+  const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, request.bytes);
+  if (claimed.kind === "replay") return replay(exchange, claimed.response);
+  const { claim } = claimed;
+
+  let bill: Bill | null = null;
+  try {
+    gateway.ongoing.enter(exchange, key.id);
+    const tokens = { input: estimatedInput, output: limit.maxOutputTokens };
+    const amount = holdAmount(key.mode, tokens, configured.catalog.holdPrice(model), microUsdPerCredit);
+    const hold = gateway.ledger.hold({ keyId: key.id, exchangeId: exchange.id, model: model.id, amount });
+    bill = new Bill(gateway, microUsdPerCredit, exchange, key, hold);
+
+    const generation = {
+      request,
+      dialect,
+      headers: pickForwarded(dialect, call.request.headers),
+      changes: limit.changes,
+      estimatedInput,
+      atSeconds: Math.floor(exchange.atMs / 1000),
+    };
+    let attempt: Attempt | null = null;
+    const opened: Opened = await configured.upstream.open({
+      model,
+      scope: key.scope,
+      clientDialect: dialect,
+      stream: request.stream,
+      signal: call.request.signal,
+      deadlineMs: exchange.deadlineMs,
+      prepare: (deployment) => {
+        attempt = prepareAttempt(generation, deployment);
+        return attempt.prepared;
+      },
+    });
+    assert(attempt !== null, "a provider has answered without an attempt");
+    return await answer({ gateway, exchange, key, generation, attempt, opened, bill, claim });
+  } catch (error) {
+    bill?.release(error);
+    if (claim !== null) gateway.idempotency.release(claim);
+    gateway.ongoing.leave(exchange, key.id);
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+import type { DialectName } from "../base/dialect.ts";
+import { GatewayError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Usage } from "../base/usage.ts";
+import type { TranslatedResponse, Translation } from "../dialects/codec.ts";
+import { nonsense, reportedFailure } from "../dialects/failure.ts";
+import { answerField, producedText } from "../dialects/produced.ts";
+import { SseDecoder } from "../dialects/sse.ts";
+import { readUsage } from "../dialects/usage.ts";
+import type { Opened } from "../upstream/upstream.ts";
+import type { Attempt } from "./prepare.ts";
+
+/** A provider's whole answer, as the client will read it. */
+export interface WholeAnswer {
+  readonly body: Uint8Array | string;
+  readonly usage: Usage | null;
+  /** What was produced, for a local count; only asked for when the provider has not counted. */
+  produced(): string;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export async function readWhole(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
+  if (opened.streaming) return collected(opened, attempt.reread());
+  const bytes = await opened.bytes();
+  const body = parseAnswer(attempt.dialect, bytes);
+  if (attempt.translation !== null) return translated(attempt.translation.response(body));
+  const usage = isObject(body["usage"]) ? readUsage(attempt.dialect, body["usage"]) : null;
+  return { body: bytes, usage, produced: () => producedText(attempt.dialect, body) };
+}
+
+/** For a provider that does not stream although it was asked to: its whole answer as a stream of the client's dialect. */
+export async function readWholeAsStream(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
+  const translator = attempt.reread().stream();
+  const body =
+    translator.pushWhole(parseAnswer(attempt.dialect, await opened.bytes())) + translator.terminal();
+  return { body, usage: translator.usage, produced: () => translator.takeProduced() };
+}
+
+/** For a provider that streams although nobody asked it to. */
+async function collected(opened: Opened, translation: Translation): Promise<WholeAnswer> {
+  const frames = new SseDecoder();
+  const collector = translation.collect();
+  for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
+    for (const frame of frames.push(chunk)) collector.push(frame);
+  }
+  for (const frame of frames.end()) collector.push(frame);
+  return translated(collector.end());
+}
+
+function translated({ body, usage, produced }: TranslatedResponse): WholeAnswer {
+  return { body: JSON.stringify(body), usage, produced: () => produced };
+}
+
+/** Broken JSON, an error in a 200, or something else entirely: nothing of it may reach the client as an answer. */
+function parseAnswer(dialect: DialectName, bytes: Uint8Array): JsonObject {
+  let body: unknown;
+  try {
+    body = JSON.parse(decoder.decode(bytes));
+  } catch (cause) {
+    throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
+  }
+  if (!isObject(body)) throw nonsense("it is not an object");
+  if (Array.isArray(body[answerField[dialect]])) return body;
+  throw isObject(body["error"]) ? reportedFailure(body) : nonsense("it has no content");
+}

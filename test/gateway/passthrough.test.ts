@@ -1,0 +1,170 @@
+import { describe, expect, test } from "bun:test";
+import type { DialectName } from "../../src/base/dialect.ts";
+import { GatewayError } from "../../src/base/errors.ts";
+import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
+import { type FixtureName, fixture } from "../support/fixtures.ts";
+
+const streams: readonly [DialectName, FixtureName][] = [
+  ["chat", "chat/text.sse"],
+  ["chat", "chat/tools.sse"],
+  ["chat", "chat/reasoning.sse"],
+  ["chat", "chat/crlf-comments.sse"],
+  ["responses", "responses/text.sse"],
+  ["responses", "responses/tools.sse"],
+  ["responses", "responses/reasoning.sse"],
+  ["responses", "responses/incomplete.sse"],
+  ["messages", "messages/text.sse"],
+  ["messages", "messages/cached.sse"],
+  ["messages", "messages/tools.sse"],
+  ["messages", "messages/thinking.sse"],
+];
+
+function transit(dialect: DialectName, hideUsage = false): PassthroughTransit {
+  return new PassthroughTransit({ dialect, hideUsage, requestId: "req_1", model: "m", atSeconds: 1 });
+}
+
+/** Pushes the pieces as the relay would, and gives back all bytes that leave, the held end among them. */
+function pass(
+  through: PassthroughTransit,
+  pieces: readonly Uint8Array[],
+): { text: string; beforeEnd: string } {
+  const out: Uint8Array[] = [];
+  let beforeEnd: string | null = null;
+  const conclude = () => {
+    if (!through.ended || beforeEnd !== null) return;
+    beforeEnd = Buffer.concat(out).toString();
+    out.push(Buffer.from(through.terminal() as Uint8Array));
+  };
+  for (const piece of pieces) {
+    out.push(Buffer.from(through.push(piece) as Uint8Array));
+    conclude();
+  }
+  out.push(Buffer.from(through.end() as Uint8Array));
+  conclude();
+  return { text: Buffer.concat(out).toString(), beforeEnd: beforeEnd ?? "" };
+}
+
+function cutAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
+  const cuts = [0, ...places, bytes.length];
+  return cuts.slice(1).map((to, index) => bytes.slice(cuts[index], to));
+}
+
+const ends: Readonly<Record<DialectName, RegExp>> = {
+  chat: /\[DONE\]/,
+  responses: /"type":\s*"response\.(completed|incomplete)"/,
+  messages: /"type":\s*"message_stop"/,
+};
+
+describe.each(streams)("a %s stream passed through (%s)", (dialect, name) => {
+  const bytes = new TextEncoder().encode(fixture(name));
+
+  test("keeps every byte, cut in two at every place", () => {
+    const whole = fixture(name);
+    const wrong: number[] = [];
+    for (let place = 1; place < bytes.length; place += 1) {
+      if (pass(transit(dialect), cutAt(bytes, [place])).text !== whole) wrong.push(place);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("keeps every byte when it comes byte by byte", () => {
+    const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
+    expect(pass(transit(dialect), pieces).text).toBe(fixture(name));
+  });
+
+  test("holds back the event that ends it, and only that", () => {
+    for (let place = 1; place < bytes.length; place += 7) {
+      const { beforeEnd } = pass(transit(dialect), cutAt(bytes, [place]));
+      expect(beforeEnd).not.toMatch(ends[dialect]);
+      expect(beforeEnd.length).toBeGreaterThan(0);
+    }
+  });
+
+  test("reads the provider's usage in passing, wherever it is cut", () => {
+    const whole = transit(dialect);
+    pass(whole, [bytes]);
+    expect(whole.usage).not.toBeNull();
+    for (let place = 1; place < bytes.length; place += 5) {
+      const cut = transit(dialect);
+      pass(cut, cutAt(bytes, [place]));
+      expect(cut.usage).toEqual(whole.usage);
+    }
+  });
+
+  test("knows what was produced", () => {
+    const whole = transit(dialect);
+    pass(whole, [bytes]);
+    expect(whole.started).toBe(true);
+    expect(whole.takeProduced().length).toBeGreaterThan(0);
+    expect(whole.takeProduced()).toBe("");
+  });
+
+  test("fails when it breaks off before its end", () => {
+    const text = fixture(name);
+    const first = text.slice(0, text.search(/\r?\n\r?\n/) + 4);
+    const broken = transit(dialect);
+    broken.push(new TextEncoder().encode(first));
+    expect(() => broken.end()).toThrow(GatewayError);
+  });
+});
+
+describe("the usage chunk of a chat stream", () => {
+  test("is hidden from a client that did not ask for it, and still read", () => {
+    const text = fixture("chat/text.sse");
+    const events = text.split(/(?<=\n\n)/);
+    const visible = events.filter((event) => !/"choices":\s*\[\]/.test(event)).join("");
+    expect(visible).not.toBe(text);
+    const bytes = new TextEncoder().encode(text);
+    for (let place = 1; place < bytes.length; place += 3) {
+      const hiding = transit("chat", true);
+      expect(pass(hiding, cutAt(bytes, [place])).text).toBe(visible);
+      expect(hiding.usage).not.toBeNull();
+    }
+  });
+});
+
+describe("a chat stream", () => {
+  const chunk = (finish: string | null) =>
+    `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":${finish}}]}\n\n`;
+
+  test("that told its finish reason but not [DONE] is ended for it", () => {
+    expect(pass(transit("chat"), [Buffer.from(chunk('"stop"'))]).text).toBe(
+      `${chunk('"stop"')}data: [DONE]\n\n`,
+    );
+  });
+
+  test("whose content quotes the end marker does not end there", () => {
+    const quoting = `data: {"choices":[{"index":0,"delta":{"content":"data: [DONE] \\"usage\\": {"},"finish_reason":null}]}\n\n`;
+    const through = transit("chat");
+    expect(Buffer.from(through.push(Buffer.from(quoting)) as Uint8Array).toString()).toBe(quoting);
+    expect(through.ended).toBe(false);
+  });
+
+  test("that reports an error stops there, and says so in-band without [DONE]", () => {
+    const through = transit("chat");
+    through.push(Buffer.from(chunk(null)));
+    const failing = Buffer.from(`data: {"error":{"message":"boom","type":"server_error"}}\n\n`);
+    expect(() => through.push(failing)).toThrow("boom");
+    const failure = through.failure(new GatewayError("upstream_error", "boom"));
+    expect(failure).toStartWith('data: {"error":');
+    expect(failure).not.toContain("[DONE]");
+  });
+});
+
+test("one event over 8 MiB is refused", () => {
+  const through = transit("chat");
+  const piece = new Uint8Array(1024 * 1024).fill(120);
+  expect(() => {
+    for (let count = 0; count < 9; count += 1) through.push(piece);
+  }).toThrow("8 MiB");
+});
+
+test("a failed responses stream goes on with its own numbers and its own id", () => {
+  const events = fixture("responses/text.sse").split(/(?<=\n\n)/);
+  const through = transit("responses");
+  through.push(Buffer.from(events.slice(0, 3).join("")));
+  const failure = through.failure(new GatewayError("upstream_error", "boom"));
+  const id = /"id":"(resp_[^"]+)"/.exec(events[0] ?? "")?.[1] ?? "missing";
+  expect(failure).toContain(id);
+  expect(failure).toContain('"sequence_number":3');
+});
