@@ -1,0 +1,121 @@
+import { type Clock, systemClock } from "./base/clock.ts";
+import { GatewayError } from "./base/errors.ts";
+import { Catalog } from "./catalog/catalog.ts";
+import { estimateInput, estimateText } from "./catalog/estimate.ts";
+import type { Settings } from "./config/settings.ts";
+import type { Configured, Gateway } from "./gateway/gateway.ts";
+import { Ongoing } from "./gateway/ongoing.ts";
+import { Watchdog } from "./gateway/watchdog.ts";
+import { createEdge } from "./http/edge.ts";
+import { listen } from "./http/listen.ts";
+import { Idempotency } from "./idempotency/idempotency.ts";
+import { KeyRing } from "./keys/keyring.ts";
+import { Ledger } from "./ledger/ledger.ts";
+import { AddressLimiter } from "./limits/address-limiter.ts";
+import { RateLimiter } from "./limits/rate-limiter.ts";
+import { createLogs, type Log } from "./observe/log.ts";
+import { openSqliteStore } from "./store/sqlite/open.ts";
+import type { Store } from "./store/store.ts";
+import { createUpstream } from "./upstream/create.ts";
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly store: Store;
+  /** Takes over a new configuration; what runs goes on with the old one. */
+  reload(settings: Settings): void;
+  /** Finishes what runs, within the grace time; then in-band errors, settled; then closes. */
+  stop(): Promise<void>;
+}
+
+/** How often changes by other hands (the CLI's) are looked for; they must be known within a second. */
+const followChangesMs = 100;
+
+/** How long in-band errors may take to be settled and written once the grace time is over. */
+const interruptedGraceMs = 5000;
+
+/** The composition root: builds every room from the settings, and listens. */
+export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
+  const clock = systemClock;
+  const logs = createLogs(settings.log);
+  const { log } = logs;
+  const store = await openSqliteStore({ dir: settings.server.dataDir, clock, role: "gateway" });
+  const snapshot = await store.load();
+  const ledger = await Ledger.open({ store, clock, snapshot });
+  const keys = new KeyRing(clock, snapshot.keys);
+  const idempotency = new Idempotency({ store, clock });
+
+  const gateway: Gateway = {
+    configured: configure(settings, clock, log),
+    clock,
+    keys,
+    ledger,
+    idempotency,
+    rateLimiter: new RateLimiter(clock),
+    addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
+    tokens: {
+      text: async (texts) => texts.reduce((sum, text) => sum + estimateText(text), 0),
+      request: async (bytes) => estimateInput(JSON.parse(new TextDecoder().decode(bytes))),
+    },
+    watchdog: new Watchdog(clock.monotonicMs),
+    ongoing: new Ongoing(
+      () => gateway.configured.settings.server.maxConcurrent,
+      () => gateway.configured.settings.server.maxConcurrentPerKey,
+    ),
+    observe: logs.exchange,
+    catchUp: createCatchUp(store, snapshot.revision, keys, ledger),
+    isStoreHealthy: () => store.healthy,
+  };
+
+  const server = listen(createEdge(gateway, log, []), settings.server);
+  const following = setInterval(() => {
+    gateway.catchUp().catch((err) => log.error({ err }, "changes could not be read"));
+  }, followChangesMs);
+  idempotency.startPruning((err) => log.error({ err }, "pruning failed"));
+
+  return {
+    url: server.url,
+    gateway,
+    store,
+    reload: (next) => {
+      gateway.configured = configure(next, clock, log);
+      log.info({ models: next.models.length }, "configuration reloaded");
+    },
+    stop: async () => {
+      gateway.ongoing.isDraining = true;
+      const isDrained = await gateway.ongoing.drained(gateway.configured.settings.server.shutdownGraceMs);
+      if (!isDrained) {
+        gateway.ongoing.interruptAll(
+          new GatewayError("service_unavailable", "The gateway is shutting down."),
+        );
+        await gateway.ongoing.drained(interruptedGraceMs);
+      }
+      await server.stop();
+      clearInterval(following);
+      idempotency.stopPruning();
+      await store.close();
+      logs.flush();
+    },
+  };
+}
+
+function configure(settings: Settings, clock: Clock, log: Log): Configured {
+  return { settings, catalog: Catalog.from(settings), upstream: createUpstream({ settings, clock, log }) };
+}
+
+/** Keys and top-ups that the CLI wrote. One look after another: two at once would take over a top-up twice. */
+function createCatchUp(store: Store, from: number, keys: KeyRing, ledger: Ledger): () => Promise<void> {
+  let seen = from;
+  let looking = Promise.resolve();
+  const look = async () => {
+    if ((await store.currentRevision()) === seen) return;
+    const changes = await store.changesSince(seen);
+    seen = changes.revision;
+    keys.apply(changes);
+    ledger.apply(changes);
+  };
+  return () => {
+    looking = looking.catch(() => undefined).then(look);
+    return looking;
+  };
+}

@@ -1,0 +1,34 @@
+import type { Server } from "bun";
+import type { Call, Route } from "../gateway/exchange.ts";
+import { clientAddress, type TrustedProxies } from "../limits/address.ts";
+
+/** A short idle time, which is how Bun lets go of a connection whose reader has stalled. */
+const disconnectAfterSeconds = 1;
+
+/** One request on its connection. What only few requests need is looked up when it is asked for. */
+export class HttpCall implements Call {
+  readonly request: Request;
+  readonly route: Route;
+  readonly #server: Server<undefined>;
+  readonly #trusted: TrustedProxies;
+
+  constructor(request: Request, route: Route, server: Server<undefined>, trusted: TrustedProxies) {
+    this.request = request;
+    this.route = route;
+    this.#server = server;
+    this.#trusted = trusted;
+  }
+
+  get address(): string {
+    const peer = this.#server.requestIP(this.request)?.address ?? "unknown";
+    return clientAddress(peer, this.request.headers.get("x-forwarded-for"), this.#trusted);
+  }
+
+  keepWaiting(): void {
+    this.#server.timeout(this.request, 0);
+  }
+
+  disconnect(): void {
+    this.#server.timeout(this.request, disconnectAfterSeconds);
+  }
+}

@@ -1,0 +1,28 @@
+import type { ErrorFormat } from "../base/dialect.ts";
+import type { GatewayError } from "../base/errors.ts";
+import { newId } from "../base/id.ts";
+import { renderError } from "../dialects/envelope.ts";
+
+/** Paths outside the interface answer here; they too carry a request id, and errors come in the path's envelope. */
+export function plainError(
+  path: string,
+  error: GatewayError,
+  headers: Record<string, string> = {},
+): Response {
+  const rendered = renderError(formatOf(path), error, newId("req_"));
+  return new Response(rendered.body, {
+    status: rendered.status,
+    headers: { ...rendered.headers, ...headers },
+  });
+}
+
+export function plainJson(body: unknown, status = 200): Response {
+  return Response.json(body, {
+    status,
+    headers: { "x-request-id": newId("req_"), "cache-control": "no-store" },
+  });
+}
+
+function formatOf(path: string): ErrorFormat {
+  return /^(\/token)?\/v1\/messages(\/|$)/.test(path) ? "B" : "A";
+}

@@ -1,0 +1,52 @@
+import { GatewayError } from "../base/errors.ts";
+import { renderError } from "../dialects/envelope.ts";
+import { countTokens } from "../gateway/count-tokens.ts";
+import { type Call, Exchange } from "../gateway/exchange.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { standingHeaders } from "../gateway/headers.ts";
+import { listModels } from "../gateway/models.ts";
+import { summarizeUsage } from "../gateway/usage-summary.ts";
+import { generate } from "../gateway/way.ts";
+
+/** Answers one call on one of the interface's routes, whatever happens, and tells the observers. */
+export async function respond(gateway: Gateway, call: Call): Promise<Response> {
+  const exchange = new Exchange(call, gateway.clock);
+  try {
+    const response = await dispatch(gateway, exchange);
+    if (!exchange.isObservedLater) {
+      gateway.observe(exchange.facts(response.status, exchange.outcome ?? "completed", null));
+    }
+    return response;
+  } catch (error) {
+    const response = errorResponse(exchange, error);
+    const outcome = call.request.signal.aborted ? "cancelled" : exchange.attempts > 0 ? "failed" : "refused";
+    gateway.observe(exchange.facts(response.status, outcome, error));
+    return response;
+  }
+}
+
+function dispatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  switch (exchange.call.route.operation) {
+    case "models":
+      return listModels(gateway, exchange);
+    case "usage":
+      return summarizeUsage(gateway, exchange);
+    case "count_tokens":
+      return countTokens(gateway, exchange);
+    case "chat":
+    case "responses":
+    case "messages":
+      exchange.call.keepWaiting();
+      return generate(gateway, exchange);
+  }
+}
+
+/** An error that was not foreseen says nothing of itself to the client; its cause is in the log, under the id. */
+function errorResponse(exchange: Exchange, thrown: unknown): Response {
+  const error =
+    thrown instanceof GatewayError
+      ? thrown
+      : new GatewayError("internal_error", "The gateway failed unexpectedly; its log has the cause.");
+  const { status, headers, body } = renderError(exchange.call.route.errors, error, exchange.id);
+  return new Response(body, { status, headers: { ...standingHeaders(exchange), ...headers } });
+}
