@@ -1,8 +1,18 @@
-import { Command, type HelpConfiguration, Option } from "commander";
+import { Command, Help, type HelpConfiguration, Option } from "commander";
 import { coloured } from "./terminal/style.ts";
+
+/** Options that most commands share; in the help they stand behind a command's own. */
+const shared = new WeakSet<Option>();
+
+function sharedOption(flags: string, description: string): Option {
+  const option = new Option(flags, description);
+  shared.add(option);
+  return option;
+}
 
 /** Commander takes the colours out again where the output is no terminal. */
 export const helpStyle: HelpConfiguration = {
+  minWidthToWrap: 24,
   styleTitle: (title) => coloured.bold(title),
   styleCommandText: (text) => coloured.accent(text),
   styleSubcommandText: (text) => coloured.accent(text),
@@ -10,8 +20,17 @@ export const helpStyle: HelpConfiguration = {
   styleArgumentText: (text) => coloured.accent(text),
   // Choices and defaults are told in the description's own words.
   optionDescription: (option) => option.description,
-  subcommandTerm: (command) =>
-    [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(" "),
+  visibleOptions: (command) => {
+    const all = new Help().visibleOptions(command);
+    const isShared = (option: Option) => shared.has(option) || option.long === "--help";
+    return [...all.filter((option) => !isShared(option)), ...all.filter(isShared)];
+  },
+  subcommandTerm: (command) => {
+    const names = command.registeredArguments.map((argument) =>
+      argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+    );
+    return [command.name(), ...names].join(" ");
+  },
 };
 
 export type Example = readonly [line: string, meaning: string];
@@ -26,30 +45,26 @@ export function examples(...list: readonly Example[]): string {
   return `\n${coloured.bold("Examples:")}\n${lines.join("\n")}`;
 }
 
-const common = "Common options:";
-
 /** A command with what all have in common: `--json`, and no surplus arguments. */
 export function newCommand(name: string, summary: string): Command {
   return new Command(name)
     .description(summary)
-    .addOption(new Option("--json", "print the result as JSON").helpGroup(common))
-    .addHelpOption(new Option("-h, --help", "show this help").helpGroup(common))
+    .addOption(sharedOption("--json", "print the result as JSON"))
+    .helpOption("-h, --help", "show this help")
     .allowExcessArguments(false);
 }
 
 /** For commands that work on the data folder. */
 export function newDataCommand(name: string, summary: string): Command {
-  const data = "the data folder (SLUICE_DATA; default: ./sluice-data)";
-  const config = "the configuration that names it (SLUICE_CONFIG; default: ./sluice.toml)";
   return newCommand(name, summary)
-    .addOption(new Option("--data <dir>", data).helpGroup(common))
-    .addOption(new Option("--config <file>", config).helpGroup(common));
+    .addOption(sharedOption("--data <dir>", "the data folder (SLUICE_DATA; default: ./sluice-data)"))
+    .addOption(sharedOption("--config <file>", "the configuration that names it (SLUICE_CONFIG)"));
 }
 
 /** For commands that work from the configuration alone. */
 export function newConfigCommand(name: string, summary: string): Command {
   const config = "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)";
-  return newCommand(name, summary).addOption(new Option("--config <file>", config).helpGroup(common));
+  return newCommand(name, summary).addOption(sharedOption("--config <file>", config));
 }
 
 export interface JsonOption {

@@ -5,6 +5,7 @@ import { configCommands } from "./commands/config/index.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerCommands } from "./commands/ledger/index.ts";
 import { modelsCommands } from "./commands/models/index.ts";
+import { restoreCommand } from "./commands/restore.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
 import { examples, helpStyle } from "./help.ts";
@@ -47,6 +48,7 @@ export function buildProgram(terminal: Terminal): Command {
     ledgerCommands(terminal),
     configCommands(terminal),
     backupCommand(terminal),
+    restoreCommand(terminal),
     completionCommand(terminal),
     versionCommand(terminal),
   ]) {

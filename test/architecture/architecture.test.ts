@@ -31,7 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "store:types",
     "upstream",
   ],
-  admin: ["catalog", "config", "gateway", "keys", "ledger", "observe", "store", "upstream"],
+  admin: ["catalog", "config", "gateway", "keys", "ledger", "observe", "providers", "store", "upstream"],
   dashboard: ["admin:types"],
   http: ["admin", "dashboard", "dialects", "gateway", "observe", "config:types", "store:types"],
   cli: ["admin", "app.ts", "catalog", "config", "keys", "ledger", "observe", "store"],

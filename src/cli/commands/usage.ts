@@ -33,8 +33,8 @@ export function usageCommand(terminal: Terminal): Command {
       "after",
       examples(
         ["sluice usage", "the last week, day by day"],
-        ["sluice usage --by model --since 30d", ""],
-        ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", ""],
+        ["sluice usage --by model --since 30d", "the last month, model by model"],
+        ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
       ),
     )
     .action(async (options: Options) => {

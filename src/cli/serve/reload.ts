@@ -18,7 +18,7 @@ export function reloadOnHangup(
       const settings = await load();
       running.reload(settings);
       showWarnings([...settings.warnings, ...needRestart(first, settings)], terminal);
-      terminal.print("configuration reloaded");
+      terminal.note("the new configuration is in force");
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration stays in force: ${reason}`);

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { StoredKeyStatus } from "../../../store/store.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
@@ -26,6 +26,7 @@ export function keysSuspendCommand(terminal: Terminal): Command {
 function statusCommand(name: string, summary: string, status: StoredKeyStatus, terminal: Terminal): Command {
   return newDataCommand(name, summary)
     .argument("<key>", "its id or prefix")
+    .addHelpText("after", examples([`sluice keys ${name} slu_8fK2mQ0x`, ""]))
     .action(async (key: string, options: DataOptions) => setStatus(key, status, options, terminal));
 }
 

@@ -1,0 +1,31 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { systemClock } from "../../base/clock.ts";
+import { locateData } from "../../config/locate-data.ts";
+import { confirm } from "../confirm.ts";
+import { type DataOptions, examples, newDataCommand } from "../help.ts";
+import { printJson, type Terminal } from "../terminal/terminal.ts";
+
+interface Options extends DataOptions {
+  readonly yes?: true;
+}
+
+export function restoreCommand(terminal: Terminal): Command {
+  return newDataCommand("restore", "Put a backup in the place of all data; the gateway must be stopped")
+    .argument("<file>", "a copy made by `sluice backup`")
+    .option("--yes", "do not ask")
+    .addHelpText("after", examples(["sluice restore sluice-2026-01-31.db", "what it replaces is kept aside"]))
+    .action(async (name: string, options: Options) => {
+      const { env, cwd } = terminal;
+      const file = resolve(cwd, name);
+      const dir = locateData({ file: options.config, data: options.data, env, cwd });
+      await confirm(`Everything in ${dir} is replaced by ${file}. Restore it?`, options, terminal);
+      const { restore } = await import("../../admin/operations/restore.ts");
+      const { replaced } = restore(dir, file, systemClock);
+      if (options.json) printJson({ data: dir, restored: file, replaced }, terminal);
+      else {
+        const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;
+        terminal.print(`${terminal.style.good("✓")} ${dir} now holds what ${file} holds${kept}`);
+      }
+    });
+}

@@ -1,0 +1,96 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { checkProviders, type ProviderCheck } from "../../src/admin/operations/check-providers.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import { json, openAiError, redirect, text } from "../support/answers.ts";
+import { type Script, startProvider } from "../support/provider.ts";
+
+const provider = startProvider();
+afterAll(() => provider.stop());
+
+const secret = "sk-canary-0123456789";
+
+async function check(kind: string, script: Script | null, more = ""): Promise<ProviderCheck> {
+  provider.reset();
+  provider.script(script);
+  const base = kind === "anthropic" ? provider.url : `${provider.url}/v1`;
+  return checkAt(base, kind, more);
+}
+
+async function checkAt(base: string, kind = "openai", more = ""): Promise<ProviderCheck> {
+  const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
+  writeFileSync(
+    file,
+    `[providers.it]\nkind = "${kind}"\nbase_url = "${base}"\napi_key = "env:KEY"\n${more}
+     [[models]]\nid = "m"\nprovider = "it"\nupstream_model = "theirs"\nfree = true`,
+  );
+  const [result] = await checkProviders(loadSettings({ file, env: { KEY: secret } }).settings);
+  if (result === undefined) throw new Error("there was no check");
+  return result;
+}
+
+describe("one small request", () => {
+  test("goes out in the provider's own dialect, with its credential and a small limit", async () => {
+    expect(await check("openai", null)).toMatchObject({ ok: true, status: 200, problem: null });
+    expect(provider.requests).toHaveLength(1);
+    expect(provider.requests[0]).toMatchObject({
+      path: "/v1/chat/completions",
+      body: { model: "theirs", max_completion_tokens: 16 },
+    });
+    expect(provider.requests[0]?.headers["authorization"]).toBe(`Bearer ${secret}`);
+    expect(await check("openai-compatible", null)).toMatchObject({ ok: true, dialect: "chat" });
+    expect(provider.requests[0]?.body).toHaveProperty("max_tokens", 16);
+    expect(await check("anthropic", null)).toMatchObject({ ok: true, dialect: "messages" });
+    expect(provider.requests[0]).toMatchObject({ path: "/v1/messages", body: { max_tokens: 16 } });
+    expect(await check("openai", null, 'dialects = ["responses"]')).toMatchObject({ ok: true });
+    expect(provider.requests[0]).toMatchObject({ path: "/v1/responses", body: { max_output_tokens: 16 } });
+  });
+
+  test("is not sent where no model uses the provider", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
+    writeFileSync(file, `[providers.it]\nkind = "openai"\nbase_url = "${provider.url}/v1"`);
+    const [result] = await checkProviders(loadSettings({ file, env: {} }).settings);
+    expect(result).toMatchObject({ ok: false, problem: "no model uses it, so nothing was asked" });
+  });
+});
+
+describe("what is wrong is told with what to do", () => {
+  const cases: readonly (readonly [string, Script, string])[] = [
+    ["a wrong key", openAiError(401, "no such key"), "401 no such key; check api_key"],
+    [
+      "a wrong model",
+      openAiError(404, "no such model"),
+      "404 no such model; check base_url and upstream_model",
+    ],
+    ["an empty purse", openAiError(429, "pay first"), "429 pay first; its quota or rate limit is used up"],
+    [
+      "a broken provider",
+      text("oops", "text/html", { status: 500 }),
+      "500; the provider has trouble; try again later",
+    ],
+    ["a redirect", redirect("http://127.0.0.1:1/"), "307; check base_url and upstream_model"],
+    [
+      "a web page",
+      text("<html>", "text/html"),
+      "it answered with something that is not JSON; check base_url",
+    ],
+    ["an error in a good status", json({ error: { message: "not today" } }), "not today"],
+  ];
+
+  test.each(cases)("%s", async (_name, script, problem) => {
+    expect(await check("openai", script)).toMatchObject({ ok: false, problem });
+  });
+
+  test("nobody there", async () => {
+    const result = await checkAt("http://127.0.0.1:1/v1");
+    expect(result).toMatchObject({ ok: false, status: null });
+    expect(result.problem).toStartWith("cannot be reached");
+  });
+
+  test("a refusal that repeats the key does not repeat it here", async () => {
+    const { problem } = await check("openai", openAiError(401, `bad key ${secret}`));
+    expect(problem).toContain("bad key …");
+  });
+});

@@ -1,0 +1,217 @@
+import { Database } from "bun:sqlite";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
+
+/** Charges as a gateway writes them, so that the commands have something to tell. */
+async function charge(place: Place, keyId: string, model: string, exchanges: number): Promise<void> {
+  const dir = join(place.folder, "sluice-data");
+  const store: Store = await openSqliteStore({ dir, clock: systemClock, role: "gateway" });
+  const atMs = Date.now();
+  for (let index = 0; index < exchanges; index += 1) {
+    const exchangeId = `exc_${model}_${index}`;
+    await store.commit([
+      {
+        kind: "settle",
+        holdId: `hold_${exchangeId}`,
+        hasProgress: false,
+        charge: {
+          keyId,
+          exchangeId,
+          atMs,
+          periodStartMs: 0,
+          charged: 250_000_000,
+          overrun: 0,
+          basis: "measured",
+          outcome: "completed",
+        },
+        record: {
+          exchangeId,
+          keyId,
+          atMs,
+          route: "/v1/chat/completions",
+          model,
+          provider: "demo",
+          upstreamModel: model,
+          stream: true,
+          outcome: "completed",
+          status: 200,
+          usage: {
+            inputTokens: 10,
+            cachedInputTokens: 5,
+            cacheWriteTokens: 0,
+            outputTokens: 20,
+            reasoningTokens: 0,
+          },
+          basis: "measured",
+          costNano: 250_000_000,
+          firstByteMs: 40,
+          totalMs: 100,
+          attempts: 1,
+        },
+        response: null,
+      },
+    ]);
+  }
+  await store.close();
+}
+
+const place = newPlace();
+let key: KeyJson;
+
+beforeAll(async () => {
+  key = await sluiceJson(
+    place,
+    "keys",
+    "create",
+    "--mode",
+    "credit",
+    "--credit",
+    "5",
+    "--label",
+    "=alice, once",
+  );
+  await sluiceJson(place, "keys", "topup", key.prefix, "1", "--note", '=HYPERLINK("x")');
+  await charge(place, key.id, "demo-small", 2);
+  await charge(place, key.id, "demo-large", 1);
+});
+
+describe("usage", () => {
+  interface Report {
+    readonly by: string;
+    readonly groups: readonly { readonly requests: number; readonly model?: string; readonly cost: number }[];
+    readonly total: { readonly requests: number; readonly cost: number; readonly output_tokens: number };
+  }
+
+  test("adds up by day, by model and by key", async () => {
+    const byModel = await sluiceJson<Report>(place, "usage", "--by", "model");
+    expect(byModel.groups.map(({ model, requests, cost }) => ({ model, requests, cost }))).toEqual(
+      expect.arrayContaining([
+        { model: "demo-small", requests: 2, cost: 0.5 },
+        { model: "demo-large", requests: 1, cost: 0.25 },
+      ]),
+    );
+    expect(byModel.total).toMatchObject({ requests: 3, cost: 0.75, output_tokens: 60 });
+    const byDay = await sluiceJson<Report>(place, "usage", "--since", "1d");
+    expect(byDay).toMatchObject({ by: "day", total: { requests: 3 } });
+  });
+
+  test("keeps to one key, and names keys as people know them", async () => {
+    const other = await sluiceJson<KeyJson>(place, "keys", "create", "--mode", "credit");
+    expect((await sluiceJson<Report>(place, "usage", "--key", other.prefix)).total.requests).toBe(0);
+    const { stdout } = await sluice(place, "usage", "--by", "key");
+    expect(stdout).toContain(`${key.prefix} =alice, once`);
+    expect(stdout).toMatch(/total\s+3\s+0\s+\d+\s+15\s+60\s+0\.75\s+40 ms/);
+  });
+
+  test("says so when nothing was used, and refuses what it does not understand", async () => {
+    const empty = newPlace();
+    await sluiceJson(empty, "keys", "create", "--mode", "credit");
+    expect((await sluice(empty, "usage")).stdout).toStartWith("Nothing was used since ");
+    expect((await sluice(place, "usage", "--since", "yesterday")).code).toBe(2);
+    expect((await sluice(place, "usage", "--by", "week")).code).toBe(2);
+    expect((await sluice(place, "usage", "--key", "nobody")).code).toBe(1);
+  });
+});
+
+test("keys show tells what is left after the charges", async () => {
+  const shown = await sluiceJson<KeyJson>(place, "keys", "show", key.prefix);
+  expect(shown.credit).toEqual({ purchased: 6, used: 0.75, balance: 5.25 });
+});
+
+describe("ledger export", () => {
+  test("writes CSV that no spreadsheet runs as a formula", async () => {
+    const { stdout } = await sluice(place, "ledger", "export");
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).toStartWith("id,");
+    expect(lines).toHaveLength(1 + 5);
+    expect(stdout).toContain(`"'=HYPERLINK(""x"")"`);
+  });
+
+  test("writes JSON lines, of one key when it is named", async () => {
+    const other = await sluiceJson<KeyJson>(place, "keys", "create", "--mode", "credit", "--credit", "1");
+    const amounts = async (...flags: string[]) => {
+      const { stdout } = await sluice(place, "ledger", "export", ...flags);
+      return stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { amount: number }).amount);
+    };
+    expect(await amounts("--json", "--key", other.prefix)).toEqual([1_000_000_000]);
+    const all = await amounts("--format", "jsonl");
+    expect(all.reduce((sum, amount) => sum + amount, 0)).toBe(5_250_000_000 + 1_000_000_000);
+  });
+});
+
+describe("ledger audit", () => {
+  test("passes when the books agree", async () => {
+    const { code, stdout } = await sluice(place, "ledger", "audit");
+    expect(code).toBe(0);
+    expect(stdout).toContain("the books agree");
+  });
+
+  test("finds a sum that somebody has changed, and gives status 1", async () => {
+    const forged = newPlace();
+    await sluiceJson(forged, "keys", "create", "--mode", "credit", "--credit", "5");
+    const database = new Database(join(forged.folder, "sluice-data", "sluice.db"));
+    database.run("UPDATE accounts SET posted = posted + 1");
+    database.close();
+    const { code, stdout } = await sluice(forged, "ledger", "audit", "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      accounts: 1,
+      differences: [{ field: "posted", kept: 5_000_000_001, recomputed: 5_000_000_000 }],
+    });
+    const told = await sluice(forged, "ledger", "audit");
+    expect(told.stdout).toContain("5000000001");
+    expect(told.stderr).toContain("1 difference");
+  });
+});
+
+describe("backup and restore", () => {
+  test("bring everything back as it was, and keep what they replace", async () => {
+    const from = newPlace();
+    const kept = await sluiceJson<KeyJson>(from, "keys", "create", "--mode", "credit", "--label", "kept");
+    const { file } = await sluiceJson<{ file: string; bytes: number }>(from, "backup", "copy.db");
+    const late = await sluiceJson<KeyJson>(from, "keys", "create", "--mode", "credit", "--label", "late");
+    const { replaced } = await sluiceJson<{ replaced: string }>(from, "restore", "copy.db", "--yes");
+    expect(file).toBe(join(from.folder, "copy.db"));
+    expect(existsSync(replaced)).toBe(true);
+    const keys = await sluiceJson<KeyJson[]>(from, "keys", "list");
+    expect(keys.map(({ id }) => id)).toEqual([kept.id]);
+    await sluiceJson(from, "restore", replaced, "--yes");
+    expect((await sluiceJson<KeyJson[]>(from, "keys", "list")).map(({ id }) => id)).toContain(late.id);
+  });
+
+  test("an existing file is not overwritten, a foreign one not restored, and nothing without a yes", async () => {
+    const from = newPlace();
+    await sluiceJson(from, "keys", "create", "--mode", "credit");
+    writeFileSync(join(from.folder, "precious"), "not a database at all, only some text");
+    expect((await sluice(from, "backup", "precious")).code).toBe(1);
+    const foreign = await sluice(from, "restore", "precious", "--yes");
+    expect(foreign.code).toBe(1);
+    expect(foreign.stderr).toContain("not a copy of a Sluice database");
+    await sluice(from, "backup", "good.db");
+    expect((await sluice(from, "restore", "good.db")).stderr).toContain("say --yes");
+    const no = await sluice({ ...from, answer: "" }, "restore", "good.db");
+    expect(no).toMatchObject({ code: 1 });
+    expect(no.stderr).toContain("nothing was changed");
+  });
+
+  test("a gateway that runs is not pulled the floor from under its feet", async () => {
+    const from = newPlace();
+    await sluiceJson(from, "keys", "create", "--mode", "credit");
+    await sluice(from, "backup", "copy.db");
+    const dir = join(from.folder, "sluice-data");
+    const gateway = await openSqliteStore({ dir, clock: systemClock, role: "gateway" });
+    const { code, stderr } = await sluice(from, "restore", "copy.db", "--yes");
+    await gateway.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain("Stop it first");
+  });
+});

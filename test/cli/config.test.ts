@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
+
+describe("config init", () => {
+  test("writes a file that is sound, and never overwrites one", async () => {
+    const place = newPlace();
+    expect((await sluice(place, "config", "init")).code).toBe(0);
+    const file = join(place.folder, "sluice.toml");
+    expect(readFileSync(file, "utf8")).toContain("[providers.demo]");
+    const check = await sluice(place, "config", "check");
+    expect(check).toMatchObject({ code: 0, stderr: "" });
+    expect(check.stdout).toContain(`${file} is sound: 1 provider, 3 models`);
+    const again = await sluice(place, "config", "init");
+    expect(again.code).toBe(1);
+    expect(again.stderr).toContain("move it away first");
+  });
+
+  test("prints the file instead when asked to", async () => {
+    const place = newPlace();
+    const { stdout } = await sluice(place, "config", "init", "-");
+    expect(stdout).toStartWith("# Sluice's configuration.");
+    expect(existsSync(join(place.folder, "sluice.toml"))).toBe(false);
+  });
+
+  test("says why a place cannot be written to", async () => {
+    const { code, stderr } = await sluice(newPlace(), "config", "init", "nowhere/sluice.toml");
+    expect(code).toBe(1);
+    expect(stderr).toContain("cannot be written (ENOENT)");
+  });
+});
+
+describe("config check", () => {
+  const broken = '[server]\nprot = 1\n[[models]]\nid = "a"\nprovider = "nobody"\n';
+
+  test("tells every problem with its path, and status 1", async () => {
+    const place = newPlace();
+    writeFileSync(join(place.folder, "sluice.toml"), broken);
+    const { code, stdout, stderr } = await sluice(place, "config", "check");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe(
+      [
+        `✗ 2 problems in ${join(place.folder, "sluice.toml")}`,
+        '  server.prot: unknown name, did you mean "port"?',
+        "  models[0].provider: there is no [providers.nobody]; add it, or name another\n",
+      ].join("\n"),
+    );
+  });
+
+  test("tells the same to programs", async () => {
+    const place = newPlace();
+    writeFileSync(join(place.folder, "other.toml"), broken);
+    const { code, stdout } = await sluice(place, "config", "check", "other.toml", "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      problems: [{ path: "server.prot" }, { path: "models[0].provider" }],
+    });
+  });
+
+  test("checks the built-in configuration when there is no file, and repeats warnings", async () => {
+    expect(await sluiceJson<object>(newPlace(), "config", "check")).toEqual({
+      ok: true,
+      file: null,
+      providers: ["demo"],
+      models: ["demo-small", "demo-large", "demo-text"],
+      warnings: [],
+    });
+    const place = newPlace();
+    writeFileSync(
+      join(place.folder, "sluice.toml"),
+      '[providers.openai]\nkind = "openai"\napi_key = "env:NO_KEY"\n',
+    );
+    const { code, stdout } = await sluice(place, "config", "check");
+    expect(code).toBe(0);
+    expect(stdout).toContain('! provider "openai" is left out: NO_KEY is not set');
+  });
+});
+
+test("config schema describes every name, with its default", async () => {
+  const { stdout } = await sluice(newPlace(), "config", "schema");
+  const schema = JSON.parse(stdout);
+  expect(Object.keys(schema.properties)).toEqual([
+    "server",
+    "log",
+    "money",
+    "admin",
+    "tracing",
+    "providers",
+    "models",
+  ]);
+  expect(schema.properties.server.properties.port).toMatchObject({ default: 8787, maximum: 65_535 });
+});
+
+test("models list shows prices as the file has them", async () => {
+  const { stdout } = await sluice(newPlace(), "models", "list");
+  const lines = stdout.split("\n").map((line) => line.split(/\s{2,}/));
+  expect(lines[1]).toEqual(["demo-small", "demo", "128,000", "8,192", "0.15", "0.60", "tools vision"]);
+  const models = await sluiceJson<{ id: string; price: { cached_input: number } }[]>(
+    newPlace(),
+    "models",
+    "list",
+  );
+  expect(models[0]).toMatchObject({ id: "demo-small", price: { input: 0.15, cached_input: 0.075 } });
+});
+
+test("a broken configuration stops only the commands that need it", async () => {
+  const place = newPlace();
+  writeFileSync(join(place.folder, "sluice.toml"), "[server]\ndata = 'elsewhere'\nprot = 1\n");
+  expect((await sluice(place, "models", "list")).code).toBe(1);
+  expect((await sluice(place, "keys", "create", "--mode", "credit")).code).toBe(0);
+  expect(existsSync(join(place.folder, "elsewhere"))).toBe(true);
+});
+
+test("version names itself", async () => {
+  expect((await sluice(newPlace(), "version")).stdout).toMatch(/^sluice \d+\.\d+\.\d+ \(bun /);
+  expect(await sluiceJson<object>(newPlace(), "version")).toMatchObject({ bun: Bun.version });
+});
