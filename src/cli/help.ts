@@ -37,7 +37,7 @@ export type Example = readonly [line: string, meaning: string];
 
 /** Shown below the options: a line to paste, and what it is good for. */
 export function examples(...list: readonly Example[]): string {
-  const width = Math.max(...list.map(([line]) => line.length));
+  const width = Math.max(...list.map(([line, meaning]) => (meaning === "" ? 0 : line.length)));
   const lines = list.map(([line, meaning]) => {
     const comment = meaning === "" ? "" : `   ${coloured.dim(`# ${meaning}`)}`;
     return `  ${line.padEnd(meaning === "" ? 0 : width)}${comment}`;

@@ -6,6 +6,7 @@ import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerCommands } from "./commands/ledger/index.ts";
 import { modelsCommands } from "./commands/models/index.ts";
 import { restoreCommand } from "./commands/restore.ts";
+import { serveCommand } from "./commands/serve.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
 import { examples, helpStyle } from "./help.ts";
@@ -42,6 +43,7 @@ export function buildProgram(terminal: Terminal): Command {
       ),
     );
   for (const command of [
+    serveCommand(terminal),
     keysCommands(terminal),
     usageCommand(terminal),
     modelsCommands(terminal),

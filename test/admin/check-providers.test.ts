@@ -54,6 +54,15 @@ describe("one small request", () => {
     const [result] = await checkProviders(loadSettings({ file, env: {} }).settings);
     expect(result).toMatchObject({ ok: false, problem: "no model uses it, so nothing was asked" });
   });
+
+  test("is answered by the built-in demo", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "none.toml");
+    writeFileSync(
+      file,
+      '[providers.demo]\nkind = "demo"\n[[models]]\nid = "d"\nprovider = "demo"\nfree = true',
+    );
+    expect(await checkProviders(loadSettings({ file, env: {} }).settings)).toMatchObject([{ ok: true }]);
+  });
 });
 
 describe("what is wrong is told with what to do", () => {

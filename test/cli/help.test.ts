@@ -49,7 +49,7 @@ test("without a command the help goes to stderr, as a misuse", async () => {
 });
 
 test("an unknown command says which one was meant", async () => {
-  const { code, stderr } = await sluice(newPlace(), "kys");
+  const { code, stderr } = await sluice(newPlace(), "srve");
   expect(code).toBe(2);
-  expect(stderr).toContain("Did you mean keys?");
+  expect(stderr).toContain("Did you mean serve?");
 });

@@ -46,6 +46,11 @@ export function processTerminal(): Terminal {
       const lines = createInterface({ input: stdin, output: stderr });
       try {
         return await lines.question(question);
+      } catch (error) {
+        // Ctrl-C and Ctrl-D are an answer too: not yes.
+        if (!(error instanceof Error) || error.name !== "AbortError") throw error;
+        stderr.write("\n");
+        return "";
       } finally {
         lines.close();
       }

@@ -1,0 +1,54 @@
+import type { Command } from "commander";
+import type { Settings } from "../../config/settings.ts";
+import { port } from "../arguments.ts";
+import { type DataOptions, examples, newCommand } from "../help.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { showWarnings } from "../warnings.ts";
+
+interface Options extends DataOptions {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+export function serveCommand(terminal: Terminal): Command {
+  return newCommand("serve", "Start the gateway")
+    .option(
+      "--config <file>",
+      "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)",
+    )
+    .option("--data <dir>", "where keys, ledger and usage are kept (SLUICE_DATA; default: ./sluice-data)")
+    .option("--host <host>", "the address to listen on (SLUICE_HOST; default: 127.0.0.1)")
+    .option("--port <port>", "the port; 0 takes any free one (SLUICE_PORT; default: 8787)", port)
+    .addHelpText(
+      "after",
+      `${examples(
+        ["sluice serve", "the first run makes two keys and prints a line to try them"],
+        ["sluice serve --config sluice.toml --host 0.0.0.0", "open to other machines"],
+        ["kill -HUP $(pidof sluice)", "take over a changed configuration"],
+      )}\n\nSIGTERM and Ctrl-C let open streams finish; a second one ends at once.`,
+    )
+    .action((options: Options) => serve(options, terminal));
+}
+
+async function serve(options: Options, terminal: Terminal): Promise<void> {
+  const { raiseFetchCap } = await import("../serve/raise-fetch-cap.ts");
+  raiseFetchCap();
+  const settings = await load(options, terminal);
+  const { startWithKeys } = await import("../serve/start.ts");
+  const { reloadOnHangup } = await import("../serve/reload.ts");
+  const { untilStopped } = await import("../serve/signals.ts");
+  const running = await startWithKeys(settings, options.json === true, terminal);
+  reloadOnHangup(settings, running, () => load(options, terminal), terminal);
+  // From here on a signal means what it should; only then may anybody be told that it listens.
+  const stopped = untilStopped(running, () => terminal.note("stopping: open requests may finish"));
+  showWarnings(settings.warnings, terminal);
+  terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
+  await stopped;
+  process.exit(0);
+}
+
+async function load(options: Options, { env, cwd }: Terminal): Promise<Settings> {
+  const { loadSettings } = await import("../../config/load.ts");
+  const { config, ...flags } = options;
+  return loadSettings({ file: config, env, cwd, flags }).settings;
+}

@@ -1,0 +1,79 @@
+import { type RunningGateway, startGateway } from "../../app.ts";
+import { systemClock } from "../../base/clock.ts";
+import type { ServerSettings, Settings } from "../../config/settings.ts";
+import type { IssuedKey } from "../../keys/issue.ts";
+import { openSqliteStore } from "../../store/sqlite/open.ts";
+import { Refused } from "../failure.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { firstKeysText, makeFirstKeys } from "./first-run.ts";
+
+/**
+ * Starts the gateway, with the first keys in its store before it opens, so that they work from its first
+ * moment. They are told even if it then cannot listen: nobody will ever see them again.
+ */
+export async function startWithKeys(
+  settings: Settings,
+  json: boolean,
+  terminal: Terminal,
+): Promise<RunningGateway> {
+  const firstKeys = await prepareKeys(settings.server.dataDir);
+  const { host, port } = settings.server;
+  let url = `http://${host}:${port}`;
+  try {
+    const running = await startGateway({ settings });
+    url = running.url;
+    return running;
+  } catch (error) {
+    throw whyNotListening(error, settings.server);
+  } finally {
+    if (firstKeys.length > 0) terminal.print(tell(firstKeys, settings, reachable(url), json, terminal));
+  }
+}
+
+/** The few reasons that are the operator's to mend; anything else is told as it is. */
+function whyNotListening(error: unknown, { host, port }: ServerSettings): unknown {
+  switch ((error as { code?: unknown } | null)?.code) {
+    case "EADDRINUSE":
+      return new Refused(
+        `port ${port} is in use on ${host}; choose another with --port, or 0 for any free one`,
+      );
+    case "EACCES":
+      return new Refused(`port ${port} is not ours to open; choose one above 1023 with --port`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new Refused(`${host} is not an address of this machine; choose another with --host`);
+    default:
+      return error;
+  }
+}
+
+async function prepareKeys(dir: string): Promise<readonly IssuedKey[]> {
+  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  try {
+    return await makeFirstKeys({ store, clock: systemClock });
+  } finally {
+    await store.close();
+  }
+}
+
+function tell(
+  issued: readonly IssuedKey[],
+  settings: Settings,
+  url: string,
+  json: boolean,
+  { style }: Terminal,
+): string {
+  if (!json) return firstKeysText(issued, settings.models, url, style);
+  const keys = issued.map(({ key, secret }) => ({
+    id: key.id,
+    key: secret,
+    prefix: key.prefix,
+    mode: key.mode,
+  }));
+  return JSON.stringify({ first_keys: keys });
+}
+
+/** An address that means "all of mine" is nothing a client can call. */
+function reachable(url: string): string {
+  return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, "http://127.0.0.1");
+}

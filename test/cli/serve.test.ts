@@ -1,0 +1,196 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { hasKeyForm } from "../../src/keys/form.ts";
+import { run, type ServerProcess, serve, type Where } from "../support/process.ts";
+import { waitFor } from "../support/wait.ts";
+import type { KeyJson } from "./fixtures.ts";
+
+const running: ServerProcess[] = [];
+const folders: string[] = [];
+
+afterEach(async () => {
+  for (const server of running.splice(0)) {
+    server.signal("SIGKILL");
+    await server.exited;
+  }
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function newWhere(): Where {
+  const cwd = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  folders.push(cwd);
+  return { cwd, env: { PATH: process.env["PATH"] ?? "", HOME: cwd } };
+}
+
+async function start(where: Where, ...args: string[]): Promise<ServerProcess> {
+  const server = await serve(args, where);
+  running.push(server);
+  return server;
+}
+
+describe("the first run", () => {
+  test("makes a key of each mode and prints lines that stream an answer as pasted", async () => {
+    const where = newWhere();
+    const server = await start(where);
+    const lines = server.output().split("\n");
+    const curls = lines.map((line) => line.trim()).filter((line) => line.startsWith("curl "));
+    expect(curls).toHaveLength(2);
+    expect(curls[0]).toContain(`${server.url}/v1/chat/completions`);
+    expect(curls[1]).toContain(`${server.url}/token/v1/chat/completions`);
+    for (const line of curls) {
+      const child = Bun.spawn(["bash", "-c", line], { ...where, stdout: "pipe", stderr: "ignore" });
+      const answer = await new Response(child.stdout).text();
+      expect(answer).toContain('"object":"chat.completion.chunk"');
+      expect(answer.trimEnd()).toEndWith("data: [DONE]");
+    }
+    const { stdout } = await run(["keys", "list", "--json"], where);
+    const keys = JSON.parse(stdout) as KeyJson[];
+    expect(keys.map((key) => key.mode).sort()).toEqual(["credit", "token_budget"]);
+    expect(keys.every((key) => server.output().includes(key.prefix))).toBe(true);
+  });
+
+  test("says that it listens on a line of its own, after everything else", async () => {
+    const server = await start(newWhere());
+    await waitFor(() => server.output().endsWith("\n"), "the whole line");
+    const lines = server.output().trimEnd().split("\n");
+    expect(lines.at(-1)).toBe(`listening on ${server.url}`);
+  });
+
+  test("is only the first: a second start makes no key and prints none", async () => {
+    const where = newWhere();
+    const first = await start(where);
+    first.signal("SIGTERM");
+    expect(await first.exited).toBe(0);
+    const second = await start(where);
+    expect(second.output()).not.toContain("slu_");
+    expect(JSON.parse((await run(["keys", "list", "--json"], where)).stdout)).toHaveLength(2);
+  });
+
+  test("leaves a folder alone that has keys already", async () => {
+    const where = newWhere();
+    await run(["keys", "create", "--mode", "credit"], where);
+    const server = await start(where);
+    expect(server.output()).not.toContain("slu_");
+  });
+});
+
+describe("starting", () => {
+  test("raises the cap on fetches by starting itself again, with the same id", async () => {
+    const server = await start(newWhere());
+    const environment = await Bun.file(`/proc/${server.pid}/environ`).text();
+    expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=65535");
+  });
+
+  test("refuses a broken configuration with all its problems", async () => {
+    const where = newWhere();
+    writeFileSync(join(where.cwd, "sluice.toml"), "[server]\nprot = 1\nhots = 2\n");
+    const { code, stdout, stderr } = await run(["serve", "--port", "0"], where);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain('server.prot: unknown name, did you mean "port"?');
+    expect(stderr).toContain('server.hots: unknown name, did you mean "host"?');
+  });
+
+  test("refuses a port that is taken, and still tells the keys it made", async () => {
+    const taken = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("mine") });
+    const { port } = taken;
+    const { code, stdout, stderr } = await run(["serve", "--port", String(port)], newWhere());
+    await taken.stop(true);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`port ${port} is in use on 127.0.0.1; choose another with --port`);
+    expect(stdout.match(/slu_\w{36}\n/g)?.every((key) => hasKeyForm(key.trim()))).toBe(true);
+    expect(stdout).not.toContain("listening on");
+  });
+
+  test("refuses a data folder that another gateway has open", async () => {
+    const where = newWhere();
+    await start(where);
+    const { code, stderr } = await run(["serve", "--port", "0"], where);
+    expect(code).toBe(1);
+    expect(stderr).toContain("in use by a running gateway");
+  });
+
+  test("repeats warnings, such as a provider without its key", async () => {
+    const where = newWhere();
+    writeFileSync(
+      join(where.cwd, "sluice.toml"),
+      '[providers.openai]\nkind = "openai"\napi_key = "env:NO_KEY"\n',
+    );
+    const server = await start(where);
+    expect(server.output()).toContain('! provider "openai" is left out: NO_KEY is not set');
+    expect(server.output()).not.toContain("curl ");
+  });
+
+  test("tells programs what it tells people", async () => {
+    const { cwd, env } = newWhere();
+    const { program } = await import("../support/process.ts");
+    const child = Bun.spawn([...program(), "serve", "--port", "0", "--json"], { cwd, env, stdout: "pipe" });
+    let output = "";
+    for await (const chunk of child.stdout) {
+      output += new TextDecoder().decode(chunk);
+      if (output.includes("listening")) break;
+    }
+    child.kill("SIGKILL");
+    await child.exited;
+    const [keys, ready] = output
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(keys.first_keys.map((key: KeyJson) => hasKeyForm(key.key ?? ""))).toEqual([true, true]);
+    expect(ready.listening).toStartWith("http://127.0.0.1:");
+  });
+});
+
+describe("signals", () => {
+  test("SIGTERM and SIGINT end it well", async () => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const server = await start(newWhere());
+      server.signal(signal);
+      expect(await server.exited).toBe(0);
+    }
+  });
+
+  test("SIGHUP takes a sound configuration over, and keeps the old one when the new is broken", async () => {
+    const where = newWhere();
+    const model = (id: string) =>
+      `[providers.demo]\nkind = "demo"\n[[models]]\nid = "${id}"\nprovider = "demo"\nfree = true\n`;
+    const file = join(where.cwd, "sluice.toml");
+    writeFileSync(file, model("before"));
+    const server = await start(where);
+    const models = async () => {
+      const { data } = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: { id: string }[] };
+      return data.map(({ id }) => id);
+    };
+    expect(await models()).toEqual(["before"]);
+
+    writeFileSync(file, `${model("broken")}nonsense = 1\n`);
+    server.signal("SIGHUP");
+    await waitFor(() => server.output().includes("the old configuration stays in force"), "the refusal");
+    expect(server.output()).toContain("models[0].nonsense: unknown name");
+    expect(await models()).toEqual(["before"]);
+
+    writeFileSync(file, `[server]\nport = 1\n${model("after")}`);
+    server.signal("SIGHUP");
+    await waitFor(() => server.output().includes("the new configuration is in force"), "the reload");
+    expect(await models()).toEqual(["after"]);
+  });
+});
+
+test("a key made, suspended and topped up beside a running gateway is so for the gateway within a second", async () => {
+  const where = newWhere();
+  const server = await start(where);
+  const key: KeyJson = JSON.parse(
+    (await run(["keys", "create", "--mode", "credit", "--json"], where)).stdout,
+  );
+  const usage = () => fetch(`${server.url}/v1/usage`, { headers: { authorization: `Bearer ${key.key}` } });
+  const within = (condition: () => Promise<boolean>, what: string) => waitFor(condition, what, 1000);
+  await within(async () => (await usage()).status === 200, "the new key to be known");
+  await run(["keys", "topup", key.prefix, "2.5"], where);
+  await within(async () => {
+    const { credits } = (await (await usage()).json()) as { credits: { balance: number } };
+    return credits.balance === 2.5;
+  }, "the top-up to be known");
+  await run(["keys", "suspend", key.prefix], where);
+  await within(async () => (await usage()).status === 401, "the suspension to be known");
+});
