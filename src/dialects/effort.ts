@@ -14,6 +14,13 @@ export const effortFields = {
   responses: "reasoning",
 } as const;
 
+/** Where each dialect's clients bring back what was thought. */
+export const reasoningFields = {
+  messages: "thinking",
+  chat: "reasoning_content",
+  responses: "reasoning",
+} as const;
+
 /** Messages' budget of thinking tokens in OpenAI's words, from the most to the least. */
 const budgets: readonly [number, Effort][] = [
   [4096, "high"],
@@ -29,9 +36,9 @@ export function effortOf(settings: IrReasoningSettings): Effort | null {
   return budgets.find(([least]) => budgetTokens >= least)?.[1] ?? "minimal";
 }
 
-/** The same as an OpenAI model takes it: one that cannot be told not to think is told nothing. */
+/** The same as the target takes it: a model that is not known to take `none` is told nothing. */
 export function openAiEffort(settings: IrReasoningSettings, target: Target): Effort | null {
   const effort = effortOf(settings);
-  const refused = effort === "none" && target.kind === "openai" && !takesEffortNone(target.upstreamModel);
+  const refused = effort === "none" && target.kind !== "demo" && !takesEffortNone(target.upstreamModel);
   return refused ? null : effort;
 }

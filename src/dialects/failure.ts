@@ -14,7 +14,9 @@ export function reportedFailure(body: JsonObject): GatewayError {
   const refusal = readErrorObject(body);
   const kind = `${refusal.type ?? ""} ${refusal.code ?? ""}`;
   if (refusal.contextOverflow) return new GatewayError("context_length_exceeded", refusal.message);
-  if (busy.test(kind)) return new GatewayError("service_unavailable", refusal.message);
+  if (busy.test(kind)) {
+    return new GatewayError("service_unavailable", "The provider is busy; try again.", { cause: refusal });
+  }
   if (account.test(kind)) {
     return new GatewayError("upstream_error", "The provider refused the request.", { cause: refusal });
   }

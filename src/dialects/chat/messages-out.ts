@@ -1,7 +1,16 @@
 import type { JsonObject } from "../../base/json.ts";
 import { partSeparator } from "../carrier.ts";
 import type { Target } from "../codec.ts";
-import type { IrContent, IrMessage, IrRequest, IrText, IrToolCall, IrToolResult } from "../ir.ts";
+import { reasoningFields } from "../effort.ts";
+import type {
+  IrContent,
+  IrMessage,
+  IrReasoning,
+  IrRequest,
+  IrText,
+  IrToolCall,
+  IrToolResult,
+} from "../ir.ts";
 import type { Notes } from "../notes.ts";
 import { markError, spellOut } from "../spell-out.ts";
 import { ContentWriter } from "./content-out.ts";
@@ -19,7 +28,7 @@ export function writeMessages(request: IrRequest, target: Target, notes: Notes):
   for (const message of request.messages) {
     if (message.role === "system") messages.push({ role: "system", content: content.write(message.blocks) });
     else if (message.role === "user") messages.push(...writeUser(message, content));
-    else messages.push(...writeAssistant(message, content, target));
+    else messages.push(...writeAssistant(message, content, target, notes));
   }
   return messages;
 }
@@ -54,7 +63,12 @@ function writeAnswer(result: IrToolResult, pictures: IrContent[]): JsonObject {
 }
 
 /** What it said and what it called are one message; an assistant that did neither has none. */
-function writeAssistant(message: AssistantMessage, content: ContentWriter, target: Target): JsonObject[] {
+function writeAssistant(
+  message: AssistantMessage,
+  content: ContentWriter,
+  target: Target,
+  notes: Notes,
+): JsonObject[] {
   const texts: IrText[] = [];
   const calls: IrToolCall[] = [];
   let refusal = "";
@@ -63,7 +77,8 @@ function writeAssistant(message: AssistantMessage, content: ContentWriter, targe
     if (block.type === "text") texts.push(block);
     else if (block.type === "tool_call") calls.push(block);
     else if (block.type === "refusal") refusal += block.text;
-    else reasoning += block.parts.join(partSeparator);
+    else if (showsReasoning(block, target)) reasoning += block.parts.join(partSeparator);
+    else notes.drop(reasoningFields[notes.client]);
   }
   if (texts.length === 0 && calls.length === 0 && refusal === "") return [];
   return [
@@ -72,11 +87,15 @@ function writeAssistant(message: AssistantMessage, content: ContentWriter, targe
       ...(message.name === undefined ? {} : { name: message.name }),
       content: texts.length === 0 ? null : content.write(texts),
       ...(refusal === "" ? {} : { refusal }),
-      // Providers that reason in the open want it back beside their calls; OpenAI has no such field.
-      ...(reasoning === "" || target.kind === "openai" ? {} : { reasoning_content: reasoning }),
+      ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
       ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall) }),
     },
   ];
+}
+
+/** Providers that reason in the open want it back beside their calls; OpenAI has no such field. */
+function showsReasoning(block: IrReasoning, target: Target): boolean {
+  return target.kind !== "openai" && block.parts.some((part) => part !== "");
 }
 
 function writeCall(call: IrToolCall): JsonObject {

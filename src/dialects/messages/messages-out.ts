@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../codec.ts";
+import { reasoningFields } from "../effort.ts";
 import type { IrAssistantBlock, IrMessage, IrReasoning, IrRequest, IrToolResult } from "../ir.ts";
 import { takesSystemMessages } from "../models.ts";
 import type { Notes } from "../notes.ts";
@@ -15,7 +16,7 @@ export function writeMessages(request: IrRequest, target: Target, notes: Notes):
   const inPlace = takesSystemMessages(target) ? "system" : "user";
   const messages: WireMessage[] = [];
   for (const message of request.messages) {
-    const content = writeBlocks(message);
+    const content = writeBlocks(message, notes);
     if (message.role !== "system" && message.name !== undefined) notes.drop("messages[].name");
     if (content.length > 0)
       messages.push({ role: message.role === "system" ? inPlace : message.role, content });
@@ -24,8 +25,10 @@ export function writeMessages(request: IrRequest, target: Target, notes: Notes):
   return messages.filter((message) => message.content.length > 0);
 }
 
-function writeBlocks(message: IrMessage): JsonObject[] {
-  if (message.role === "assistant") return message.blocks.flatMap(writeAssistantBlock);
+function writeBlocks(message: IrMessage, notes: Notes): JsonObject[] {
+  if (message.role === "assistant") {
+    return message.blocks.flatMap((block) => writeAssistantBlock(block, notes));
+  }
   if (message.role === "system") return writeContent(message.blocks);
   return message.blocks.flatMap((block) =>
     block.type === "tool_result" ? [writeResult(block)] : writeContent([block]),
@@ -47,14 +50,14 @@ function writeResult(result: IrToolResult): JsonObject {
   );
 }
 
-function writeAssistantBlock(block: IrAssistantBlock): JsonObject[] {
+function writeAssistantBlock(block: IrAssistantBlock, notes: Notes): JsonObject[] {
   switch (block.type) {
     case "text":
       return writeContent([block]);
     case "refusal":
       return writeContent([{ type: "text", text: block.text }]);
     case "reasoning":
-      return writeReasoning(block);
+      return writeReasoning(block, notes);
     case "tool_call": {
       const { id, name, input } = block;
       return [withCache({ type: "tool_use", id, name, input: callInput(input) }, block.cache)];
@@ -63,9 +66,12 @@ function writeAssistantBlock(block: IrAssistantBlock): JsonObject[] {
 }
 
 /** Only what Anthropic itself has sealed, bit by bit as it was; it refuses everything else. */
-function writeReasoning({ parts, seal }: IrReasoning): JsonObject[] {
+function writeReasoning({ parts, seal }: IrReasoning, notes: Notes): JsonObject[] {
   if (seal?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: seal.data }];
-  if (seal?.maker !== "anthropic") return [];
+  if (seal?.maker !== "anthropic") {
+    notes.drop(reasoningFields[notes.client]);
+    return [];
+  }
   return [{ type: "thinking", thinking: parts.join(""), signature: seal.signature }];
 }
 

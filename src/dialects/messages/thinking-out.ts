@@ -40,7 +40,10 @@ export function writeThinking(
     const disabling = style === "adaptive" && mayDisableThinking(target.upstreamModel);
     return disabling ? { thinking: { type: "disabled" } } : {};
   }
-  if (isForced(request) && mayDisableThinking(target.upstreamModel)) return {};
+  if (isForced(request) && mayDisableThinking(target.upstreamModel)) {
+    notes.drop(effortFields[notes.client]);
+    return {};
+  }
   return style === "adaptive" ? adaptive(reasoning) : extended(request, reasoning, maxTokens);
 }
 

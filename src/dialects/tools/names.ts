@@ -54,13 +54,18 @@ function refOf(ref: ToolRef): ToolRef {
 }
 
 function keyOf(ref: ToolRef): string {
-  return `${ref.namespace ?? ""}\n${ref.name}`;
+  return isBare(ref) ? ref.name : `${ref.namespace}\n${ref.name}`;
 }
 
 /** `functions` is what Codex calls the namespace of tools that have none. */
+function isBare(ref: ToolRef): boolean {
+  return ref.namespace === null || ref.namespace === "functions";
+}
+
 function flatName(ref: ToolRef): string {
-  if (ref.namespace === null || ref.namespace === "functions") return ref.name;
-  return ref.namespace.endsWith("__") ? ref.namespace + ref.name : `${ref.namespace}__${ref.name}`;
+  const { namespace, name } = ref;
+  if (namespace === null || isBare(ref)) return name;
+  return namespace.endsWith("__") ? namespace + name : `${namespace}__${name}`;
 }
 
 function legalName(name: string): string {

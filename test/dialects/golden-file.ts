@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DialectName } from "../../src/base/dialect.ts";
+import type { Json, JsonObject } from "../../src/base/json.ts";
+import type { Source, Target, Translation } from "../../src/dialects/codec.ts";
+import { translate } from "../../src/dialects/translate.ts";
+
+/**
+ * A golden file is one translation: a first line that says what it proves, the pair, perhaps what is special
+ * about the target, and then sections, each behind a line of dashes:
+ *
+ *   client sends → provider receives, dropped, or refused
+ *   provider answers → client receives        (one JSON body each)
+ *   provider streams → client reads           (server-sent events as text)
+ */
+export interface Golden {
+  readonly file: string;
+  readonly title: string;
+  readonly client: DialectName;
+  readonly target: Target;
+  readonly sections: ReadonlyMap<string, string>;
+}
+
+export const goldenFolder = join(import.meta.dir, "golden");
+
+export function readGoldens(): Golden[] {
+  const files = readdirSync(goldenFolder).filter((file) => file.endsWith(".txt"));
+  return files.sort().map((file) => parseGolden(file, readFileSync(join(goldenFolder, file), "utf8")));
+}
+
+export function parseGolden(file: string, text: string): Golden {
+  const [head = "", ...rest] = text.split(/^--- /m);
+  const [title = "", pair = "", special = "target: {}"] = head.trim().split("\n");
+  const [client, provider] = pair.split(" -> ") as [DialectName, DialectName];
+  const sections = new Map<string, string>();
+  for (const section of rest) {
+    const end = section.indexOf("\n");
+    sections.set(section.slice(0, end).trim(), section.slice(end + 1));
+  }
+  const overrides: Partial<Target> = JSON.parse(special.slice("target: ".length));
+  return { file, title, client, target: { ...usualTargets[provider], ...overrides }, sections };
+}
+
+const usual = {
+  maxOutputTokens: null,
+  maxTokensField: "max_tokens",
+  streamUsage: true,
+  capabilities: {},
+} as const;
+
+const usualTargets: Readonly<Record<DialectName, Target>> = {
+  chat: { ...usual, dialect: "chat", kind: "openai-compatible", upstreamModel: "open-model" },
+  messages: { ...usual, dialect: "messages", kind: "anthropic", upstreamModel: "claude-sonnet-4-6" },
+  responses: { ...usual, dialect: "responses", kind: "openai", upstreamModel: "gpt-5.6" },
+};
+
+/** The translation that the file is about, with ids that count instead of being random. */
+export function translationOf(golden: Golden, body: JsonObject): Translation {
+  const source: Source = {
+    dialect: golden.client,
+    body,
+    model: "house-model",
+    nowSeconds: 1_800_000_000,
+    estimatedInputTokens: 42,
+  };
+  let minted = 0;
+  return translate(source, golden.target, (prefix) => {
+    minted += 1;
+    return `${prefix}${minted}`;
+  });
+}
+
+export function jsonSection(golden: Golden, name: string): JsonObject | null {
+  const text = golden.sections.get(name);
+  return text === undefined ? null : JSON.parse(text);
+}
+
+/** JSON with a line for each thing that is worth one. */
+export function pretty(value: Json | undefined, indent = ""): string {
+  const flat = JSON.stringify(value);
+  if (value === null || typeof value !== "object" || flat.length + indent.length <= 100) return flat;
+  const deeper = `${indent}  `;
+  const lines = Array.isArray(value)
+    ? value.map((entry) => deeper + pretty(entry, deeper))
+    : Object.entries(value).map(
+        ([name, entry]) => `${deeper}${JSON.stringify(name)}: ${pretty(entry, deeper)}`,
+      );
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
+}

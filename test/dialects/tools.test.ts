@@ -1,0 +1,82 @@
+import { describe, expect, test } from "bun:test";
+import { carrySeal, carryWhole, isCarrier, uncarry } from "../../src/dialects/carrier.ts";
+import type { Seal } from "../../src/dialects/ir.ts";
+import { callInput } from "../../src/dialects/tools/call-input.ts";
+import { InputUnwrapper, unwrapInput, wrapInput } from "../../src/dialects/tools/custom-input.ts";
+
+describe("C34 the input of a freeform tool comes out as it was", () => {
+  const inputs = [
+    "",
+    "plain",
+    'quotes " and \\ and \\n',
+    "line\nbreaks\r\n\ttabs",
+    "Grüße 世界 👩‍👩‍👧 \u0000 \u2028",
+    "{}",
+  ];
+
+  test("whole", () => {
+    for (const input of inputs) expect(unwrapInput(wrapInput(input))).toBe(input);
+  });
+
+  test("cut anywhere, escapes included", () => {
+    for (const input of inputs) {
+      const json = JSON.stringify({ input }).replace(
+        /[\u0080-\uffff]/g,
+        (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      );
+      for (let at = 0; at <= json.length; at += 1) {
+        const unwrapper = new InputUnwrapper();
+        expect(unwrapper.push(json.slice(0, at)) + unwrapper.push(json.slice(at)) + unwrapper.end()).toBe(
+          input,
+        );
+      }
+    }
+  });
+
+  test("what leaves early is right already", () => {
+    const unwrapper = new InputUnwrapper();
+    expect(unwrapper.push('{"input": "*** Beg')).toBe("*** Beg");
+    expect(unwrapper.push("in\\")).toBe("in");
+    expect(unwrapper.push('n"}')).toBe("\n");
+    expect(unwrapper.end()).toBe("");
+  });
+});
+
+test("C46 a carrier gives back exactly what it was given", () => {
+  const seals: Seal[] = [
+    { maker: "anthropic", signature: "EqQB+/==" },
+    { maker: "anthropic-redacted", data: "zzz" },
+    { maker: "openai", id: "rs_1", encryptedContent: "gAAAA", raw: false },
+    { maker: "openai", id: null, encryptedContent: null, raw: true },
+    { maker: "chat" },
+  ];
+  const parts = ["First é.", "", "Third\n\n."];
+  for (const seal of seals) {
+    expect(uncarry(carryWhole(seal, parts), "rewritten")).toEqual({ type: "reasoning", parts, seal });
+    const lengths = parts.map((part) => part.length);
+    expect(uncarry(carrySeal(seal, lengths), parts.join("\n\n"))).toEqual({ type: "reasoning", parts, seal });
+    expect(uncarry(carrySeal(seal, [4]), "text")).toEqual({ type: "reasoning", parts: ["text"], seal });
+  }
+});
+
+test("C45 what is no carrier, or a damaged one, is nobody's reasoning", () => {
+  for (const text of ["", "EqQBsig==", "gAAAAcipher"]) expect(isCarrier(text)).toBe(false);
+  const forged = (payload: unknown) => `slu1.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
+  for (const text of [
+    "slu1.",
+    "slu1.!!!",
+    forged([]),
+    forged({}),
+    forged({ seal: { maker: "x" } }),
+    forged({ seal: { maker: "anthropic" } }),
+  ]) {
+    expect(uncarry(text, "visible")).toBeNull();
+  }
+});
+
+test("C70 input that is no object is kept where whoever executes the tool sees it", () => {
+  expect(callInput("")).toEqual({});
+  expect(callInput('{"a":1}')).toEqual({ a: 1 });
+  expect(callInput('{"a":')).toEqual({ invalid_arguments: '{"a":' });
+  expect(callInput("[1]")).toEqual({ invalid_arguments: "[1]" });
+});
