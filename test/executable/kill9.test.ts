@@ -78,7 +78,9 @@ async function compare(sightings: readonly Sighting[]): Promise<void> {
   const lost = finished.filter((sighting) => !charges.has(sighting.exchangeId));
   expect(lost.map((sighting) => sighting.exchangeId)).toEqual([]);
   for (const { exchangeId } of finished) {
-    expect(charges.get(exchangeId)).toMatchObject([{ amount: -fullCost, outcome: "completed", basis: "measured" }]);
+    expect(charges.get(exchangeId)).toMatchObject([
+      { amount: -fullCost, outcome: "completed", basis: "measured" },
+    ]);
   }
 
   for (const [exchangeId, entries] of charges) {
@@ -101,7 +103,9 @@ async function chargesByExchange(): Promise<Map<string, Entry[]>> {
 
 async function nothingIsHeld(keys: ReadonlySet<Sighting["key"]>): Promise<void> {
   for (const key of keys) {
-    const summary = (await (await sluice.request("/v1/usage", { key })).json()) as { credits: { reserved: number } };
+    const summary = (await (await sluice.request("/v1/usage", { key })).json()) as {
+      credits: { reserved: number };
+    };
     expect(summary.credits.reserved).toBe(0);
   }
 }
