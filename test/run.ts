@@ -74,9 +74,9 @@ async function testFiles(): Promise<string[]> {
   return files.sort();
 }
 
-/** Suites that start the program as a process say so by importing the one that does. */
+/** Suites that start the program as a process say so by importing what does it. */
 async function drivesTheProgram(file: string): Promise<boolean> {
-  return (await Bun.file(file).text()).includes("support/sluice.ts");
+  return /from "(?:\.\.\/support\/sluice|\.\/world)\.ts"/.test(await Bun.file(file).text());
 }
 
 const isSoak = process.argv.includes("--soak");

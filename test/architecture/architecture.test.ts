@@ -16,7 +16,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   idempotency: ["store"],
   catalog: ["config:types"],
   providers: ["dialects", "config:types"],
-  upstream: ["providers", "dialects", "catalog", "config:types"],
+  upstream: ["providers", "dialects", "catalog", "limits", "config:types"],
   observe: ["config:types", "store:types"],
   gateway: [
     "catalog",
@@ -33,7 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   admin: ["catalog", "config", "gateway", "keys", "ledger", "observe", "providers", "store", "upstream"],
   dashboard: ["admin:types"],
-  http: ["admin", "dashboard", "dialects", "gateway", "observe", "config:types", "store:types"],
+  http: ["admin", "dashboard", "dialects", "gateway", "limits", "observe", "config:types", "store:types"],
   cli: ["admin", "app.ts", "catalog", "config", "keys", "ledger", "observe", "store"],
   "main.ts": ["cli"],
 };
@@ -86,8 +86,10 @@ describe("the rooms", () => {
 describe("the files", () => {
   const all = [...sources, ...readSources("test")];
 
-  test("have at most 350 lines", () => {
-    const long = all.filter((source) => source.text.split("\n").length > 351);
+  test("have at most 350 lines, and 500 where they are tests", () => {
+    const long = all.filter(
+      ({ path, text }) => text.split("\n").length > (path.startsWith("src/") ? 351 : 501),
+    );
     expect(long.map((source) => source.path)).toEqual([]);
   });
 
