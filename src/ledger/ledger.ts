@@ -1,17 +1,17 @@
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
-import type {
-  AccountTotals,
-  Changes,
-  FailedExchange,
-  HoldProgress,
-  JournalItem,
-  Outcome,
-  Snapshot,
-  Store,
-  StoredResponse,
-  UsageRecord,
+import {
+  type Changes,
+  emptyTotals,
+  type FailedExchange,
+  type HoldProgress,
+  type JournalItem,
+  type Outcome,
+  type Snapshot,
+  type Store,
+  type StoredResponse,
+  type UsageRecord,
 } from "../store/store.ts";
 import { Account, type Settled } from "./account.ts";
 import { checkTotals } from "./audit.ts";
@@ -70,6 +70,8 @@ export interface LedgerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly snapshot: Snapshot;
+  /** How often the journal hears of progress; a simulation that must be repeatable sets it out of reach. */
+  readonly progressTickMs?: number;
 }
 
 interface OpenHold extends Hold {
@@ -82,8 +84,8 @@ interface OpenHold extends Hold {
   journaledAtMs: number | null;
 }
 
-/** How often the journal hears of progress, in all and for one hold. */
-const progressTickMs = 50;
+const defaultProgressTickMs = 50;
+/** One hold's progress is written at most this often. */
 const progressEveryMs = 200;
 const recoveriesPerCommit = 500;
 
@@ -93,12 +95,14 @@ export class Ledger {
   readonly #accounts = new Map<string, Account>();
   /** Open holds whose latest progress the journal does not know yet. */
   readonly #progressed = new Set<OpenHold>();
+  readonly #progressTickMs: number;
   #progressTimer: ReturnType<typeof setTimeout> | null = null;
   #openHolds = 0;
 
-  private constructor({ store, clock, snapshot }: LedgerOptions) {
+  private constructor({ store, clock, snapshot, progressTickMs = defaultProgressTickMs }: LedgerOptions) {
     this.#store = store;
     this.#clock = clock;
+    this.#progressTickMs = progressTickMs;
     const keys = new Map(snapshot.keys.map((key) => [key.id, key]));
     for (const totals of snapshot.accounts) {
       const key = keys.get(totals.keyId);
@@ -243,7 +247,7 @@ export class Ledger {
       this.#progressTimer = null;
       this.journalProgress();
       if (this.#progressed.size > 0) this.#progressTimer = this.#laterJournalProgress();
-    }, progressTickMs);
+    }, this.#progressTickMs);
     timer.unref();
     return timer;
   }
@@ -293,21 +297,4 @@ function recordOf({ record }: Settlement, { key }: Account, { charged }: Settled
 
 function progressOf({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: OpenHold): HoldProgress {
   return { holdId: id, keyId, openedAtMs, periodStartMs, chargeSoFar, model };
-}
-
-function emptyTotals(keyId: string): AccountTotals {
-  return {
-    keyId,
-    posted: 0,
-    purchased: 0,
-    used: 0,
-    day: 0,
-    daySpend: 0,
-    periodStartMs: 0,
-    periodUsed: 0,
-    requests: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    lastCostNano: 0,
-  };
 }

@@ -196,6 +196,24 @@ export interface AccountTotals {
   readonly lastCostNano: number;
 }
 
+/** A new account, before its first entry. */
+export function emptyTotals(keyId: string): AccountTotals {
+  return {
+    keyId,
+    posted: 0,
+    purchased: 0,
+    used: 0,
+    day: 0,
+    daySpend: 0,
+    periodStartMs: 0,
+    periodUsed: 0,
+    requests: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    lastCostNano: 0,
+  };
+}
+
 export interface Changes {
   readonly revision: number;
   readonly keys: readonly KeyRecord[];

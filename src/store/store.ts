@@ -14,6 +14,7 @@ import type { Reports } from "./reports.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./records.ts";
+export { emptyTotals } from "./records.ts";
 export type * from "./reports.ts";
 
 /**

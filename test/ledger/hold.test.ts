@@ -1,18 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { GatewayError } from "../../src/base/errors.ts";
+import type { GatewayError } from "../../src/base/errors.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
-
-/** The refusal that the call ends in. */
-function refusalOf(call: () => unknown): GatewayError {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof GatewayError) return error;
-    throw error;
-  }
-  throw new Error("was not refused");
-}
+import { refusalOf } from "./refusal.ts";
 
 describe("a credit key", () => {
   test("holds what is available and reports it", async () => {
@@ -50,6 +40,13 @@ describe("a credit key", () => {
     const key = await bench.addKey({});
     expect(holdFor(bench.ledger, key, 0).amount).toBe(0);
   });
+});
+
+test("a key that the ledger has never heard of is a bug, not a refusal", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({});
+  expect(() => holdFor(bench.ledger, { ...key, id: "key_unknown" }, 1)).toThrow("no account");
+  expect(() => holdFor(bench.ledger, key, 0.5)).toThrow("whole number");
 });
 
 test("1,000 racers on a balance for 10 admit exactly 10, and the sum charged is exact", async () => {

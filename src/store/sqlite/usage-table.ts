@@ -39,13 +39,14 @@ export class UsageTable {
   }
 
   summarize({ by, sinceMs, untilMs = Number.MAX_SAFE_INTEGER, keyId }: UsageSummaryQuery) {
-    const ofKey = keyId === undefined ? "" : "AND keys.id = $keyId";
+    const { column, label } = groupings[by];
+    const ofKey = keyId === undefined ? "" : "AND key_no = (SELECT no FROM keys WHERE id = $keyId)";
     return this.#database
       .query<UsageGroup, Record<string, string | number>>(
-        `SELECT ${groupings[by]} AS "group", ${sums}
-        FROM usage_by_hour JOIN keys ON keys.no = usage_by_hour.key_no
-        WHERE hour >= $since AND hour <= $until ${ofKey}
-        GROUP BY 1 ORDER BY 1`,
+        `SELECT ${label} AS "group", ${sumNames} FROM (
+          SELECT ${column} AS grouped, ${sums} FROM usage_by_hour
+          WHERE hour >= $since AND hour <= $until ${ofKey} GROUP BY grouped
+        ) AS sums ORDER BY 1`,
       )
       .all({
         since: Math.floor(sinceMs / msPerHour),
@@ -62,12 +63,15 @@ function usageOf(row: UsageRow): NumberedUsage {
   return { ...record, id: row.id };
 }
 
-const groupings: Readonly<Record<UsageSummaryQuery["by"], string>> = {
-  hour: "strftime('%Y-%m-%dT%H:00Z', hour * 3600, 'unixepoch')",
-  day: "strftime('%Y-%m-%d', hour * 3600, 'unixepoch')",
-  model: "model",
-  provider: "provider",
-  key: "keys.id",
+/** Grouped by plain columns, and made readable only afterwards: there are many rows and few groups. */
+const groupings: Readonly<
+  Record<UsageSummaryQuery["by"], { readonly column: string; readonly label: string }>
+> = {
+  hour: { column: "hour", label: "strftime('%Y-%m-%dT%H:00Z', grouped * 3600, 'unixepoch')" },
+  day: { column: "hour / 24", label: "strftime('%Y-%m-%d', grouped * 86400, 'unixepoch')" },
+  model: { column: "model", label: "grouped" },
+  provider: { column: "provider", label: "grouped" },
+  key: { column: "key_no", label: "(SELECT id FROM keys WHERE no = grouped)" },
 };
 
 const sums = `
@@ -75,6 +79,9 @@ const sums = `
   sum(cached_input_tokens) AS cachedInputTokens, sum(output_tokens) AS outputTokens,
   sum(cost_nano) AS costNano, sum(first_byte_ms) AS firstByteMs, sum(first_byte_count) AS firstByteCount,
   sum(total_ms) AS totalMs`;
+
+const sumNames = `requests, failures, inputTokens, cachedInputTokens, outputTokens, costNano, firstByteMs,
+  firstByteCount, totalMs`;
 
 const selectUsage = `
 SELECT entries.id, exchange_id AS exchangeId, keys.id AS keyId, recorded_at_ms AS atMs, route, model, provider,

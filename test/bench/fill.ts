@@ -1,0 +1,121 @@
+import { systemClock } from "../../src/base/clock.ts";
+import { newId } from "../../src/base/id.ts";
+import { nanoPerCredit } from "../../src/base/money.ts";
+import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { JournalItem, KeyRecord, Store } from "../../src/store/store.ts";
+
+export interface FillOptions {
+  readonly keys: number;
+  readonly records: number;
+}
+
+export interface Filled {
+  /** A credit key among the filled ones, for whoever wants to send requests. */
+  readonly credit: IssuedKey;
+}
+
+const historyMs = 90 * 86_400_000;
+const itemsPerCommit = 500;
+const commitsAtOnce = 8;
+const models = ["house-model", "gpt-5.6", "small-model", "long-model"];
+const providers = ["openai", "anthropic", "demo"];
+
+/**
+ * Fills a data folder with a history of three months, by the same ways that a gateway takes: what it leaves behind
+ * passes the audit.
+ */
+export async function fillStore(dir: string, { keys, records }: FillOptions): Promise<Filled> {
+  const store = await openSqliteStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
+  try {
+    const issued = await issueKeys(store, keys);
+    const first = issued[0];
+    if (first === undefined) throw new Error("a store is filled with at least one key");
+    await writeHistory(
+      store,
+      issued.map(({ key }) => key),
+      records,
+    );
+    return { credit: first };
+  } finally {
+    await store.close();
+  }
+}
+
+function issueKeys(store: Store, count: number): Promise<readonly IssuedKey[]> {
+  const specs = Array.from({ length: count }, (_, index) =>
+    index % 4 === 3
+      ? ({
+          mode: "token_budget",
+          label: `budget ${index}`,
+          budgetTokens: 1_000_000_000,
+          period: "month",
+        } as const)
+      : ({ mode: "credit", label: `credit ${index}`, creditNano: 100_000 * nanoPerCredit } as const),
+  );
+  return Promise.all(specs.map((spec) => issueKey(store, systemClock, spec)));
+}
+
+async function writeHistory(store: Store, keys: readonly KeyRecord[], records: number): Promise<void> {
+  const startMs = systemClock.wallMs() - historyMs;
+  let waiting: Promise<void>[] = [];
+  for (let from = 0; from < records; from += itemsPerCommit) {
+    const length = Math.min(itemsPerCommit, records - from);
+    const items = Array.from({ length }, (_, index) => {
+      const atMs = startMs + Math.floor((historyMs * (from + index)) / records);
+      return settleOf(busyKey(keys), atMs);
+    });
+    waiting.push(store.commit(items));
+    if (waiting.length < commitsAtOnce) continue;
+    await Promise.all(waiting);
+    waiting = [];
+  }
+  await Promise.all(waiting);
+}
+
+/** A few keys have most of the traffic, as in life. */
+function busyKey(keys: readonly KeyRecord[]): KeyRecord {
+  const key = keys[Math.floor(keys.length * Math.random() ** 4)];
+  if (key === undefined) throw new Error("there are keys");
+  return key;
+}
+
+function settleOf(key: KeyRecord, atMs: number): JournalItem {
+  const exchangeId = newId("req_");
+  const inputTokens = 50 + Math.floor(Math.random() * 2_000);
+  const outputTokens = 10 + Math.floor(Math.random() * 500);
+  const isCredit = key.mode === "credit";
+  const charged = isCredit ? inputTokens * 1_250 + outputTokens * 10_000 : inputTokens + outputTokens;
+  const common = { keyId: key.id, exchangeId, atMs, basis: "measured", outcome: "completed" } as const;
+  return {
+    kind: "settle",
+    holdId: exchangeId,
+    hasProgress: false,
+    charge: { ...common, periodStartMs: isCredit ? 0 : monthOf(atMs), charged, overrun: 0 },
+    record: {
+      ...common,
+      route: "/v1/chat/completions",
+      model: favourite(models, key),
+      provider: favourite(providers, key),
+      upstreamModel: "upstream-model",
+      stream: Math.random() < 0.7,
+      status: 200,
+      usage: { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 },
+      costNano: isCredit ? charged : 0,
+      firstByteMs: 20 + Math.floor(Math.random() ** 3 * 2_000),
+      totalMs: 200 + Math.floor(Math.random() ** 3 * 20_000),
+      attempts: 1,
+    },
+    response: null,
+  };
+}
+
+function monthOf(atMs: number): number {
+  const date = new Date(atMs);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+}
+
+/** A key keeps to its model: otherwise there would be as many sums per hour as requests. */
+function favourite(names: readonly string[], { id }: KeyRecord): string {
+  return names[id.charCodeAt(id.length - 1) % names.length] ?? "";
+}

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "bun:test";
+import type { KeyRecord } from "../../src/store/store.ts";
+import { type Bench, holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
+import { refusalOf } from "./refusal.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Uses tokens up in one request. */
+async function spend(bench: Bench, key: KeyRecord, tokens: number): Promise<void> {
+  const hold = holdFor(bench.ledger, key, tokens);
+  await bench.ledger.settle(hold, settlement(hold, tokens));
+}
+
+describe("a token-budget key", () => {
+  test("counts tokens against its budget, and no money", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    await spend(bench, key, 30);
+    holdFor(bench.ledger, key, 20);
+    expect(bench.ledger.summary(key.id)).toMatchObject({
+      mode: "token_budget",
+      posted: 0,
+      used: 0,
+      lifetimeSpend: 0,
+      todaySpend: 0,
+      lastCostNano: 0,
+      budgetTokens: 100,
+      budgetUsed: 30,
+      budgetHeld: 20,
+      budgetRemaining: 50,
+      requests: 1,
+    });
+    const [record] = await bench.operator.listUsage({ limit: 1 });
+    expect(record?.costNano).toBe(0);
+  });
+
+  test("is refused with 429 limit_reached when all is used, until the next period", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    await spend(bench, key, 100);
+    const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
+    expect(refusal.code).toBe("limit_reached");
+    expect(refusal.retryAfterSeconds).toBe(12 * 3600);
+    bench.clock.advance(12 * hourMs);
+    expect(holdFor(bench.ledger, key, 100).state).toBe("open");
+  });
+
+  test("is refused with 402 when something is left, but not enough", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    await spend(bench, key, 60);
+    const refusal = refusalOf(() => holdFor(bench.ledger, key, 41));
+    expect(refusal.code).toBe("insufficient_credit");
+    expect(refusal.message).toContain("41 tokens");
+    expect(refusal.message).toContain("40 of this period's budget");
+  });
+
+  test("is refused with 429 balance_temporarily_reserved when others hold it", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    holdFor(bench.ledger, key, 60);
+    const refusal = refusalOf(() => holdFor(bench.ledger, key, 41));
+    expect(refusal.code).toBe("balance_temporarily_reserved");
+    expect(refusal.message).toContain("token budget");
+  });
+
+  test("without a period is refused with 402 when it is used up, because waiting would not help", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "none" });
+    await spend(bench, key, 100);
+    bench.clock.advance(400 * dayMs);
+    const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
+    expect(refusal.code).toBe("insufficient_credit");
+    expect(refusal.message).toContain("does not refresh");
+    expect(bench.ledger.summary(key.id).periodEndsMs).toBeNull();
+  });
+
+  test("without a budget is unlimited", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: null, period: "month" });
+    await spend(bench, key, 5_000_000);
+    expect(bench.ledger.summary(key.id)).toMatchObject({
+      budgetTokens: null,
+      budgetRemaining: null,
+      budgetUsed: 5_000_000,
+    });
+  });
+
+  test("is charged in the period in which the request was admitted", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    const late = holdFor(bench.ledger, key, 80);
+    bench.clock.advance(dayMs);
+    const today = holdFor(bench.ledger, key, 100);
+    expect(await bench.ledger.settle(late, settlement(late, 90))).toEqual({ charged: 80, overrun: 10 });
+    expect(bench.ledger.summary(key.id)).toMatchObject({ budgetUsed: 0, budgetHeld: 100 });
+    await bench.ledger.settle(today, settlement(today, 40));
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ periodUsed: 40, used: 120 });
+  });
+
+  test("has no second budget when the clock is set back, even across a restart", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    bench.clock.jumpWall(dayMs);
+    await spend(bench, key, 100);
+    bench.clock.jumpWall(-dayMs);
+    const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
+    expect(refusal.code).toBe("limit_reached");
+    expect(refusal.retryAfterSeconds).toBe((12 + 24) * 3600);
+    const next = await startProcess(bench.dir, bench.clock);
+    expect(refusalOf(() => holdFor(next.ledger, key, 1)).code).toBe("limit_reached");
+    await next.store.close();
+  });
+
+  test("takes another budget at once, and keeps what is open within its hold", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    const hold = holdFor(bench.ledger, key, 80);
+    await bench.operator.updateKey(key.id, { budgetTokens: 50 });
+    await bench.watcher.refresh();
+    expect(bench.ledger.summary(key.id)).toMatchObject({ budgetTokens: 50, budgetRemaining: 0 });
+    expect(await bench.ledger.settle(hold, settlement(hold, 90))).toEqual({ charged: 80, overrun: 10 });
+    expect(refusalOf(() => holdFor(bench.ledger, key, 1)).code).toBe("limit_reached");
+  });
+});

@@ -1,0 +1,73 @@
+import { expect, test } from "bun:test";
+import { StoreWatcher } from "../../src/store/watcher.ts";
+import { holdFor, openBench } from "./fixtures.ts";
+import { refusalOf } from "./refusal.ts";
+
+test("a top-up from another process can be spent as soon as it was seen, and counts once", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 10);
+  expect(refusalOf(() => holdFor(bench.ledger, key, 30)).code).toBe("insufficient_credit");
+  const topUp = { keyId: key.id, amountNano: 25, reference: "invoice 7", note: null, atMs: 0 };
+  expect(await bench.operator.recordTopUp(topUp)).toMatchObject({ repeated: false });
+  expect(await bench.operator.recordTopUp(topUp)).toMatchObject({ repeated: true });
+  await Promise.all([bench.watcher.refresh(), bench.watcher.refresh()]);
+  expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 35, purchased: 35 });
+  expect(holdFor(bench.ledger, key, 30).state).toBe("open");
+});
+
+test("a key made by another process can spend its opening credit", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({ label: "new" }, 40);
+  expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 40, purchased: 40 });
+});
+
+test("changes are seen by themselves within a second, and no more after stopping", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 10);
+  const seen: number[] = [];
+  const watcher = new StoreWatcher({
+    store: bench.operator,
+    revision: await bench.operator.currentRevision(),
+    apply: ({ entries }) => seen.push(...entries.map(({ amount }) => amount)),
+    onError: () => {},
+    everyMs: 5,
+  });
+  watcher.start();
+  const topUp = { keyId: key.id, amountNano: 3, reference: null, note: null, atMs: 0 };
+  await bench.operator.recordTopUp(topUp);
+  for (let waited = 0; seen.length === 0 && waited < 1_000; waited += 5) await Bun.sleep(5);
+  await watcher.stop();
+  await bench.operator.recordTopUp(topUp);
+  await Bun.sleep(20);
+  expect(seen).toEqual([3]);
+});
+
+test("a look that fails is reported, and the next one brings what it missed", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 10);
+  const errors: unknown[] = [];
+  const seen: number[] = [];
+  let fails = true;
+  const flaky = new Proxy(bench.operator, {
+    get(store, name) {
+      if (name === "currentRevision" && fails) return () => Promise.reject(new Error("locked"));
+      const value: unknown = Reflect.get(store, name);
+      return typeof value === "function" ? value.bind(store) : value;
+    },
+  });
+  const watcher = new StoreWatcher({
+    store: flaky,
+    revision: await bench.operator.currentRevision(),
+    apply: ({ entries }) => seen.push(...entries.map(({ amount }) => amount)),
+    onError: (error) => errors.push(error),
+    everyMs: 5,
+  });
+  await bench.operator.recordTopUp({ keyId: key.id, amountNano: 4, reference: null, note: null, atMs: 0 });
+  watcher.start();
+  for (let waited = 0; errors.length === 0 && waited < 1_000; waited += 5) await Bun.sleep(5);
+  fails = false;
+  await watcher.refresh();
+  await watcher.stop();
+  expect(errors.length).toBeGreaterThan(0);
+  expect(seen).toEqual([4]);
+});

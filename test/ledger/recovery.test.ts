@@ -1,0 +1,188 @@
+import { describe, expect, test } from "bun:test";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import type { JournalItem } from "../../src/store/store.ts";
+import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
+
+const progressTickMs = 50;
+
+describe("after a crash", () => {
+  test("what an open hold had produced is charged as interrupted, without a usage record", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    bench.ledger.progress(hold, 12);
+    bench.ledger.journalProgress();
+    await bench.store.commit([]);
+    const next = await startProcess(bench.dir, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({ posted: 88, held: 0, used: 12, requests: 0 });
+    const entries = await bench.operator.listEntries({ afterId: 1, limit: 10 });
+    expect(entries).toMatchObject([
+      { amount: -12, exchangeId: hold.id, outcome: "interrupted", basis: "estimated" },
+    ]);
+    expect((await bench.operator.load()).openHolds).toEqual([]);
+    await next.store.close();
+  });
+
+  test("a hold without progress has left no trace and costs nothing", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    holdFor(bench.ledger, key, 60);
+    const next = await startProcess(bench.dir, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({ posted: 100, held: 0 });
+    await next.store.close();
+  });
+
+  test("progress beyond the balance is charged as far as it goes; the rest is overrun", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 10);
+    const hold = holdFor(bench.ledger, key, 10);
+    bench.ledger.progress(hold, 14);
+    bench.ledger.journalProgress();
+    await bench.store.commit([]);
+    const next = await startProcess(bench.dir, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({ posted: 0, used: 10 });
+    const entries = await bench.operator.listEntries({ afterId: 1, limit: 10 });
+    expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual([
+      ["charge", -10],
+      ["overrun", 4],
+    ]);
+    await next.store.close();
+  });
+
+  test("tokens are charged to the period in which they were admitted, past or present", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    const past = holdFor(bench.ledger, key, 60);
+    bench.ledger.progress(past, 50);
+    bench.clock.advance(86_400_000);
+    const present = holdFor(bench.ledger, key, 60);
+    bench.ledger.progress(present, 30);
+    bench.ledger.journalProgress();
+    await bench.store.commit([]);
+    const next = await startProcess(bench.dir, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({ budgetUsed: 30, budgetHeld: 0 });
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ used: 80, periodUsed: 30 });
+    await next.store.close();
+  });
+
+  test("10,000 open holds are all settled before the ledger is open", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 1_000_000);
+    const items = Array.from(
+      { length: 10_000 },
+      (_, index): JournalItem => ({
+        kind: "progress",
+        progress: {
+          holdId: `req_${index}`,
+          keyId: key.id,
+          openedAtMs: 0,
+          periodStartMs: 0,
+          chargeSoFar: 2,
+          model: "m",
+        },
+      }),
+    );
+    await bench.store.commit(items);
+    const next = await startProcess(bench.dir, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({ posted: 980_000, used: 20_000 });
+    await next.store.close();
+  });
+
+  test("a ledger whose totals disagree is not opened", async () => {
+    await using bench = await openBench();
+    await bench.addKey({}, 100);
+    const snapshot = await bench.store.load();
+    const accounts = snapshot.accounts.map((totals) => ({ ...totals, used: 1 }));
+    const opening = Ledger.open({
+      store: bench.store,
+      clock: bench.clock,
+      snapshot: { ...snapshot, accounts },
+    });
+    await expect(opening).rejects.toThrow("sluice ledger audit");
+  });
+
+  test("an account without a key is a bug that stops the start", async () => {
+    await using bench = await openBench();
+    await bench.addKey({}, 100);
+    const snapshot = await bench.store.load();
+    const opening = Ledger.open({
+      store: bench.store,
+      clock: bench.clock,
+      snapshot: { ...snapshot, keys: [] },
+    });
+    await expect(opening).rejects.toThrow("has no key");
+  });
+});
+
+describe("progress", () => {
+  test("reaches the journal by itself, and only its latest figure", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    bench.ledger.progress(hold, 3);
+    bench.ledger.progress(hold, 9);
+    bench.ledger.progress(hold, 5);
+    expect((await bench.operator.load()).openHolds).toEqual([]);
+    await Bun.sleep(3 * progressTickMs);
+    await bench.store.commit([]);
+    expect((await bench.operator.load()).openHolds).toMatchObject([{ holdId: hold.id, chargeSoFar: 9 }]);
+  });
+
+  test("of one hold is written at most every 200 ms, and then the rest follows", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    const journaled = async () => {
+      bench.ledger.journalProgress();
+      await bench.store.commit([]);
+      return (await bench.operator.load()).openHolds.map(({ chargeSoFar }) => chargeSoFar);
+    };
+    bench.ledger.progress(hold, 1);
+    expect(await journaled()).toEqual([1]);
+    bench.ledger.progress(hold, 2);
+    bench.clock.advance(199);
+    expect(await journaled()).toEqual([1]);
+    await Bun.sleep(2 * progressTickMs);
+    bench.clock.advance(1);
+    expect(await journaled()).toEqual([2]);
+  });
+
+  test("after the end changes nothing, and the end takes the row away", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const settled = holdFor(bench.ledger, key, 10);
+    const released = holdFor(bench.ledger, key, 10);
+    bench.ledger.progress(settled, 1);
+    bench.ledger.progress(released, 1);
+    bench.ledger.journalProgress();
+    await bench.ledger.settle(settled, settlement(settled, 2));
+    bench.ledger.release(released);
+    bench.ledger.progress(settled, 5);
+    bench.ledger.progress(released, 5);
+    bench.ledger.journalProgress();
+    await bench.store.commit([]);
+    expect((await bench.operator.load()).openHolds).toEqual([]);
+  });
+
+  test("of a stream that ends soon is never written at all", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 10);
+    bench.ledger.progress(hold, 1);
+    await bench.ledger.settle(hold, settlement(hold, 2));
+    expect(bench.store.stats.items).toBe(1);
+  });
+});
+
+test("a failure that cost nothing is counted for the operator, and is no entry", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const hold = holdFor(bench.ledger, key, 10);
+  const failure = { keyId: key.id, atMs: bench.clock.wallMs(), model: "m", provider: "p", totalMs: 12 };
+  expect(bench.ledger.release(hold, failure)).toBe(true);
+  await bench.store.close();
+  expect(await bench.operator.summarizeUsage({ by: "model", sinceMs: 0 })).toMatchObject([
+    { group: "m", requests: 0, failures: 1 },
+  ]);
+  expect(await bench.operator.listEntries({ afterId: 1, limit: 10 })).toEqual([]);
+});

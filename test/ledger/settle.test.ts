@@ -1,0 +1,158 @@
+import { describe, expect, test } from "bun:test";
+import { audit } from "../../src/ledger/audit.ts";
+import type { Entry, Store } from "../../src/store/store.ts";
+import { holdFor, openBench, settlement } from "./fixtures.ts";
+
+async function entriesOf(store: Store, kind: Entry["kind"]): Promise<readonly Entry[]> {
+  const entries = await store.listEntries({ afterId: 0, limit: 1_000 });
+  return entries.filter((entry) => entry.kind === kind);
+}
+
+describe("settling", () => {
+  test("charges the real cost, gives the rest back, and is on disk when it resolves", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    const settled = await bench.ledger.settle(hold, settlement(hold, 25));
+    expect(settled).toEqual({ charged: 25, overrun: 0 });
+    expect(hold.state).toBe("settled");
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 75, used: 25, requests: 1 });
+    expect(bench.ledger.summary(key.id)).toMatchObject({
+      posted: 75,
+      held: 0,
+      available: 75,
+      purchased: 100,
+      used: 25,
+      todaySpend: 25,
+      lifetimeSpend: 25,
+      lastCostNano: 25,
+      requests: 1,
+      inputTokens: 14,
+      outputTokens: 5,
+      totalTokens: 19,
+      budgetTokens: null,
+      budgetRemaining: null,
+    });
+  });
+
+  test("charges nothing when the provider's figure is an explicit 0", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    expect(await bench.ledger.settle(hold, settlement(hold, 0))).toEqual({ charged: 0, overrun: 0 });
+    expect(await entriesOf(bench.operator, "charge")).toMatchObject([{ amount: 0, basis: "measured" }]);
+  });
+
+  test("of a cancelled stream writes an entry and no usage record", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    await bench.ledger.settle(
+      hold,
+      settlement(hold, 7, { outcome: "cancelled", basis: "estimated", record: null }),
+    );
+    expect(await entriesOf(bench.operator, "charge")).toMatchObject([
+      { amount: -7, outcome: "cancelled", basis: "estimated", exchangeId: hold.id },
+    ]);
+    expect(await bench.operator.listUsage({ limit: 10 })).toEqual([]);
+    expect(bench.ledger.summary(key.id)).toMatchObject({ used: 7, requests: 0, lastCostNano: 0 });
+  });
+
+  test("above the hold takes what is free, and says the rest as overrun", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    const other = holdFor(bench.ledger, key, 30);
+    expect(await bench.ledger.settle(hold, settlement(hold, 90))).toEqual({ charged: 70, overrun: 20 });
+    expect(await entriesOf(bench.operator, "overrun")).toMatchObject([{ amount: 20, exchangeId: hold.id }]);
+    expect(await bench.ledger.settle(other, settlement(other, 30))).toEqual({ charged: 30, overrun: 0 });
+    expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 0, available: 0 });
+  });
+
+  test("makes the usage record say what was charged, not what it cost", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 50);
+    const hold = holdFor(bench.ledger, key, 50);
+    await bench.ledger.settle(hold, settlement(hold, 80));
+    const [record] = await bench.operator.listUsage({ limit: 1 });
+    expect(record?.costNano).toBe(50);
+  });
+
+  test("goes only as far as the balance that an operator has lowered meanwhile", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 80);
+    const lower = { keyId: key.id, amountNano: -70, reference: null, note: null, atMs: 0 };
+    await bench.operator.recordAdjustment(lower);
+    await bench.watcher.refresh();
+    expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 30, held: 80, available: 0 });
+    expect(await bench.ledger.settle(hold, settlement(hold, 50))).toEqual({ charged: 30, overrun: 20 });
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 0 });
+  });
+
+  test("never takes the balance below 0, even when it is lowered while the charge is on its way", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 80);
+    const settling = bench.ledger.settle(hold, settlement(hold, 80));
+    const lower = { keyId: key.id, amountNano: -70, reference: null, note: null, atMs: 0 };
+    await bench.operator.recordAdjustment(lower);
+    expect(await settling).toEqual({ charged: 80, overrun: 0 });
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 0, used: 80, purchased: 80 });
+    expect(await entriesOf(bench.operator, "adjustment")).toMatchObject([{ amount: -70 }, { amount: 50 }]);
+    expect(await entriesOf(bench.operator, "overrun")).toMatchObject([{ amount: 50 }]);
+    await bench.watcher.refresh();
+    expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 0, available: 0, used: 80 });
+    expect((await audit(bench.operator)).differences).toEqual([]);
+  });
+});
+
+describe("a hold ends once", () => {
+  test("when it is settled twice, at the same time or later", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    const both = await Promise.all([
+      bench.ledger.settle(hold, settlement(hold, 10)),
+      bench.ledger.settle(hold, settlement(hold, 20)),
+    ]);
+    expect(both).toEqual([{ charged: 10, overrun: 0 }, null]);
+    expect(await bench.ledger.settle(hold, settlement(hold, 30))).toBeNull();
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 90 });
+  });
+
+  test("when a settle races a cancel, whoever comes first wins", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const settledFirst = holdFor(bench.ledger, key, 10);
+    const settling = bench.ledger.settle(settledFirst, settlement(settledFirst, 10));
+    expect(bench.ledger.release(settledFirst)).toBe(false);
+    await settling;
+    const releasedFirst = holdFor(bench.ledger, key, 10);
+    expect(bench.ledger.release(releasedFirst)).toBe(true);
+    expect(await bench.ledger.settle(releasedFirst, settlement(releasedFirst, 10))).toBeNull();
+    expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 90, held: 0 });
+    expect(bench.ledger.openHolds).toBe(0);
+  });
+});
+
+describe("what a day has spent", () => {
+  test("is told for the UTC day, and is 0 on the next", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const first = holdFor(bench.ledger, key, 10);
+    await bench.ledger.settle(first, settlement(first, 10));
+    const second = holdFor(bench.ledger, key, 10);
+    await bench.ledger.settle(second, settlement(second, 5));
+    expect(bench.ledger.summary(key.id).todaySpend).toBe(15);
+    bench.clock.advance(86_400_000);
+    expect(bench.ledger.summary(key.id)).toMatchObject({ todaySpend: 0, lifetimeSpend: 15 });
+    const third = holdFor(bench.ledger, key, 10);
+    await bench.ledger.settle(third, settlement(third, 3));
+    bench.clock.jumpWall(-86_400_000);
+    const past = holdFor(bench.ledger, key, 10);
+    await bench.ledger.settle(past, settlement(past, 2));
+    expect(bench.ledger.summary(key.id)).toMatchObject({ todaySpend: 3, lifetimeSpend: 20 });
+    expect((await audit(bench.operator)).differences).toEqual([]);
+  });
+});

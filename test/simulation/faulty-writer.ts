@@ -1,0 +1,39 @@
+import { BatchFailure, type BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import type { JournalItem } from "../../src/store/store.ts";
+
+/** Stands between the journal and the disk, and breaks when told to. */
+export class FaultyWriter implements BatchWriter {
+  readonly #inner: BatchWriter;
+  #mode: "works" | "locked" | "dies before" | "dies after" | "dead" = "works";
+
+  constructor(inner: BatchWriter) {
+    this.#inner = inner;
+  }
+
+  /** As while another process has the database locked. */
+  lock(): void {
+    if (this.#mode === "works") this.#mode = "locked";
+  }
+
+  unlock(): void {
+    if (this.#mode === "locked") this.#mode = "works";
+  }
+
+  /** The process dies at its next batch, just before or just after that is on disk. */
+  dieAt(moment: "before" | "after"): void {
+    this.#mode = `dies ${moment}`;
+  }
+
+  write(items: readonly JournalItem[], rollUp: boolean): Promise<void> | void {
+    if (this.#mode === "locked") throw new BatchFailure("SQLITE_BUSY", "database is locked");
+    if (this.#mode === "works") return this.#inner.write(items, rollUp);
+    const reachesDisk = this.#mode === "dies after";
+    this.#mode = "dead";
+    if (reachesDisk) this.#inner.write(items, rollUp);
+    throw new Error("the process is dead");
+  }
+
+  close(): Promise<void> | void {
+    if (this.#mode === "works") return this.#inner.close();
+  }
+}

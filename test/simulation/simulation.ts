@@ -1,0 +1,268 @@
+import { strict as assert } from "node:assert";
+import { GatewayError } from "../../src/base/errors.ts";
+import { newId } from "../../src/base/id.ts";
+import type { Hold } from "../../src/ledger/ledger.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { type Changes, type Store, StoreRefusal } from "../../src/store/store.ts";
+import { settlement } from "../ledger/fixtures.ts";
+import { keyRecord } from "../store/fixtures.ts";
+import { FakeClock } from "../support/clock.ts";
+import { AccountModel } from "./account-model.ts";
+import { checkDatabase, checkExchanges, checkMemory } from "./checks.ts";
+import { type GatewayLife, startGateway } from "./gateway.ts";
+import type { SeededRandom } from "./random.ts";
+
+/** What is known of an exchange: whether it still runs, what it was charged, and whether that is on disk for certain. */
+export interface Exchange {
+  readonly hold: Hold;
+  readonly account: AccountModel;
+  produced: number;
+  charged: number | null;
+  isDurable: boolean;
+}
+
+const hourMs = 3_600_000;
+
+/**
+ * A gateway's ledger over the real store, an operator at the command line beside it, and a random history of both
+ * with clock jumps, locks and crashes. After every step the ledger must agree with the model; whenever all is
+ * quiet, and after every crash, the database must agree with both.
+ */
+export class Simulation {
+  readonly #random: SeededRandom;
+  readonly #dir: string;
+  readonly #clock: FakeClock;
+  readonly #operator: Store;
+  readonly #accounts: readonly AccountModel[];
+  readonly #exchanges: Exchange[] = [];
+  #running: Exchange[] = [];
+  #waiting: Promise<unknown>[] = [];
+  #life: GatewayLife;
+
+  private constructor(parts: {
+    random: SeededRandom;
+    dir: string;
+    clock: FakeClock;
+    operator: Store;
+    accounts: readonly AccountModel[];
+    life: GatewayLife;
+  }) {
+    this.#random = parts.random;
+    this.#dir = parts.dir;
+    this.#clock = parts.clock;
+    this.#operator = parts.operator;
+    this.#accounts = parts.accounts;
+    this.#life = parts.life;
+  }
+
+  static async run(random: SeededRandom, dir: string, steps: number): Promise<void> {
+    const clock = new FakeClock("2026-03-10T20:00:00Z");
+    const operator = await openSqliteStore({ dir, clock, role: "operator" });
+    const keys = [
+      keyRecord({ mode: "credit" }),
+      keyRecord({ mode: "token_budget", budgetTokens: 1_000, period: "day" }),
+      keyRecord({ mode: "token_budget", budgetTokens: 3_000, period: "none" }),
+    ];
+    for (const key of keys) await operator.insertKey(key, key.mode === "credit" ? 1_000 : 0);
+    const accounts = keys.map((key) => new AccountModel(key));
+    for (const account of accounts) if (account.isCredit) account.posted = 1_000;
+    const life = await startGateway(dir, clock, (changes) => applyToModels(accounts, changes));
+    const simulation = new Simulation({ random, dir, clock, operator, accounts, life });
+    try {
+      for (let step = 0; step < steps; step += 1) await simulation.#step();
+      await simulation.#finish();
+    } finally {
+      await simulation.#life.store.close();
+      await operator.close();
+    }
+  }
+
+  async #step(): Promise<void> {
+    const choice = this.#random.between(1, 100);
+    if (choice <= 30) this.#hold();
+    else if (choice <= 45) this.#progress();
+    else if (choice <= 65) this.#settle();
+    else if (choice <= 72) this.#release();
+    else if (choice <= 75) this.#endTwice();
+    else if (choice <= 80) this.#life.ledger.journalProgress();
+    else if (choice <= 85) await this.#operate();
+    else if (choice <= 89) await this.#life.watcher.refresh();
+    else if (choice <= 92) this.#moveClock();
+    else if (choice <= 94) this.#toggleLock();
+    else if (choice <= 97) await this.#becomeQuiet();
+    else if (choice <= 99) await this.#turnOfTheEventLoop();
+    else await this.#crash();
+    checkMemory(this.#life.ledger, this.#accounts, this.#clock.wallMs());
+  }
+
+  #hold(): void {
+    const account = this.#random.pick(this.#accounts);
+    assert(account !== undefined);
+    account.see(this.#clock.wallMs());
+    const amount = this.#random.between(0, 400);
+    const expected = account.expectedRefusal(amount);
+    try {
+      const request = { keyId: account.key.id, exchangeId: newId("req_"), model: "house-model", amount };
+      const hold = this.#life.ledger.hold(request);
+      assert.equal(null, expected, "admitted what had to be refused");
+      account.open(hold);
+      const exchange = { hold, account, produced: 0, charged: null, isDurable: false };
+      this.#running.push(exchange);
+      this.#exchanges.push(exchange);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      assert.equal(error.code, expected, "refused for another reason");
+    }
+  }
+
+  #progress(): void {
+    const exchange = this.#random.pick(this.#running);
+    if (exchange === undefined) return;
+    exchange.produced += this.#random.between(0, 40);
+    this.#life.ledger.progress(exchange.hold, exchange.produced);
+  }
+
+  #settle(): void {
+    const exchange = this.#takeRunning();
+    if (exchange === undefined) return;
+    const { hold, account } = exchange;
+    account.see(this.#clock.wallMs());
+    const exceeds = this.#random.chance(0.2);
+    const cost = exceeds ? hold.amount + this.#random.between(1, 300) : this.#random.between(0, hold.amount);
+    const isCancelled = this.#random.chance(0.3);
+    const ending = isCancelled ? ({ outcome: "cancelled", record: null, basis: "estimated" } as const) : {};
+    const atMs = this.#clock.wallMs();
+    const settling = this.#life.ledger.settle(hold, settlement(hold, cost, ending, { atMs }));
+    const charged = account.settle(hold, cost);
+    exchange.charged = charged;
+    const known = settling.then((settled) => {
+      assert.deepEqual(settled, { charged, overrun: cost - charged });
+      exchange.isDurable = true;
+    });
+    this.#waiting.push(ignoringDeath(known));
+  }
+
+  #release(): void {
+    const exchange = this.#takeRunning();
+    if (exchange === undefined) return;
+    assert.equal(this.#life.ledger.release(exchange.hold), true);
+    exchange.account.release(exchange.hold.id);
+  }
+
+  /** Whoever comes second must find the hold closed, and change nothing. */
+  #endTwice(): void {
+    const ended = this.#random.pick(this.#exchanges.filter(({ hold }) => hold.state !== "open"));
+    if (ended === undefined) return;
+    assert.equal(this.#life.ledger.release(ended.hold), false);
+    const second = this.#life.ledger.settle(ended.hold, settlement(ended.hold, 1));
+    this.#waiting.push(second.then((settled) => assert.equal(settled, null)));
+  }
+
+  /** From the other process: a top-up, a correction in either direction, or another budget. */
+  async #operate(): Promise<void> {
+    const account = this.#random.pick(this.#accounts);
+    assert(account !== undefined);
+    if (!account.isCredit) {
+      await this.#operator.updateKey(account.key.id, { budgetTokens: this.#random.between(500, 4_000) });
+      return;
+    }
+    const common = { keyId: account.key.id, reference: null, note: null, atMs: this.#clock.wallMs() };
+    if (this.#random.chance(0.6)) {
+      await this.#operator.recordTopUp({ ...common, amountNano: this.#random.between(1, 800) });
+      return;
+    }
+    const amountNano = this.#random.between(1, 300) * (this.#random.chance(0.7) ? -1 : 1);
+    try {
+      await this.#operator.recordAdjustment({ ...common, amountNano });
+    } catch (error) {
+      assert(error instanceof StoreRefusal && error.reason === "invalid_amount", String(error));
+    }
+  }
+
+  #moveClock(): void {
+    const hours = this.#random.between(-30, 30);
+    if (hours > 0 && this.#random.chance(0.5)) this.#clock.advance(hours * hourMs);
+    else this.#clock.jumpWall(hours * hourMs);
+  }
+
+  #toggleLock(): void {
+    if (this.#random.chance(0.5)) this.#life.writer.lock();
+    else this.#life.writer.unlock();
+  }
+
+  async #turnOfTheEventLoop(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Everything that waits is written, and every change has been heard of: now all three must agree. */
+  async #becomeQuiet(): Promise<void> {
+    this.#life.writer.unlock();
+    await Promise.all(this.#waiting);
+    this.#waiting = [];
+    await this.#life.store.commit([]);
+    await this.#life.watcher.refresh();
+    await checkDatabase(this.#operator, this.#accounts);
+  }
+
+  async #crash(): Promise<void> {
+    this.#life.ledger.journalProgress();
+    this.#life.writer.dieAt(this.#random.pick(["before", "after"] as const) ?? "before");
+    await this.#life.store.commit([]).catch(() => {});
+    await Promise.all(this.#waiting);
+    await this.#life.store.close();
+    this.#waiting = [];
+    this.#running = [];
+    const { openHolds } = await this.#operator.load();
+    this.#life = await startGateway(this.#dir, this.#clock, (changes) =>
+      applyToModels(this.#accounts, changes),
+    );
+    await checkExchanges(this.#operator, this.#exchanges, openHolds);
+    await this.#startModelsFromDatabase();
+    await checkDatabase(this.#operator, this.#accounts);
+  }
+
+  /** A crash decides what was written and what was not; from here on the database is what happened. */
+  async #startModelsFromDatabase(): Promise<void> {
+    for (const exchange of this.#exchanges) exchange.isDurable = false;
+    this.#exchanges.length = 0;
+    for (const account of this.#accounts) {
+      const totals = await this.#operator.readTotals(account.key.id);
+      const key = await this.#operator.findKey(account.key.id);
+      assert(totals !== null && key !== null);
+      account.restart(totals, key.budgetTokens ?? 0);
+    }
+  }
+
+  async #finish(): Promise<void> {
+    while (this.#running.length > 0) {
+      if (this.#random.chance(0.5)) this.#settle();
+      else this.#release();
+    }
+    await this.#becomeQuiet();
+    assert.equal(this.#life.ledger.openHolds, 0);
+    await checkExchanges(this.#operator, this.#exchanges, []);
+    assert.deepEqual((await this.#operator.load()).openHolds, []);
+  }
+
+  #takeRunning(): Exchange | undefined {
+    const exchange = this.#random.pick(this.#running);
+    if (exchange !== undefined) this.#running = this.#running.filter((other) => other !== exchange);
+    return exchange;
+  }
+}
+
+function applyToModels(accounts: readonly AccountModel[], changes: Changes): void {
+  for (const account of accounts) {
+    for (const key of changes.keys) if (key.id === account.key.id) account.budget = key.budgetTokens ?? 0;
+    for (const entry of changes.entries) if (entry.keyId === account.key.id) account.posted += entry.amount;
+  }
+}
+
+/** Who waits when the process dies never hears of it; an assertion that failed must still be heard. */
+async function ignoringDeath(settling: Promise<unknown>): Promise<void> {
+  try {
+    await settling;
+  } catch (error) {
+    if (!(error instanceof Error) || error.message !== "the process is dead") throw error;
+  }
+}
