@@ -1,5 +1,6 @@
 import { unreachable } from "../base/assert.ts";
 import type { ProviderSettings } from "../config/settings.ts";
+import { DemoProvider } from "./demo/provider.ts";
 import { HttpProvider } from "./http-provider.ts";
 import type { Provider } from "./provider.ts";
 import { anthropic, openAi } from "./vendors.ts";
@@ -13,7 +14,7 @@ export function createProvider(settings: ProviderSettings): Provider {
     case "anthropic":
       return new HttpProvider(settings, anthropic);
     case "demo":
-      return new HttpProvider(settings, openAi);
+      return new DemoProvider(settings);
     default:
       return unreachable(settings.kind);
   }

@@ -1,0 +1,32 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { DemoAnswer } from "./answer.ts";
+import type { DemoRequest } from "./request.ts";
+
+/** One event of a stream. Content comes at a human pace, what frames it at once. */
+export interface Beat {
+  readonly frame: string;
+  readonly content: boolean;
+}
+
+/** How one wire format is read and written. */
+export interface DemoDialect {
+  read(body: JsonObject): DemoRequest;
+  whole(answer: DemoAnswer): JsonObject;
+  stream(answer: DemoAnswer): Generator<Beat>;
+  error(status: number, message: string): JsonObject;
+  /** The in-stream form of an error. */
+  errorFrame(message: string): string;
+}
+
+export function framing(frame: string): Beat {
+  return { frame, content: false };
+}
+
+export function content(frame: string): Beat {
+  return { frame, content: true };
+}
+
+/** Named after the data's own type, as Responses and Messages do. */
+export function eventFrame(data: JsonObject & { type: string }): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+}

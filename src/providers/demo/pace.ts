@@ -1,0 +1,59 @@
+import type { Beat } from "./dialect.ts";
+
+export interface Pace {
+  readonly pieceMs: number;
+  /** A silence in the middle of the content. */
+  readonly pauseMs: number;
+  readonly accident: "cut" | "stall" | "break" | null;
+  /** How many beats of content there are. */
+  readonly contentBeats: number;
+  readonly errorFrame: string;
+}
+
+/** Like `fetch`: an abort rejects whatever is being waited for. */
+export function abortable(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = Number.isFinite(ms) ? setTimeout(done, ms) : undefined;
+    function done(): void {
+      signal.removeEventListener("abort", left);
+      resolve();
+    }
+    function left(): void {
+      clearTimeout(timer);
+      reject(new DOMException("The operation was aborted.", "AbortError"));
+    }
+    if (signal.aborted) left();
+    else signal.addEventListener("abort", left, { once: true });
+  });
+}
+
+/**
+ * Beats as a body. Nothing runs ahead of the reader: the next beat is made when it is asked for, so a reader
+ * that stalls stops the demo as it would stop a provider.
+ */
+export function pacedBody(
+  beats: Generator<Beat>,
+  pace: Pace,
+  signal: AbortSignal,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const middle = Math.floor(pace.contentBeats / 2);
+  let told = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value: beat, done } = beats.next();
+        if (done) return controller.close();
+        if (beat.content && told++ === middle) {
+          if (pace.pauseMs > 0) await abortable(pace.pauseMs, signal);
+          if (pace.accident === "stall") await abortable(Number.POSITIVE_INFINITY, signal);
+          if (pace.accident === "break") controller.enqueue(encoder.encode(pace.errorFrame));
+          if (pace.accident !== null) return controller.close();
+        }
+        if (signal.aborted || (beat.content && pace.pieceMs > 0)) await abortable(pace.pieceMs, signal);
+        controller.enqueue(encoder.encode(beat.frame));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

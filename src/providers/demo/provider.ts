@@ -1,0 +1,103 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { ProviderSettings } from "../../config/settings.ts";
+import type { Operation, Provider } from "../provider.ts";
+import { answerTo, type DemoAnswer } from "./answer.ts";
+import { chat } from "./chat.ts";
+import type { DemoDialect } from "./dialect.ts";
+import { messages } from "./messages.ts";
+import { abortable, pacedBody } from "./pace.ts";
+import { piecesOf } from "./pieces.ts";
+import { responses } from "./responses.ts";
+import { type Wishes, wishesIn } from "./wishes.ts";
+
+const dialects: Readonly<Record<Operation, DemoDialect>> = {
+  chat,
+  responses,
+  messages,
+  count_tokens: messages,
+};
+
+/**
+ * A provider in the same process, for trying Sluice out without any key: it speaks all three dialects,
+ * streams, thinks, calls tools and reports usage, and it fails in whatever way the request's text asks for.
+ */
+export class DemoProvider implements Provider {
+  readonly settings: ProviderSettings;
+
+  constructor(settings: ProviderSettings) {
+    this.settings = settings;
+  }
+
+  url(operation: Operation): string {
+    return `demo:${operation}`;
+  }
+
+  headers(): Record<string, string> {
+    return {};
+  }
+
+  async send(url: string, init: BunFetchRequestInit & { signal: AbortSignal }): Promise<Response> {
+    const operation = operationOf(url);
+    const dialect = dialects[operation];
+    const body = parse(await new Response(init.body).text());
+    if (body === null)
+      return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });
+    const request = dialect.read(body);
+    if (operation === "count_tokens") return Response.json({ input_tokens: request.inputTokens });
+    const wishes = wishesIn(request.text);
+    if (wishes.sleepMs > 0 || init.signal.aborted) await abortable(wishes.sleepMs, init.signal);
+    if (wishes.failStatus !== null) return failure(wishes.failStatus, wishes, dialect);
+    const answer = answerTo(request, wishes);
+    return request.stream
+      ? streamed(answer, wishes, dialect, init.signal)
+      : whole(answer, wishes, dialect, init.signal);
+  }
+}
+
+function operationOf(url: string): Operation {
+  const name = url.slice(url.indexOf(":") + 1);
+  return name === "responses" || name === "messages" || name === "count_tokens" ? name : "chat";
+}
+
+function parse(text: string): JsonObject | null {
+  try {
+    const body: Json = JSON.parse(text);
+    return isObject(body) ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+function failure(status: number, wishes: Wishes, dialect: DemoDialect): Response {
+  const body = dialect.error(status, `The demo fails with status ${status}, as you asked.`);
+  const { retryAfterSeconds } = wishes;
+  const headers = retryAfterSeconds === null ? {} : { "retry-after": String(retryAfterSeconds) };
+  return Response.json(body, { status, headers });
+}
+
+async function whole(
+  answer: DemoAnswer,
+  wishes: Wishes,
+  dialect: DemoDialect,
+  signal: AbortSignal,
+): Promise<Response> {
+  if (wishes.pauseMs > 0) await abortable(wishes.pauseMs, signal);
+  if (wishes.accident === "stall") await abortable(Number.POSITIVE_INFINITY, signal);
+  const body = JSON.stringify(dialect.whole(answer));
+  const sent = wishes.accident === null ? body : body.slice(0, body.length / 2);
+  return new Response(sent, { headers: { "content-type": "application/json" } });
+}
+
+function streamed(answer: DemoAnswer, wishes: Wishes, dialect: DemoDialect, signal: AbortSignal): Response {
+  const callBeats = answer.call === null ? 0 : piecesOf(answer.call.arguments).length;
+  const pace = {
+    pieceMs: wishes.pieceMs,
+    pauseMs: wishes.pauseMs,
+    accident: wishes.accident,
+    contentBeats: answer.thinking.length + answer.text.length + callBeats,
+    errorFrame: dialect.errorFrame("The demo breaks here, as you asked."),
+  };
+  return new Response(pacedBody(dialect.stream(answer), pace, signal), {
+    headers: { "content-type": "text/event-stream; charset=utf-8" },
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * What a request's text asks of the demo, for trying things out (docs/demo.md is the user's side of this).
+ * Wishes with a number may stand anywhere in the text; the bare words only as a clause of their own, because
+ * people say "cut" and "fast" in ordinary sentences too.
+ */
+export interface Wishes {
+  /** Answer with this error status. */
+  readonly failStatus: number | null;
+  readonly retryAfterSeconds: number | null;
+  /** Before the first byte. */
+  readonly sleepMs: number;
+  /** In the middle of the answer. */
+  readonly pauseMs: number;
+  readonly words: number | null;
+  readonly usage: boolean;
+  /** How the answer ends in its middle, if it does. */
+  readonly accident: "cut" | "stall" | "break" | null;
+  readonly pieceMs: number;
+  readonly tools: boolean;
+}
+
+const mostSeconds = 600;
+const mostWords = 50_000;
+const humanPieceMs = 15;
+const slowPieceMs = 250;
+
+export function wishesIn(text: string): Wishes {
+  const clauses = new Set(
+    text
+      .toLowerCase()
+      .split(/[,;.!?\n]+/)
+      .map((clause) => clause.trim()),
+  );
+  const says = (clause: string) => clauses.has(clause);
+  return {
+    failStatus: numberIn(text, /\bfail (?:with )?([45]\d\d)\b/i),
+    retryAfterSeconds: numberIn(text, /\bretry after (\d{1,5})\b/i),
+    sleepMs: secondsIn(text, /\bsleep (?:for )?(\d{1,3}(?:\.\d+)?)\b/i),
+    pauseMs: secondsIn(text, /\bpause (?:for )?(\d{1,3}(?:\.\d+)?)\b/i),
+    words: cappedWords(numberIn(text, /\bsay (\d{1,6}) words?\b/i)),
+    usage: !says("no usage"),
+    accident: says("cut") ? "cut" : says("stall") ? "stall" : says("break") ? "break" : null,
+    pieceMs: says("fast") ? 0 : says("slow") ? slowPieceMs : humanPieceMs,
+    tools: !says("no tools"),
+  };
+}
+
+function numberIn(text: string, pattern: RegExp): number | null {
+  const found = pattern.exec(text)?.[1];
+  return found === undefined ? null : Number(found);
+}
+
+function secondsIn(text: string, pattern: RegExp): number {
+  return Math.min(mostSeconds, numberIn(text, pattern) ?? 0) * 1000;
+}
+
+function cappedWords(words: number | null): number | null {
+  return words === null ? null : Math.min(words, mostWords);
+}

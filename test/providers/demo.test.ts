@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+import type { ProviderSettings } from "../../src/config/settings.ts";
+import { createProvider } from "../../src/providers/registry.ts";
+import { patient } from "../upstream/fixtures.ts";
+
+const settings: ProviderSettings = {
+  name: "demo",
+  kind: "demo",
+  baseUrl: "",
+  apiKeys: [],
+  dialects: ["chat", "responses", "messages"],
+  headers: {},
+  streamUsage: true,
+  countTokens: true,
+  maxTokensField: "max_tokens",
+  maxConcurrent: null,
+  timeouts: patient,
+};
+const demo = createProvider(settings);
+
+/** The demo behind a real socket, so that the official clients can judge it. */
+let server: Bun.Server<undefined>;
+let openai: OpenAI;
+let anthropic: Anthropic;
+
+beforeAll(() => {
+  server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    routes: {
+      "/v1/chat/completions": (request) => ask("chat", request),
+      "/v1/responses": (request) => ask("responses", request),
+      "/v1/messages": (request) => ask("messages", request),
+      "/v1/messages/count_tokens": (request) => ask("count_tokens", request),
+    },
+  });
+  const origin = `http://127.0.0.1:${server.port}`;
+  openai = new OpenAI({ apiKey: "k", baseURL: `${origin}/v1`, maxRetries: 0 });
+  anthropic = new Anthropic({ apiKey: "k", baseURL: origin, maxRetries: 0 });
+});
+
+afterAll(() => server.stop(true));
+
+async function ask(operation: "chat" | "responses" | "messages" | "count_tokens", request: Request) {
+  return demo.send(demo.url(operation), { body: await request.text(), signal: request.signal });
+}
+
+const user = (content: string) => [{ role: "user" as const, content }];
+const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+
+describe("the demo speaks chat", () => {
+  const tools = [{ type: "function" as const, function: { name: "get_weather", parameters } }];
+
+  test("whole and streamed, with usage that adds up", async () => {
+    const whole = await openai.chat.completions.create({ model: "d", messages: user("fast") });
+    expect(whole.choices[0]?.message.content).toContain("“fast”");
+    expect(whole.choices[0]?.finish_reason).toBe("stop");
+    const streamed = openai.chat.completions.stream({
+      model: "d",
+      messages: user("fast"),
+      stream_options: { include_usage: true },
+    });
+    const final = await streamed.finalChatCompletion();
+    expect(final.choices[0]?.message.content).toBe(whole.choices[0]?.message.content ?? "");
+    expect(final.usage).toEqual(whole.usage);
+    expect(final.usage?.total_tokens).toBe(
+      (final.usage?.prompt_tokens ?? 0) + (final.usage?.completion_tokens ?? 0),
+    );
+  });
+
+  test("calls a tool, and answers once it has the result", async () => {
+    const messages = user("fast. What is the weather in Paris?");
+    const call = await openai.chat.completions.stream({ model: "d", messages, tools }).finalChatCompletion();
+    const toolCall = call.choices[0]?.message.tool_calls?.[0];
+    expect(call.choices[0]?.finish_reason).toBe("tool_calls");
+    expect(toolCall?.type === "function" && JSON.parse(toolCall.function.arguments)).toEqual({
+      city: "Paris",
+    });
+    const answer = await openai.chat.completions.create({
+      model: "d",
+      tools,
+      messages: [
+        ...messages,
+        { role: "assistant", tool_calls: call.choices[0]?.message.tool_calls ?? [] },
+        { role: "tool", tool_call_id: toolCall?.id ?? "", content: "22 degrees" },
+      ],
+    });
+    expect(answer.choices[0]?.message.content).toContain("22 degrees");
+  });
+
+  test("stops at the limit and says so", async () => {
+    const messages = user("fast, say 100 words");
+    const cut = await openai.chat.completions.create({ model: "d", messages, max_completion_tokens: 10 });
+    expect(cut.choices[0]?.finish_reason).toBe("length");
+    expect(cut.usage?.completion_tokens).toBe(10);
+  });
+
+  test("follows a schema for its answer", async () => {
+    const answer = await openai.chat.completions.create({
+      model: "d",
+      messages: user("fast"),
+      response_format: { type: "json_schema", json_schema: { name: "place", schema: parameters } },
+    });
+    expect(JSON.parse(answer.choices[0]?.message.content ?? "")).toEqual({ city: "demo" });
+  });
+});
+
+describe("the demo speaks responses", () => {
+  test("streamed to the official helper's liking, with reasoning", async () => {
+    const stream = openai.responses.stream({
+      model: "d",
+      input: "fast",
+      reasoning: { effort: "low", summary: "auto" },
+    });
+    const final = await stream.finalResponse();
+    expect(final.status).toBe("completed");
+    expect(final.output.map(({ type }) => type)).toEqual(["reasoning", "message"]);
+    expect(final.output_text).toContain("“fast”");
+    expect(final.usage?.output_tokens_details.reasoning_tokens).toBeGreaterThan(0);
+  });
+
+  test("calls a tool, and answers once it has the result", async () => {
+    const tools = [{ type: "function" as const, name: "get_weather", parameters, strict: false }];
+    const stream = openai.responses.stream({ model: "d", input: "fast. Weather in Rome?", tools });
+    const [item] = (await stream.finalResponse()).output;
+    if (item?.type !== "function_call") throw new Error("no call");
+    expect(JSON.parse(item.arguments)).toEqual({ city: "Rome" });
+    const answer = await openai.responses.create({
+      model: "d",
+      tools,
+      input: [item, { type: "function_call_output", call_id: item.call_id, output: "sunny" }],
+    });
+    expect(answer.output_text).toContain("sunny");
+  });
+
+  test("is incomplete at its limit", async () => {
+    const stream = openai.responses.stream({
+      model: "d",
+      input: "fast, say 100 words",
+      max_output_tokens: 5,
+    });
+    expect(await stream.finalResponse()).toMatchObject({
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+      usage: { output_tokens: 5 },
+    });
+  });
+});
+
+describe("the demo speaks messages", () => {
+  test("streamed, with thinking", async () => {
+    const stream = anthropic.messages.stream({
+      model: "d",
+      max_tokens: 2000,
+      thinking: { type: "enabled", budget_tokens: 1024 },
+      messages: user("fast"),
+    });
+    const final = await stream.finalMessage();
+    expect(final.content.map(({ type }) => type)).toEqual(["thinking", "text"]);
+    expect(final.stop_reason).toBe("end_turn");
+    expect(final.usage.input_tokens).toBeGreaterThan(0);
+    expect(final.usage.output_tokens).toBeGreaterThan(10);
+  });
+
+  test("calls a tool, and answers once it has the result", async () => {
+    const tools = [{ name: "get_weather", input_schema: { ...parameters, type: "object" as const } }];
+    const question = user("fast. Weather in Oslo?");
+    const call = await anthropic.messages
+      .stream({ model: "d", max_tokens: 100, messages: question, tools })
+      .finalMessage();
+    const [block] = call.content;
+    if (block?.type !== "tool_use") throw new Error("no call");
+    expect(call.stop_reason).toBe("tool_use");
+    expect(block.input).toEqual({ city: "Oslo" });
+    const result = { type: "tool_result" as const, tool_use_id: block.id, content: "snow" };
+    const answer = await anthropic.messages.create({
+      model: "d",
+      max_tokens: 100,
+      tools,
+      messages: [
+        ...question,
+        { role: "assistant", content: call.content },
+        { role: "user", content: [result] },
+      ],
+    });
+    expect(answer.content[0]?.type === "text" && answer.content[0].text).toContain("snow");
+  });
+
+  test("counts tokens as it bills them", async () => {
+    const messages = user("fast, how many tokens is this?");
+    const counted = await anthropic.messages.countTokens({ model: "d", system: "Be brief.", messages });
+    const answer = await anthropic.messages.create({
+      model: "d",
+      max_tokens: 50,
+      system: "Be brief.",
+      messages,
+    });
+    expect(counted.input_tokens).toBe(answer.usage.input_tokens);
+  });
+});
+
+describe("the demo fails as it is told", () => {
+  const raw = (text: string, signal = new AbortController().signal, stream = true) =>
+    demo.send("demo:chat", { body: JSON.stringify({ model: "d", stream, messages: user(text) }), signal });
+
+  test("with a status and Retry-After", async () => {
+    const response = await raw("please fail 503 and retry after 9");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "9"]);
+    expect(await response.json()).toHaveProperty("error.message");
+    const refused = await openai.chat.completions
+      .create({ model: "d", messages: user("fail 429") })
+      .catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(OpenAI.RateLimitError);
+  });
+
+  test("by ending in the middle, by an error in the middle, and by telling no usage", async () => {
+    expect(await (await raw("fast, cut")).text()).not.toContain("[DONE]");
+    const broken = await (await raw("fast, break")).text();
+    expect(broken).not.toContain("[DONE]");
+    expect(broken.trimEnd().split("\n\n").at(-1)).toContain('{"error":');
+    expect(await (await raw("fast, no usage", undefined, false)).json()).not.toHaveProperty("usage");
+  });
+
+  test("and words within a sentence are just words", async () => {
+    const text = await (await raw("How do I cut bread fast without a break?")).text();
+    expect(text).toContain("[DONE]");
+  });
+
+  test("a long answer has as many words as asked for", async () => {
+    const response = await raw("say 200 words", undefined, false);
+    const body = (await response.json()) as { choices: [{ message: { content: string } }] };
+    expect(body.choices[0].message.content.split(" ")).toHaveLength(200);
+  });
+
+  for (const text of ["sleep 60", "stall", "slow, say 500 words", "pause 60"]) {
+    test(`an abort ends "${text}" at once, like a fetch`, async () => {
+      const leaving = new AbortController();
+      const reading = raw(text, leaving.signal).then((response) => response.text());
+      setTimeout(() => leaving.abort(), 30);
+      expect(await reading.catch((error: Error) => error.name)).toBe("AbortError");
+    });
+  }
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from "bun:test";
+import type { ProviderKind, ProviderSettings } from "../../src/config/settings.ts";
+import { pickForwarded, pickResponse } from "../../src/providers/headers.ts";
+import type { Operation } from "../../src/providers/provider.ts";
+import { createProvider } from "../../src/providers/registry.ts";
+import { startProvider } from "../support/provider.ts";
+import { patient } from "../upstream/fixtures.ts";
+
+function provider(kind: ProviderKind, baseUrl: string, changes: Partial<ProviderSettings> = {}) {
+  return createProvider({
+    name: "p",
+    kind,
+    baseUrl,
+    apiKeys: [],
+    dialects: ["chat"],
+    headers: {},
+    streamUsage: true,
+    countTokens: false,
+    maxTokensField: "max_tokens",
+    maxConcurrent: null,
+    timeouts: patient,
+    ...changes,
+  });
+}
+
+describe("addresses", () => {
+  const rows: [ProviderKind, string, Operation, string][] = [
+    ["openai", "https://api.openai.com/v1", "chat", "https://api.openai.com/v1/chat/completions"],
+    ["openai", "https://api.openai.com/v1", "responses", "https://api.openai.com/v1/responses"],
+    ["anthropic", "https://api.anthropic.com", "messages", "https://api.anthropic.com/v1/messages"],
+    [
+      "anthropic",
+      "https://api.anthropic.com",
+      "count_tokens",
+      "https://api.anthropic.com/v1/messages/count_tokens",
+    ],
+    ["openai-compatible", "http://localhost:11434/v1", "chat", "http://localhost:11434/v1/chat/completions"],
+    ["openai-compatible", "http://localhost:11434/v1", "messages", "http://localhost:11434/v1/messages"],
+  ];
+  for (const [kind, base, operation, url] of rows) {
+    test(`${kind} at ${base}, ${operation}`, () => expect(provider(kind, base).url(operation)).toBe(url));
+  }
+});
+
+describe("request headers", () => {
+  test("the credential goes in the vendor's scheme", () => {
+    expect(provider("openai", "https://x/v1").headers("chat", "sk-1", {})).toMatchObject({
+      authorization: "Bearer sk-1",
+      "content-type": "application/json",
+      "accept-encoding": "identity",
+    });
+    const headers = provider("anthropic", "https://x").headers("messages", "sk-2", {});
+    expect(headers).toMatchObject({ "x-api-key": "sk-2", "anthropic-version": "2023-06-01" });
+    expect(headers).not.toHaveProperty("authorization");
+    expect(provider("openai-compatible", "http://x").headers("chat", null, {})).not.toHaveProperty(
+      "authorization",
+    );
+  });
+
+  test("the client's version and betas go up on messages, and only there", () => {
+    const forwarded = { "anthropic-version": "2026-10-21", "anthropic-beta": "a,b", "openai-beta": "c" };
+    const native = provider("anthropic", "https://x").headers("messages", null, forwarded);
+    expect(native).toMatchObject({ "anthropic-version": "2026-10-21", "anthropic-beta": "a,b" });
+    expect(native).not.toHaveProperty("openai-beta");
+    const foreign = provider("openai", "https://x").headers("chat", null, forwarded);
+    expect(foreign).not.toHaveProperty("anthropic-version");
+    expect(foreign).not.toHaveProperty("anthropic-beta");
+    expect(foreign).toHaveProperty("openai-beta", "c");
+  });
+
+  test("the operator's own headers are sent, whatever their case", () => {
+    const headers = provider("openai", "https://x", { headers: { "OpenAI-Project": "p1" } }).headers(
+      "chat",
+      "k",
+      {},
+    );
+    expect(headers["openai-project"]).toBe("p1");
+  });
+
+  test("of the client's headers only those on the list are picked", () => {
+    const everything = new Headers({
+      authorization: "Bearer canary",
+      "x-api-key": "canary",
+      cookie: "canary",
+      host: "canary",
+      connection: "canary",
+      "transfer-encoding": "chunked",
+      "x-forwarded-for": "canary",
+      "proxy-authorization": "canary",
+      "openai-organization": "canary",
+      "anthropic-beta": "a,b",
+      "compat-version": "2024-01-01",
+      "anthropic-version": "2023-06-01",
+      "openai-beta": "c",
+    });
+    expect(pickForwarded("messages", everything)).toEqual({
+      "anthropic-beta": "a,b",
+      "anthropic-version": "2024-01-01",
+    });
+    expect(pickForwarded("chat", everything)).toEqual({ "openai-beta": "c" });
+    expect(pickForwarded("responses", new Headers())).toEqual({});
+    expect(pickForwarded("messages", new Headers({ "anthropic-version": "v" }))).toEqual({
+      "anthropic-version": "v",
+    });
+  });
+
+  test("what reaches the provider is what the headers say, over a real socket", async () => {
+    const scripted = startProvider();
+    const it = provider("openai-compatible", scripted.url);
+    const headers = it.headers("chat", "sk-1", { "openai-beta": "c" });
+    const { signal } = new AbortController();
+    await it.send(it.url("chat"), { method: "POST", headers, body: '{"a":1}', signal });
+    expect(scripted.requests[0]).toMatchObject({
+      method: "POST",
+      path: "/chat/completions",
+      text: '{"a":1}',
+    });
+    expect(scripted.requests[0]?.headers).toMatchObject({ ...headers });
+    scripted.stop();
+  });
+});
+
+describe("response headers", () => {
+  test("of the provider's headers only those on the list are picked", () => {
+    const everything = new Headers({
+      "set-cookie": "canary",
+      "openai-organization": "canary",
+      "anthropic-organization-id": "canary",
+      "anthropic-ratelimit-unified-status": "canary",
+      "x-ratelimit-remaining-requests": "canary",
+      "x-request-id": "canary",
+      "request-id": "canary",
+      "content-length": "5",
+      "content-encoding": "gzip",
+      "transfer-encoding": "chunked",
+      "x-api-key": "canary",
+      "openai-processing-ms": "12",
+      "openai-model": "gpt",
+    });
+    expect(pickResponse(everything)).toEqual({ "openai-processing-ms": "12", "openai-model": "gpt" });
+    expect(pickResponse(new Headers())).toEqual({});
+  });
+});
