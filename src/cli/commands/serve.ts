@@ -31,8 +31,6 @@ export function serveCommand(terminal: Terminal): Command {
 }
 
 async function serve(options: Options, terminal: Terminal): Promise<void> {
-  const { raiseFetchCap } = await import("../serve/raise-fetch-cap.ts");
-  raiseFetchCap();
   const settings = await load(options, terminal);
   const { startWithKeys } = await import("../serve/start.ts");
   const { reloadOnHangup } = await import("../serve/reload.ts");
