@@ -3,6 +3,7 @@ import { relative } from "node:path";
 import type { OperationContext } from "../admin/operations/context.ts";
 import { systemClock } from "../base/clock.ts";
 import { locateData } from "../config/locate-data.ts";
+import type { Store } from "../store/store.ts";
 import { Refused } from "./failure.ts";
 import type { DataOptions } from "./help.ts";
 import type { Terminal } from "./terminal/terminal.ts";
@@ -18,12 +19,33 @@ export async function withStore<Result>(
   const dir = locateData({ file: options.config, data: options.data, env, cwd });
   const { dataFolder } = await import("../store/sqlite/folder.ts");
   if (!create && !existsSync(dataFolder(dir).databaseFile)) throw new Refused(nothingThere(dir, cwd));
-  const { openSqliteStore } = await import("../store/sqlite/open.ts");
-  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  const store = await openStore(dir);
   try {
     return await work({ store, clock: systemClock });
   } finally {
     await store.close();
+  }
+}
+
+/** Opens the folder and makes it if need be; one that cannot be used is told with what to do. */
+export async function openStore(dir: string): Promise<Store> {
+  const { openSqliteStore } = await import("../store/sqlite/open.ts");
+  try {
+    return await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  } catch (error) {
+    switch ((error as NodeJS.ErrnoException).code) {
+      case "EEXIST":
+      case "ENOTDIR":
+        throw new Refused(`${dir} is not a folder; name another with --data`);
+      case "EACCES":
+      case "EPERM":
+      case "EROFS":
+        throw new Refused(
+          `${dir} cannot be written to; give this user the right, or name another with --data`,
+        );
+      default:
+        throw error;
+    }
   }
 }
 

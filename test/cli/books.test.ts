@@ -193,6 +193,7 @@ describe("backup and restore", () => {
     await sluiceJson(from, "keys", "create", "--mode", "credit");
     writeFileSync(join(from.folder, "precious"), "not a database at all, only some text");
     expect((await sluice(from, "backup", "precious")).code).toBe(1);
+    expect((await sluice(from, "backup", "nowhere/copy.db")).stderr).toContain("there is no folder");
     const foreign = await sluice(from, "restore", "precious", "--yes");
     expect(foreign.code).toBe(1);
     expect(foreign.stderr).toContain("not a copy of a Sluice database");

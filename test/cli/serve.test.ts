@@ -101,6 +101,15 @@ describe("starting", () => {
     expect(stderr).toContain(`port ${port} is in use on 127.0.0.1; choose another with --port`);
     expect(stdout.match(/slu_\w{36}\n/g)?.every((key) => hasKeyForm(key.trim()))).toBe(true);
     expect(stdout).not.toContain("listening on");
+    expect(stdout).not.toContain("curl ");
+  });
+
+  test("refuses a data folder that is none", async () => {
+    const where = newWhere();
+    writeFileSync(join(where.cwd, "file"), "");
+    const { code, stderr } = await run(["serve", "--port", "0", "--data", "file"], where);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${join(where.cwd, "file")} is not a folder; name another with --data`);
   });
 
   test("refuses a data folder that another gateway has open", async () => {

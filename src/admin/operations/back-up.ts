@@ -1,5 +1,7 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { OperationContext } from "./context.ts";
+import { OperationRefusal } from "./refusal.ts";
 
 export interface BackUp {
   readonly file: string;
@@ -8,6 +10,9 @@ export interface BackUp {
 
 /** A whole copy in one file, made while others go on; it appears under its name only when it is complete. */
 export async function backUp({ store }: OperationContext, file: string): Promise<BackUp> {
+  if (!existsSync(dirname(file))) {
+    throw new OperationRefusal("invalid_input", `there is no folder ${dirname(file)} to write a copy to`);
+  }
   await store.backup(file);
   return { file, bytes: statSync(file).size };
 }

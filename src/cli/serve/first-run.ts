@@ -3,6 +3,7 @@ import { createKey } from "../../admin/operations/create-key.ts";
 import { nanoPerCredit } from "../../base/money.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
+import type { KeyMode } from "../../store/store.ts";
 import { count } from "../terminal/format.ts";
 import type { Style } from "../terminal/style.ts";
 
@@ -20,32 +21,27 @@ export async function makeFirstKeys(context: OperationContext): Promise<readonly
   ];
 }
 
-/** Each key once, with a line that works as pasted. */
-export function firstKeysText(
-  issued: readonly IssuedKey[],
-  models: readonly ModelSettings[],
-  url: string,
-  style: Style,
-): string {
+export interface Reachable {
+  readonly url: string;
+  readonly models: readonly ModelSettings[];
+}
+
+/** Each key once, and a line that works as pasted where there is a gateway to reach. */
+export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable | null, style: Style): string {
   const blocks = issued.map(({ key, secret }) => {
     const what =
       key.mode === "credit"
         ? `A credit key with ${demoCredits} credits:`
         : `A token-budget key with ${count(demoTokens)} tokens a month (mind the /token in its address):`;
-    const line = curlLine(key.mode, secret, models, url);
+    const line = gateway === null ? null : curlLine(key.mode, secret, gateway);
     return [`  ${what}`, `  ${style.bold(secret)}`, ...(line === null ? [] : ["", `  ${line}`])].join("\n");
   });
   const title = `${style.good("✓")} First run: two keys were made. Keep them, they are shown only now.`;
   return `${[title, ...blocks].join("\n\n")}\n`;
 }
 
-/** The first model that the key can pay for; null when there is none. */
-function curlLine(
-  mode: IssuedKey["key"]["mode"],
-  secret: string,
-  models: readonly ModelSettings[],
-  url: string,
-): string | null {
+/** For the first model that the key can pay for; null when there is none. */
+function curlLine(mode: KeyMode, secret: string, { url, models }: Reachable): string | null {
   const model = models.find((each) => mode === "token_budget" || each.free || each.price !== null);
   if (model === undefined) return null;
   const origin = mode === "credit" ? url : `${url}/token`;

@@ -2,8 +2,8 @@ import { type RunningGateway, startGateway } from "../../app.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { ServerSettings, Settings } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
-import { openSqliteStore } from "../../store/sqlite/open.ts";
 import { Refused } from "../failure.ts";
+import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { firstKeysText, makeFirstKeys } from "./first-run.ts";
 
@@ -17,16 +17,16 @@ export async function startWithKeys(
   terminal: Terminal,
 ): Promise<RunningGateway> {
   const firstKeys = await prepareKeys(settings.server.dataDir);
-  const { host, port } = settings.server;
-  let url = `http://${host}:${port}`;
+  const tell = (url: string | null) => {
+    if (firstKeys.length > 0) terminal.print(keysText(firstKeys, settings, url, json, terminal));
+  };
   try {
     const running = await startGateway({ settings });
-    url = running.url;
+    tell(reachable(running.url));
     return running;
   } catch (error) {
+    tell(null);
     throw whyNotListening(error, settings.server);
-  } finally {
-    if (firstKeys.length > 0) terminal.print(tell(firstKeys, settings, reachable(url), json, terminal));
   }
 }
 
@@ -48,7 +48,7 @@ function whyNotListening(error: unknown, { host, port }: ServerSettings): unknow
 }
 
 async function prepareKeys(dir: string): Promise<readonly IssuedKey[]> {
-  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  const store = await openStore(dir);
   try {
     return await makeFirstKeys({ store, clock: systemClock });
   } finally {
@@ -56,14 +56,14 @@ async function prepareKeys(dir: string): Promise<readonly IssuedKey[]> {
   }
 }
 
-function tell(
+function keysText(
   issued: readonly IssuedKey[],
-  settings: Settings,
-  url: string,
+  { models }: Settings,
+  url: string | null,
   json: boolean,
   { style }: Terminal,
 ): string {
-  if (!json) return firstKeysText(issued, settings.models, url, style);
+  if (!json) return firstKeysText(issued, url === null ? null : { url, models }, style);
   const keys = issued.map(({ key, secret }) => ({
     id: key.id,
     key: secret,
