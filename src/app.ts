@@ -37,9 +37,19 @@ const interruptedGraceMs = 5000;
 /** The composition root: builds every room from the settings, and listens. */
 export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
   const clock = systemClock;
+  const store = await openSqliteStore({ dir: settings.server.dataDir, clock, role: "gateway" });
+  try {
+    return await assemble(settings, clock, store);
+  } catch (error) {
+    // A gateway that cannot start lets go of its data: the process can end, and another can have it.
+    await store.close();
+    throw error;
+  }
+}
+
+async function assemble(settings: Settings, clock: Clock, store: Store): Promise<RunningGateway> {
   const logs = createLogs(settings.log);
   const { log } = logs;
-  const store = await openSqliteStore({ dir: settings.server.dataDir, clock, role: "gateway" });
   const snapshot = await store.load();
   const ledger = await Ledger.open({ store, clock, snapshot });
   const keys = new KeyRing(clock, snapshot.keys);
