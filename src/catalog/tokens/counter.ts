@@ -1,0 +1,119 @@
+import type { CountDone, CountJob } from "./worker.ts";
+
+/**
+ * Counts tokens on a thread of its own, because the encoding takes half a second to load and a nasty text
+ * takes long to encode, and neither may stop the thread that moves the streams. The thread starts with the
+ * first count and ends when nobody has counted for a while, so that an idle gateway stays small.
+ */
+export interface TokenCounterOptions {
+  /** How long one count may take, loading included, before a rough one is given instead. */
+  readonly deadlineMs?: number;
+  readonly idleMs?: number;
+  readonly startWorker?: () => Worker;
+}
+
+interface Waiting {
+  readonly resolve: (tokens: number) => void;
+  readonly texts: readonly string[];
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+const defaultDeadlineMs = 5000;
+const defaultIdleMs = 300_000;
+/** The worker's own limit per count, so that one long text does not cost those behind it their real counts. */
+const workerBudgetMs = 250;
+/** More than so many at once are counted roughly; queueing them would only make all of them late. */
+const mostWaiting = 256;
+
+/**
+ * In the executable a worker is an extra entry point, named by its path below the common folder of all entry
+ * points (`src`): build with `src/catalog/tokens/worker.ts` beside `src/main.ts`. From source it is the file
+ * beside this one. Without it counting still works, roughly.
+ */
+const workerSource = Bun.isStandaloneExecutable
+  ? "./catalog/tokens/worker.ts"
+  : new URL("./worker.ts", import.meta.url).href;
+
+export class TokenCounter {
+  readonly #deadlineMs: number;
+  readonly #idleMs: number;
+  readonly #startWorker: () => Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | null = null;
+  #idleTimer: ReturnType<typeof setTimeout> | null = null;
+  #nextId = 0;
+
+  constructor(options: TokenCounterOptions = {}) {
+    this.#deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
+    this.#idleMs = options.idleMs ?? defaultIdleMs;
+    this.#startWorker = options.startWorker ?? (() => new Worker(workerSource, { smol: true }));
+  }
+
+  /** Never rejects: the worst that happens is a rough count. */
+  count(texts: readonly string[]): Promise<number> {
+    if (texts.every((text) => text === "")) return Promise.resolve(0);
+    const worker = this.#waiting.size < mostWaiting ? this.#running() : null;
+    if (worker === null) return Promise.resolve(roughCount(texts));
+    this.#nextId += 1;
+    const job: CountJob = { id: this.#nextId, texts, budgetMs: workerBudgetMs };
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#settle(job.id, null), this.#deadlineMs);
+      this.#waiting.set(job.id, { resolve, texts, timer });
+      worker.postMessage(job);
+    });
+  }
+
+  /** Ends the thread; a later count starts it again. */
+  stop(): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
+  }
+
+  get running(): boolean {
+    return this.#worker !== null;
+  }
+
+  #running(): Worker | null {
+    this.#postponeEnd();
+    if (this.#worker !== null) return this.#worker;
+    try {
+      const worker = this.#startWorker();
+      worker.onmessage = ({ data }: MessageEvent<CountDone>) => this.#settle(data.id, data.tokens);
+      worker.onerror = () => this.stop();
+      worker.unref();
+      this.#worker = worker;
+    } catch {
+      return null;
+    }
+    return this.#worker;
+  }
+
+  #postponeEnd(): void {
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
+      if (this.#waiting.size > 0) this.#postponeEnd();
+      else this.stop();
+    }, this.#idleMs);
+    this.#idleTimer.unref();
+  }
+
+  #settle(id: number, tokens: number | null): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    waiting.resolve(tokens ?? roughCount(waiting.texts));
+  }
+}
+
+/** Four bytes a token is what English has, three what most other writing has. */
+export function roughCount(texts: readonly string[]): number {
+  let tokens = 0;
+  for (const text of texts) {
+    const bytes = Buffer.byteLength(text);
+    tokens += Math.ceil(bytes / (bytes === text.length ? 4 : 3));
+  }
+  return tokens;
+}

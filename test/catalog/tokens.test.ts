@@ -1,0 +1,136 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTexts } from "../../src/catalog/tokens/bpe.ts";
+import { roughCount, TokenCounter } from "../../src/catalog/tokens/counter.ts";
+import { countRequest } from "../../src/catalog/tokens/request.ts";
+import { waitFor } from "../support/wait.ts";
+
+const noHurry = 60_000;
+const prose = "It was the best of times, it was the worst of times; we had everything before us. ".repeat(
+  200,
+);
+
+describe("counting by byte pairs", () => {
+  test("is exact for texts of one piece, and for long prose that is cut between words", () => {
+    for (const text of ["Hello, world!", "日本語のテキスト", "😀👍🏽", "", prose]) {
+      expect(countTexts([text], noHurry)).toBe(text === "" ? 0 : countTokens(text));
+    }
+  });
+
+  test("takes special tokens for the plain text that they are here", () => {
+    expect(countTexts(["<|endoftext|><|im_start|>"], noHurry)).toBeGreaterThan(5);
+  });
+
+  test("does not stumble over half characters, wherever the cuts fall", () => {
+    for (const shift of [0, 1]) {
+      const text = "x".repeat(shift) + "😀".repeat(3000);
+      expect(countTexts([text], noHurry)).toBeGreaterThanOrEqual(3000);
+    }
+    expect(countTexts(["\ud800".repeat(3000)], noHurry)).toBeGreaterThan(0);
+  });
+
+  test("gives up on texts that take too long, and takes the rest to be like what it has seen", () => {
+    const nasty = "的".repeat(3_000_000);
+    const tokens = countTexts([nasty], 50);
+    expect(tokens).toBeGreaterThan(2_500_000);
+    expect(tokens).toBeLessThan(3_500_000);
+  });
+});
+
+describe("the token counter", () => {
+  const counter = new TokenCounter({ deadlineMs: 30_000 });
+  afterAll(() => counter.stop());
+
+  test("starts its thread with the first count, and counts really", async () => {
+    expect(counter.running).toBe(false);
+    expect(await counter.count(["Hello, world!", prose])).toBe(
+      countTokens("Hello, world!") + countTokens(prose),
+    );
+    expect(counter.running).toBe(true);
+  });
+
+  test("answers many at once, each its own", async () => {
+    const texts = Array.from({ length: 50 }, (_, index) => "word ".repeat(index + 1));
+    const counts = await Promise.all(texts.map((text) => counter.count([text])));
+    expect(counts).toEqual(texts.map((text) => countTokens(text)));
+  });
+
+  test("needs no thread for nothing", async () => {
+    const idle = new TokenCounter();
+    expect(await idle.count([])).toBe(0);
+    expect(await idle.count([""])).toBe(0);
+    expect(idle.running).toBe(false);
+  });
+
+  test("counts roughly when the thread is too slow", async () => {
+    const hurried = new TokenCounter({ deadlineMs: 1 });
+    expect(await hurried.count([prose])).toBe(roughCount([prose]));
+    hurried.stop();
+  });
+
+  test("counts roughly when there is no thread to be had", async () => {
+    const missing = new TokenCounter({ startWorker: () => new Worker("./there-is-no-such-file.ts") });
+    expect(await missing.count([prose])).toBe(roughCount([prose]));
+    const impossible = new TokenCounter({
+      startWorker: () => {
+        throw new Error("no more threads");
+      },
+    });
+    expect(await impossible.count([prose])).toBe(roughCount([prose]));
+  });
+
+  test("ends its thread when idle, and starts it again when needed", async () => {
+    const brief = new TokenCounter({ deadlineMs: 30_000, idleMs: 1 });
+    expect(await brief.count([prose])).toBe(countTokens(prose));
+    await waitFor(() => !brief.running, "the thread to end");
+    expect(await brief.count([prose])).toBe(countTokens(prose));
+    brief.stop();
+  });
+
+  test("a rough count lies within a factor of two of a real one", () => {
+    for (const text of [
+      prose,
+      "我们在海边散步，天气很好，孩子们在玩耍。".repeat(30),
+      JSON.stringify({ name: "get_weather", description: "The weather of a place", strict: true }),
+    ]) {
+      const ratio = roughCount([text]) / countTokens(text);
+      expect(ratio).toBeGreaterThan(0.5);
+      expect(ratio).toBeLessThan(2);
+    }
+  });
+});
+
+describe("counting a Messages request", () => {
+  const counter = new TokenCounter({ deadlineMs: 30_000 });
+  afterAll(() => counter.stop());
+  const ask = { role: "user", content: "What is the weather in Paris?" };
+
+  test("includes system, messages, tools, calls, results and pictures", async () => {
+    const count = (body: object) => countRequest({ messages: [ask], ...body }, counter);
+    const bare = await count({});
+    expect(bare).toBe(countTokens(ask.content) + 4);
+    expect(await count({ system: "Be brief." })).toBe(bare + countTokens("Be brief."));
+    expect(
+      await count({ system: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }] }),
+    ).toBe(bare + countTokens("Be brief."));
+    const tools = [{ name: "get_weather", description: "The weather", input_schema: { type: "object" } }];
+    expect(await count({ tools })).toBeGreaterThan(bare + 350);
+    const call = {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "t", name: "get_weather", input: { a: 1 } }],
+    };
+    const result = {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "t", content: "22 degrees" }],
+    };
+    expect(await count({ messages: [ask, call, result] })).toBeGreaterThan(
+      bare + 8 + countTokens("22 degrees"),
+    );
+    const picture = {
+      type: "image",
+      source: { type: "base64", media_type: "image/png", data: "A".repeat(100_000) },
+    };
+    const shown = await count({ messages: [{ role: "user", content: [picture] }] });
+    expect(shown).toBe(4 + 1600);
+  });
+});
