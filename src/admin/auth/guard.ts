@@ -12,14 +12,20 @@ export interface Guard {
 
 export type Actor = "session" | "token";
 
-export type Verdict =
-  | { readonly kind: "admitted"; readonly actor: Actor }
-  | {
-      readonly kind: "refused";
-      readonly status: 401 | 403 | 429;
-      readonly message: string;
-      readonly waitSeconds: number;
-    };
+export interface Admitted {
+  readonly kind: "admitted";
+  readonly actor: Actor;
+}
+
+export interface Refused {
+  readonly kind: "refused";
+  readonly status: 401 | 403 | 429;
+  readonly message: string;
+  /** Above 0 only for 429. */
+  readonly waitSeconds: number;
+}
+
+export type Verdict = Admitted | Refused;
 
 const cookieName = "sluice_session";
 
@@ -70,6 +76,6 @@ function bearerOf(request: Request): string | null {
 
 const foreign = refused(403, "A change must come from this gateway's own page.");
 
-function refused(status: 401 | 403 | 429, message: string, waitSeconds = 0): Verdict {
+function refused(status: 401 | 403 | 429, message: string, waitSeconds = 0): Refused {
   return { kind: "refused", status, message, waitSeconds };
 }

@@ -3,8 +3,13 @@ import { type TSchema, Type } from "@sinclair/typebox";
 /** Small pieces that the views of the admin API share. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
-export const oneOf = <const Names extends readonly string[]>(names: Names) =>
-  Type.Unsafe<Names[number]>(Type.String({ enum: [...names] }));
+export const oneOf = <const Names extends readonly string[]>(names: Names, fallback?: Names[number]) =>
+  Type.Unsafe<Names[number]>(
+    Type.Union(
+      names.map((name) => Type.Literal(name)),
+      fallback === undefined ? {} : { default: fallback },
+    ),
+  );
 
 export const count = Type.Integer({ minimum: 0 });
 

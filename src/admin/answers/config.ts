@@ -1,0 +1,66 @@
+import type { ProviderSettings, Settings } from "../../config/settings.ts";
+
+const masked = "********";
+
+/**
+ * The configuration in force. What is told is written down here name by name, so that a secret that somebody
+ * adds to the settings one day is left out until somebody thinks of it, and not the other way round.
+ */
+export function configInForce(settings: Settings): object {
+  const { server, log, admin, tracing } = settings;
+  return {
+    server: {
+      host: server.host,
+      port: server.port,
+      data: server.dataDir,
+      trusted_proxies: server.trustedProxies,
+      max_body_bytes: server.maxBodyBytes,
+      heartbeat_ms: server.heartbeatMs,
+      shutdown_grace_ms: server.shutdownGraceMs,
+      stalled_reader_ms: server.stalledReaderMs,
+      max_concurrent: server.maxConcurrent,
+      max_concurrent_per_key: server.maxConcurrentPerKey,
+      anonymous_rpm: server.anonymousRpm,
+    },
+    log: { level: log.level, format: log.format },
+    money: { usd_per_credit: settings.microUsdPerCredit / 1_000_000 },
+    admin: { token: admin.token === null ? null : masked, metrics_listen: admin.metricsListen },
+    tracing: tracing && {
+      otlp_endpoint: withoutCredentials(tracing.otlpEndpoint),
+      headers: maskedValues(tracing.headers),
+    },
+    providers: Object.fromEntries(
+      [...settings.providers].map(([name, provider]) => [name, providerInForce(provider)]),
+    ),
+    models: settings.models.map((model) => model.id),
+    warnings: settings.warnings,
+  };
+}
+
+function providerInForce(provider: ProviderSettings): object {
+  return {
+    kind: provider.kind,
+    base_url: withoutCredentials(provider.baseUrl),
+    api_keys: provider.apiKeys.map(() => masked),
+    dialects: provider.dialects,
+    headers: maskedValues(provider.headers),
+    stream_usage: provider.streamUsage,
+    count_tokens: provider.countTokens,
+    max_tokens_field: provider.maxTokensField,
+    max_concurrent: provider.maxConcurrent,
+    timeouts: { ...provider.timeouts },
+  };
+}
+
+/** Any header's value may be a credential. */
+function maskedValues(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, masked]));
+}
+
+/** An address may hide a password before its host, or a key in its query. */
+function withoutCredentials(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const url = new URL(address);
+  if (url.username === "" && url.password === "" && url.search === "") return address;
+  return `${url.origin}${url.pathname}`;
+}

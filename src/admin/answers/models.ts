@@ -1,0 +1,62 @@
+import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
+import type { AdminDeps, DeploymentHealth } from "../deps.ts";
+import type { DeploymentView, ModelView, PriceView } from "../views.ts";
+import { isoOrNull } from "./time.ts";
+
+const picoPerMicro = 1_000_000;
+
+export function modelViews(deps: AdminDeps): ModelView[] {
+  const health = new Map(deps.deploymentHealth().map((one) => [one.name, one]));
+  return deps.settings().models.map((model) => modelView(model, health));
+}
+
+function modelView(model: ModelSettings, health: ReadonlyMap<string, DeploymentHealth>): ModelView {
+  return {
+    id: model.id,
+    display_name: model.displayName,
+    tagline: model.tagline,
+    provider: model.deployments[0]?.provider ?? "",
+    public: model.public,
+    free: model.free,
+    context_window: model.contextWindow,
+    max_output_tokens: model.maxOutputTokens,
+    price: priceView(model.price),
+    capabilities: { ...model.capabilities },
+    fallbacks: [...model.fallbacks],
+    deployments: model.deployments.map((deployment) => deploymentView(deployment, health)),
+  };
+}
+
+function deploymentView(
+  deployment: DeploymentSettings,
+  health: ReadonlyMap<string, DeploymentHealth>,
+): DeploymentView {
+  const name = `${deployment.provider}/${deployment.upstreamModel}`;
+  const known = health.get(name);
+  return {
+    name,
+    provider: deployment.provider,
+    upstream_model: deployment.upstreamModel,
+    priority: deployment.priority,
+    weight: deployment.weight,
+    price: priceView(deployment.price),
+    health: {
+      state: known?.state ?? "closed",
+      until: isoOrNull(known?.untilMs ?? null),
+      in_flight: known?.inFlight ?? 0,
+      recent_attempts: known?.recentAttempts ?? 0,
+      recent_failures: known?.recentFailures ?? 0,
+    },
+  };
+}
+
+/** The settings count in whole pico-USD per token, people in USD per million. */
+function priceView(price: Price | null): PriceView | null {
+  if (price === null) return null;
+  return {
+    input: price.input / picoPerMicro,
+    output: price.output / picoPerMicro,
+    cached_input: price.cachedInput / picoPerMicro,
+    cache_write: price.cacheWrite / picoPerMicro,
+  };
+}

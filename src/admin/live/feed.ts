@@ -1,0 +1,63 @@
+import { creditsFromNano } from "../../base/money.ts";
+import { totalInput } from "../../base/usage.ts";
+import type { ExchangeFacts } from "../../observe/exchange.ts";
+import type { TailView } from "../views.ts";
+
+const remembered = 50;
+
+type Listener = (line: TailView) => void;
+
+/** Hands every exchange that has ended to whoever is watching, and the last few to whoever comes later. */
+export class ExchangeFeed {
+  readonly #recent: ExchangeFacts[] = [];
+  readonly #listeners = new Map<Listener, () => void>();
+  #next = 0;
+
+  readonly observe = (facts: ExchangeFacts): void => {
+    this.#recent[this.#next] = facts;
+    this.#next = (this.#next + 1) % remembered;
+    if (this.#listeners.size === 0) return;
+    const line = tailView(facts);
+    for (const listener of this.#listeners.keys()) listener(line);
+  };
+
+  /** `onClose` is called if the feed ends before the listener leaves. Gives the last lines, oldest first. */
+  join(listener: Listener, onClose: () => void): readonly TailView[] {
+    this.#listeners.set(listener, onClose);
+    const inOrder = [...this.#recent.slice(this.#next), ...this.#recent.slice(0, this.#next)];
+    return inOrder.map(tailView);
+  }
+
+  leave(listener: Listener): void {
+    this.#listeners.delete(listener);
+  }
+
+  /** A gateway that shuts down must not wait for people who merely watch. */
+  close(): void {
+    for (const onClose of this.#listeners.values()) onClose();
+    this.#listeners.clear();
+  }
+}
+
+function tailView(facts: ExchangeFacts): TailView {
+  const inTokens = facts.route.startsWith("/token/");
+  return {
+    id: facts.requestId,
+    at: new Date(facts.atMs).toISOString(),
+    key_prefix: facts.keyPrefix,
+    route: facts.route,
+    model: facts.model,
+    provider: facts.provider,
+    stream: facts.stream,
+    status: facts.status,
+    error_code: facts.errorCode,
+    outcome: facts.outcome,
+    input_tokens: facts.usage === null ? 0 : totalInput(facts.usage),
+    output_tokens: facts.usage?.outputTokens ?? 0,
+    charged: inTokens ? facts.charged : creditsFromNano(facts.charged),
+    unit: inTokens ? "tokens" : "credits",
+    first_byte_ms: facts.firstByteMs,
+    total_ms: facts.totalMs,
+    attempts: facts.attempts,
+  };
+}

@@ -1,0 +1,51 @@
+import { FormatRegistry, type TObject, type TSchema } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import { Value } from "@sinclair/typebox/value";
+import { AdminError } from "./refusal.ts";
+
+FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)));
+
+const mostBodyBytes = 65_536;
+const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
+
+function checkOf(schema: TSchema): TypeCheck<TSchema> {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known;
+  const check = TypeCompiler.Compile(schema);
+  compiled.set(schema, check);
+  return check;
+}
+
+function checked(schema: TSchema, value: unknown): unknown {
+  const check = checkOf(schema);
+  if (check.Check(value)) return value;
+  const first = check.Errors(value).First();
+  const param = (first?.path ?? "").slice(1).replaceAll("/", ".");
+  const about = param === "" ? "The body" : `\`${param}\``;
+  throw new AdminError(400, "invalid_request", `${about} is not right: ${first?.message ?? "unexpected"}.`, {
+    param,
+  });
+}
+
+/** Everything in a query is text; numbers are read from it before it is checked. */
+export function checkedQuery(schema: TObject | undefined, url: URL): unknown {
+  if (schema === undefined) return {};
+  const known = [...url.searchParams].filter(([name, value]) => name in schema.properties && value !== "");
+  return checked(schema, Value.Default(schema, Value.Convert(schema, Object.fromEntries(known))));
+}
+
+export async function checkedBody(schema: TSchema | undefined, request: Request): Promise<unknown> {
+  if (schema === undefined) return null;
+  const bytes = await request.arrayBuffer();
+  if (bytes.byteLength > mostBodyBytes) throw new AdminError(413, "too_large", "The body is too large.");
+  return checked(schema, Value.Default(schema, parsed(bytes)));
+}
+
+function parsed(bytes: ArrayBuffer): unknown {
+  if (bytes.byteLength === 0) return {};
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new AdminError(400, "invalid_request", "The body is not JSON.");
+  }
+}

@@ -1,0 +1,144 @@
+import { Type } from "@sinclair/typebox";
+import { creditsFromNano, nanoFromCredits } from "../../base/money.ts";
+import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
+import { keyList, keyView } from "../answers/keys.ts";
+import { changeStatus } from "../operations/change-status.ts";
+import { createKey } from "../operations/create-key.ts";
+import { findKey } from "../operations/find-key.ts";
+import { rotateKey } from "../operations/rotate-key.ts";
+import { topUp } from "../operations/top-up.ts";
+import { type KeyUpdate, updateKey } from "../operations/update-key.ts";
+import {
+  issuedKeyView,
+  type KeyChangesBody,
+  keyChangesBody,
+  keyList as keyListSchema,
+  keyModes,
+  keyStatuses,
+  keyView as keyViewSchema,
+  newKeyBody,
+  rotateBody,
+  topUpBody,
+} from "../views/keys.ts";
+import { oneOf } from "../views/shapes.ts";
+import { AdminError } from "./refusal.ts";
+import { type AdminCall, type AdminRoute, type Changed, change, read } from "./route.ts";
+
+const listQuery = Type.Object({
+  search: Type.Optional(
+    Type.String({ description: "A part of the label, or the beginning of the id or prefix." }),
+  ),
+  status: Type.Optional(oneOf(keyStatuses)),
+  mode: Type.Optional(oneOf(keyModes)),
+  cursor: Type.Optional(Type.String()),
+  limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
+});
+
+const nothing = Type.Object({}, { additionalProperties: false });
+
+export const keyRoutes: readonly AdminRoute[] = [
+  read({ path: "/keys", summary: "List keys", query: listQuery, answers: keyListSchema }, ({ deps, query }) =>
+    keyList(deps, query),
+  ),
+  read({ path: "/keys/:key", summary: "Show a key", query: nothing, answers: keyViewSchema }, async (call) =>
+    keyView(call.deps, await keyOf(call)),
+  ),
+  change(
+    "POST",
+    { path: "/keys", summary: "Create a key", body: newKeyBody, answers: issuedKeyView },
+    createdKey,
+  ),
+  change(
+    "PATCH",
+    { path: "/keys/:key", summary: "Change a key", body: keyChangesBody, answers: keyViewSchema },
+    async (call) => {
+      const key = await updateKey(call.deps, keyName(call), updateOf(call.body));
+      return changed(call, key, "key.update", Object.keys(call.body).join(", "));
+    },
+  ),
+  change(
+    "POST",
+    { path: "/keys/:key/topup", summary: "Add credit", body: topUpBody, answers: keyViewSchema },
+    async (call) => {
+      const amountNano = nano(call.body.amount, "amount");
+      const { reference, note } = call.body;
+      const topped = await topUp(call.deps, keyName(call), {
+        amountNano,
+        reference: reference ?? undefined,
+        note: note ?? undefined,
+      });
+      const detail = `+${creditsFromNano(amountNano)} credits${topped.repeated ? " (known reference, nothing added)" : ""}`;
+      return changed(call, topped.key, "key.topup", detail);
+    },
+  ),
+  change(
+    "POST",
+    { path: "/keys/:key/rotate", summary: "Issue a new secret", body: rotateBody, answers: issuedKeyView },
+    async (call) => {
+      const graceSeconds = call.body.grace_seconds ?? 0;
+      const { key, secret } = await rotateKey(call.deps, keyName(call), graceSeconds * 1000);
+      const { answer, change: told } = await changed(call, key, "key.rotate", `grace ${graceSeconds} s`);
+      return { answer: { ...(answer as object), key: secret }, change: told };
+    },
+  ),
+  statusRoute("enable", "active", "Make a disabled or suspended key active again"),
+  statusRoute("disable", "disabled", "Disable a key"),
+  statusRoute("suspend", "suspended", "Suspend a key"),
+  statusRoute("revoke", "revoked", "Revoke a key for good"),
+];
+
+function statusRoute(verb: string, status: StoredKeyStatus, summary: string): AdminRoute {
+  const route = { path: `/keys/:key/${verb}`, summary, body: nothing, answers: keyViewSchema };
+  return change("POST", route, async (call) => {
+    const { key } = await changeStatus(call.deps, keyName(call), status);
+    return changed(call, key, `key.${verb}`, null);
+  });
+}
+
+async function createdKey(
+  call: AdminCall<unknown, KeyChangesBody & { mode: KeyRecord["mode"]; credit?: number }>,
+) {
+  const { mode, credit } = call.body;
+  const update = updateOf(call.body);
+  const opening = credit === undefined ? {} : { creditNano: nano(credit, "credit") };
+  const { key, secret } = await createKey(call.deps, { mode, ...opening, ...update });
+  const { answer, change: told } = await changed(call, key, "key.create", mode);
+  return { answer: { ...(answer as object), key: secret }, change: told };
+}
+
+/** The gateway's memory takes the change over before the answer says that it is done. */
+async function changed(
+  call: AdminCall,
+  key: KeyRecord,
+  action: string,
+  detail: string | null,
+): Promise<Changed> {
+  await call.deps.applyChanges();
+  return { answer: keyView(call.deps, key), change: { action, target: key.prefix, detail } };
+}
+
+function keyName(call: AdminCall): string {
+  return call.params["key"] ?? "";
+}
+
+function keyOf(call: AdminCall): Promise<KeyRecord> {
+  return findKey(call.deps, keyName(call));
+}
+
+function updateOf(body: KeyChangesBody): KeyUpdate {
+  return {
+    label: body.label,
+    scope: body.scope,
+    models: body.models,
+    rpmLimit: body.rpm_limit,
+    budgetTokens: body.budget_tokens,
+    period: body.period,
+    expiresAtMs: body.expires_at == null ? body.expires_at : Date.parse(body.expires_at),
+  };
+}
+
+function nano(credits: number, param: string): number {
+  const amount = nanoFromCredits(credits);
+  if (amount !== null) return amount;
+  throw new AdminError(400, "invalid_request", "An amount has at most nine decimals.", { param });
+}

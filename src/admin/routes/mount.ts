@@ -1,0 +1,52 @@
+import type { Elysia } from "elysia";
+import { admit } from "../auth/guard.ts";
+import type { AdminDeps } from "../deps.ts";
+import { checkedBody, checkedQuery } from "./check.ts";
+import { foreseen, json, notAdmitted, refusalResponse } from "./refusal.ts";
+import type { AdminCall, AdminRoute, Change } from "./route.ts";
+
+/** Every route of the list passes the same way: admission, checks, the work, the audit log. */
+export function mountRoute(app: Elysia, base: string, deps: AdminDeps, route: AdminRoute): void {
+  app.route(
+    route.method,
+    base + route.path,
+    ({ request, params }) => answering(() => answer(deps, route, request, params)),
+    { parse: "none" },
+  );
+}
+
+async function answer(
+  deps: AdminDeps,
+  route: AdminRoute,
+  request: Request,
+  params: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const address = deps.addressOf(request);
+  const verdict = admit(deps.guard, request, address, route.method !== "GET");
+  if (verdict.kind === "refused") throw notAdmitted(verdict);
+  const query = checkedQuery(route.query, new URL(request.url));
+  const shared = { deps, request, params, query, actor: verdict.actor, address };
+  if (route.method === "GET") {
+    const result = await route.handle({ ...shared, body: null });
+    return result instanceof Response ? result : json(result);
+  }
+  const call = { ...shared, body: await checkedBody(route.body, request) };
+  const changed = await route.handle(call);
+  await writeAudit(call, changed.change);
+  return json(changed.answer);
+}
+
+async function writeAudit({ deps, actor, address }: AdminCall, change: Change): Promise<void> {
+  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
+}
+
+/** Turns what was refused into an answer. What nobody foresaw goes on to the edge, which logs it. */
+export async function answering(work: () => Promise<Response> | Response): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    const refusal = foreseen(error);
+    if (refusal === null) throw error;
+    return refusalResponse(refusal);
+  }
+}

@@ -1,0 +1,79 @@
+import { newId } from "../../base/id.ts";
+import { StoreRefusal } from "../../store/store.ts";
+import type { Refused } from "../auth/guard.ts";
+import { OperationRefusal } from "../operations/refusal.ts";
+import type { ErrorView } from "../views.ts";
+
+/** A call that is not answered as asked, in words for whoever called. */
+export class AdminError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly param: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: { readonly param?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.param = details.param;
+    this.headers = details.headers ?? {};
+  }
+}
+
+const refusedCodes = { 401: "invalid_credentials", 403: "foreign_origin", 429: "locked_out" } as const;
+
+export function notAdmitted({ status, message, waitSeconds }: Refused): AdminError {
+  const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
+  return new AdminError(status, refusedCodes[status], message, { headers });
+}
+
+export function notFound(what: string): AdminError {
+  return new AdminError(404, "not_found", `There is no ${what}.`);
+}
+
+const operationStatuses = {
+  unknown_key: 404,
+  ambiguous_key: 409,
+  invalid_input: 400,
+  wrong_status: 409,
+} as const;
+
+/** What an operation or the store refused, as an answer; null for what nobody foresaw. */
+export function foreseen(error: unknown): AdminError | null {
+  if (error instanceof AdminError) return error;
+  if (error instanceof OperationRefusal) {
+    return new AdminError(operationStatuses[error.reason], error.reason, sentence(error.message));
+  }
+  if (error instanceof StoreRefusal) return new AdminError(400, error.reason, sentence(error.message));
+  return null;
+}
+
+/** Operations word their refusals for a command line, which begins them small. */
+function sentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+export const answerHeaders = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+export function json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+  return Response.json(body, {
+    status,
+    headers: { ...answerHeaders, "x-request-id": newId("req_"), ...headers },
+  });
+}
+
+export function refusalResponse(error: AdminError): Response {
+  const { code, message, param } = error;
+  const body: ErrorView = { error: { code, message, ...(param === undefined ? {} : { param }) } };
+  return json(body, error.status, error.headers);
+}

@@ -1,0 +1,114 @@
+import { Type } from "@sinclair/typebox";
+import { entryPage, exchangeDetail, exchangePage } from "../answers/exchanges.ts";
+import { modelViews } from "../answers/models.ts";
+import { Overview } from "../answers/overview.ts";
+import { usage } from "../answers/usage.ts";
+import type { AdminDeps } from "../deps.ts";
+import { findKey } from "../operations/find-key.ts";
+import { entryKinds, entryView, exchangeDetailView, exchangeView, outcomes } from "../views/exchanges.ts";
+import { modelView } from "../views/models.ts";
+import { moment, oneOf, pageOf } from "../views/shapes.ts";
+import { overviewRanges, overviewView, usageGroupings, usageView } from "../views/usage.ts";
+import { notFound } from "./refusal.ts";
+import { type AdminRoute, read } from "./route.ts";
+
+const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
+const cursor = Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." }));
+const key = Type.Optional(Type.String({ description: "A key's id or prefix." }));
+
+const exchangeQuery = Type.Object({
+  key,
+  model: Type.Optional(Type.String()),
+  provider: Type.Optional(Type.String()),
+  route: Type.Optional(Type.String()),
+  outcome: Type.Optional(oneOf(outcomes)),
+  cursor,
+  limit,
+});
+
+const entryQuery = Type.Object({ key, kind: Type.Optional(oneOf(entryKinds)), cursor, limit });
+
+const usageQuery = Type.Object({
+  by: oneOf(usageGroupings, "day"),
+  since: Type.Optional(moment),
+  until: Type.Optional(moment),
+  key,
+});
+
+const overviewQuery = Type.Object({
+  range: oneOf(overviewRanges, "24h"),
+});
+
+const weekMs = 7 * 86_400_000;
+const none = Type.Object({});
+
+export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
+  const overview = new Overview(deps);
+  return [
+    read(
+      {
+        path: "/overview",
+        summary: "Figures and charts of a time",
+        query: overviewQuery,
+        answers: overviewView,
+      },
+      ({ query }) => overview.of(query.range),
+    ),
+    read(
+      { path: "/usage", summary: "Usage added up", query: usageQuery, answers: usageView },
+      ({ query: { by, since, until, key } }) => {
+        const untilMs = until === undefined ? deps.clock.wallMs() : Date.parse(until);
+        const sinceMs = since === undefined ? untilMs - weekMs : Date.parse(since);
+        return usage(deps, { by, sinceMs, untilMs, key });
+      },
+    ),
+    read(
+      {
+        path: "/exchanges",
+        summary: "Exchanges, newest first",
+        query: exchangeQuery,
+        answers: pageOf(exchangeView),
+      },
+      async ({ query: { key, cursor, ...filters } }) =>
+        exchangePage(deps, { ...filters, keyId: await keyIdOf(deps, key), beforeId: cursor }),
+    ),
+    read(
+      {
+        path: "/exchanges/:id",
+        summary: "An exchange and its ledger entries",
+        query: Type.Object({
+          entry: Type.Optional(Type.Integer({ minimum: 1, description: "Where to look; makes it instant." })),
+        }),
+        answers: exchangeDetailView,
+      },
+      async ({ params, query }) => {
+        const detail = await exchangeDetail(deps, params["id"] ?? "", query.entry ?? null);
+        if (detail === null) throw notFound("such exchange in the ledger: nothing was charged for it");
+        return detail;
+      },
+    ),
+    read(
+      {
+        path: "/entries",
+        summary: "Ledger entries, newest first",
+        query: entryQuery,
+        answers: pageOf(entryView),
+      },
+      async ({ query: { key, cursor, ...filters } }) =>
+        entryPage(deps, { ...filters, keyId: await keyIdOf(deps, key), beforeId: cursor }),
+    ),
+    read(
+      {
+        path: "/models",
+        summary: "Models and the health of their deployments",
+        query: none,
+        answers: pageOf(modelView),
+      },
+      () => ({ data: modelViews(deps), next_cursor: null }),
+    ),
+  ];
+}
+
+async function keyIdOf(deps: AdminDeps, key: string | undefined): Promise<string | undefined> {
+  return key === undefined ? undefined : (await findKey(deps, key)).id;
+}

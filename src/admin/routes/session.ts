@@ -1,0 +1,48 @@
+import type { Elysia } from "elysia";
+import { sessionCookie, sessionOf, tryToken } from "../auth/guard.ts";
+import { isOwnOrigin } from "../auth/origin.ts";
+import type { AdminDeps } from "../deps.ts";
+import { type SignInBody, signInBody } from "../views/system.ts";
+import { checkedBody } from "./check.ts";
+import { answering } from "./mount.ts";
+import { AdminError, answerHeaders, json, notAdmitted } from "./refusal.ts";
+
+/** The only routes that need no admission: they are how one is admitted. */
+export function mountSession(app: Elysia, base: string, deps: AdminDeps): void {
+  const path = `${base}/session`;
+  app.get(path, ({ request }) => answering(() => json({ signed_in: isSignedIn(deps, request) })));
+  app.post(path, ({ request }) => answering(() => signIn(deps, request)), { parse: "none" });
+  app.delete(path, ({ request }) => answering(() => signOut(deps, request)), { parse: "none" });
+}
+
+function isSignedIn({ guard }: AdminDeps, request: Request): boolean {
+  const session = sessionOf(request);
+  return session !== null && guard.sessions.isOpen(session);
+}
+
+async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
+  refuseForeign(request);
+  const address = deps.addressOf(request);
+  const { token } = (await checkedBody(signInBody, request)) as SignInBody;
+  const verdict = tryToken(deps.guard, token, address);
+  if (verdict.kind === "refused") throw notAdmitted(verdict);
+  const change = { action: "session.begin", target: null, detail: null };
+  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor: "session", address, ...change });
+  return empty(sessionCookie(request, deps.guard.sessions.begin()));
+}
+
+function signOut({ guard }: AdminDeps, request: Request): Response {
+  refuseForeign(request);
+  const session = sessionOf(request);
+  if (session !== null) guard.sessions.end(session);
+  return empty(sessionCookie(request, null));
+}
+
+function refuseForeign(request: Request): void {
+  if (isOwnOrigin(request, false)) return;
+  throw new AdminError(403, "foreign_origin", "A change must come from this gateway's own page.");
+}
+
+function empty(cookie: string): Response {
+  return new Response(null, { status: 204, headers: { ...answerHeaders, "set-cookie": cookie } });
+}

@@ -1,0 +1,63 @@
+import { Type } from "@sinclair/typebox";
+import { configInForce } from "../answers/config.ts";
+import { iso } from "../answers/time.ts";
+import type { AdminDeps } from "../deps.ts";
+import { pageOf } from "../views/shapes.ts";
+import { auditView, healthView } from "../views/system.ts";
+import type { HealthView } from "../views.ts";
+import { type AdminRoute, read } from "./route.ts";
+import { tailResponse } from "./tail.ts";
+
+const none = Type.Object({});
+
+const auditQuery = Type.Object({
+  cursor: Type.Optional(Type.Integer({ minimum: 1 })),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
+});
+
+export const systemRoutes: readonly AdminRoute[] = [
+  read(
+    { path: "/health", summary: "How the gateway is doing", query: none, answers: healthView },
+    ({ deps }) => health(deps),
+  ),
+  read(
+    {
+      path: "/config",
+      summary: "The configuration in force, secrets masked",
+      query: none,
+      answers: Type.Object({}, { additionalProperties: true }),
+    },
+    ({ deps }) => configInForce(deps.settings()),
+  ),
+  read(
+    { path: "/audit", summary: "Changes, newest first", query: auditQuery, answers: pageOf(auditView) },
+    async ({ deps, query: { limit, cursor } }) => {
+      const rows = await deps.store.admin.listAudit({ limit, beforeId: cursor });
+      const last = rows.at(-1);
+      return {
+        data: rows.map(({ atMs, ...rest }) => ({ ...rest, at: iso(atMs) })),
+        next_cursor: rows.length === limit && last !== undefined ? String(last.id) : null,
+      };
+    },
+  ),
+  read(
+    {
+      path: "/tail",
+      summary: "Every exchange as it ends, as server-sent events",
+      query: none,
+      answers: Type.String({ description: "text/event-stream; the data of each event is one exchange." }),
+    },
+    ({ deps }) => tailResponse(deps.live.feed),
+  ),
+];
+
+function health(deps: AdminDeps): HealthView {
+  return {
+    status: deps.isDraining() ? "draining" : deps.store.healthy ? "ok" : "unhealthy",
+    version: deps.version,
+    uptime_seconds: (deps.clock.wallMs() - deps.live.startedAtMs) / 1000,
+    in_flight: deps.inFlight(),
+    event_loop_lag_ms: deps.live.lag.longestMs,
+    memory_bytes: process.memoryUsage.rss(),
+  };
+}

@@ -1,0 +1,43 @@
+import { newId } from "../../base/id.ts";
+import type { ExchangeFeed } from "../live/feed.ts";
+import type { TailView } from "../views.ts";
+import { answerHeaders } from "./refusal.ts";
+
+/** Below the server's idle time, so that a quiet gateway does not lose its watchers. */
+const heartbeatMs = 5_000;
+/** A watcher who does not read is let go of rather than remembered. */
+const mostWaiting = 1_000;
+
+export function tailResponse(feed: ExchangeFeed): Response {
+  const encoder = new TextEncoder();
+  let leave = () => {};
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const send = (text: string) => {
+          if ((controller.desiredSize ?? 0) <= 0) return end();
+          controller.enqueue(encoder.encode(text));
+        };
+        const listener = (line: TailView) => send(`data: ${JSON.stringify(line)}\n\n`);
+        const timer = setInterval(() => send(": still here\n\n"), heartbeatMs);
+        timer.unref();
+        leave = () => {
+          clearInterval(timer);
+          feed.leave(listener);
+        };
+        const end = () => {
+          leave();
+          controller.close();
+        };
+        send(": the last exchanges follow, then new ones as they end\n\n");
+        for (const line of feed.join(listener, end)) listener(line);
+      },
+      cancel() {
+        leave();
+      },
+    },
+    { highWaterMark: mostWaiting },
+  );
+  const headers = { ...answerHeaders, "content-type": "text/event-stream", "x-request-id": newId("req_") };
+  return new Response(body, { headers });
+}

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Elysia } from "elysia";
+import { AdminToken } from "../../../src/admin/auth/admin-token.ts";
+import { Lockout } from "../../../src/admin/auth/lockout.ts";
+import { Sessions } from "../../../src/admin/auth/sessions.ts";
+import type { AdminDeps } from "../../../src/admin/deps.ts";
+import { Live } from "../../../src/admin/live/live.ts";
+import { adminBase, adminRoutes } from "../../../src/admin/routes/admin.ts";
+import { loadSettings } from "../../../src/config/load.ts";
+import { KeyRing } from "../../../src/keys/keyring.ts";
+import { Ledger } from "../../../src/ledger/ledger.ts";
+import { openUnlocked } from "../../../src/store/sqlite/open.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { FakeClock } from "../../support/clock.ts";
+import { configFor, upstreamKeys } from "../../support/config.ts";
+
+export const token = "slua_the-right-token";
+export const tracingSecret = "tracing-header-canary";
+
+export interface AdminServer extends AsyncDisposable {
+  readonly url: string;
+  readonly deps: AdminDeps;
+  readonly store: Store;
+  readonly clock: FakeClock;
+  /** Calls the API with the token, or with what `init` says instead. */
+  call(path: string, init?: RequestInit): Promise<Response>;
+  /** Calls it as a program that must be answered well. */
+  json<Shape>(path: string, init?: RequestInit): Promise<Shape>;
+  post<Shape>(path: string, body?: unknown): Promise<Shape>;
+}
+
+/** The admin API on a socket of its own, over a real store and ledger. The caller's address is its `x-from`. */
+export async function startAdmin(): Promise<AdminServer> {
+  const dir = mkdtempSync(join(tmpdir(), "sluice-admin-"));
+  const clock = new FakeClock();
+  const store = await openUnlocked({ dir, clock, role: "gateway", journal: "inline" }, () => {});
+  const deps = await makeDeps(dir, store, clock);
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: adminRoutes(deps)(new Elysia() as never).fetch,
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(url + adminBase + path, {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, ...init.headers },
+    });
+  const json = async <Shape>(path: string, init?: RequestInit) => {
+    const response = await call(path, init);
+    if (!response.ok) throw new Error(`${path} gave ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Shape;
+  };
+  return {
+    url,
+    deps,
+    store,
+    clock,
+    call,
+    json,
+    post: (path, body = {}) => json(path, { method: "POST", body: JSON.stringify(body) }),
+    [Symbol.asyncDispose]: async () => {
+      deps.live.close();
+      await server.stop(true);
+      await store.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function makeDeps(dir: string, store: Store, clock: FakeClock): Promise<AdminDeps> {
+  const snapshot = await store.load();
+  const keys = new KeyRing(clock, snapshot.keys);
+  const ledger = await Ledger.open({ store, clock, snapshot });
+  let { revision } = snapshot;
+  const file = join(dir, "sluice.toml");
+  const tail = `[tracing]\notlp_endpoint = "http://127.0.0.1:1/v1/traces"\nheaders = { authorization = "env:TRACING" }`;
+  writeFileSync(file, configFor({ url: "http://127.0.0.1:1", tail }));
+  const { settings } = loadSettings({
+    file,
+    env: { ...upstreamKeys, SLUICE_ADMIN_TOKEN: token, TRACING: tracingSecret },
+    cwd: dir,
+  });
+  return {
+    store,
+    clock,
+    keys,
+    ledger,
+    guard: { token: AdminToken.of(token), sessions: new Sessions(clock), lockout: new Lockout(clock) },
+    live: new Live(clock),
+    version: "0.0.0-test",
+    settings: () => settings,
+    deploymentHealth: () => [],
+    inFlight: () => 0,
+    oldestExchanges: () => [],
+    isDraining: () => false,
+    addressOf: (request) => request.headers.get("x-from") ?? "127.0.0.1",
+    applyChanges: async () => {
+      const changes = await store.changesSince(revision);
+      revision = changes.revision;
+      keys.apply(changes);
+      ledger.apply(changes);
+    },
+  };
+}
+
+/** The session's cookie as a browser would send it back. */
+export async function signIn(admin: AdminServer): Promise<string> {
+  const response = await fetch(`${admin.url}${adminBase}/session`, {
+    method: "POST",
+    body: JSON.stringify({ token }),
+    headers: { origin: admin.url },
+  });
+  return (response.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+}

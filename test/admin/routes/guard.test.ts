@@ -1,0 +1,150 @@
+import { describe, expect, test } from "bun:test";
+import { adminBase } from "../../../src/admin/routes/admin.ts";
+import type { AuditView, Page } from "../../../src/admin/views.ts";
+import { signIn, startAdmin, token } from "./fixtures.ts";
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+}
+
+describe("without a credential", () => {
+  test("every route of the document answers 401, and nothing is changed", async () => {
+    await using admin = await startAdmin();
+    const document = (await (await fetch(`${admin.url}${adminBase}/openapi.json`)).json()) as Document;
+    const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({
+        path: path.replaceAll(/\{\w+\}/g, "x"),
+        method: method.toUpperCase(),
+      })),
+    );
+    expect(routes.length).toBeGreaterThan(15);
+    for (const { path, method } of [...routes, { path: "/metrics", method: "GET" }]) {
+      const init = method === "GET" ? { method } : { method, body: '{"mode":"credit"}' };
+      const response = await fetch(admin.url + path, init);
+      expect(`${method} ${path} ${response.status}`).toBe(`${method} ${path} 401`);
+    }
+    expect(admin.deps.keys.size).toBe(0);
+    expect((await admin.store.admin.listAudit({ limit: 9 })).length).toBe(0);
+  });
+
+  test("a wrong bearer, another scheme and a made-up cookie are no better", async () => {
+    await using admin = await startAdmin();
+    const tries: Record<string, string>[] = [
+      { authorization: "Bearer wrong" },
+      { authorization: `Basic ${btoa(`admin:${token}`)}` },
+      { authorization: "", cookie: "sluice_session=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG" },
+      { authorization: "", "x-api-key": token },
+    ];
+    for (const headers of tries) expect((await admin.call("/health", { headers })).status).toBe(401);
+  });
+});
+
+describe("the session", () => {
+  test("is an HttpOnly cookie, strictly of this site and of /admin only", async () => {
+    await using admin = await startAdmin();
+    const response = await admin.call("/session", { method: "POST", body: JSON.stringify({ token }) });
+    expect(response.status).toBe(204);
+    const cookie = response.headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/^sluice_session=[0-9A-Za-z]{43}; /);
+    for (const part of ["HttpOnly", "SameSite=Strict", "Path=/admin"]) expect(cookie).toContain(part);
+    expect(cookie).not.toContain(token);
+  });
+
+  test("is marked Secure where the browser used TLS", async () => {
+    await using admin = await startAdmin();
+    const headers = { origin: "https://gateway.example", host: "gateway.example" };
+    const response = await admin.call("/session", {
+      method: "POST",
+      body: JSON.stringify({ token }),
+      headers,
+    });
+    expect(response.headers.get("set-cookie")).toContain("; Secure");
+  });
+
+  test("admits, until it is ended or half a day is over", async () => {
+    await using admin = await startAdmin();
+    const cookie = await signIn(admin);
+    const status = async () =>
+      (await admin.call("/health", { headers: { authorization: "", cookie } })).status;
+    expect(await status()).toBe(200);
+    admin.clock.advance(12 * 3_600_000 + 1);
+    expect(await status()).toBe(401);
+
+    const second = await signIn(admin);
+    const headers = { authorization: "", cookie: second, origin: admin.url };
+    expect((await admin.call("/session", { method: "DELETE", headers })).status).toBe(204);
+    expect((await admin.call("/health", { headers })).status).toBe(401);
+  });
+});
+
+describe("a change", () => {
+  const body = JSON.stringify({ mode: "credit" });
+
+  test("by a session is refused from a foreign page, and from no page at all", async () => {
+    await using admin = await startAdmin();
+    const cookie = await signIn(admin);
+    const origins = [null, "https://evil.example", "null", `${admin.url}.evil.example`, "http://127.0.0.1"];
+    for (const origin of origins) {
+      const headers: Record<string, string> = {
+        authorization: "",
+        cookie,
+        ...(origin === null ? {} : { origin }),
+      };
+      const response = await admin.call("/keys", { method: "POST", body, headers });
+      expect(`${origin} ${response.status}`).toBe(`${origin} 403`);
+    }
+    expect(admin.deps.keys.size).toBe(0);
+    const own = { authorization: "", cookie, origin: admin.url };
+    expect((await admin.call("/keys", { method: "POST", body, headers: own })).status).toBe(200);
+  });
+
+  test("by a program needs no origin, but a foreign page cannot borrow its token either", async () => {
+    await using admin = await startAdmin();
+    expect((await admin.call("/keys", { method: "POST", body })).status).toBe(200);
+    const headers = { origin: "https://evil.example" };
+    expect((await admin.call("/keys", { method: "POST", body, headers })).status).toBe(403);
+  });
+
+  test("is written to the audit log with who, from where and what, and no secret", async () => {
+    await using admin = await startAdmin();
+    const made = await admin.post<{ key: string; prefix: string }>("/keys", { mode: "credit", credit: 5 });
+    await admin.post(`/keys/${made.prefix}/topup`, { amount: 2.5 });
+    await admin.post(`/keys/${made.prefix}/revoke`);
+    const { data } = await admin.json<Page<AuditView>>("/audit");
+    expect(data.map(({ action, target, actor }) => [action, target, actor])).toEqual([
+      ["key.revoke", made.prefix, "token"],
+      ["key.topup", made.prefix, "token"],
+      ["key.create", made.prefix, "token"],
+    ]);
+    expect(data[1]).toMatchObject({ detail: "+2.5 credits", address: "127.0.0.1" });
+    expect(JSON.stringify(data)).not.toContain(made.key);
+  });
+});
+
+describe("guessing", () => {
+  const wrong = { authorization: "Bearer wrong", "x-from": "10.0.0.9" };
+  const right = { "x-from": "10.0.0.9" };
+
+  test("locks an address out after five failures, with the right token too, and no other address", async () => {
+    await using admin = await startAdmin();
+    for (let failure = 0; failure < 5; failure += 1) {
+      expect((await admin.call("/health", { headers: wrong })).status).toBe(401);
+    }
+    const locked = await admin.call("/health", { headers: right });
+    expect(locked.status).toBe(429);
+    expect(Number(locked.headers.get("retry-after"))).toBe(900);
+    const signIn = { method: "POST", body: JSON.stringify({ token }), headers: right };
+    expect((await admin.call("/session", signIn)).status).toBe(429);
+    expect((await admin.call("/health", { headers: { "x-from": "10.0.0.10" } })).status).toBe(200);
+    admin.clock.advance(900_001);
+    expect((await admin.call("/health", { headers: right })).status).toBe(200);
+  });
+
+  test("starts from nothing again after a success", async () => {
+    await using admin = await startAdmin();
+    for (let round = 0; round < 3; round += 1) {
+      for (let failure = 0; failure < 4; failure += 1) await admin.call("/health", { headers: wrong });
+      expect((await admin.call("/health", { headers: right })).status).toBe(200);
+    }
+  });
+});

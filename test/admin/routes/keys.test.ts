@@ -1,0 +1,110 @@
+import { describe, expect, test } from "bun:test";
+import type { ErrorView, IssuedKeyView, KeyList, KeyView } from "../../../src/admin/views.ts";
+import { startAdmin } from "./fixtures.ts";
+
+async function errorOf(response: Response): Promise<string> {
+  return `${response.status} ${((await response.json()) as ErrorView).error.code}`;
+}
+
+describe("keys", () => {
+  test("are made with everything asked for, and the secret is told once", async () => {
+    await using admin = await startAdmin();
+    const made = await admin.post<IssuedKeyView>("/keys", {
+      mode: "token_budget",
+      label: "nightly",
+      budget_tokens: 5000,
+      period: "day",
+      rpm_limit: 60,
+      scope: "openai",
+      models: ["chat-model"],
+      expires_at: "2027-01-01T00:00:00Z",
+    });
+    expect(admin.deps.keys.find(made.key)?.id).toBe(made.id);
+    const { key: secret, ...shown } = made;
+    expect(await admin.json<KeyView>(`/keys/${made.id}`)).toEqual(shown);
+    expect(shown).toMatchObject({
+      label: "nightly",
+      status: "active",
+      rpm_limit: 60,
+      scope: "openai",
+      credit: null,
+    });
+    expect(shown.budget).toMatchObject({
+      tokens: 5000,
+      remaining: 5000,
+      resets_at: "2026-11-16T00:00:00.000Z",
+    });
+    expect(JSON.stringify(await admin.json("/keys"))).not.toContain(secret);
+  });
+
+  test("are topped up once per reference", async () => {
+    await using admin = await startAdmin();
+    const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 1 });
+    await admin.post(`/keys/${id}/topup`, { amount: 2.5, reference: "invoice 7" });
+    const again = await admin.post<KeyView>(`/keys/${id}/topup`, { amount: 2.5, reference: "invoice 7" });
+    expect(again.credit).toEqual({ purchased: 3.5, used: 0, balance: 3.5 });
+  });
+
+  test("get a new secret while the old one lives on for its grace", async () => {
+    await using admin = await startAdmin();
+    const made = await admin.post<IssuedKeyView>("/keys", { mode: "credit" });
+    const rotated = await admin.post<IssuedKeyView>(`/keys/${made.id}/rotate`, { grace_seconds: 60 });
+    expect(admin.deps.keys.find(made.key)?.id).toBe(made.id);
+    expect(admin.deps.keys.find(rotated.key)?.id).toBe(made.id);
+    admin.clock.advance(60_001);
+    expect(admin.deps.keys.find(made.key)).toBeNull();
+  });
+
+  test("change status as the table of decisions allows, and revoked is final", async () => {
+    await using admin = await startAdmin();
+    const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit" });
+    const after = async (verb: string) => (await admin.post<KeyView>(`/keys/${id}/${verb}`)).status;
+    expect(await after("disable")).toBe("disabled");
+    expect(await errorOf(await admin.call(`/keys/${id}/suspend`, { method: "POST" }))).toBe(
+      "409 wrong_status",
+    );
+    expect(await after("enable")).toBe("active");
+    expect(await after("suspend")).toBe("suspended");
+    expect(await after("revoke")).toBe("revoked");
+    expect(await errorOf(await admin.call(`/keys/${id}/enable`, { method: "POST" }))).toBe(
+      "409 wrong_status",
+    );
+  });
+
+  test("are changed field by field, and null takes a limit away", async () => {
+    await using admin = await startAdmin();
+    const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", label: "one", rpm_limit: 5 });
+    const body = JSON.stringify({ rpm_limit: null });
+    const changed = await admin.json<KeyView>(`/keys/${id}`, { method: "PATCH", body });
+    expect(changed).toMatchObject({ label: "one", rpm_limit: null });
+  });
+
+  test("are listed newest first, searched, filtered and paged", async () => {
+    await using admin = await startAdmin();
+    for (let number = 1; number <= 5; number += 1) {
+      await admin.post("/keys", { mode: number === 3 ? "token_budget" : "credit", label: `Team ${number}` });
+    }
+    const labels = ({ data }: KeyList) => data.map((key) => key.label);
+    const first = await admin.json<KeyList>("/keys?limit=2");
+    expect(labels(first)).toEqual(["Team 5", "Team 4"]);
+    expect(first.total).toBe(5);
+    const second = await admin.json<KeyList>(`/keys?limit=3&cursor=${first.next_cursor}`);
+    expect(labels(second)).toEqual(["Team 3", "Team 2", "Team 1"]);
+    expect(second.next_cursor).toBeNull();
+    expect(labels(await admin.json("/keys?search=team%204"))).toEqual(["Team 4"]);
+    expect(labels(await admin.json("/keys?mode=token_budget"))).toEqual(["Team 3"]);
+    expect((await admin.json<KeyList>("/keys?status=revoked")).total).toBe(0);
+  });
+
+  test("that nobody knows, and bodies that are not right, are refused by name", async () => {
+    await using admin = await startAdmin();
+    const post = (body: string) => admin.call("/keys", { method: "POST", body });
+    expect(await errorOf(await admin.call("/keys/key_nobody"))).toBe("404 unknown_key");
+    expect(await errorOf(await post("{"))).toBe("400 invalid_request");
+    expect(await errorOf(await post('{"mode":"free"}'))).toBe("400 invalid_request");
+    expect(await errorOf(await post('{"mode":"credit","credits":5}'))).toBe("400 invalid_request");
+    expect(await errorOf(await post('{"mode":"credit","budget_tokens":5}'))).toBe("400 invalid_input");
+    expect(await errorOf(await admin.call("/keys?limit=9999"))).toBe("400 invalid_request");
+    expect(await errorOf(await admin.call("/nowhere"))).toBe("404 not_found");
+  });
+});

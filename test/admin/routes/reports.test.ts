@@ -1,0 +1,167 @@
+import { describe, expect, test } from "bun:test";
+import type {
+  ExchangeDetailView,
+  ExchangeView,
+  IssuedKeyView,
+  KeyList,
+  ModelView,
+  OverviewView,
+  Page,
+  TailView,
+  UsageView,
+} from "../../../src/admin/views.ts";
+import { exchangeFacts } from "../../observe/fixtures.ts";
+import { type SettleItem, settleItem } from "../../store/fixtures.ts";
+import { upstreamKeys } from "../../support/config.ts";
+import { type AdminServer, startAdmin, token, tracingSecret } from "./fixtures.ts";
+
+const hourMs = 3_600_000;
+
+/** Lets a key spend, so and so long ago. */
+async function spend(
+  admin: AdminServer,
+  keyId: string,
+  costNano: number,
+  agoMs: number,
+): Promise<SettleItem> {
+  const atMs = admin.clock.wallMs() - agoMs;
+  const item = settleItem(keyId, costNano, { atMs });
+  if (item.record === null) throw new Error("the fixture has a record");
+  const settled = { ...item, record: { ...item.record, atMs } };
+  await admin.store.commit([settled]);
+  return settled;
+}
+
+async function withSpender(admin: AdminServer): Promise<IssuedKeyView> {
+  return await admin.post("/keys", { mode: "credit", credit: 10, label: "Spender" });
+}
+
+describe("the overview", () => {
+  test("adds up a day by the hour, and compares it with the day before", async () => {
+    await using admin = await startAdmin();
+    const { id } = await withSpender(admin);
+    await spend(admin, id, 2_000_000_000, 2 * hourMs);
+    await spend(admin, id, 500_000_000, 30 * hourMs);
+    const overview = await admin.json<OverviewView>("/overview?range=24h");
+    expect(overview.points.length).toBe(24);
+    expect(overview.totals).toMatchObject({ requests: 1, spend: 2, errors: 0 });
+    expect(overview.before).toMatchObject({ requests: 1, spend: 0.5 });
+    const spent = overview.points.filter((point) => point.spend > 0);
+    expect(spent.map(({ at, spend }) => [at, spend])).toEqual([[Date.UTC(2026, 10, 15, 10) / 1000, 2]]);
+    expect(overview.top_models[0]).toMatchObject({ group: "house-model", spend: 2 });
+  });
+
+  test("shows the last hour by the minute, from what ended now and from before a restart", async () => {
+    await using admin = await startAdmin();
+    const { id } = await withSpender(admin);
+    await spend(admin, id, 1_000_000_000, 600_000);
+    const now = { atMs: admin.clock.wallMs(), charged: 250_000_000 };
+    admin.deps.live.observe(exchangeFacts(now));
+    admin.deps.live.observe(
+      exchangeFacts({ ...now, outcome: "failed", usage: null, charged: 0, status: 502 }),
+    );
+    admin.deps.live.observe(
+      exchangeFacts({ ...now, outcome: "refused", usage: null, charged: 0, status: 401 }),
+    );
+    const overview = await admin.json<OverviewView>("/overview?range=1h");
+    expect(overview.points.length).toBe(60);
+    expect(overview.totals).toMatchObject({ requests: 2, errors: 1, spend: 1.25 });
+    expect(overview.points.at(-1)).toMatchObject({ requests: 1, spend: 0.25 });
+    expect(overview.points.at(-11)).toMatchObject({ requests: 1, spend: 1 });
+  });
+});
+
+describe("usage", () => {
+  test("comes by day, model and key, and for one key", async () => {
+    await using admin = await startAdmin();
+    const { id, prefix } = await withSpender(admin);
+    await spend(admin, id, 3_000_000_000, hourMs);
+    for (const by of ["day", "hour", "model", "provider"]) {
+      for (const ofKey of ["", `&key=${prefix}`]) {
+        const { data } = await admin.json<UsageView>(`/usage?by=${by}${ofKey}`);
+        expect(data.map((row) => [row.requests, row.spend])).toEqual([[1, 3]]);
+      }
+    }
+  });
+});
+
+describe("exchanges", () => {
+  test("are listed, filtered and shown with what they cost", async () => {
+    await using admin = await startAdmin();
+    const { id, prefix } = await withSpender(admin);
+    const older = await spend(admin, id, 1_000_000, hourMs);
+    const newer = await spend(admin, id, 2_000_000, 0);
+    const page = await admin.json<Page<ExchangeView>>(`/exchanges?key=${prefix}&limit=1`);
+    expect(page.data.map((one) => [one.id, one.cost])).toEqual([[newer.holdId, 0.002]]);
+    const rest = await admin.json<Page<ExchangeView>>(`/exchanges?cursor=${page.next_cursor}`);
+    expect(rest.data.map((one) => one.id)).toEqual([older.holdId]);
+    expect((await admin.json<Page<ExchangeView>>("/exchanges?model=other")).data).toEqual([]);
+    const detail = await admin.json<ExchangeDetailView>(`/exchanges/${older.holdId}`);
+    expect(detail.exchange).toMatchObject({ key_label: "Spender", model: "house-model", basis: "measured" });
+    expect(detail.entries).toMatchObject([{ kind: "charge", amount: -0.001, unit: "credits" }]);
+    expect((await admin.call("/exchanges/req_unknown")).status).toBe(404);
+  });
+
+  test("are tailed as they end, with the last ones first", async () => {
+    await using admin = await startAdmin();
+    admin.deps.live.observe(exchangeFacts({ requestId: "req_before" }));
+    const response = await admin.call("/tail");
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    admin.deps.live.observe(
+      exchangeFacts({ requestId: "req_live", route: "/token/v1/messages", charged: 130 }),
+    );
+    const lines: TailView[] = [];
+    let text = "";
+    for await (const piece of response.body ?? []) {
+      text += new TextDecoder().decode(piece);
+      lines.splice(
+        0,
+        lines.length,
+        ...[...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? "")),
+      );
+      if (lines.length === 2) break;
+    }
+    expect(lines.map(({ id, charged, unit }) => [id, charged, unit])).toEqual([
+      ["req_before", 2.5, "credits"],
+      ["req_live", 130, "tokens"],
+    ]);
+  });
+});
+
+describe("what the API tells of the gateway", () => {
+  test("holds no secret: neither the config, nor the models, nor the metrics", async () => {
+    await using admin = await startAdmin();
+    const { key: secret } = await withSpender(admin);
+    const texts: string[] = [];
+    for (const path of ["/config", "/models", "/health", "/audit", "/keys", "/openapi.json"]) {
+      texts.push(await (await admin.call(path)).text());
+    }
+    const headers = { authorization: `Bearer ${token}` };
+    const metrics = await fetch(`${admin.url}/metrics`, { headers });
+    expect(metrics.headers.get("content-type")).toContain("text/plain; version=0.0.4");
+    texts.push(await metrics.text());
+    for (const canary of [...Object.values(upstreamKeys), token, tracingSecret, secret]) {
+      expect(texts.some((text) => text.includes(canary))).toBeFalse();
+    }
+    expect(texts[0]).toContain('"authorization":"********"');
+  });
+
+  test("lists every model with its deployments, healthy until told otherwise", async () => {
+    await using admin = await startAdmin();
+    const { data } = await admin.json<Page<ModelView>>("/models");
+    expect(data.map((model) => model.id)).toEqual(admin.deps.settings().models.map((model) => model.id));
+    expect(data[0]?.deployments[0]?.health.state).toBe("closed");
+    expect(data[0]?.price).toMatchObject({ input: 1, output: 2 });
+  });
+
+  test("draws a spark line of what a key spent", async () => {
+    await using admin = await startAdmin();
+    const { id } = await withSpender(admin);
+    await spend(admin, id, 4_000_000_000, 0);
+    await Bun.sleep(1_200);
+    await admin.store.commit([]);
+    const { data } = await admin.json<KeyList>("/keys");
+    expect(data[0]?.recent.length).toBe(14);
+    expect(data[0]?.recent.at(-1)).toBe(4);
+  });
+});
