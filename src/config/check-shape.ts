@@ -1,18 +1,19 @@
 import type { TSchema } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import { Check, Errors } from "@sinclair/typebox/value";
 import type { JsonObject } from "../base/json.ts";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
 import { configSchema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
-const compiled = TypeCompiler.Compile(configSchema);
-
-/** Adds what the schema finds wrong, in an operator's words, one problem per place. */
+/**
+ * Adds what the schema finds wrong, in an operator's words, one problem per place. The schema is walked, not
+ * compiled: it is used once per start, and compiling it would take longer than all it could save.
+ */
 export function checkShape(document: JsonObject, problems: ProblemList): void {
-  if (compiled.Check(document)) return;
+  if (Check(configSchema, document)) return;
   const seen = new Set<string>();
-  for (const error of compiled.Errors(document)) {
+  for (const error of Errors(configSchema, document)) {
     if (seen.has(error.path)) continue;
     seen.add(error.path);
     problems.add(pathFromPointer(error.path), messageOf(error));
