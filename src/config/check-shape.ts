@@ -1,6 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
-import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
-import { Check, Errors } from "@sinclair/typebox/value";
+import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import { Check } from "@sinclair/typebox/value";
 import type { JsonObject } from "../base/json.ts";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
 import { configSchema } from "./schema.ts";
