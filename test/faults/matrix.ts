@@ -1,0 +1,210 @@
+import type { DialectName } from "../../src/base/dialect.ts";
+import {
+  type Answer,
+  compressed,
+  cutBefore,
+  drip,
+  hangUp,
+  json,
+  redirect,
+  silence,
+  sse,
+  text,
+} from "../support/answers.ts";
+import { answerFrom } from "../support/fixtures.ts";
+
+/**
+ * The upstream faults as one table. `R`: the hold is released in full. `P`: what was produced is charged.
+ * A fault before the first byte gets a status; one after it is told in-band and never looks like an end.
+ */
+export interface Fault {
+  readonly name: string;
+  readonly stream: boolean;
+  readonly answer: (dialect: DialectName) => Answer;
+  readonly expected:
+    | { readonly status: number; readonly code: string; readonly messagesStatus?: number }
+    | "in-band";
+  readonly bill: "R" | "P";
+  readonly retryAfter?: string;
+  /** How often the provider is asked; once unless told. */
+  readonly attempts?: number;
+}
+
+/** An event that only comes after content, in each dialect. */
+const lateEvent: Readonly<Record<DialectName, string>> = {
+  chat: '"finish_reason":"stop"',
+  responses: "response.output_text.done",
+  messages: "content_block_stop",
+};
+
+const stream = (dialect: DialectName) => answerFrom(`${dialect}/text.sse`);
+const whole = (dialect: DialectName) => answerFrom(`${dialect}/text.json`);
+const afterContent = (then: Answer["steps"]) => (dialect: DialectName) =>
+  cutBefore(stream(dialect), lateEvent[dialect], then);
+const errorFrame = 'data: {"type":"error","error":{"type":"server_error","message":"it broke"}}\n\n';
+const upstreamError = { status: 502, code: "upstream_error" };
+const tooSlow = { status: 502, code: "upstream_error", messagesStatus: 504 };
+
+export const faults: readonly Fault[] = [
+  {
+    name: "hangs up before headers",
+    stream: true,
+    answer: hangUp,
+    expected: upstreamError,
+    bill: "R",
+    attempts: 2,
+  },
+  { name: "is silent before headers", stream: false, answer: silence, expected: tooSlow, bill: "R" },
+  {
+    name: "is silent before headers of a stream",
+    stream: true,
+    answer: silence,
+    expected: tooSlow,
+    bill: "R",
+  },
+  {
+    name: "falls silent mid-stream",
+    stream: true,
+    answer: afterContent([{ stall: true }]),
+    expected: "in-band",
+    bill: "P",
+  },
+  {
+    name: "resets mid-stream",
+    stream: true,
+    answer: afterContent([{ sleepMs: 50 }, { reset: true }]),
+    expected: "in-band",
+    bill: "P",
+  },
+  {
+    name: "ends without the terminal event",
+    stream: true,
+    answer: afterContent([]),
+    expected: "in-band",
+    bill: "P",
+  },
+  {
+    name: "sends an error after content",
+    stream: true,
+    answer: afterContent([{ write: `event: error\n${errorFrame}` }]),
+    expected: "in-band",
+    bill: "P",
+  },
+  {
+    name: "answers 200 with an error body",
+    stream: false,
+    answer: () => json({ error: { message: "it broke", type: "server_error" } }),
+    expected: upstreamError,
+    bill: "R",
+  },
+  {
+    name: "sends an error as the first frame",
+    stream: true,
+    answer: () => sse(errorFrame),
+    expected: upstreamError,
+    bill: "R",
+  },
+  {
+    name: "sends broken JSON",
+    stream: false,
+    answer: (dialect) => ({ ...whole(dialect), steps: [{ write: '{"choices":[' }] }),
+    expected: upstreamError,
+    bill: "R",
+  },
+  {
+    name: "cuts its JSON short",
+    stream: false,
+    answer: (dialect) => ({
+      ...whole(dialect),
+      framing: "chunked",
+      steps: [{ write: '{"id":"x"' }, { reset: true }],
+    }),
+    expected: upstreamError,
+    bill: "R",
+  },
+  {
+    name: "sends HTML",
+    stream: false,
+    answer: () => text("<html>Bad gateway</html>", "text/html"),
+    expected: upstreamError,
+    bill: "R",
+  },
+  {
+    name: "redirects",
+    stream: false,
+    answer: () => redirect("http://127.0.0.1:9/"),
+    expected: upstreamError,
+    bill: "R",
+  },
+  {
+    name: "compresses unasked",
+    stream: false,
+    answer: (dialect) => compressed(whole(dialect)),
+    expected: upstreamError,
+    bill: "R",
+  },
+  {
+    name: "sends one event over 8 MiB",
+    stream: true,
+    answer: afterContent([{ write: `data: ${"x".repeat(9 * 1024 * 1024)}` }]),
+    expected: "in-band",
+    bill: "P",
+  },
+  ...[429, 503, 529].map(
+    (status): Fault => ({
+      name: `is busy with ${status} and Retry-After`,
+      stream: false,
+      answer: () => json({ error: { message: "busy" } }, { status, headers: { "retry-after": "7" } }),
+      expected: { status: 503, code: "service_unavailable" },
+      retryAfter: "7",
+      bill: "R",
+    }),
+  ),
+  ...[401, 402, 403, 404].map(
+    (status): Fault => ({
+      name: `refuses the gateway with ${status}`,
+      stream: false,
+      answer: () =>
+        json({ error: { message: "account org-secretaccount is sk-upstream-canary" } }, { status }),
+      expected: upstreamError,
+      bill: "R",
+    }),
+  ),
+  ...[400, 413, 422].map(
+    (status): Fault => ({
+      name: `finds the request wrong with ${status}`,
+      stream: false,
+      answer: () => json({ error: { message: "temperature is odd" } }, { status }),
+      expected: { status: 400, code: "invalid_request" },
+      bill: "R",
+    }),
+  ),
+  {
+    name: "finds the input too long",
+    stream: false,
+    answer: () =>
+      json(
+        { error: { message: "prompt is too long: 300 tokens > 200 maximum", type: "invalid_request_error" } },
+        { status: 400 },
+      ),
+    expected: { status: 400, code: "context_length_exceeded" },
+    bill: "R",
+  },
+  ...[500, 502].map(
+    (status): Fault => ({
+      name: `fails with ${status}`,
+      stream: true,
+      answer: () => json({ error: { message: "boom" } }, { status }),
+      expected: upstreamError,
+      bill: "R",
+      attempts: 2,
+    }),
+  ),
+  {
+    name: "drips past the whole time allowed",
+    stream: true,
+    answer: (dialect) => drip(stream(dialect), 400),
+    expected: "in-band",
+    bill: "P",
+  },
+];

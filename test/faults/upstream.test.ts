@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { readStream } from "../support/sse.ts";
+import { waitFor } from "../support/wait.ts";
+import { type Fault, faults } from "./matrix.ts";
+
+/**
+ * Every upstream fault in every dialect: what the client is told, what is charged, what the provider saw.
+ * Each pair has a provider and a model of its own, because one that has failed is left alone for a while.
+ */
+const pairs = dialectNames.flatMap((dialect) =>
+  faults.map((fault, index) => ({ dialect, fault, id: `f${index}-${dialect}` })),
+);
+
+const asks: Readonly<Record<DialectName, { path: string; body: object }>> = {
+  chat: { path: "/v1/chat/completions", body: { messages: [{ role: "user", content: "Hello" }] } },
+  responses: { path: "/v1/responses", body: { input: "Hello" } },
+  messages: { path: "/v1/messages", body: { messages: [{ role: "user", content: "Hello" }] } },
+};
+
+const properEnds: Readonly<Record<DialectName, RegExp>> = {
+  chat: /\[DONE\]/,
+  responses: /"type":\s*"response\.(completed|incomplete)"/,
+  messages: /message_stop/,
+};
+
+const inBandShapes: Readonly<Record<DialectName, RegExp>> = {
+  chat: /data: \{"error":\{"message":"[^"]+","type":"\w+","code":"\w+"/,
+  responses: /event: response\.failed\ndata: \{"type":"response\.failed"/,
+  messages: /event: error\ndata: \{"type":"error","error":\{"type":"\w+","message":"/,
+};
+
+let provider: ScriptedProvider;
+let sluice: Sluice;
+
+beforeAll(async () => {
+  provider = startProvider((request) => {
+    const pair = pairs.find(({ id }) => isFor(request, id));
+    if (pair === undefined) throw new Error(`nobody should ask for ${request.path}`);
+    return pair.fault.answer(pair.dialect);
+  });
+  sluice = await startSluice({
+    config: ["[server]\nheartbeat = 0.25", ...pairs.map(({ id, dialect }) => configOf(id, dialect))].join(
+      "\n",
+    ),
+    env: { PROVIDER_KEY: "sk-upstream-canary" },
+  });
+});
+afterAll(async () => {
+  await sluice.dispose();
+  provider.stop();
+});
+
+function configOf(id: string, dialect: DialectName): string {
+  const isMessages = dialect === "messages";
+  return `[providers.${id}]
+kind = "${isMessages ? "anthropic" : "openai"}"
+base_url = "${provider.url}/${id}${isMessages ? "" : "/v1"}"
+api_key = "env:PROVIDER_KEY"
+dialects = ["${dialect}"]
+timeouts = { first_byte = 0.5, stream_first_byte = 0.5, gap = 0.6, total = 2 }
+[[models]]
+id = "${id}"
+provider = "${id}"
+max_output_tokens = 1000
+price = { input = 1.0, output = 2.0 }`;
+}
+
+function isFor(request: SeenRequest, id: string): boolean {
+  return request.path.startsWith(`/${id}/`);
+}
+
+interface Standing {
+  credits: { used: number; reserved: number };
+  requests: { total: number };
+}
+
+async function standingOf(key: TestKey): Promise<Standing> {
+  return (await (await sluice.request("/v1/usage", { key })).json()) as Standing;
+}
+
+describe.each([...dialectNames])("toward a %s client, a provider that", (dialect) => {
+  const ofDialect = pairs.filter((pair) => pair.dialect === dialect);
+  test.each(ofDialect.map(({ fault, id }): [string, Fault, string] => [fault.name, fault, id]))(
+    "%s",
+    async (_name, fault, id) => {
+      const key = await sluice.createKey();
+      const { path, body } = asks[dialect];
+      const response = await sluice.request(path, {
+        key,
+        body: { model: id, stream: fault.stream, ...body },
+      });
+      if (fault.expected === "in-band") await checkInBand(dialect, response);
+      else await checkStatus(dialect, fault, fault.expected, response);
+      await checkBill(key, fault);
+      expect(provider.requests.filter((request) => isFor(request, id))).toHaveLength(fault.attempts ?? 1);
+    },
+  );
+});
+
+async function checkInBand(dialect: DialectName, response: Response): Promise<void> {
+  expect(response.status).toBe(200);
+  const { text } = await readStream(response);
+  expect(text).toMatch(inBandShapes[dialect]);
+  expect(text).not.toMatch(properEnds[dialect]);
+}
+
+async function checkStatus(
+  dialect: DialectName,
+  fault: Fault,
+  expected: Exclude<Fault["expected"], "in-band">,
+  response: Response,
+): Promise<void> {
+  const text = await response.text();
+  const isMessages = dialect === "messages";
+  expect(response.status, text).toBe((isMessages ? expected.messagesStatus : undefined) ?? expected.status);
+  expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+  expect(response.headers.get("retry-after")).toBe(fault.retryAfter ?? null);
+  const { error, type } = JSON.parse(text) as { type?: string; error: { code: string; message: string } };
+  expect(type).toBe(isMessages ? "error" : undefined);
+  expect(error.code).toBe(response.status === 504 ? "upstream_timeout" : expected.code);
+  expect(text).not.toContain("canary");
+  expect(text).not.toContain("secretaccount");
+}
+
+async function checkBill(key: TestKey, fault: Fault): Promise<void> {
+  await waitFor(async () => (await standingOf(key)).credits.reserved === 0, "the hold to end");
+  const { credits, requests } = await standingOf(key);
+  expect(credits.used > 0).toBe(fault.bill === "P");
+  expect(requests.total).toBe(fault.bill === "P" ? 1 : 0);
+}
