@@ -1,9 +1,138 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { Socket } from "bun";
 import { drip, sse } from "../support/answers.ts";
-import { configFor, configSecrets } from "../support/config.ts";
+import { configFor } from "../support/config.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
-import { connectRaw } from "../support/raw.ts";
+import { rawExchange } from "../support/raw.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
+
+let provider: ScriptedProvider;
+let sluice: Sluice;
+
+beforeAll(async () => {
+  provider = startProvider();
+  sluice = await startSluice({
+    config: configFor({ url: provider.url, head: "[server]\nmax_body_bytes = 100000\nstalled_reader = 1" }),
+  });
+});
+afterEach(() => provider.reset());
+afterAll(async () => {
+  await sluice.dispose();
+  provider.stop();
+});
+
+const ask = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
+
+async function creditsOf(key: TestKey): Promise<{ used: number; reserved: number }> {
+  const summary = await (await sluice.request("/v1/usage", { key })).json();
+  return (summary as { credits: { used: number; reserved: number } }).credits;
+}
+
+function rawRequest(key: TestKey, body: string, headers = ""): string {
+  return `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key.key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${headers}\r\n${body}`;
+}
+
+describe("a client that", () => {
+  test("leaves in the middle of its body has had no effect", async () => {
+    const key = await sluice.createKey();
+    const socket = await openSocket();
+    socket.write(rawRequest(key, JSON.stringify(ask)).slice(0, -20));
+    await Bun.sleep(50);
+    socket.terminate();
+    await Bun.sleep(50);
+    expect(await creditsOf(key)).toMatchObject({ used: 0, reserved: 0 });
+    expect(provider.requests).toHaveLength(0);
+  });
+
+  test("leaves after the hold, before content, pays nothing, and the provider is told at once", async () => {
+    const key = await sluice.createKey();
+    provider.script({ ...sse(""), before: [{ stall: true }] });
+    const socket = await openSocket();
+    socket.write(rawRequest(key, JSON.stringify({ ...ask, stream: true })));
+    await waitFor(() => provider.requests.length === 1, "the provider to be asked");
+    expect((await creditsOf(key)).reserved).toBeGreaterThan(0);
+    socket.terminate();
+    await waitFor(() => provider.aborted.length === 1, "the provider to be told");
+    await waitFor(async () => (await creditsOf(key)).reserved === 0, "the hold to end");
+    expect((await creditsOf(key)).used).toBe(0);
+  });
+
+  test("leaves mid-stream pays for what was produced, and the provider is told at once", async () => {
+    const key = await sluice.createKey();
+    provider.script(drip(answerFrom("chat/text.sse"), 40));
+    const reader = new StreamReader(
+      await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } }),
+    );
+    await reader.until("Sluices");
+    await reader.cancel();
+    await waitFor(() => provider.aborted.length === 1, "the provider to be told");
+    await waitFor(async () => (await creditsOf(key)).reserved === 0, "the hold to end");
+    expect((await creditsOf(key)).used).toBeGreaterThan(0);
+  });
+
+  test("stops reading makes the gateway stop reading, and is cut off in the end", async () => {
+    const key = await sluice.createKey();
+    const filler = `data: {"choices":[{"index":0,"delta":{"content":"${"x".repeat(60_000)}"},"finish_reason":null}]}\n\n`;
+    provider.script({ ...sse(""), steps: Array.from({ length: 400 }, () => ({ write: filler })) });
+    const socket = await openSocket();
+    socket.pause();
+    socket.write(rawRequest(key, JSON.stringify({ ...ask, stream: true })));
+    await waitFor(() => provider.aborted.length === 1, "the gateway to give up", 15_000);
+    await waitFor(async () => (await creditsOf(key)).reserved === 0, "the hold to end");
+    expect((await creditsOf(key)).used).toBeGreaterThan(0);
+    socket.terminate();
+  }, 30_000);
+
+  test("pipelines requests is cut off by the runtime, and no hold stays open", async () => {
+    const key = await sluice.createKey();
+    const one = rawRequest(key, JSON.stringify(ask));
+    await rawExchange(sluice.url, one + one);
+    await waitFor(async () => (await creditsOf(key)).reserved === 0, "the hold to end");
+    await Bun.sleep(100);
+    expect(provider.requests.length).toBeLessThanOrEqual(1);
+  });
+
+  test.each([
+    ["is too large", "x".repeat(100_001)],
+    ["is not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ["is nested too deep", `{"model":"gpt-test","messages":${"[".repeat(100)}${"]".repeat(100)}}`],
+    ["says NaN", '{"model":"gpt-test","messages":[{"role":"user","content":"x"}],"max_tokens":NaN}'],
+    [
+      "has an integer beyond 2^53",
+      '{"model":"gpt-test","messages":[{"role":"user","content":"x"}],"max_tokens":9007199254740993}',
+    ],
+    ["is empty", ""],
+  ])("sends a body that %s gets 400 and no hold", async (_what, body) => {
+    const key = await sluice.createKey();
+    const response = await sluice.request("/v1/chat/completions", { key, body });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: "invalid_request" } });
+    expect(provider.requests).toHaveLength(0);
+    expect(await creditsOf(key)).toMatchObject({ used: 0, reserved: 0 });
+  });
+
+  test("sends a body without a length that grows too large is refused", async () => {
+    const key = await sluice.createKey();
+    const piece = new TextEncoder().encode("x".repeat(30_000));
+    const body = new ReadableStream({
+      async start(controller) {
+        for (let index = 0; index < 5; index += 1) controller.enqueue(piece);
+        controller.close();
+      },
+    });
+    const response = await fetch(`${sluice.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key.key}` },
+      body,
+    });
+    expect(response.status).toBe(400);
+  });
+});
+
+function openSocket(): Promise<Socket> {
+  const { hostname, port } = new URL(sluice.url);
+  return Bun.connect({ hostname, port: Number(port), socket: { data() {}, error() {} } });
+}
