@@ -1,0 +1,34 @@
+/** What the load process is asked to do, and what it answers. */
+
+export interface LoadTarget {
+  readonly url: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The process whose CPU time is read at both ends of the window; null for none. */
+  readonly pid: number | null;
+}
+
+export interface LoadJob {
+  readonly target: LoadTarget;
+  readonly concurrency: number;
+  /** `window`: ask again and again for a time. `once`: one request per connection, until all have ended. */
+  readonly mode: "window" | "once";
+  readonly warmupMs: number;
+  readonly windowMs: number;
+  /** Content events that each answer must have; 0 for JSON. */
+  readonly eventsPerAnswer: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly events: number;
+  readonly failures: number;
+  readonly firstFailure: string | null;
+  readonly seconds: number;
+  readonly cpuMicros: number;
+  readonly p50Micros: number;
+  readonly p99Micros: number;
+  /** To the first content event; 0 for JSON. */
+  readonly firstEventP50Micros: number;
+}

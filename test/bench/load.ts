@@ -1,0 +1,134 @@
+import { type Listener, LoadConnection } from "./load-connection.ts";
+import type { LoadJob, LoadResult, LoadTarget } from "./load-job.ts";
+import { cpuMicros } from "./proc.ts";
+
+/** The load, a process of its own: takes one job at a time from its parent and answers with the result. */
+
+process.on("message", async (job: LoadJob) => {
+  process.send?.(job.mode === "window" ? await runWindow(job) : await runOnce(job));
+});
+
+/** More samples than this do not make a percentile better. */
+const maxSamples = 200_000;
+
+class Tally implements Listener {
+  requests = 0;
+  events = 0;
+  failures = 0;
+  firstFailure: string | null = null;
+  measuring = false;
+  readonly latencies = new Float64Array(maxSamples);
+  readonly firstEvents = new Float64Array(maxSamples);
+  readonly #eventsPerAnswer: number;
+  readonly #again: (connection: LoadConnection) => void;
+
+  constructor(eventsPerAnswer: number, again: (connection: LoadConnection) => void) {
+    this.#eventsPerAnswer = eventsPerAnswer;
+    this.#again = again;
+  }
+
+  onEvents(_connection: LoadConnection, events: number): void {
+    if (this.measuring) this.events += events;
+  }
+
+  onAnswer(connection: LoadConnection, failure: string | null): void {
+    if (failure !== null) this.#fail(failure);
+    else if (connection.events !== this.#eventsPerAnswer) {
+      this.#fail(`an answer had ${connection.events} events, not ${this.#eventsPerAnswer}`);
+    } else if (this.measuring) this.#sample(connection);
+    this.#again(connection);
+  }
+
+  #sample(connection: LoadConnection): void {
+    const at = this.requests++;
+    if (at >= maxSamples) return;
+    this.latencies[at] = performance.now() - connection.sentAtMs;
+    this.firstEvents[at] = connection.firstEventAtMs - connection.sentAtMs;
+  }
+
+  #fail(reason: string): void {
+    this.failures++;
+    this.firstFailure ??= reason;
+  }
+
+  result(seconds: number, cpu: number, streaming: boolean): LoadResult {
+    const { requests, events, failures, firstFailure } = this;
+    const latencies = this.latencies.subarray(0, Math.min(requests, maxSamples)).sort();
+    const firstEvents = this.firstEvents.subarray(0, Math.min(requests, maxSamples)).sort();
+    return {
+      requests,
+      events,
+      failures,
+      firstFailure,
+      seconds,
+      cpuMicros: cpu,
+      p50Micros: quantileMicros(latencies, 0.5),
+      p99Micros: quantileMicros(latencies, 0.99),
+      firstEventP50Micros: streaming ? quantileMicros(firstEvents, 0.5) : 0,
+    };
+  }
+}
+
+function quantileMicros(sorted: Float64Array, quantile: number): number {
+  return (sorted[Math.floor(sorted.length * quantile)] ?? 0) * 1000;
+}
+
+async function runWindow(job: LoadJob): Promise<LoadResult> {
+  let over = false;
+  const tally = new Tally(job.eventsPerAnswer, (connection) => {
+    if (!over && tally.failures < 100) connection.send();
+  });
+  const connections = await openConnections(job, tally);
+  for (const connection of connections) connection.send();
+  await Bun.sleep(job.warmupMs);
+
+  tally.measuring = true;
+  const cpuBefore = readCpu(job.target);
+  const startedAtMs = performance.now();
+  await Bun.sleep(job.windowMs);
+  tally.measuring = false;
+  over = true;
+  const seconds = (performance.now() - startedAtMs) / 1000;
+  const cpu = readCpu(job.target) - cpuBefore;
+  for (const connection of connections) connection.close();
+  return tally.result(seconds, cpu, job.eventsPerAnswer > 0);
+}
+
+async function runOnce(job: LoadJob): Promise<LoadResult> {
+  const { promise: allEnded, resolve } = Promise.withResolvers<void>();
+  let open = job.concurrency;
+  const tally = new Tally(job.eventsPerAnswer, (connection) => {
+    connection.close();
+    if (--open === 0) resolve();
+  });
+  const connections = await openConnections(job, tally);
+  tally.measuring = true;
+  const cpuBefore = readCpu(job.target);
+  const startedAtMs = performance.now();
+  for (const connection of connections) connection.send();
+  await allEnded;
+  const seconds = (performance.now() - startedAtMs) / 1000;
+  return tally.result(seconds, readCpu(job.target) - cpuBefore, job.eventsPerAnswer > 0);
+}
+
+async function openConnections(job: LoadJob, listener: Listener): Promise<LoadConnection[]> {
+  const { hostname, port } = new URL(job.target.url);
+  const request = requestBytes(job.target);
+  const connections = Array.from({ length: job.concurrency }, () => new LoadConnection(request, listener));
+  await Promise.all(connections.map((connection) => connection.open(hostname, Number(port))));
+  return connections;
+}
+
+function requestBytes({ url, path, headers, body }: LoadTarget): Buffer {
+  const lines = Object.entries({
+    host: new URL(url).host,
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+}
+
+function readCpu({ pid }: LoadTarget): number {
+  return pid === null ? 0 : cpuMicros(pid);
+}

@@ -1,0 +1,25 @@
+import { readFileSync } from "node:fs";
+
+/** What Linux knows about a process. */
+
+/** The kernel's clock ticks of /proc, per second; the same on every Linux that Bun runs on. */
+const ticksPerSecond = 100;
+
+/** User and system time of all the process's threads. */
+export function cpuMicros(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  // The second field is the command's name in brackets, which may hold spaces.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  return (ticks / ticksPerSecond) * 1e6;
+}
+
+export function residentMegabytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
+  return Number(kilobytes ?? 0) / 1024;
+}
+
+/** The processor's name, as far as the kernel tells it. */
+export function processorName(): string {
+  return /^model name\s*: (.*)$/m.exec(readFileSync("/proc/cpuinfo", "latin1"))?.[1] ?? process.arch;
+}

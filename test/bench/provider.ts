@@ -1,0 +1,136 @@
+import type { Socket } from "bun";
+import type { DialectName } from "../../src/base/dialect.ts";
+import { answers, eventsPerStream, pacedEvents, pacedGapMs, paths, streamEvents } from "./payloads.ts";
+import { RequestReader } from "./request-reader.ts";
+
+/**
+ * The scripted provider, a process of its own on a bare socket: it reads just enough of a request to know
+ * which of a few prepared answers is asked for, so that it costs a fraction of what any gateway does.
+ * Paths under /paced stream one event every 50 ms. Other streams go as fast as the loop turns, four events a
+ * turn: small enough to arrive as a stream, large enough that the gateway and not this process is the limit.
+ */
+
+interface Connection {
+  readonly reader: RequestReader;
+  /** What the socket would not take yet. */
+  unsent: Buffer | null;
+}
+
+interface Stream {
+  readonly socket: Socket<Connection>;
+  readonly writes: readonly Buffer[];
+  next: number;
+  dueAtMs: number;
+}
+
+const wholeAnswers = byDialect((dialect) => {
+  const body = Buffer.from(answers[dialect]);
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
+});
+const fastStreams = byDialect((dialect) => streamWrites(dialect, eventsPerStream, 4));
+const pacedStreams = byDialect((dialect) => streamWrites(dialect, pacedEvents, 1));
+
+const running = new Set<Stream>();
+const pacing = new Set<Stream>();
+
+const server = Bun.listen<Connection>({
+  hostname: "127.0.0.1",
+  port: 0,
+  socket: {
+    open(socket) {
+      socket.data = { reader: new RequestReader(), unsent: null };
+    },
+    data(socket, bytes) {
+      const request = socket.data.reader.read(bytes);
+      if (request !== null) answer(socket, request.path, request.body);
+    },
+    drain(socket) {
+      const unsent = socket.data.unsent;
+      socket.data.unsent = null;
+      if (unsent !== null) send(socket, unsent);
+    },
+    close: forget,
+    error: forget,
+  },
+});
+setInterval(sendDueEvents, 5);
+console.log(`listening on http://127.0.0.1:${server.port}`);
+
+function answer(socket: Socket<Connection>, path: string, body: Buffer): void {
+  const dialect = dialectOf(path);
+  if (!body.includes('"stream":true')) {
+    send(socket, wholeAnswers[dialect]);
+    return;
+  }
+  const paced = path.startsWith("/paced");
+  const writes = (paced ? pacedStreams : fastStreams)[dialect];
+  const stream = { socket, writes, next: 0, dueAtMs: performance.now() };
+  if (paced) {
+    pacing.add(stream);
+    return;
+  }
+  running.add(stream);
+  sendNext(stream);
+  if (running.size === 1) setImmediate(sendRunningEvents);
+}
+
+function sendRunningEvents(): void {
+  for (const stream of running) sendNext(stream);
+  if (running.size > 0) setImmediate(sendRunningEvents);
+}
+
+function sendDueEvents(): void {
+  const nowMs = performance.now();
+  for (const stream of pacing) {
+    if (stream.dueAtMs > nowMs) continue;
+    stream.dueAtMs += pacedGapMs;
+    sendNext(stream);
+  }
+}
+
+function sendNext(stream: Stream): void {
+  if (stream.socket.data.unsent !== null) return;
+  const bytes = stream.writes[stream.next++];
+  if (bytes !== undefined) send(stream.socket, bytes);
+  if (stream.next < stream.writes.length) return;
+  running.delete(stream);
+  pacing.delete(stream);
+}
+
+function send(socket: Socket<Connection>, bytes: Buffer): void {
+  const { unsent } = socket.data;
+  if (unsent !== null) {
+    socket.data.unsent = Buffer.concat([unsent, bytes]);
+    return;
+  }
+  const sent = socket.write(bytes);
+  if (sent < bytes.length) socket.data.unsent = bytes.subarray(Math.max(sent, 0));
+}
+
+function forget(socket: Socket<Connection>): void {
+  for (const streams of [running, pacing]) {
+    for (const stream of streams) if (stream.socket === socket) streams.delete(stream);
+  }
+}
+
+function dialectOf(path: string): DialectName {
+  if (path.endsWith(paths.chat)) return "chat";
+  return path.endsWith(paths.responses) ? "responses" : "messages";
+}
+
+function byDialect<Value>(make: (dialect: DialectName) => Value): Record<DialectName, Value> {
+  return { chat: make("chat"), responses: make("responses"), messages: make("messages") };
+}
+
+/** One HTTP chunk per event; the head travels with the first, the end with the last. */
+function streamWrites(dialect: DialectName, count: number, eventsPerWrite: number): Buffer[] {
+  const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const chunks = streamEvents(dialect, count).map(
+    (event) => `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`,
+  );
+  const [first = "", ...rest] = chunks;
+  const writes = [head + first];
+  while (rest.length > 0) writes.push(rest.splice(0, eventsPerWrite).join(""));
+  return [...writes, "0\r\n\r\n"].map((text) => Buffer.from(text));
+}
