@@ -1,0 +1,118 @@
+import type { Cell } from "./cells.ts";
+import type { Results } from "./results.ts";
+import type { Figures } from "./rounds.ts";
+
+/** A promise about speed, and what came of it. `met` is null where the run did not measure it. */
+export interface Bar {
+  readonly what: string;
+  readonly wanted: string;
+  readonly measured: string;
+  readonly met: boolean | null;
+}
+
+const json: Cell = { route: "chat", size: "1 KB", stream: false, concurrency: 32 };
+const translated = { ...json, route: "messages → chat" } as const;
+
+export function judge(results: Results): Bar[] {
+  return [
+    atLeast("chat JSON 1 KB c=32: requests per second of bare", 0.5, speedRatio(results, json)),
+    atMost("chat JSON 1 KB c=32: CPU per request of bare", 2.0, cpuRatio(results, json)),
+    atMost(
+      "chat JSON 100 KB c=32: CPU per request of bare",
+      1.5,
+      cpuRatio(results, { ...json, size: "100 KB" }),
+    ),
+    atLeast(
+      "chat stream c=32: streams per second of bare",
+      0.85,
+      speedRatio(results, { ...json, stream: true }),
+    ),
+    addedLatency(results),
+    atLeast("messages → chat JSON: requests per second of bare", 0.4, speedRatio(results, translated)),
+    atLeast(
+      "messages → chat stream: streams per second of bare",
+      0.45,
+      speedRatio(results, { ...translated, stream: true }),
+    ),
+    atLeast("chat JSON 1 KB c=32: requests per second of Portkey", 15, speedRatio(results, json, "portkey")),
+    ...pacedBars(results),
+    below("memory when idle", 130, results.memory.idleMegabytes, "MB"),
+    growthBar(results),
+  ];
+}
+
+function figuresOf(results: Results, cell: Cell, name: "bare" | "sluice" | "portkey" | "direct") {
+  return results.cells.find((it) => Bun.deepEquals(it.cell, cell))?.figures[name] ?? null;
+}
+
+function ratio(ours: Figures | null, theirs: Figures | null, pick: (figures: Figures) => number) {
+  return ours === null || theirs === null ? null : pick(ours) / pick(theirs);
+}
+
+function speedRatio(results: Results, cell: Cell, peer: "bare" | "portkey" = "bare"): number | null {
+  const [ours, theirs] = [figuresOf(results, cell, "sluice"), figuresOf(results, cell, peer)];
+  return ratio(ours, theirs, (figures) => figures.requestsPerSecond);
+}
+
+function cpuRatio(results: Results, cell: Cell): number | null {
+  const [ours, theirs] = [figuresOf(results, cell, "sluice"), figuresOf(results, cell, "bare")];
+  return ratio(ours, theirs, (figures) => figures.cpuMicrosPerRequest);
+}
+
+function addedLatency(results: Results): Bar {
+  const alone = { ...json, concurrency: 1 };
+  const [ours, bare] = [figuresOf(results, alone, "sluice"), figuresOf(results, alone, "bare")];
+  const added = ours === null || bare === null ? null : ours.p50Micros - bare.p50Micros;
+  return below("added p50 at c=1, over bare", 250, added, "µs");
+}
+
+function pacedBars({ paced }: Results): Bar[] {
+  if (paced === null) return [];
+  const { eventsSeen, eventsWanted, failures, peakMegabytes, idleMegabytes } = paced.sluice;
+  return [
+    {
+      what: "1,000 paced streams: every event arrives",
+      wanted: `= ${eventsWanted}`,
+      measured: String(eventsSeen),
+      met: eventsSeen === eventsWanted && failures === 0,
+    },
+    below("1,000 paced streams: memory above idle", 150, peakMegabytes - idleMegabytes, "MB"),
+  ];
+}
+
+/** CPU time is what growth would show in, and is the steadier figure of the two. */
+function growthBar({ growth }: Results): Bar {
+  const what = "1,000,000 records, 10,000 keys: CPU per request of empty";
+  return atMost(
+    what,
+    1.1,
+    growth === null ? null : ratio(growth.filled, growth.empty, (it) => it.cpuMicrosPerRequest),
+  );
+}
+
+function atLeast(what: string, bar: number, value: number | null): Bar {
+  return {
+    what,
+    wanted: `≥ ${bar.toFixed(2)}`,
+    measured: value?.toFixed(2) ?? "",
+    met: value === null ? null : value >= bar,
+  };
+}
+
+function atMost(what: string, bar: number, value: number | null): Bar {
+  return {
+    what,
+    wanted: `≤ ${bar.toFixed(2)}`,
+    measured: value?.toFixed(2) ?? "",
+    met: value === null ? null : value <= bar,
+  };
+}
+
+function below(what: string, bar: number, value: number | null, unit: string): Bar {
+  return {
+    what,
+    wanted: `< ${bar} ${unit}`,
+    measured: value === null ? "" : `${Math.round(value)} ${unit}`,
+    met: value === null ? null : value < bar,
+  };
+}

@@ -1,0 +1,137 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Cell, cellBody, cellPath } from "./cells.ts";
+import type { LoadTarget } from "./load-job.ts";
+import { paths, requestBody } from "./payloads.ts";
+import { type StartedServer, startServer } from "./processes.ts";
+
+/** Something that a client can ask: a gateway, or the provider itself. */
+export interface Gateway {
+  readonly name: GatewayName;
+  readonly pid: number;
+  /** From the start of its process until it served. */
+  readonly startMs: number;
+  target(cell: Cell): LoadTarget;
+  pacedTarget(): LoadTarget;
+  stop(): Promise<void>;
+}
+
+export type GatewayName = "direct" | "bare" | "sluice" | "portkey";
+
+const root = join(import.meta.dir, "../..");
+export const executable = join(root, "dist/sluice");
+export const adminToken = "bench-admin-token-0123456789abcdef";
+
+export async function startProvider(folder: string): Promise<Gateway> {
+  const command = [process.execPath, join(import.meta.dir, "provider.ts")];
+  const logFile = join(folder, "provider.log");
+  return forwarding("direct", () => startServer({ core: "surroundings", command, logFile }));
+}
+
+export function startBare(folder: string, providerUrl: string): Promise<Gateway> {
+  const command = [process.execPath, join(import.meta.dir, "bare-proxy.ts"), providerUrl];
+  // Bun's `fetch` keeps no more than 256 requests open unless told so before it starts.
+  const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65535" };
+  const logFile = join(folder, "bare.log");
+  return forwarding("bare", () => startServer({ core: "gateway", command, logFile, env }));
+}
+
+/** Both take a provider's paths as they are. */
+async function forwarding(name: GatewayName, start: () => Promise<StartedServer>): Promise<Gateway> {
+  return gateway(name, start, { authorization: "Bearer bench" }, `/paced${paths.chat}`);
+}
+
+/** A peer that is told in headers where the provider is. */
+export function startPortkey(folder: string, script: string, providerUrl: string): Promise<Gateway> {
+  const port = freePort();
+  const command = ["node", script, `--port=${port}`, "--headless"];
+  const headers = {
+    authorization: "Bearer bench",
+    "x-portkey-provider": "openai",
+    "x-portkey-custom-host": `${providerUrl}/v1`,
+  };
+  const start = () =>
+    startServer({
+      core: "gateway",
+      command,
+      logFile: join(folder, "portkey.log"),
+      env: { NODE_ENV: "production", TRUSTED_CUSTOM_HOSTS: "127.0.0.1" },
+      ready: new RegExp(`localhost:(${port})`),
+    });
+  return gateway("portkey", start, headers, paths.chat);
+}
+
+/** The executable as an operator would run it, on a data folder with one credit key. */
+export async function startSluice(folder: string, providerUrl: string, secret?: string): Promise<Gateway> {
+  mkdirSync(folder, { recursive: true });
+  const config = join(folder, "sluice.toml");
+  writeFileSync(config, sluiceConfig(providerUrl));
+  const env = {
+    SLUICE_CONFIG: config,
+    SLUICE_DATA: join(folder, "data"),
+    SLUICE_ADMIN_TOKEN: adminToken,
+    BENCH_PROVIDER_KEY: "sk-bench",
+  };
+  const key = secret ?? createKey(env);
+  const command = [executable, "serve", "--host", "127.0.0.1", "--port", "0"];
+  const start = () => startServer({ core: "gateway", command, logFile: join(folder, "sluice.log"), env });
+  return gateway("sluice", start, { authorization: `Bearer ${key}` }, paths.chat);
+}
+
+function createKey(env: Readonly<Record<string, string>>): string {
+  const command = [executable, "keys", "create", "--mode", "credit", "--credit", "1000000", "--json"];
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { env });
+  if (exitCode !== 0) throw new Error(`no key could be made:\n${stderr}`);
+  const { key }: { key: string } = JSON.parse(stdout.toString());
+  return key;
+}
+
+async function gateway(
+  name: GatewayName,
+  start: () => Promise<StartedServer>,
+  headers: Readonly<Record<string, string>>,
+  pacedPath: string,
+): Promise<Gateway> {
+  const startedAtMs = performance.now();
+  const { url, pid, stop } = await start();
+  const startMs = performance.now() - startedAtMs;
+  const common = { url, headers, pid };
+  return {
+    name,
+    pid,
+    startMs,
+    stop,
+    target: (cell) => ({ ...common, path: cellPath(cell), body: cellBody(cell) }),
+    pacedTarget: () => ({
+      ...common,
+      path: pacedPath,
+      body: requestBody("chat", "bench-paced", "1 KB", true),
+    }),
+  };
+}
+
+function freePort(): number {
+  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = server;
+  server.stop(true);
+  return port;
+}
+
+/** Nothing but providers and models: everything else is as it comes. */
+function sluiceConfig(providerUrl: string): string {
+  const provider = (name: string, kind: string, base: string) =>
+    `[providers.${name}]\nkind = "${kind}"\nbase_url = "${providerUrl}${base}"\napi_key = "env:BENCH_PROVIDER_KEY"\n`;
+  const model = (id: string, provider: string) =>
+    `[[models]]\nid = "${id}"\nprovider = "${provider}"\nupstream_model = "bench-upstream"\n` +
+    "context_window = 200000\nmax_output_tokens = 4096\nprice = { input = 1.25, output = 10.0, cached_input = 0.125 }\n";
+  return [
+    provider("openai", "openai", "/v1"),
+    provider("anthropic", "anthropic", ""),
+    provider("local", "openai-compatible", "/v1"),
+    provider("paced", "openai-compatible", "/paced/v1"),
+    model("bench-openai", "openai"),
+    model("bench-anthropic", "anthropic"),
+    model("bench-local", "local"),
+    model("bench-paced", "paced"),
+  ].join("\n");
+}

@@ -1,0 +1,68 @@
+import { parseArgs } from "node:util";
+import { judge } from "./bars.ts";
+import { fillStore } from "./fill.ts";
+import { report } from "./report.ts";
+import { runBench } from "./run.ts";
+
+const usage = `Measures the compiled executable against a bare Bun proxy and a peer, all on this machine.
+
+usage: bun run bench [--full] [--only TEXT] [--json] [--check] [--no-build]
+       bun run bench fill --data DIR [--keys 10000] [--records 1000000]
+
+  --full       every dialect, size and concurrency (about ten minutes; without it under three)
+  --only TEXT  only the cells whose name contains this, such as "chat, JSON"
+  --json       print everything as JSON instead of tables
+  --check      exit 1 when a bar is missed
+  --no-build   take dist/sluice as it is
+  fill         make a data folder with a long history, to see what growth costs`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    full: { type: "boolean", default: false },
+    only: { type: "string" },
+    json: { type: "boolean", default: false },
+    check: { type: "boolean", default: false },
+    "no-build": { type: "boolean", default: false },
+    data: { type: "string" },
+    keys: { type: "string", default: "10000" },
+    records: { type: "string", default: "1000000" },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+
+if (values.help) console.log(usage);
+else if (positionals[0] === "fill" && values.data !== undefined) await fill(values.data);
+else if (positionals.length === 0) await bench();
+else {
+  console.error(usage);
+  process.exitCode = 2;
+}
+
+async function fill(data: string): Promise<void> {
+  const startedAtMs = performance.now();
+  const { credit } = await fillStore(data, { keys: Number(values.keys), records: Number(values.records) });
+  const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
+  console.log(`${data}: ${values.keys} keys and ${values.records} records in ${seconds} s`);
+  console.log(`a credit key among them: ${credit.secret}`);
+}
+
+async function bench(): Promise<void> {
+  if (process.platform !== "linux") throw new Error("CPU time is read from /proc, which only Linux has");
+  if (!values["no-build"]) build();
+  const results = await runBench({
+    full: values.full,
+    only: values.only ?? null,
+    progress: (line) => console.error(`… ${line}`),
+  });
+  const bars = judge(results);
+  console.log(values.json ? JSON.stringify({ ...results, bars }, null, 2) : report(results, bars));
+  if (values.check && bars.some((bar) => bar.met === false)) process.exitCode = 1;
+}
+
+function build(): void {
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, "build.ts"], {
+    cwd: new URL("../..", import.meta.url).pathname,
+  });
+  if (exitCode !== 0) throw new Error(`the executable could not be built:\n${stderr}`);
+}

@@ -1,0 +1,51 @@
+import type { Gateway } from "./gateways.ts";
+import type { LoadProcess } from "./load-process.ts";
+import { pacedEvents } from "./payloads.ts";
+import { residentMegabytes } from "./proc.ts";
+
+export const pacedStreams = 1000;
+
+/** A thousand streams at once, each an event every 50 ms. */
+export interface PacedFigures {
+  readonly streams: number;
+  readonly eventsWanted: number;
+  readonly eventsSeen: number;
+  readonly failures: number;
+  readonly firstFailure: string | null;
+  /** Each event comes alone here, so this is what relaying one costs. */
+  readonly cpuMicrosPerEvent: number;
+  readonly idleMegabytes: number;
+  readonly peakMegabytes: number;
+  readonly afterwardsMegabytes: number;
+}
+
+/** Wants a gateway that has not served anything yet: its memory before and during is part of the result. */
+export async function measurePaced(load: LoadProcess, gateway: Gateway): Promise<PacedFigures> {
+  await Bun.sleep(1000);
+  const idleMegabytes = residentMegabytes(gateway.pid);
+  let peakMegabytes = idleMegabytes;
+  const watch = setInterval(() => {
+    peakMegabytes = Math.max(peakMegabytes, residentMegabytes(gateway.pid));
+  }, 50);
+  const result = await load.run({
+    target: gateway.pacedTarget(),
+    concurrency: pacedStreams,
+    mode: "once",
+    warmupMs: 0,
+    windowMs: 0,
+    eventsPerAnswer: pacedEvents,
+  });
+  clearInterval(watch);
+  await Bun.sleep(2000);
+  return {
+    streams: pacedStreams,
+    eventsWanted: pacedStreams * pacedEvents,
+    eventsSeen: result.events,
+    failures: result.failures,
+    firstFailure: result.firstFailure,
+    cpuMicrosPerEvent: result.cpuMicros / Math.max(result.events, 1),
+    idleMegabytes,
+    peakMegabytes,
+    afterwardsMegabytes: residentMegabytes(gateway.pid),
+  };
+}

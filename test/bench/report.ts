@@ -1,0 +1,122 @@
+import type { Bar } from "./bars.ts";
+import { cellName } from "./cells.ts";
+import type { CellResult, Results } from "./results.ts";
+
+/** The run as text: what was measured, then the bars. */
+export function report(results: Results, bars: readonly Bar[]): string {
+  return [
+    `${results.machine}, ${results.startedAt}, ${Math.round(results.seconds)} s`,
+    "",
+    align(cellRows(results.cells), [0]),
+    "",
+    ...facts(results),
+    "",
+    align(barRows(bars), [0, 3]),
+  ].join("\n");
+}
+
+function cellRows(cells: readonly CellResult[]): string[][] {
+  const head = [
+    "cell",
+    "bare req/s",
+    "sluice req/s",
+    "ratio",
+    "bare CPU µs",
+    "sluice CPU µs",
+    "ratio",
+    "added p50 µs",
+    "added p99 µs",
+    "added first event µs",
+  ];
+  return [head, ...cells.flatMap(cellRow)];
+}
+
+function cellRow({ cell, figures }: CellResult): string[][] {
+  const { bare, sluice, direct, portkey } = figures;
+  if (bare === undefined || sluice === undefined) return [];
+  const added = (ours: number, theirs: number | undefined) =>
+    theirs === undefined ? "" : Math.round(ours - theirs).toString();
+  const row = [
+    cellName(cell),
+    whole(bare.requestsPerSecond),
+    whole(sluice.requestsPerSecond),
+    (sluice.requestsPerSecond / bare.requestsPerSecond).toFixed(2),
+    bare.cpuMicrosPerRequest.toFixed(1),
+    sluice.cpuMicrosPerRequest.toFixed(1),
+    (sluice.cpuMicrosPerRequest / bare.cpuMicrosPerRequest).toFixed(2),
+    added(sluice.p50Micros, direct?.p50Micros),
+    added(sluice.p99Micros, direct?.p99Micros),
+    cell.stream ? added(sluice.firstEventP50Micros, direct?.firstEventP50Micros) : "",
+  ];
+  if (portkey === undefined) return [row];
+  const peer = [
+    "  the same by Portkey",
+    "",
+    whole(portkey.requestsPerSecond),
+    (portkey.requestsPerSecond / bare.requestsPerSecond).toFixed(2),
+    "",
+    portkey.cpuMicrosPerRequest.toFixed(1),
+    (portkey.cpuMicrosPerRequest / bare.cpuMicrosPerRequest).toFixed(2),
+    "",
+    "",
+    "",
+  ];
+  return [row, peer];
+}
+
+function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
+  const megabytes = (value: number) => `${Math.round(value)} MB`;
+  const lines = [
+    `memory: ${megabytes(memory.idleMegabytes)} idle, ${megabytes(memory.loadedMegabytes)} loaded, ` +
+      `${megabytes(memory.afterwardsMegabytes)} afterwards`,
+    `journal: ${whole(journal.items)} items in ${whole(journal.batches)} batches ` +
+      `(${(journal.items / Math.max(journal.batches, 1)).toFixed(1)} each), ${megabytes(journal.megabytes)} on disk`,
+  ];
+  if (paced !== null) {
+    const { sluice, bare } = paced;
+    lines.push(
+      `${sluice.streams} paced streams: ${sluice.cpuMicrosPerEvent.toFixed(1)} µs CPU per relayed event ` +
+        `(bare ${bare.cpuMicrosPerEvent.toFixed(1)}), memory ${megabytes(sluice.idleMegabytes)} → ` +
+        `${megabytes(sluice.peakMegabytes)} → ${megabytes(sluice.afterwardsMegabytes)}`,
+    );
+  }
+  if (growth !== null) {
+    const { empty, filled, emptyStartMs, filledStartMs } = growth;
+    lines.push(
+      `growth: ${empty.cpuMicrosPerRequest.toFixed(1)} → ${filled.cpuMicrosPerRequest.toFixed(1)} µs CPU per request, ` +
+        `${whole(empty.requestsPerSecond)} → ${whole(filled.requestsPerSecond)} req/s, ` +
+        `started in ${whole(emptyStartMs)} → ${whole(filledStartMs)} ms`,
+    );
+  }
+  return [...lines, ...skipped.map((reason) => `skipped: ${reason}`)];
+}
+
+function barRows(bars: readonly Bar[]): string[][] {
+  const word = (met: boolean | null) => (met === null ? "not measured" : met ? "met" : "MISSED");
+  return [
+    ["bar", "wanted", "measured", ""],
+    ...bars.map((bar) => [bar.what, bar.wanted, bar.measured, word(bar.met)]),
+  ];
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString("en");
+}
+
+/** Columns padded to their widest cell: words to the left, figures to the right. */
+function align(rows: readonly (readonly string[])[], leftColumns: readonly number[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ""))),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((text, column) => {
+          const padding = " ".repeat((widths[column] ?? 0) - Bun.stringWidth(text));
+          return leftColumns.includes(column) ? text + padding : padding + text;
+        })
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

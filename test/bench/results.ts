@@ -1,0 +1,31 @@
+import type { Cell } from "./cells.ts";
+import type { GatewayName } from "./gateways.ts";
+import type { GrowthFigures } from "./growth.ts";
+import type { JournalFigures } from "./journal.ts";
+import type { PacedFigures } from "./paced.ts";
+import type { Figures } from "./rounds.ts";
+
+/** Everything that one run found out. */
+export interface Results {
+  readonly machine: string;
+  readonly startedAt: string;
+  readonly seconds: number;
+  readonly cells: readonly CellResult[];
+  readonly paced: { readonly sluice: PacedFigures; readonly bare: PacedFigures } | null;
+  readonly memory: MemoryFigures;
+  readonly journal: JournalFigures;
+  readonly growth: GrowthFigures | null;
+  /** What was left out, and why. */
+  readonly skipped: readonly string[];
+}
+
+export interface CellResult {
+  readonly cell: Cell;
+  readonly figures: Readonly<Partial<Record<GatewayName, Figures>>>;
+}
+
+export interface MemoryFigures {
+  readonly idleMegabytes: number;
+  readonly loadedMegabytes: number;
+  readonly afterwardsMegabytes: number;
+}

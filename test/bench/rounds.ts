@@ -1,0 +1,81 @@
+import { type Cell, cellEvents, cellName } from "./cells.ts";
+import type { Gateway } from "./gateways.ts";
+import type { LoadResult } from "./load-job.ts";
+import type { LoadProcess } from "./load-process.ts";
+
+/** What one gateway did in one cell: the median of the rounds, figure by figure. */
+export interface Figures {
+  readonly requestsPerSecond: number;
+  readonly cpuMicrosPerRequest: number;
+  readonly p50Micros: number;
+  readonly p99Micros: number;
+  readonly firstEventP50Micros: number;
+}
+
+export interface Pace {
+  readonly rounds: number;
+  readonly windowMs: number;
+}
+
+/**
+ * Measures gateways in turns (a, b, a, b, …) rather than one after the other, so that a neighbour's noise
+ * meets all of them, and takes medians, so that it counts little.
+ */
+export async function measureInTurns(
+  load: LoadProcess,
+  cell: Cell,
+  gateways: readonly Gateway[],
+  pace: Pace,
+): Promise<Figures[]> {
+  const rounds: Figures[][] = gateways.map(() => []);
+  for (let round = 0; round < pace.rounds; round++) {
+    for (const [index, gateway] of gateways.entries()) {
+      const result = await load.run({
+        target: gateway.target(cell),
+        concurrency: cell.concurrency,
+        mode: "window",
+        // The first round also brings the cell's code to its optimised form.
+        warmupMs: round === 0 ? 700 : 150,
+        windowMs: pace.windowMs,
+        eventsPerAnswer: cellEvents(cell),
+      });
+      if (result.failures > 0) {
+        throw new Error(
+          `${gateway.name}, ${cellName(cell)}: ${result.failures} failed; ${result.firstFailure}`,
+        );
+      }
+      rounds[index]?.push(figuresOf(result, cell));
+    }
+  }
+  return rounds.map(medians);
+}
+
+function figuresOf(result: LoadResult, cell: Cell): Figures {
+  // Streams that run side by side end in bunches; their events are spread evenly, so those are counted.
+  const requests = cell.stream ? result.events / cellEvents(cell) : result.requests;
+  return {
+    requestsPerSecond: requests / result.seconds,
+    cpuMicrosPerRequest: result.cpuMicros / requests,
+    p50Micros: result.p50Micros,
+    p99Micros: result.p99Micros,
+    firstEventP50Micros: result.firstEventP50Micros,
+  };
+}
+
+function medians(rounds: readonly Figures[]): Figures {
+  const of = (pick: (figures: Figures) => number) => median(rounds.map(pick));
+  return {
+    requestsPerSecond: of((it) => it.requestsPerSecond),
+    cpuMicrosPerRequest: of((it) => it.cpuMicrosPerRequest),
+    p50Micros: of((it) => it.p50Micros),
+    p99Micros: of((it) => it.p99Micros),
+    firstEventP50Micros: of((it) => it.firstEventP50Micros),
+  };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
+}

@@ -1,0 +1,126 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { type Cell, cellName, fullGrid, shortList } from "./cells.ts";
+import { type Gateway, startBare, startPortkey, startProvider, startSluice } from "./gateways.ts";
+import { growthCell, measureGrowth } from "./growth.ts";
+import { readJournal } from "./journal.ts";
+import { type LoadProcess, startLoad } from "./load-process.ts";
+import { measurePaced } from "./paced.ts";
+import { providePortkey } from "./portkey.ts";
+import { processorName, residentMegabytes } from "./proc.ts";
+import type { CellResult, Results } from "./results.ts";
+import { type Figures, measureInTurns, type Pace } from "./rounds.ts";
+
+export interface RunOptions {
+  readonly full: boolean;
+  /** Only cells whose name contains this; paced streams and growth are left out then. */
+  readonly only: string | null;
+  readonly progress: (line: string) => void;
+}
+
+/** In the checkout, because a temporary folder may live in memory, where a fsync costs nothing. */
+const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
+
+export async function runBench({ full, only, progress }: RunOptions): Promise<Results> {
+  const startedAt = new Date();
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, "run-"));
+  const skipped: string[] = [];
+  const load = startLoad();
+  const provider = await startProvider(folder);
+  const providerUrl = provider.target(growthCell).url;
+  try {
+    const sluice = await startSluice(join(folder, "sluice"), providerUrl);
+    const bare = await startBare(folder, providerUrl);
+    const portkey = await startPeer(folder, providerUrl, skipped);
+    await Bun.sleep(1000);
+    const idleMegabytes = residentMegabytes(sluice.pid);
+
+    const cells: CellResult[] = [];
+    const pace = full ? { rounds: 5, windowMs: 1000 } : { rounds: 3, windowMs: 700 };
+    const wanted = (full ? fullGrid() : shortList()).filter((cell) => cellName(cell).includes(only ?? ""));
+    for (const cell of wanted) {
+      progress(cellName(cell));
+      const result = await measureCell(load, cell, { provider, bare, sluice, portkey }, pace);
+      cells.push(result);
+    }
+    const loadedMegabytes = residentMegabytes(sluice.pid);
+    const journal = await readJournal(sluice.target(growthCell).url, join(folder, "sluice/data"));
+    await Bun.sleep(3000);
+    const afterwardsMegabytes = residentMegabytes(sluice.pid);
+    await Promise.all([sluice.stop(), bare.stop(), portkey?.stop()]);
+
+    const paced = only === null ? await runPaced(load, folder, providerUrl, progress) : null;
+    if (only === null) progress("growth");
+    const growth = only === null ? await measureGrowth(load, { cache, folder, providerUrl, pace }) : null;
+    return {
+      machine: `${processorName()}, ${availableParallelism()} cores, Bun ${Bun.version}`,
+      startedAt: startedAt.toISOString(),
+      seconds: (Date.now() - startedAt.getTime()) / 1000,
+      cells,
+      paced,
+      memory: { idleMegabytes, loadedMegabytes, afterwardsMegabytes },
+      journal,
+      growth,
+      skipped,
+    };
+  } finally {
+    load.stop();
+    await provider.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function startPeer(folder: string, providerUrl: string, skipped: string[]): Promise<Gateway | null> {
+  const portkey = await providePortkey(cache);
+  if ("script" in portkey) return startPortkey(folder, portkey.script, providerUrl);
+  skipped.push(`Portkey: ${portkey.reason}`);
+  return null;
+}
+
+interface Contestants {
+  readonly provider: Gateway;
+  readonly bare: Gateway;
+  readonly sluice: Gateway;
+  readonly portkey: Gateway | null;
+}
+
+/** The provider itself takes part where waiting times are compared, the peer in one cell that says enough. */
+async function measureCell(
+  load: LoadProcess,
+  cell: Cell,
+  { provider, bare, sluice, portkey }: Contestants,
+  pace: Pace,
+): Promise<CellResult> {
+  const withPeer = portkey !== null && Bun.deepEquals(cell, growthCell);
+  const gateways = [
+    bare,
+    sluice,
+    ...(cell.concurrency === 1 ? [provider] : []),
+    ...(withPeer ? [portkey] : []),
+  ];
+  const measured = await measureInTurns(load, cell, gateways, pace);
+  const figures: Partial<Record<Gateway["name"], Figures>> = {};
+  for (const [index, gateway] of gateways.entries()) {
+    const its = measured[index];
+    if (its !== undefined) figures[gateway.name] = its;
+  }
+  return { cell, figures };
+}
+
+async function runPaced(
+  load: LoadProcess,
+  folder: string,
+  providerUrl: string,
+  progress: (line: string) => void,
+): Promise<Results["paced"]> {
+  progress("1,000 paced streams");
+  const bare = await startBare(folder, providerUrl);
+  const bareFigures = await measurePaced(load, bare);
+  await bare.stop();
+  const sluice = await startSluice(join(folder, "paced"), providerUrl);
+  const sluiceFigures = await measurePaced(load, sluice);
+  await sluice.stop();
+  return { bare: bareFigures, sluice: sluiceFigures };
+}
