@@ -11,12 +11,14 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
     return new Uint8Array(await request.arrayBuffer());
   }
   if (request.body === null) return new Uint8Array(0);
+  const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body) {
-    size += chunk.length;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    size += next.value.length;
+    // Not by `for await`: it would wait for the rest of the body before it lets go of it.
     if (size > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
+    chunks.push(next.value);
   }
   return Buffer.concat(chunks);
 }

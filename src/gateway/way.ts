@@ -27,6 +27,8 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
   const key = await admit(gateway, exchange);
 
   const request = await readRequest(call, dialect, server.maxBodyBytes);
+  // Only now: a client that is slow with its body is cut off by the server, and a provider may be slow.
+  call.keepWaiting();
   const idempotencyKey = idempotencyKeyOf(call);
   exchange.stream = request.stream;
   const model = resolveModel(configured, key, request.modelId);

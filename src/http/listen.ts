@@ -6,8 +6,11 @@ export interface Listening {
   stop(): Promise<void>;
 }
 
-/** Bun answers what is larger with an empty 413 before any code runs, so the limit of our own must come first. */
-const backstopFactor = 2;
+/**
+ * Bun would answer a larger body with an empty 413 that has no request id and no envelope. The limit is kept
+ * where bodies are read (gateway/read-body.ts); a body that nobody reads is never kept in memory.
+ */
+const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 
 /** Seconds; generation requests switch it off for themselves, since a provider may think for long. */
 const idleTimeoutSeconds = 30;
@@ -17,7 +20,7 @@ export function listen(edge: Edge, settings: ServerSettings): Listening {
     hostname: settings.host,
     port: settings.port,
     idleTimeout: idleTimeoutSeconds,
-    maxRequestBodySize: settings.maxBodyBytes * backstopFactor,
+    maxRequestBodySize,
     development: false,
     fetch: (request, onServer) => edge.fetch(request, onServer),
   });

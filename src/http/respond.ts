@@ -36,7 +36,6 @@ function dispatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
     case "chat":
     case "responses":
     case "messages":
-      exchange.call.keepWaiting();
       return generate(gateway, exchange);
   }
 }

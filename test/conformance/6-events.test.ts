@@ -21,12 +21,11 @@ interface Chunk {
 }
 
 const streamed = (route: typeof chat) => ({ ...route.body, stream: true });
-const openChat = (signal?: AbortSignal) =>
-  world.sluice.request(chat.path, {
-    key: world.credit,
-    body: streamed(chat),
-    ...(signal === undefined ? {} : { signal }),
-  });
+const openChat = (model = "gpt-test") =>
+  world.sluice.request(chat.path, { key: world.credit, body: { ...streamed(chat), model } });
+
+/** Passed through, and translated from a provider that speaks another dialect. */
+const bothWays = ["gpt-test", "claude-test"];
 
 describe("6.1 Streaming (chat completions)", () => {
   test("6.1.1 stream: true in the body gives a text/event-stream, on both origins", async () => {
@@ -39,27 +38,37 @@ describe("6.1 Streaming (chat completions)", () => {
   });
 
   test("6.1.2 each event is one line, data: and a JSON object", async () => {
-    const { frames } = await readStream(await openChat());
-    for (const frame of frames.slice(0, -1)) expect(frame.raw).toMatch(/^data: \{.*\}$/);
+    for (const model of bothWays) {
+      const { frames } = await readStream(await openChat(model));
+      for (const frame of frames.slice(0, -1)) expect(frame.raw).toMatch(/^data: \{.*\}$/);
+    }
   });
 
   test("6.1.3 each object is a chat.completion.chunk with id, created, model and choices", async () => {
-    for (const chunk of dataOf(await readStream(await openChat()))) expectShape(chatChunk, chunk);
+    for (const model of bothWays) {
+      for (const chunk of dataOf(await readStream(await openChat(model)))) expectShape(chatChunk, chunk);
+    }
   });
 
   test("6.1.4 6.1.5 6.1.6 choices have index, delta and finish_reason: first the role and no text, then text, null until the end", async () => {
-    const choices = dataOf<Chunk>(await readStream(await openChat())).flatMap((chunk) => chunk.choices);
-    expect(choices[0]?.delta).toMatchObject({ role: "assistant", content: "" });
-    expect(choices.every((choice) => choice.index === 0)).toBe(true);
-    expect(choices.map((choice) => choice.delta.content ?? "").join("")).toBe(fixtureText);
-    expect(choices.map((choice) => choice.finish_reason)).toEqual([
-      ...choices.slice(1).map(() => null),
-      "stop",
-    ]);
+    for (const model of bothWays) {
+      const choices = dataOf<Chunk>(await readStream(await openChat(model))).flatMap(
+        (chunk) => chunk.choices,
+      );
+      expect(choices[0]?.delta).toMatchObject({ role: "assistant", content: "" });
+      expect(choices.every((choice) => choice.index === 0)).toBe(true);
+      expect(choices.map((choice) => choice.delta.content ?? "").join("")).toBe(fixtureText);
+      expect(choices.map((choice) => choice.finish_reason)).toEqual([
+        ...choices.slice(1).map(() => null),
+        "stop",
+      ]);
+    }
   });
 
   test("6.1.7 the stream ends with the literal line data: [DONE]", async () => {
-    expect((await readStream(await openChat())).text).toEndWith("\n\ndata: [DONE]\n\n");
+    for (const model of bothWays) {
+      expect((await readStream(await openChat(model))).text).toEndWith("\n\ndata: [DONE]\n\n");
+    }
   });
 
   test("6.1.8 the stream is not buffered: provider bytes are forwarded as they arrive, in every dialect", async () => {
