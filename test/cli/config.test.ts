@@ -105,6 +105,30 @@ test("models list shows prices as the file has them", async () => {
   expect(models[0]).toMatchObject({ id: "demo-small", price: { input: 0.15, cached_input: 0.075 } });
 });
 
+describe("models check", () => {
+  const withProvider = (url: string) => {
+    const place = newPlace();
+    writeFileSync(
+      join(place.folder, "sluice.toml"),
+      `[providers.local]\nkind = "openai-compatible"\nbase_url = "${url}"
+       [[models]]\nid = "m"\nprovider = "local"\nfree = true`,
+    );
+    return place;
+  };
+
+  test("is content when every provider answers", async () => {
+    const { code, stdout } = await sluice(newPlace(), "models", "check");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/✓ +demo +demo-small +chat +\S+ m?s +answers/);
+  });
+
+  test("gives status 1 and the reason when one does not", async () => {
+    const { code, stdout } = await sluice(withProvider("http://127.0.0.1:1/v1"), "models", "check", "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject([{ provider: "local", ok: false, status: null }]);
+  });
+});
+
 test("a broken configuration stops only the commands that need it", async () => {
   const place = newPlace();
   writeFileSync(join(place.folder, "sluice.toml"), "[server]\ndata = 'elsewhere'\nprot = 1\n");

@@ -82,12 +82,30 @@ describe("colours", () => {
   });
 });
 
-test("progress says nothing about quick work, and nothing at all outside a terminal", () => {
-  const drawn: string[] = [];
-  for (const noteColumns of [80, null]) {
-    const progress = startProgress({ noteColumns, noteStyle: plain }, (text) => drawn.push(text));
-    progress.show("1 KiB");
-    progress.end();
+describe("progress", () => {
+  function watched(noteColumns: number | null) {
+    const drawn: string[] = [];
+    const clock = { ms: 0 };
+    const progress = startProgress(
+      { noteColumns, noteStyle: plain },
+      (text) => drawn.push(text),
+      () => clock.ms,
+    );
+    return { drawn, clock, progress };
   }
-  expect(drawn).toEqual([]);
+
+  test("says nothing about quick work, and nothing at all outside a terminal", () => {
+    for (const { drawn, progress } of [watched(80), watched(null)]) {
+      progress.show("1 KiB");
+      progress.end();
+      expect(drawn).toEqual([]);
+    }
+  });
+
+  test("draws over itself after a second, a few times a second, and goes when it is done", () => {
+    const { drawn, clock, progress } = watched(80);
+    for (clock.ms = 0; clock.ms <= 1150; clock.ms += 50) progress.show(`${clock.ms}`);
+    progress.end();
+    expect(drawn).toEqual(["\r\u001b[K⠋ 1000", "\r\u001b[K⠙ 1100", "\r\u001b[K"]);
+  });
 });

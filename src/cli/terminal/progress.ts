@@ -14,14 +14,14 @@ const frameMs = 100;
 export function startProgress(
   terminal: Pick<Terminal, "noteColumns" | "noteStyle">,
   draw: (text: string) => void = (text) => void process.stderr.write(text),
+  now: () => number = () => performance.now(),
 ): Progress {
   if (terminal.noteColumns === null) return { show: () => {}, end: () => {} };
-  const startedAtMs = performance.now();
-  let drawnAtMs = startedAtMs + patienceMs - frameMs;
+  let drawnAtMs = now() + patienceMs - frameMs;
   let shown = 0;
   return {
     show(text) {
-      const nowMs = performance.now();
+      const nowMs = now();
       if (nowMs - drawnAtMs < frameMs) return;
       drawnAtMs = nowMs;
       draw(`\r\u001b[K${terminal.noteStyle.accent(frames[shown % frames.length] ?? "")} ${text}`);
@@ -31,4 +31,20 @@ export function startProgress(
       if (shown > 0) draw("\r\u001b[K");
     },
   };
+}
+
+/** For work that cannot say how far it is: the line appears after a second and goes when the work is done. */
+export async function withProgress<Result>(
+  text: string,
+  work: Promise<Result>,
+  terminal: Pick<Terminal, "noteColumns" | "noteStyle">,
+): Promise<Result> {
+  const progress = startProgress(terminal);
+  const timer = setInterval(() => progress.show(text), frameMs);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    progress.end();
+  }
 }
