@@ -37,8 +37,6 @@ export interface ProviderSide {
 /** What the client's side needs to know to word its answer. */
 export interface ClientCall {
   readonly source: Source;
-  /** As the client meant it, with its own tool names. */
-  readonly request: IrRequest;
   /** `newId` of base/id.ts; a test gives its own, so that its expectations are stable. */
   readonly mint: (prefix: string) => string;
 }

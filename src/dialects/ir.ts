@@ -242,8 +242,6 @@ export interface IrRequest {
   readonly store: boolean | null;
   /** OpenAI's map of labels; Messages' `metadata` is an identity instead. */
   readonly metadata: JsonObject | null;
-  /** A chat client's `stream_options.include_usage`; others always get their usage. */
-  readonly includeUsage: boolean;
 }
 
 // ——— Response ———

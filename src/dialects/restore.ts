@@ -1,10 +1,11 @@
 import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse } from "./ir.ts";
 import { InputUnwrapper, unwrapInput } from "./tools/custom-input.ts";
-import type { ToolNames } from "./tools/names.ts";
+import type { ClientTool, ToolNames } from "./tools/names.ts";
 
 /** How the provider's answer is read again in the client's terms; the reverse of fitting the request. */
 export interface Restoration {
-  readonly names: ToolNames;
+  /** Null when the provider was given the client's own names. */
+  readonly names: ToolNames | null;
   /** A function that was only added to force a format: its input is the answer's text. */
   readonly formatTool: string | null;
   readonly mint: (prefix: string) => string;
@@ -19,10 +20,14 @@ export function restoreResponse(response: IrResponse, restoration: Restoration):
 function restoreBlock(block: IrAssistantBlock, restoration: Restoration): IrAssistantBlock {
   if (block.type !== "tool_call") return block;
   if (block.name === restoration.formatTool) return { type: "text", text: block.input };
-  const tool = restoration.names.client(block.name);
+  const tool = restoration.names?.client(block.name) ?? refOf(block);
   const id = block.id === "" ? restoration.mint("call_") : block.id;
   const wrapped = tool.kind === "custom" && block.kind !== "custom";
   return { ...block, ...tool, id, input: wrapped ? unwrapInput(block.input) : block.input };
+}
+
+function refOf({ namespace, name, kind }: ClientTool): ClientTool {
+  return { namespace, name, kind };
 }
 
 /**
@@ -73,7 +78,7 @@ export class StreamRestorer {
     if (head.type !== "tool_call") return head;
     if (head.name === this.#restoration.formatTool) return { type: "text" };
     this.#called = true;
-    const tool = this.#restoration.names.client(head.name);
+    const tool = this.#restoration.names?.client(head.name) ?? refOf(head);
     if (tool.kind === "custom" && head.kind !== "custom") this.#unwrappers.set(index, new InputUnwrapper());
     return { type: "tool_call", ...tool, id: head.id === "" ? this.#restoration.mint("call_") : head.id };
   }

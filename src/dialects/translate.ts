@@ -21,21 +21,45 @@ import { type Restoration, restoreResponse, StreamRestorer } from "./restore.ts"
 
 /** Two dialects put together: the client's read and written as a server, the provider's as a client. */
 export function translate(source: Source, target: Target, mint = newId): Translation {
+  if (source.dialect === target.dialect) return reread(source, mint);
   const client = dialectOf(source.dialect).client;
   const provider = dialectOf(target.dialect).provider;
   const notes = new Notes(source.dialect);
   const request = client.readRequest(source.body, notes);
   const { request: fitted, ...restored } = fit(request, target, notes);
   const body = provider.writeRequest(fitted, target, notes);
-  const restoration: Restoration = { ...restored, mint };
-  const call: ClientCall = { source, request, mint };
+  const ways = { client, provider, call: { source, mint }, restoration: { ...restored, mint } };
+  return { body, dropped: notes.dropped, ...answersOf(ways) };
+}
+
+/**
+ * Where both speak the same dialect the bytes pass through, and nothing of the request is translated. Only
+ * an answer in the other form than was asked for (a body for a stream, a stream for a body) is read and
+ * written again.
+ */
+function reread(source: Source, mint: Mint): Translation {
+  const { client, provider } = dialectOf(source.dialect);
+  const restoration = { names: null, formatTool: null, mint };
+  const ways = { client, provider, call: { source, mint }, restoration };
+  return { body: source.body, dropped: [], ...answersOf(ways) };
+}
+
+type Mint = ClientCall["mint"];
+
+/** Everything that an answer needs on its way from the provider to the client. */
+interface Ways {
+  readonly client: ClientSide;
+  readonly provider: ProviderSide;
+  readonly call: ClientCall;
+  readonly restoration: Restoration;
+}
+
+function answersOf(ways: Ways): Pick<Translation, "response" | "stream" | "collect"> {
+  const { client, provider, call, restoration } = ways;
   return {
-    body,
-    dropped: notes.dropped,
-    response: (answer) =>
-      writeWhole(client, call, restoreResponse(provider.readResponse(answer), restoration)),
-    stream: () => new PairedStreams(client, provider, call, restoration),
-    collect: () => new PairedCollector(client, provider, call, restoration),
+    response: (body) => writeWhole(client, call, restoreResponse(provider.readResponse(body), restoration)),
+    stream: () => new PairedStreams(ways),
+    collect: () => new PairedCollector(ways),
   };
 }
 
@@ -67,7 +91,7 @@ class PairedStreams implements StreamTranslator {
   usage: Usage | null = null;
   started = false;
 
-  constructor(client: ClientSide, provider: ProviderSide, call: ClientCall, restoration: Restoration) {
+  constructor({ client, provider, call, restoration }: Ways) {
     this.#provider = provider;
     this.#writer = client.createStreamWriter(call);
     this.#restorer = new StreamRestorer(restoration, (event) => this.#write(event));
@@ -141,17 +165,13 @@ class PairedStreams implements StreamTranslator {
 }
 
 class PairedCollector implements ResponseCollector {
-  readonly #client: ClientSide;
-  readonly #call: ClientCall;
-  readonly #restoration: Restoration;
+  readonly #ways: Ways;
   readonly #collector = new EventCollector();
   readonly #reader: StreamReader;
 
-  constructor(client: ClientSide, provider: ProviderSide, call: ClientCall, restoration: Restoration) {
-    this.#client = client;
-    this.#call = call;
-    this.#restoration = restoration;
-    this.#reader = provider.createStreamReader((event) => this.#collector.push(event));
+  constructor(ways: Ways) {
+    this.#ways = ways;
+    this.#reader = ways.provider.createStreamReader((event) => this.#collector.push(event));
   }
 
   push(frame: SseFrame): void {
@@ -160,7 +180,7 @@ class PairedCollector implements ResponseCollector {
 
   end(): TranslatedResponse {
     this.#reader.end();
-    const response = restoreResponse(this.#collector.response(), this.#restoration);
-    return writeWhole(this.#client, this.#call, response);
+    const { client, call, restoration } = this.#ways;
+    return writeWhole(client, call, restoreResponse(this.#collector.response(), restoration));
   }
 }

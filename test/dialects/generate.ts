@@ -191,5 +191,4 @@ const plainRequest: IrRequest = {
   verbosity: null,
   store: null,
   metadata: null,
-  includeUsage: true,
 };

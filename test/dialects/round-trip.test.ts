@@ -32,8 +32,11 @@ function sourceOf(dialect: DialectName, body: JsonObject): Source {
   return { dialect, body, model: "model", nowSeconds: 1, estimatedInputTokens: 1 };
 }
 
+/** Between two of the same dialect bytes pass through; here they are read and written all the same. */
 function pass(from: DialectName, to: DialectName, body: JsonObject): JsonObject {
-  return translate(sourceOf(from, body), targetOf(to)).body;
+  if (from !== to) return translate(sourceOf(from, body), targetOf(to)).body;
+  const request = dialectOf(from).client.readRequest(body, new Notes(from));
+  return dialectOf(to).provider.writeRequest(request, targetOf(to), new Notes(from));
 }
 
 describe("a conversation that went through another dialect and back is the same", () => {
@@ -106,8 +109,7 @@ function answerOf(seed: number, client: DialectName, provider: DialectName): IrR
 
 function asServer(dialect: DialectName) {
   const source = sourceOf(dialect, openingOf(dialect));
-  const request = dialectOf(dialect).client.readRequest(source.body, new Notes(dialect));
-  return { source, request, mint: (prefix: string) => `${prefix}${crypto.randomUUID()}` };
+  return { source, mint: (prefix: string) => `${prefix}${crypto.randomUUID()}` };
 }
 
 function openingOf(dialect: DialectName): JsonObject {

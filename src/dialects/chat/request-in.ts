@@ -43,7 +43,6 @@ export function readRequest(body: JsonObject, notes: Notes): IrRequest {
     verbosity: stringOf(body["verbosity"]),
     store: booleanOf(body["store"]),
     metadata: objectOf(body["metadata"]),
-    includeUsage: objectOf(body["stream_options"])?.["include_usage"] === true,
   };
 }
 

@@ -5,6 +5,7 @@ import { partSeparator } from "../carrier.ts";
 import type { ClientCall, StreamWriter } from "../dialect.ts";
 import { heartbeat, inBandError } from "../envelope.ts";
 import type { IrBlockHead, IrEvent, IrFinish } from "../ir.ts";
+import { objectOf } from "../json-fields.ts";
 import { dataFrame } from "../sse.ts";
 import { writeFinish } from "./finish.ts";
 import { writeUsage } from "./usage-out.ts";
@@ -37,7 +38,7 @@ export class ChatStreamWriter implements StreamWriter {
       model: call.source.model,
     });
     this.#head = head.slice(0, -1);
-    this.#wantsUsage = call.request.includeUsage;
+    this.#wantsUsage = asksForUsage(call);
   }
 
   write(event: IrEvent): string {
@@ -111,4 +112,9 @@ export class ChatStreamWriter implements StreamWriter {
     if (!this.#wantsUsage) return "";
     return dataFrame(`${this.#head},"choices":[],"usage":${JSON.stringify(writeUsage(this.#usage))}}`);
   }
+}
+
+/** Chat shows usage in a stream only to those who ask. */
+function asksForUsage({ source }: ClientCall): boolean {
+  return objectOf(source.body["stream_options"])?.["include_usage"] === true;
 }

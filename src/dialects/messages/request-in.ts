@@ -41,7 +41,6 @@ export function readRequest(body: JsonObject, notes: Notes): IrRequest {
     verbosity: null,
     store: null,
     metadata: null,
-    includeUsage: true,
   };
 }
 

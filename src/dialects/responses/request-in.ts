@@ -56,7 +56,6 @@ export function readRequest(body: JsonObject, notes: Notes): IrRequest {
     // Not to keep the response is what every other dialect does anyway.
     store: body["store"] === true ? true : null,
     metadata: objectOf(body["metadata"]),
-    includeUsage: true,
   };
 }
 

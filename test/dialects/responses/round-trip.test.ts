@@ -14,7 +14,7 @@ import type {
 import { Notes } from "../../../src/dialects/notes.ts";
 import { responses } from "../../../src/dialects/responses/index.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
-import { callOf, dataOf, hearWithSdk, plainRequest, targetOf, writeStream } from "./support.ts";
+import { callOf, dataOf, hearWithSdk, plainRequest, requestOf, targetOf, writeStream } from "./support.ts";
 
 const runs = 300;
 const words = [
@@ -157,7 +157,7 @@ function fragmentsOf(answer: IrResponse, random: SeededRandom): IrEvent[] {
 
 function replay(output: unknown): readonly IrAssistantBlock[] {
   const items: JsonObject[] = JSON.parse(JSON.stringify(output));
-  const { messages } = callOf({ input: [{ role: "user", content: "hi" }, ...items] }).request;
+  const { messages } = requestOf({ input: [{ role: "user", content: "hi" }, ...items] });
   const [, answer] = messages;
   return answer?.role === "assistant" ? answer.blocks : [];
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { IrBlockHead, IrEvent, Seal } from "../../../src/dialects/ir.ts";
 import { responses } from "../../../src/dialects/responses/index.ts";
-import { callOf, dataOf, finishOf, hearWithSdk, typesOf, writeStream } from "./support.ts";
+import { callOf, dataOf, finishOf, hearWithSdk, requestOf, typesOf, writeStream } from "./support.ts";
 
 const start: IrEvent = { type: "start", usage: null };
 const usage: IrEvent = {
@@ -85,12 +85,10 @@ describe("the official helper accepts", () => {
     });
     expect(message).toMatchObject({ type: "message", content: [{ type: "output_text", text: "answer" }] });
     // What the client sends back is what the provider once said.
-    const replayed = callOf({
+    const replayed = requestOf({
       input: [{ role: "user", content: "hi" }, JSON.parse(JSON.stringify(reasoning))],
     });
-    expect(replayed.request.messages[1]?.blocks).toEqual([
-      { type: "reasoning", parts: ["one", "two"], seal },
-    ]);
+    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: ["one", "two"], seal }]);
   });
 
   test("C42/C47 reasoning whose text is withheld: an item with an empty summary and a carrier", async () => {
@@ -100,8 +98,10 @@ describe("the official helper accepts", () => {
     );
     const [item] = final.output;
     expect(item).toMatchObject({ type: "reasoning", summary: [] });
-    const replayed = callOf({ input: [{ role: "user", content: "hi" }, JSON.parse(JSON.stringify(item))] });
-    expect(replayed.request.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: [], seal }]);
+    const replayed = requestOf({
+      input: [{ role: "user", content: "hi" }, JSON.parse(JSON.stringify(item))],
+    });
+    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: [], seal }]);
   });
 
   test("T1/C80 a refusal, said by the model or only explained by the provider", async () => {

@@ -25,8 +25,13 @@ export function callOf(body: JsonObject): ClientCall {
     nowSeconds: 1_700_000_000,
     estimatedInputTokens: 3,
   };
-  const request = responses.client.readRequest(whole, new Notes("responses"));
-  return { source, request, mint: countingMint() };
+  return { source, mint: countingMint() };
+}
+
+/** How a request with these fields is understood. */
+export function requestOf(body: JsonObject): IrRequest {
+  const whole = { model: "house-model", input: "hi", ...body };
+  return responses.client.readRequest(whole, new Notes("responses"));
 }
 
 export function targetOf(changes: Partial<Target> = {}): Target {
@@ -101,5 +106,4 @@ export const plainRequest: IrRequest = {
   verbosity: null,
   store: null,
   metadata: null,
-  includeUsage: true,
 };
