@@ -160,9 +160,10 @@ export class Call implements Watch, Opened {
         this.#pending = pending;
         resolve(null);
       };
-      pending.then(resolve, reject).finally(() => {
+      pending.then((piece) => {
         this.#goOnWithout = null;
-      });
+        resolve(piece);
+      }, reject);
     });
   }
 
@@ -235,9 +236,11 @@ export class Call implements Watch, Opened {
   }
 
   expired(): void {
-    if (this.#goOnWithout !== null && this.#context.clock.monotonicMs() < this.#phaseDueMs) {
+    const goOn = this.#goOnWithout;
+    if (goOn !== null && this.#context.clock.monotonicMs() < this.#phaseDueMs) {
+      this.#goOnWithout = null;
       this.dueMs = this.#phaseDueMs;
-      this.#goOnWithout();
+      goOn();
       return;
     }
     this.#timedOut = true;
