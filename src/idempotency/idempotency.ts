@@ -71,8 +71,8 @@ export class Idempotency {
     this.#end(claim);
   }
 
-  startPruning(onError: (error: unknown) => void): void {
-    this.#timer ??= setInterval(() => this.prune().catch(onError), pruneEveryMs);
+  startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
+    this.#timer ??= setInterval(() => this.prune().catch(onError), everyMs);
     this.#timer.unref();
   }
 

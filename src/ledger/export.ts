@@ -1,4 +1,3 @@
-import { unreachable } from "../base/assert.ts";
 import type { Entry, Store } from "../store/store.ts";
 
 export type ExportFormat = "csv" | "jsonl";
@@ -36,14 +35,8 @@ export async function* exportEntries(
 }
 
 function lineOf(entry: Entry, format: ExportFormat): string {
-  switch (format) {
-    case "csv":
-      return columns.map((column) => csvField(entry[column])).join(",");
-    case "jsonl":
-      return JSON.stringify(entry);
-    default:
-      return unreachable(format);
-  }
+  if (format === "jsonl") return JSON.stringify(entry);
+  return columns.map((column) => csvField(entry[column])).join(",");
 }
 
 /** Quotes where CSV asks for it, and defuses text that a spreadsheet would run as a formula. */

@@ -58,7 +58,7 @@ export interface Settlement {
   readonly usage: Usage;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
-  /** Its `costNano` is replaced by what was really charged. */
+  /** Its outcome, basis and cost are replaced by this settlement's and what was really charged. */
   readonly record: UsageRecord | null;
   readonly response: StoredResponse | null;
 }
@@ -288,11 +288,13 @@ export class Ledger {
   }
 }
 
-/** Token-budget keys are not charged in money, so their usage records say 0. */
-function recordOf({ record }: Settlement, { key }: Account, { charged }: Settled): UsageRecord | null {
+/**
+ * The record says what the ledger says: the same ending, and what was really charged. Token-budget keys are not
+ * charged in money, so theirs say 0.
+ */
+function recordOf({ record, outcome, basis }: Settlement, { key }: Account, { charged }: Settled) {
   if (record === null) return null;
-  const costNano = key.mode === "credit" ? charged : 0;
-  return record.costNano === costNano ? record : { ...record, costNano };
+  return { ...record, outcome, basis, costNano: key.mode === "credit" ? charged : 0 };
 }
 
 function progressOf({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: OpenHold): HoldProgress {

@@ -38,7 +38,8 @@ export class InlineWriter implements BatchWriter {
     this.#transaction = (items, rollUp) => transaction.immediate(items, rollUp);
   }
 
-  write(items: readonly JournalItem[], rollUp: boolean): void {
+  write(items: readonly JournalItem[], rollUpDue: boolean): void {
+    const rollUp = rollUpDue || this.#rollup.isLarge;
     const lastEntryId = this.#run(items, rollUp);
     if (rollUp) this.#rollup.clear();
     // Only what is committed may be counted, or a batch that is tried again would count twice.

@@ -29,7 +29,7 @@ export interface OpenOptions {
 }
 
 /** SQLite waits for a lock by blocking the thread; what takes longer than this waits asynchronously. */
-const busyTimeoutMs = 10;
+const busyTimeoutMs = 3;
 const operatorPatienceMs = 10_000;
 /** A disk that needs longer than this for an fsync gets a thread of its own. */
 const slowDiskMs = 1;

@@ -1,10 +1,9 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
-const reserveBytes = 8 * 1024 * 1024;
+/** Room for the charges of tens of thousands of requests. */
+const defaultBytes = 8 * 1024 * 1024;
 const chunk = new Uint8Array(1024 * 1024);
-/** The reserve is taken back only when as much again stays free, or the next write would fail at once. */
-const spareBytes = 2 * reserveBytes;
 const refillEveryMs = 2_000;
 
 /**
@@ -13,11 +12,13 @@ const refillEveryMs = 2_000;
  */
 export class DiskReserve {
   readonly #file: string;
+  readonly #bytes: number;
   #isSpent = false;
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  constructor(file: string) {
+  constructor(file: string, bytes = defaultBytes) {
     this.#file = file;
+    this.#bytes = bytes;
   }
 
   get isSpent(): boolean {
@@ -56,12 +57,13 @@ export class DiskReserve {
   }
 
   #isThere(): boolean {
-    return statSync(this.#file, { throwIfNoEntry: false })?.size === reserveBytes;
+    return statSync(this.#file, { throwIfNoEntry: false })?.size === this.#bytes;
   }
 
+  /** Only when twice as much again stays free, or the next write of somebody else would fail at once. */
   #tryFill(): boolean {
     const disk = statfsSync(dirname(this.#file));
-    if (disk.bavail * disk.bsize < reserveBytes + spareBytes) return false;
+    if (disk.bavail * disk.bsize < 3 * this.#bytes) return false;
     try {
       this.#write();
       return true;
@@ -75,7 +77,7 @@ export class DiskReserve {
   #write(): void {
     const descriptor = openSync(this.#file, "w", 0o600);
     try {
-      for (let written = 0; written < reserveBytes; written += chunk.length) writeSync(descriptor, chunk);
+      for (let written = 0; written < this.#bytes; written += chunk.length) writeSync(descriptor, chunk);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);

@@ -4,6 +4,8 @@ import type { FailedExchange, UsageRecord } from "../records.ts";
 import { upperBoundMs } from "./latency-bands.ts";
 
 const msPerHour = 3_600_000;
+/** So many sums take about 2 ms to write. */
+const largeRollup = 100;
 
 interface HourSums {
   readonly hour: number;
@@ -61,6 +63,11 @@ export class UsageRollup {
 
   get isEmpty(): boolean {
     return this.#hours.size === 0;
+  }
+
+  /** Whether writing it would soon take long enough for others to notice. */
+  get isLarge(): boolean {
+    return this.#hours.size >= largeRollup;
   }
 
   add(record: RolledUp, keyNo: number): void {

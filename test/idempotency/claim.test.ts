@@ -1,0 +1,206 @@
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../src/base/errors.ts";
+import { openBench, startProcess } from "../ledger/fixtures.ts";
+import { newIdempotency, requestOf, serve } from "./fixtures.ts";
+
+const answer = [new TextEncoder().encode("data: né\n\n"), new TextEncoder().encode("data: [DONE]\n\n")];
+const hourMs = 3_600_000;
+
+async function codeOf(claiming: Promise<unknown>): Promise<string> {
+  const outcome = await claiming.catch((error: unknown) => error);
+  return outcome instanceof GatewayError ? outcome.code : `not refused: ${String(outcome)}`;
+}
+
+describe("a request that finished well", () => {
+  test("is replayed byte for byte, and charged once", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const first = await serve(bench, idempotency, key, requestOf(key), answer);
+    const second = await serve(bench, idempotency, key, requestOf(key), answer);
+    expect(first.ran).toBe(true);
+    expect(second.ran).toBe(false);
+    expect(Buffer.from(second.body)).toEqual(Buffer.from(first.body));
+    expect(bench.ledger.summary(key.id).used).toBe(10);
+    const replayed = await idempotency.claim(requestOf(key));
+    expect(replayed).toMatchObject({
+      kind: "replay",
+      response: { status: 200, headers: { "content-type": "text/event-stream" } },
+    });
+  });
+
+  test("with another body is a conflict", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    await serve(bench, idempotency, key, requestOf(key), answer);
+    expect(await codeOf(idempotency.claim(requestOf(key, { bodyHash: "another" })))).toBe(
+      "idempotency_conflict",
+    );
+    expect(idempotency.running).toBe(0);
+  });
+
+  test("is another one for another key, route or Idempotency-Key", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const other = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    await serve(bench, idempotency, key, requestOf(key), answer);
+    for (const request of [
+      requestOf(other),
+      requestOf(key, { route: "/v1/responses" }),
+      requestOf(key, { idempotencyKey: "twice" }),
+    ]) {
+      expect((await idempotency.claim(request)).kind).toBe("run");
+    }
+  });
+
+  test("is kept for a day, and then runs again", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    await serve(bench, idempotency, key, requestOf(key), answer);
+    bench.clock.advance(24 * hourMs);
+    expect((await serve(bench, idempotency, key, requestOf(key), answer)).ran).toBe(false);
+    bench.clock.advance(1);
+    expect((await serve(bench, idempotency, key, requestOf(key), answer)).ran).toBe(true);
+    expect((await serve(bench, idempotency, key, requestOf(key), answer)).ran).toBe(false);
+    expect(bench.ledger.summary(key.id).used).toBe(20);
+  });
+
+  test("does not expire because the clock was set", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    await serve(bench, idempotency, key, requestOf(key), answer);
+    for (const hours of [48, -96]) {
+      bench.clock.jumpWall(hours * hourMs);
+      expect(await idempotency.prune()).toBe(0);
+      expect((await serve(bench, idempotency, key, requestOf(key), answer)).ran).toBe(false);
+    }
+  });
+});
+
+describe("a request that is still running", () => {
+  test("is refused as in flight with the same body, and as a conflict with another", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const running = await idempotency.claim(requestOf(key));
+    expect(running.kind).toBe("run");
+    expect(await codeOf(idempotency.claim(requestOf(key)))).toBe("idempotency_in_flight");
+    expect(await codeOf(idempotency.claim(requestOf(key, { bodyHash: "another" })))).toBe(
+      "idempotency_conflict",
+    );
+  });
+
+  test("runs again after it failed, whatever came in between", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const first = await idempotency.claim(requestOf(key));
+    if (first.kind !== "run") throw new Error("must run");
+    idempotency.release(first.claim);
+    const second = await idempotency.claim(requestOf(key));
+    expect(second.kind).toBe("run");
+    idempotency.release(first.claim);
+    expect(await codeOf(idempotency.claim(requestOf(key)))).toBe("idempotency_in_flight");
+  });
+
+  test("is run by exactly one of many that come at once, and the others are refused", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 1_000);
+    const idempotency = newIdempotency(bench);
+    const results = await Promise.allSettled(
+      Array.from({ length: 100 }, () => serve(bench, idempotency, key, requestOf(key), answer)),
+    );
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(bench.ledger.summary(key.id).used).toBe(10);
+  });
+
+  test("leaves no claim behind when the look-up fails", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const broken = new Proxy(bench.store, {
+      get: (store, name) =>
+        name === "findStoredResponse"
+          ? () => Promise.reject(new Error("database is locked"))
+          : Reflect.get(store, name),
+    });
+    const idempotency = newIdempotency({ store: broken, clock: bench.clock });
+    const both = await Promise.allSettled([
+      idempotency.claim(requestOf(key)),
+      idempotency.claim(requestOf(key)),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(idempotency.running).toBe(0);
+  });
+});
+
+test("many replays at once are all answered", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const idempotency = newIdempotency(bench);
+  await serve(bench, idempotency, key, requestOf(key), answer);
+  const replays = await Promise.all(
+    Array.from({ length: 20 }, () => serve(bench, idempotency, key, requestOf(key), answer)),
+  );
+  expect(replays.every(({ ran }) => !ran)).toBe(true);
+});
+
+test("across restarts, duplicates that come at once are charged once for each Idempotency-Key", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 10_000);
+  const names = Array.from({ length: 10 }, (_, index) => `request ${index}`);
+  for (let life = 0; life < 4; life += 1) {
+    const running = await startProcess(bench.dir, bench.clock);
+    const idempotency = newIdempotency({ store: running.store, clock: bench.clock });
+    const requests = names.slice(0, 4 + 2 * life).flatMap((name) => [name, name, name]);
+    await Promise.allSettled(
+      requests.map((idempotencyKey) =>
+        serve(running, idempotency, key, requestOf(key, { idempotencyKey }), answer),
+      ),
+    );
+    await running.store.close();
+  }
+  expect(await bench.operator.readTotals(key.id)).toMatchObject({ used: 100, requests: 10 });
+});
+
+test("a crash before the charge is on disk leaves neither charge nor response, and the retry runs", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const abandoned = newIdempotency(bench);
+  expect((await abandoned.claim(requestOf(key))).kind).toBe("run");
+  const next = await startProcess(bench.dir, bench.clock);
+  const idempotency = newIdempotency({ store: next.store, clock: bench.clock });
+  expect((await serve(next, idempotency, key, requestOf(key), answer)).ran).toBe(true);
+  expect(next.ledger.summary(key.id).used).toBe(10);
+  await next.store.close();
+});
+
+test("pruning deletes all that is old, however much", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 10_000);
+  const idempotency = newIdempotency(bench);
+  const requests = Array.from({ length: 450 }, (_, index) =>
+    requestOf(key, { idempotencyKey: `request ${index}` }),
+  );
+  await Promise.all(requests.map((request) => serve(bench, idempotency, key, request, answer)));
+  bench.clock.advance(24 * hourMs + 1);
+  expect(await idempotency.prune()).toBe(450);
+});
+
+test("pruning goes on in the background until it is stopped", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const idempotency = newIdempotency(bench);
+  await serve(bench, idempotency, key, requestOf(key), answer);
+  bench.clock.advance(24 * hourMs + 1);
+  idempotency.startPruning(() => {}, 5);
+  idempotency.startPruning(() => {}, 5);
+  const isThere = async () => (await bench.store.findStoredResponse(requestOf(key), 0)) !== null;
+  for (let waitedMs = 0; (await isThere()) && waitedMs < 2_000; waitedMs += 5) await Bun.sleep(5);
+  expect(await isThere()).toBe(false);
+  idempotency.stopPruning();
+  idempotency.stopPruning();
+});

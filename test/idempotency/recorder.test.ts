@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import { openBench } from "../ledger/fixtures.ts";
+import { newIdempotency, requestOf, serve } from "./fixtures.ts";
+
+const mebibyte = 1024 * 1024;
+
+/** Bytes that differ from place to place, so that a part in the wrong place is noticed. */
+function chunkOf(length: number, start: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, index) => (start + index * 31) % 251);
+}
+
+test("a long stream is replayed byte for byte, though it was never in memory as a whole", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const idempotency = newIdempotency(bench);
+  const chunks = Array.from({ length: 100 }, (_, index) => chunkOf(10_000 + index, index));
+  const first = await serve(bench, idempotency, key, requestOf(key), chunks);
+  expect(bench.store.stats.items).toBeGreaterThan(3);
+  const second = await serve(bench, idempotency, key, requestOf(key), []);
+  expect(second.ran).toBe(false);
+  expect(Buffer.compare(second.body, first.body)).toBe(0);
+});
+
+test("a response too long to keep is not stored, and its parts are dropped", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const idempotency = newIdempotency(bench);
+  const claimed = await idempotency.claim(requestOf(key));
+  if (claimed.kind !== "run") throw new Error("must run");
+  const recorder = idempotency.record(claimed.claim);
+  const chunk = new Uint8Array(mebibyte);
+  for (let count = 0; count < 66; count += 1) recorder.append(chunk);
+  expect(recorder.finish({ status: 200, headers: {} })).toBeNull();
+  await bench.store.commit([]);
+  const leftover = await bench.store.findStoredResponse(requestOf(key), 0);
+  expect(leftover).toBeNull();
+  expect(bench.store.stats.items).toBe(65);
+});
+
+test("what is discarded is not stored, and nothing is recorded after the end", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const idempotency = newIdempotency(bench);
+  const claimed = await idempotency.claim(requestOf(key));
+  if (claimed.kind !== "run") throw new Error("must run");
+  const discarded = idempotency.record(claimed.claim);
+  discarded.append(new Uint8Array(10));
+  discarded.discard();
+  discarded.discard();
+  expect(discarded.finish({ status: 200, headers: {} })).toBeNull();
+  const finished = idempotency.record(claimed.claim);
+  finished.append(new Uint8Array([1, 2]));
+  const response = finished.finish({ status: 200, headers: {} });
+  finished.append(new Uint8Array([3]));
+  expect(response?.body).toEqual(Buffer.from([1, 2]));
+  await bench.store.commit([]);
+  expect(bench.store.stats.items).toBe(0);
+});
+
+test("parts that a dead store refuses disturb nobody", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const idempotency = newIdempotency(bench);
+  const claimed = await idempotency.claim(requestOf(key));
+  if (claimed.kind !== "run") throw new Error("must run");
+  const recorder = idempotency.record(claimed.claim);
+  await bench.store.close();
+  recorder.append(new Uint8Array(mebibyte));
+  expect(recorder.finish({ status: 200, headers: {} })?.recording?.parts).toBe(1);
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "bun:test";
+import { hasKeyForm, newSecret } from "../../src/keys/form.ts";
+import { hashSecret } from "../../src/keys/hash.ts";
+import { issueKey, rotateKey } from "../../src/keys/issue.ts";
+import { KeyRing } from "../../src/keys/keyring.ts";
+import { effectiveStatus, inScope, isEntitled, mayBecome } from "../../src/keys/status.ts";
+import { openBench } from "../ledger/fixtures.ts";
+import { keyRecord } from "../store/fixtures.ts";
+import { FakeClock } from "../support/clock.ts";
+
+describe("the form of a key", () => {
+  test("is slu_, 30 random characters and 6 of checksum", () => {
+    const secret = newSecret();
+    expect(secret).toMatch(/^slu_[0-9A-Za-z]{36}$/);
+    expect(hasKeyForm(secret)).toBe(true);
+    expect(newSecret()).not.toBe(secret);
+  });
+
+  test("refuses every change of one character, and everything else", () => {
+    const secret = newSecret();
+    for (let position = 0; position < secret.length; position += 1) {
+      const other = secret[position] === "a" ? "b" : "a";
+      expect(hasKeyForm(secret.slice(0, position) + other + secret.slice(position + 1))).toBe(false);
+    }
+    for (const text of [
+      "",
+      "slu_",
+      `${secret}0`,
+      secret.slice(0, -1),
+      secret.replace("slu_", "sk-_"),
+      "é".repeat(40),
+    ]) {
+      expect(hasKeyForm(text)).toBe(false);
+    }
+  });
+
+  test("is hashed as SHA-256", () => {
+    expect(hashSecret("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    expect(hashSecret("")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  });
+});
+
+describe("a key's status", () => {
+  test("is expired once its date has come, and only if it was active", () => {
+    const key = keyRecord({ expiresAtMs: 1_000 });
+    expect(effectiveStatus(key, 999)).toBe("active");
+    expect(effectiveStatus(key, 1_000)).toBe("expired");
+    expect(effectiveStatus({ ...key, status: "revoked" }, 1_000)).toBe("revoked");
+    expect(effectiveStatus({ ...key, expiresAtMs: 2_000 }, 1_000)).toBe("active");
+    expect(effectiveStatus({ ...key, expiresAtMs: null }, 1_000)).toBe("active");
+  });
+
+  test("moves between active and disabled or suspended, and from revoked nowhere", () => {
+    expect(mayBecome("active", "disabled")).toBe(true);
+    expect(mayBecome("disabled", "active")).toBe(true);
+    expect(mayBecome("suspended", "active")).toBe(true);
+    expect(mayBecome("suspended", "disabled")).toBe(false);
+    expect(mayBecome("disabled", "revoked")).toBe(true);
+    expect(mayBecome("revoked", "active")).toBe(false);
+    expect(mayBecome("revoked", "revoked")).toBe(true);
+  });
+
+  test("has a scope of one provider or all, and an entitlement to some models or all", () => {
+    expect(inScope(keyRecord({ scope: "all" }), "openai")).toBe(true);
+    expect(inScope(keyRecord({ scope: "openai" }), "openai")).toBe(true);
+    expect(inScope(keyRecord({ scope: "anthropic" }), "openai")).toBe(false);
+    expect(isEntitled(keyRecord({ models: null }), "m")).toBe(true);
+    expect(isEntitled(keyRecord({ models: ["m"] }), "m")).toBe(true);
+    expect(isEntitled(keyRecord({ models: [] }), "m")).toBe(false);
+  });
+});
+
+describe("an issued key", () => {
+  test("is stored as a hash and a prefix, never as itself", async () => {
+    await using bench = await openBench();
+    const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit", creditNano: 50 });
+    expect(key.prefix).toBe(secret.slice(0, 12));
+    expect(key).toMatchObject({ status: "active", scope: "all", models: null, period: "none", label: null });
+    expect(JSON.stringify(await bench.operator.load())).not.toContain(secret);
+    expect((await bench.operator.findKeyByHash(hashSecret(secret), 0))?.id).toBe(key.id);
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 50 });
+  });
+
+  test("with a token budget is monthly unless told otherwise", async () => {
+    await using bench = await openBench();
+    const { key } = await issueKey(bench.operator, bench.clock, { mode: "token_budget", budgetTokens: 5 });
+    expect(key).toMatchObject({ period: "month", budgetTokens: 5 });
+  });
+});
+
+describe("the key ring", () => {
+  test("finds living secrets, and nothing that is malformed or unknown", async () => {
+    await using bench = await openBench();
+    const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit" });
+    const ring = new KeyRing(bench.clock, [key]);
+    expect(ring.find(secret)).toEqual(key);
+    expect(ring.find(newSecret())).toBeNull();
+    expect(ring.find("slu_nonsense")).toBeNull();
+    expect(ring.byId(key.id)).toEqual(key);
+    expect(ring.byId("key_unknown")).toBeNull();
+    expect([...ring.all()]).toEqual([key]);
+    expect(ring.size).toBe(1);
+  });
+
+  test("lets the old secret live for the grace time after a rotation, and not at all without", async () => {
+    await using bench = await openBench();
+    const issued = await issueKey(bench.operator, bench.clock, { mode: "credit" });
+    const ring = new KeyRing(bench.clock, [issued.key]);
+    const rotated = await rotateKey(bench.operator, bench.clock, issued.key, 1_000);
+    ring.apply({ keys: [rotated.key] });
+    expect(ring.find(issued.secret)?.id).toBe(issued.key.id);
+    expect(ring.find(rotated.secret)?.prefix).toBe(rotated.secret.slice(0, 12));
+    bench.clock.advance(1_000);
+    expect(ring.find(issued.secret)).toBeNull();
+    const again = await rotateKey(bench.operator, bench.clock, rotated.key, 0);
+    ring.apply({ keys: [again.key] });
+    expect(ring.find(rotated.secret)).toBeNull();
+    expect(ring.find(issued.secret)).toBeNull();
+    expect(ring.find(again.secret)?.id).toBe(issued.key.id);
+  });
+
+  test("takes new keys and changes of known ones", () => {
+    const ring = new KeyRing(new FakeClock(), []);
+    const key = keyRecord();
+    ring.apply({ keys: [key] });
+    ring.apply({ keys: [{ ...key, status: "revoked" }] });
+    expect(ring.byId(key.id)?.status).toBe("revoked");
+    expect(ring.size).toBe(1);
+  });
+});

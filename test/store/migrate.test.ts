@@ -1,0 +1,72 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { migrate, migrations, schemaVersion } from "../../src/store/sqlite/migrate.ts";
+import { temporaryFolder } from "./fixtures.ts";
+
+const nowMs = Date.UTC(2026, 10, 15, 12);
+
+test("a new database is brought up to date without a copy of nothing", () => {
+  using folder = temporaryFolder();
+  const file = join(folder.dir, "sluice.db");
+  const database = new Database(file);
+  migrate(database, { file, nowMs });
+  expect(schemaVersion(database)).toBe(migrations.length);
+  expect(existsSync(join(folder.dir, "backups"))).toBe(false);
+  migrate(database, { file, nowMs });
+  database.close();
+});
+
+test("a database with data is copied before it is changed", () => {
+  using folder = temporaryFolder();
+  const file = join(folder.dir, "sluice.db");
+  const database = new Database(file);
+  migrate(database, {
+    file,
+    nowMs,
+    migrations: ["CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('kept')"],
+  });
+  migrate(database, { file, nowMs, migrations: ["never run again", "DELETE FROM notes"] });
+  expect(database.query("SELECT * FROM notes").all()).toEqual([]);
+  const [copy] = readdirSync(join(folder.dir, "backups"));
+  expect(copy).toBe("before-schema-2-2026-11-15T12-00-00.000Z.db");
+  const before = new Database(join(folder.dir, "backups", copy ?? ""));
+  expect(before.query("SELECT * FROM notes").all()).toEqual([{ text: "kept" }]);
+  expect(schemaVersion(before)).toBe(1);
+  before.close();
+  database.close();
+});
+
+test("a step that fails leaves the database as it was", () => {
+  using folder = temporaryFolder();
+  const file = join(folder.dir, "sluice.db");
+  const database = new Database(file);
+  const steps = [
+    "CREATE TABLE notes (text TEXT)",
+    "CREATE TABLE more (text TEXT); INSERT INTO nowhere VALUES (1)",
+  ];
+  expect(() => migrate(database, { file, nowMs, migrations: steps })).toThrow("nowhere");
+  expect(schemaVersion(database)).toBe(1);
+  expect(database.query("SELECT name FROM sqlite_master").all()).toEqual([{ name: "notes" }]);
+  database.close();
+});
+
+test("two processes that start at once do not run a step twice", () => {
+  using folder = temporaryFolder();
+  const file = join(folder.dir, "sluice.db");
+  const first = new Database(file);
+  const second = new Database(file);
+  const steps = ["CREATE TABLE notes (text TEXT)"];
+  const late = new Proxy(second, {
+    get(database, name) {
+      if (name === "transaction") migrate(first, { file, nowMs, migrations: steps });
+      const value: unknown = Reflect.get(database, name);
+      return typeof value === "function" ? value.bind(database) : value;
+    },
+  });
+  migrate(late, { file, nowMs, migrations: steps });
+  expect(schemaVersion(second)).toBe(1);
+  first.close();
+  second.close();
+});

@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { ThreadWriter } from "../../src/store/sqlite/thread-writer.ts";
+import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
+
+test("a writer thread writes the same as the thread that asks", async () => {
+  using folder = temporaryFolder();
+  const store = await openSqliteStore({
+    dir: folder.dir,
+    clock: systemClock,
+    role: "gateway",
+    journal: "thread",
+  });
+  const key = keyRecord();
+  await store.insertKey(key, 1_000);
+  const body = new TextEncoder().encode("data: é\n\n");
+  const response = {
+    keyId: key.id,
+    route: "/v1/messages",
+    idempotencyKey: "once",
+    bodyHash: "hash",
+    status: 200,
+    headers: { "content-type": "text/event-stream" },
+    body,
+    storedAtMs: 5,
+  };
+  const commits = Array.from({ length: 20 }, () => store.commit([settleItem(key.id, 3)]));
+  commits.push(store.commit([{ ...settleItem(key.id, 1), response }]));
+  commits.push(store.commit([settleItem("key_unknown", 1)]));
+  const outcomes = await Promise.allSettled(commits);
+  expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(1);
+  expect(await store.readTotals(key.id)).toMatchObject({ posted: 939, requests: 21 });
+  expect(await store.findStoredResponse(response, 0)).toEqual({ ...response, body: Buffer.from(body) });
+  await store.close();
+  const reader = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "operator" });
+  expect(await reader.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([{ requests: 21 }]);
+  await reader.close();
+});
+
+test("a writer thread that cannot open its database says so", async () => {
+  using folder = temporaryFolder();
+  await expect(ThreadWriter.open(join(folder.dir, "nowhere", "sluice.db"))).rejects.toThrow();
+});

@@ -1,0 +1,155 @@
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Store } from "../../src/store/store.ts";
+import { FaultyWriter } from "../simulation/faulty-writer.ts";
+import { FakeClock } from "../support/clock.ts";
+import { keyRecord, openGatewayStore, settleItem, temporaryFolder, usageRecord } from "./fixtures.ts";
+
+const dayMs = 86_400_000;
+const noonMs = Date.UTC(2026, 10, 15, 12);
+
+async function commitRecord(store: Store, keyId: string, changes: Parameters<typeof usageRecord>[1]) {
+  const record = usageRecord(keyId, changes);
+  await store.commit([{ ...settleItem(keyId, record.costNano, { outcome: record.outcome }), record }]);
+}
+
+describe("sums of usage", () => {
+  test("are right at once, before and after they are rolled up", async () => {
+    using folder = temporaryFolder();
+    const clock = new FakeClock();
+    const store = await openGatewayStore(folder.dir, clock);
+    const [one, two] = [keyRecord(), keyRecord()];
+    await store.insertKey(one, 10_000);
+    await store.insertKey(two, 10_000);
+    await commitRecord(store, one.id, { model: "a", atMs: noonMs - dayMs });
+    await commitRecord(store, one.id, { model: "b", outcome: "failed", firstByteMs: null });
+    await commitRecord(store, two.id, { model: "b", provider: "anthropic", totalMs: 400_000 });
+    const check = async (reader: Store) => {
+      const by = async (group: "day" | "hour" | "model" | "provider" | "key", sinceMs = 0) =>
+        (await reader.summarizeUsage({ by: group, sinceMs })).map((sums) => [sums.group, sums.requests]);
+      expect(await by("day")).toEqual([
+        ["2026-11-14", 1],
+        ["2026-11-15", 2],
+      ]);
+      expect(await by("hour", noonMs)).toEqual([["2026-11-15T12:00Z", 2]]);
+      expect(await by("model")).toEqual([
+        ["a", 1],
+        ["b", 2],
+      ]);
+      expect(await by("provider")).toEqual([
+        ["anthropic", 1],
+        ["openai", 2],
+      ]);
+      expect(new Map((await by("key")) as [string, number][])).toEqual(
+        new Map([
+          [one.id, 2],
+          [two.id, 1],
+        ]),
+      );
+      const query = { by: "model", sinceMs: noonMs, untilMs: noonMs, keyId: one.id } as const;
+      expect(await reader.summarizeUsage(query)).toEqual([
+        {
+          group: "b",
+          requests: 1,
+          failures: 1,
+          inputTokens: 14,
+          cachedInputTokens: 4,
+          outputTokens: 5,
+          costNano: 100,
+          firstByteMs: 0,
+          firstByteCount: 0,
+          totalMs: 81,
+        },
+      ]);
+    };
+    await check(store);
+    await store.close();
+    const reopened = await openGatewayStore(folder.dir, clock);
+    await check(reopened);
+    await reopened.close();
+    const database = new Database(join(folder.dir, "sluice.db"));
+    expect(database.query("SELECT count(*) AS rows FROM usage_hours").get()).toEqual({ rows: 3 });
+    expect(
+      database.query("SELECT sum(requests) AS total FROM latency_hours WHERE measure = 'total'").get(),
+    ).toEqual({
+      total: 3,
+    });
+    database.close();
+  });
+
+  test("survive a crash before they were rolled up, counted once", async () => {
+    using folder = temporaryFolder();
+    const clock = new FakeClock();
+    const key = keyRecord();
+    const writers: FaultyWriter[] = [];
+    const first = await openGatewayStore(folder.dir, clock, (inner) => {
+      const writer = new FaultyWriter(inner);
+      writers.push(writer);
+      return writer;
+    });
+    await first.insertKey(key, 10_000);
+    for (let count = 0; count < 3; count += 1) await first.commit([settleItem(key.id, 1)]);
+    writers[0]?.dieAt("before");
+    await first.commit([]).catch(() => {});
+    await first.close();
+    for (let start = 0; start < 2; start += 1) {
+      const next = await openGatewayStore(folder.dir, clock);
+      expect(await next.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([
+        { requests: 3, costNano: 3 },
+      ]);
+      await next.close();
+    }
+  });
+
+  test("of many keys are written along before they grow large", async () => {
+    using folder = temporaryFolder();
+    const store = await openGatewayStore(folder.dir, new FakeClock());
+    const key = keyRecord();
+    await store.insertKey(key, 10_000);
+    for (let model = 0; model < 120; model += 1)
+      await commitRecord(store, key.id, { model: `model ${model}` });
+    const database = new Database(join(folder.dir, "sluice.db"));
+    expect(database.query("SELECT count(*) AS rows FROM usage_hours").get()).toEqual({ rows: 100 });
+    database.close();
+    expect(await store.summarizeUsage({ by: "model", sinceMs: 0 })).toHaveLength(120);
+    await store.close();
+  });
+
+  test("are rolled up by themselves after a second", async () => {
+    using folder = temporaryFolder();
+    const store = await openGatewayStore(folder.dir, new FakeClock());
+    const key = keyRecord();
+    await store.insertKey(key, 10_000);
+    await store.commit([settleItem(key.id, 1)]);
+    const database = new Database(join(folder.dir, "sluice.db"));
+    const rows = () => database.query("SELECT * FROM usage_hours").all().length;
+    expect(rows()).toBe(0);
+    for (let waitedMs = 0; rows() === 0 && waitedMs < 5_000; waitedMs += 50) await Bun.sleep(50);
+    expect(rows()).toBe(1);
+    database.close();
+    await store.close();
+  });
+});
+
+test("usage records come back as they were, newest first, by key and outcome", async () => {
+  using folder = temporaryFolder();
+  const store = await openGatewayStore(folder.dir, new FakeClock());
+  const [one, two] = [keyRecord(), keyRecord()];
+  await store.insertKey(one, 10_000);
+  await store.insertKey(two, 10_000);
+  const item = settleItem(one.id, 7);
+  await store.commit([item]);
+  await commitRecord(store, two.id, {});
+  await commitRecord(store, one.id, { outcome: "failed", status: 502, stream: true });
+  const all = await store.listUsage({ limit: 10 });
+  expect(all.map(({ keyId }) => keyId)).toEqual([one.id, two.id, one.id]);
+  expect(await store.listUsage({ limit: 1, beforeId: all[1]?.id })).toMatchObject([
+    { ...item.record, firstByteMs: 12, totalMs: 81 },
+  ]);
+  expect(await store.listUsage({ limit: 10, keyId: two.id })).toHaveLength(1);
+  expect(await store.listUsage({ limit: 10, keyId: one.id, outcome: "failed" })).toMatchObject([
+    { status: 502, stream: true },
+  ]);
+  await store.close();
+});
