@@ -62,6 +62,11 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
   if (config.providers === undefined || !isTable(config.providers)) return { usable, named, leftOut };
   for (const [name, provider] of Object.entries(config.providers)) {
     named.add(name);
+    if (name === "all")
+      context.problems.add(
+        "providers.all",
+        'another name is needed: a key\'s scope "all" means every provider',
+      );
     if (!context.problems.soundAt(`providers.${name}`)) continue;
     const loaded = loadProvider(name, provider, context);
     if (typeof loaded === "string") leftOut.set(name, loaded);

@@ -84,6 +84,11 @@ describe("single rules", () => {
       "providers.OpenAI: a provider's name has lower case letters, digits, - and _ only, and starts with a letter or digit",
     ],
     [
+      "a provider that is called like every provider",
+      '[providers.all]\nkind = "demo"',
+      'providers.all: another name is needed: a key\'s scope "all" means every provider',
+    ],
+    [
       "an address without a scheme",
       '[providers.x]\nkind = "openai"\nbase_url = "localhost:1"',
       "providers.x.base_url: must be an address that starts with http:// or https://",
