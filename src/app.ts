@@ -1,3 +1,6 @@
+import { version } from "../package.json";
+import { createAdmin } from "./admin/create.ts";
+import { Live } from "./admin/live/live.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { GatewayError } from "./base/errors.ts";
 import { Catalog } from "./catalog/catalog.ts";
@@ -6,6 +9,7 @@ import type { Settings } from "./config/settings.ts";
 import type { Configured, Gateway } from "./gateway/gateway.ts";
 import { Ongoing } from "./gateway/ongoing.ts";
 import { Watchdog } from "./gateway/watchdog.ts";
+import { mountDashboard } from "./http/dashboard.ts";
 import { createEdge } from "./http/edge.ts";
 import { listen } from "./http/listen.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
@@ -22,6 +26,8 @@ export interface RunningGateway {
   readonly url: string;
   readonly gateway: Gateway;
   readonly store: Store;
+  /** The admin token that was made at this start, because there was none yet; to be told once. */
+  readonly madeAdminToken: string | null;
   /** Takes over a new configuration; what runs goes on with the old one. */
   reload(settings: Settings): void;
   /** Finishes what runs, within the grace time; then in-band errors, settled; then closes. */
@@ -54,6 +60,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const ledger = await Ledger.open({ store, clock, snapshot });
   const keys = new KeyRing(clock, snapshot.keys);
   const idempotency = new Idempotency({ store, clock });
+  const live = new Live(clock);
 
   const gateway: Gateway = {
     configured: configure(settings, clock, log),
@@ -72,12 +79,17 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       () => gateway.configured.settings.server.maxConcurrent,
       () => gateway.configured.settings.server.maxConcurrentPerKey,
     ),
-    observe: logs.exchange,
+    observe: (facts) => {
+      logs.exchange(facts);
+      live.observe(facts);
+    },
     catchUp: createCatchUp(store, snapshot.revision, keys, ledger),
     isStoreHealthy: () => store.healthy,
   };
 
-  const server = listen(createEdge(gateway, log, []), settings.server);
+  const admin = await createAdmin({ gateway, store, live, version });
+  const server = listen(createEdge(gateway, log, [admin.mount, mountDashboard]), settings.server);
+  await admin.keepMadeToken();
   const following = setInterval(() => {
     gateway.catchUp().catch((err) => log.error({ err }, "changes could not be read"));
   }, followChangesMs);
@@ -87,7 +99,9 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     url: server.url,
     gateway,
     store,
+    madeAdminToken: admin.madeToken,
     reload: (next) => {
+      admin.reload(next);
       gateway.configured = configure(next, clock, log);
       log.info({ models: next.models.length }, "configuration reloaded");
     },
@@ -100,6 +114,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
         );
         await gateway.ongoing.drained(interruptedGraceMs);
       }
+      await admin.close();
       await server.stop();
       clearInterval(following);
       idempotency.stopPruning();

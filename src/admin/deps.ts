@@ -3,20 +3,9 @@ import type { Settings } from "../config/settings.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Store } from "../store/store.ts";
+import type { DeploymentHealth } from "../upstream/upstream.ts";
 import type { Guard } from "./auth/guard.ts";
 import type { Live } from "./live/live.ts";
-
-/** How a deployment is doing, as its breaker sees it. */
-export interface DeploymentHealth {
-  /** `provider/upstream_model`. */
-  readonly name: string;
-  readonly state: "closed" | "open" | "half_open";
-  /** Wall time until which it is left alone; null when it is not. */
-  readonly untilMs: number | null;
-  readonly inFlight: number;
-  readonly recentAttempts: number;
-  readonly recentFailures: number;
-}
 
 export interface OpenExchange {
   readonly id: string;

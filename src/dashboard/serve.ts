@@ -1,3 +1,5 @@
+import { newId } from "../base/id.ts";
+
 /**
  * Answers `/admin` and what is below it except the API: one page for every address (the page's own router
  * reads it), its script, its style and its icon. Everything is served from here, so the content security
@@ -70,23 +72,20 @@ function themeOf(request: Request): "light" | "dark" | null {
 }
 
 export async function dashboardResponse(request: Request, path: string): Promise<Response> {
+  const headers = { ...pageHeaders, "x-request-id": newId("req_") };
   files ??= load();
   const { version, byName } = await files;
   const asset = /^\/admin\/assets\/([^/]+)\/([^/]+)$/.exec(path);
   if (!asset) {
-    const headers = {
-      ...pageHeaders,
-      "content-type": "text/html; charset=utf-8",
-      "cache-control": "no-store",
-    };
-    return new Response(html(version, themeOf(request)), { headers });
+    return new Response(html(version, themeOf(request)), {
+      headers: { ...headers, "content-type": "text/html; charset=utf-8", "cache-control": "no-store" },
+    });
   }
   const file = byName.get(asset[2] ?? "");
-  if (!file || asset[1] !== version)
-    return new Response("not found\n", { status: 404, headers: pageHeaders });
+  if (!file || asset[1] !== version) return new Response("not found\n", { status: 404, headers });
   return new Response(file.body, {
     headers: {
-      ...pageHeaders,
+      ...headers,
       "content-type": file.type,
       "cache-control": "public, max-age=31536000, immutable",
     },

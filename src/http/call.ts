@@ -20,8 +20,7 @@ export class HttpCall implements Call {
   }
 
   get address(): string {
-    const peer = this.#server.requestIP(this.request)?.address ?? "unknown";
-    return clientAddress(peer, this.request.headers.get("x-forwarded-for"), this.#trusted);
+    return addressOn(this.#server, this.request, this.#trusted);
   }
 
   keepWaiting(): void {
@@ -31,4 +30,14 @@ export class HttpCall implements Call {
   disconnect(): void {
     this.#server.timeout(this.request, disconnectAfterSeconds);
   }
+}
+
+/** Where a request comes from; proxies are believed only if they are configured as trusted. */
+export function addressOn(
+  server: Server<undefined> | null,
+  request: Request,
+  trusted: TrustedProxies,
+): string {
+  const peer = server?.requestIP(request)?.address ?? "unknown";
+  return clientAddress(peer, request.headers.get("x-forwarded-for"), trusted);
 }

@@ -4,7 +4,7 @@ import { GatewayError } from "../base/errors.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { trustedProxies } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
-import { HttpCall } from "./call.ts";
+import { addressOn, HttpCall } from "./call.ts";
 import { landingPage } from "./landing.ts";
 import { pathOf, routable } from "./path.ts";
 import { plainError, plainJson } from "./plain.ts";
@@ -16,7 +16,7 @@ export interface Edge {
 }
 
 /** A room that brings routes of its own, such as the admin API. */
-export type Mounted = (app: Elysia) => Elysia;
+export type Mounted = (app: Elysia, addressOf: (request: Request) => string) => Elysia;
 
 /** The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. */
 export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted[]): Edge {
@@ -42,7 +42,8 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));
   app.get("/openapi.json", async () => plainJson((await import("./openapi/document.ts")).buildOpenApi()));
-  for (const mount of mounted) mount(app as unknown as Elysia);
+  const addressOf = (request: Request) => addressOn(server, originals.get(request) ?? request, trusted);
+  for (const mount of mounted) mount(app as unknown as Elysia, addressOf);
   app.all("/*", ({ request }) => notFound(request), { parse: "none" });
   app.onError(({ error, request }) => {
     log.error({ err: error, path: pathOf(request) }, "a route failed");

@@ -142,11 +142,12 @@ describe("starting", () => {
     }
     child.kill("SIGKILL");
     await child.exited;
-    const [keys, ready] = output
+    const [keys, admin, ready] = output
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(keys.first_keys.map((key: KeyJson) => hasKeyForm(key.key ?? ""))).toEqual([true, true]);
+    expect(admin.admin_token).toMatch(/^slua_[0-9A-Za-z]{32}$/);
     expect(ready.listening).toStartWith("http://127.0.0.1:");
   });
 });

@@ -1,7 +1,7 @@
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
-import type { AdminDeps, DeploymentHealth } from "../deps.ts";
+import type { DeploymentHealth } from "../../upstream/upstream.ts";
+import type { AdminDeps } from "../deps.ts";
 import type { DeploymentView, ModelView, PriceView } from "../views.ts";
-import { isoOrNull } from "./time.ts";
 
 const picoPerMicro = 1_000_000;
 
@@ -42,10 +42,12 @@ function deploymentView(
     price: priceView(deployment.price),
     health: {
       state: known?.state ?? "closed",
-      until: isoOrNull(known?.untilMs ?? null),
+      wait_ms: known?.waitMs ?? 0,
       in_flight: known?.inFlight ?? 0,
-      recent_attempts: known?.recentAttempts ?? 0,
+      recent_attempts: known?.recentCalls ?? 0,
       recent_failures: known?.recentFailures ?? 0,
+      keys: known?.keys ?? 0,
+      keys_ready: known?.keysReady ?? 0,
     },
   };
 }

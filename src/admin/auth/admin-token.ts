@@ -41,15 +41,20 @@ export interface ReadiedToken {
   readonly token: AdminToken;
   /** A token that was made just now, to be printed once; null when there was one already. */
   readonly made: string | null;
+  /** Keeps the hash of a token that was made. Called once it is certain that the token will be told. */
+  keep(): Promise<void>;
 }
 
 /** The configured token, or the one made at the first start, or a new one. An empty one is none. */
 export async function readyAdminToken(configured: string | null, store: TokenStore): Promise<ReadiedToken> {
-  if (configured !== null && configured !== "") return { token: AdminToken.of(configured), made: null };
+  if (configured !== null && configured !== "") return known(AdminToken.of(configured));
   const hash = await store.readAdminTokenHash();
-  if (hash !== null) return { token: AdminToken.ofHash(hash), made: null };
+  if (hash !== null) return known(AdminToken.ofHash(hash));
   const made = `slua_${randomBase62(32)}`;
   const token = AdminToken.of(made);
-  await store.saveAdminTokenHash(token.hashHex);
-  return { token, made };
+  return { token, made, keep: () => store.saveAdminTokenHash(token.hashHex) };
+}
+
+function known(token: AdminToken): ReadiedToken {
+  return { token, made: null, keep: async () => {} };
 }

@@ -11,10 +11,14 @@ import { systemRoutes } from "./system.ts";
 
 export const adminBase = "/admin/api/v1";
 
-/** The admin API whole, as the edge mounts it. Whatever is not in the list is not there. */
-export function adminRoutes(deps: AdminDeps): (app: Elysia) => Elysia {
-  const routes = [...keyRoutes, ...reportRoutes(deps), ...systemRoutes];
-  return (app) => {
+/** What the edge calls with its app, and with its knowledge of where a request comes from. */
+export type AdminMount = (app: Elysia, addressOf: (request: Request) => string) => Elysia;
+
+/** The admin API whole. Whatever is not in the list is not there. */
+export function adminRoutes(withoutAddress: Omit<AdminDeps, "addressOf">): AdminMount {
+  return (app, addressOf) => {
+    const deps = { ...withoutAddress, addressOf };
+    const routes = [...keyRoutes, ...reportRoutes(deps), ...systemRoutes];
     for (const route of routes) mountRoute(app, adminBase, deps, route);
     mountSession(app, adminBase, deps);
     mountMetrics(app, deps);

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, moment, nullable, oneOf } from "./shapes.ts";
+import { count, nullable, oneOf } from "./shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
 
@@ -12,11 +12,13 @@ const priceView = Type.Object({
 export type PriceView = Static<typeof priceView>;
 
 const healthView = Type.Object({
-  state: oneOf(["closed", "open", "half_open"]),
-  until: Type.Union([moment, Type.Null()], { description: "Until when it is left alone." }),
+  state: oneOf(["closed", "open", "half_open", "cooling"]),
+  wait_ms: Type.Number({ minimum: 0, description: "Until it is asked again; 0 when now." }),
   in_flight: count,
-  recent_attempts: count,
+  recent_attempts: Type.Integer({ minimum: 0, description: "Within the last 30 seconds." }),
   recent_failures: count,
+  keys: count,
+  keys_ready: Type.Integer({ minimum: 0, description: "Credentials that are not resting." }),
 });
 export type DeploymentHealthView = Static<typeof healthView>;
 

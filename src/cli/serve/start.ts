@@ -5,6 +5,7 @@ import type { IssuedKey } from "../../keys/issue.ts";
 import { Refused } from "../failure.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { adminTokenText } from "./admin-token.ts";
 import { firstKeysText, makeFirstKeys } from "./first-run.ts";
 
 /**
@@ -23,6 +24,9 @@ export async function startWithKeys(
   try {
     const running = await startGateway({ settings });
     tell(reachable(running.url));
+    if (running.madeAdminToken !== null) {
+      terminal.print(adminTokenText(running.madeAdminToken, reachable(running.url), json, terminal.style));
+    }
     return running;
   } catch (error) {
     tell(null);

@@ -21,7 +21,7 @@ export const tracingSecret = "tracing-header-canary";
 
 export interface AdminServer extends AsyncDisposable {
   readonly url: string;
-  readonly deps: AdminDeps;
+  readonly deps: Omit<AdminDeps, "addressOf">;
   readonly store: Store;
   readonly clock: FakeClock;
   /** Calls the API with the token, or with what `init` says instead. */
@@ -40,7 +40,7 @@ export async function startAdmin(): Promise<AdminServer> {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: adminRoutes(deps)(new Elysia() as never).fetch,
+    fetch: adminRoutes(deps)(new Elysia() as never, addressOf).fetch,
   });
   const url = `http://127.0.0.1:${server.port}`;
   const call = (path: string, init: RequestInit = {}) =>
@@ -70,7 +70,9 @@ export async function startAdmin(): Promise<AdminServer> {
   };
 }
 
-async function makeDeps(dir: string, store: Store, clock: FakeClock): Promise<AdminDeps> {
+const addressOf = (request: Request) => request.headers.get("x-from") ?? "127.0.0.1";
+
+async function makeDeps(dir: string, store: Store, clock: FakeClock): Promise<Omit<AdminDeps, "addressOf">> {
   const snapshot = await store.load();
   const keys = new KeyRing(clock, snapshot.keys);
   const ledger = await Ledger.open({ store, clock, snapshot });
@@ -96,7 +98,6 @@ async function makeDeps(dir: string, store: Store, clock: FakeClock): Promise<Ad
     inFlight: () => 0,
     oldestExchanges: () => [],
     isDraining: () => false,
-    addressOf: (request) => request.headers.get("x-from") ?? "127.0.0.1",
     applyChanges: async () => {
       const changes = await store.changesSince(revision);
       revision = changes.revision;

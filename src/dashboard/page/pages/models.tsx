@@ -1,21 +1,32 @@
 import type { DeploymentView, ModelView, Page, PriceView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, moment, percent, price, shortCount } from "../format.ts";
+import { count, duration, percent, price, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { hrefOf } from "../router.ts";
 
+const stateWords = {
+  closed: { tone: "good", text: "healthy" },
+  half_open: { tone: "warn", text: "trying again" },
+  cooling: { tone: "warn", text: "cooling down" },
+  open: { tone: "bad", text: "breaker open" },
+} as const;
+
 function Health({ of: deployment }: { of: DeploymentView }) {
-  const { state, until } = deployment.health;
-  if (state === "closed") return <Badge tone="good">healthy</Badge>;
-  if (state === "half_open") return <Badge tone="warn">trying again</Badge>;
+  const { state, wait_ms: waitMs, keys, keys_ready: ready } = deployment.health;
+  const { tone, text } = stateWords[state];
   return (
-    <Badge tone="bad">
-      resting
-      {until && ` until ${moment(until)}`}
-    </Badge>
+    <>
+      <Badge tone={tone}>{text}</Badge>
+      {waitMs > 0 && <small class="muted">again in {duration(waitMs)}</small>}
+      {ready < keys && (
+        <small class="muted">
+          {ready} of {keys} credentials ready
+        </small>
+      )}
+    </>
   );
 }
 

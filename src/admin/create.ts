@@ -1,0 +1,85 @@
+import type { Settings } from "../config/settings.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { Store } from "../store/store.ts";
+import { AdminToken, readyAdminToken } from "./auth/admin-token.ts";
+import { Lockout } from "./auth/lockout.ts";
+import { Sessions } from "./auth/sessions.ts";
+import type { AdminDeps, OpenExchange } from "./deps.ts";
+import type { Live } from "./live/live.ts";
+import { listenForMetrics } from "./metrics-listener.ts";
+import { type AdminMount, adminRoutes } from "./routes/admin.ts";
+
+export interface AdminParts {
+  readonly gateway: Gateway;
+  readonly store: Store;
+  readonly live: Live;
+  readonly version: string;
+}
+
+export interface Admin {
+  /** Adds the admin API and `/metrics` to the edge, which knows where requests come from. */
+  readonly mount: AdminMount;
+  /** A token that was made at this start, because there was none; it is told once. */
+  readonly madeToken: string | null;
+  /** Makes that token the one, once the gateway is up and somebody will read it. */
+  keepMadeToken(): Promise<void>;
+  /** A new token signs everybody out. */
+  reload(settings: Settings): void;
+  close(): Promise<void>;
+}
+
+/** Puts the operator's side together over a gateway. */
+export async function createAdmin({ gateway, store, live, version }: AdminParts): Promise<Admin> {
+  const { clock, keys, ledger, ongoing } = gateway;
+  const { admin } = gateway.configured.settings;
+  const { token, made, keep } = await readyAdminToken(admin.token, store.admin);
+  const guard = { token, sessions: new Sessions(clock), lockout: new Lockout(clock) };
+  const deps: Omit<AdminDeps, "addressOf"> = {
+    store,
+    clock,
+    keys,
+    ledger,
+    guard,
+    live,
+    version,
+    settings: () => gateway.configured.settings,
+    deploymentHealth: () => gateway.configured.upstream.health(),
+    inFlight: () => ongoing.size,
+    oldestExchanges: (limit) => oldestExchanges(gateway, limit),
+    isDraining: () => ongoing.isDraining,
+    applyChanges: () => gateway.catchUp(),
+  };
+  const listener = admin.metricsListen === null ? null : listenForMetrics(admin.metricsListen, deps);
+  return {
+    madeToken: made,
+    keepMadeToken: keep,
+    mount: adminRoutes(deps),
+    reload: (settings) => {
+      const next = settings.admin.token;
+      if (next === null || guard.token.matches(next)) return;
+      guard.token = AdminToken.of(next);
+      guard.sessions.endAll();
+    },
+    close: async () => {
+      live.close();
+      await listener?.stop();
+    },
+  };
+}
+
+/** They are entered in the order in which they begin, so the first are the oldest. */
+function oldestExchanges({ ongoing }: Gateway, limit: number): OpenExchange[] {
+  const oldest: OpenExchange[] = [];
+  for (const exchange of ongoing.exchanges()) {
+    if (oldest.length === limit) break;
+    oldest.push({
+      id: exchange.id,
+      keyPrefix: exchange.key?.prefix ?? "",
+      model: exchange.model?.id ?? "",
+      route: exchange.call.route.path,
+      stream: exchange.stream,
+      ageMs: exchange.elapsedMs(),
+    });
+  }
+  return oldest;
+}
