@@ -6,30 +6,40 @@ export interface Interruptible {
   interrupt(error: GatewayError): void;
 }
 
+export interface OngoingLimits {
+  maxConcurrent(): number;
+  maxPerKey(): number | null;
+  /** How far the event loop is behind. */
+  lagMs(): number;
+}
+
+/** Taking on more work when the loop is this far behind would only make everybody's answers later. */
+const overloadLagMs = 2000;
+
 /**
  * All generation that is under way. New work is refused while the gateway drains or is full; what runs
  * goes on, until there is nothing left or the grace time is over.
  */
 export class Ongoing {
-  readonly #maxConcurrent: () => number;
-  readonly #maxPerKey: () => number | null;
+  readonly #limits: OngoingLimits;
   readonly #exchanges = new Map<Exchange, Interruptible | null>();
   readonly #perKey = new Map<string, number>();
   #whenEmpty: (() => void) | null = null;
   isDraining = false;
 
-  constructor(maxConcurrent: () => number, maxPerKey: () => number | null) {
-    this.#maxConcurrent = maxConcurrent;
-    this.#maxPerKey = maxPerKey;
+  constructor(limits: OngoingLimits) {
+    this.#limits = limits;
   }
 
   /** Takes a place for the exchange, or refuses it. Every place is given back by `leave`. */
   enter(exchange: Exchange, keyId: string): void {
     if (this.isDraining) throw busy("The gateway is shutting down; try again shortly.");
-    if (this.#exchanges.size >= this.#maxConcurrent())
+    if (this.#limits.lagMs() > overloadLagMs) throw busy("The gateway is overloaded; try again shortly.");
+    if (this.#exchanges.size >= this.#limits.maxConcurrent()) {
       throw busy("The gateway is at its limit of concurrent requests.");
+    }
     const ofKey = this.#perKey.get(keyId) ?? 0;
-    if (ofKey >= (this.#maxPerKey() ?? Number.POSITIVE_INFINITY)) {
+    if (ofKey >= (this.#limits.maxPerKey() ?? Number.POSITIVE_INFINITY)) {
       throw busy("This key is at its limit of concurrent requests.");
     }
     this.#exchanges.set(exchange, null);
