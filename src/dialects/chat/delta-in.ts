@@ -1,14 +1,23 @@
-import type { Json, JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { objectOf, objectsOf, stringOf } from "../json-fields.ts";
 
 /** The shapes that chat providers have found for the same things, in messages and in deltas alike. */
 
-/** `reasoning_content` (DeepSeek, Qwen, vLLM), `reasoning` (OpenRouter, Groq), or parts of the content (Mistral). */
+/** OpenAI's envelope, or vLLM's, which is the error itself. */
+export function isFailure(body: JsonObject): boolean {
+  return isObject(body["error"]) || body["object"] === "error";
+}
+
+/**
+ * `reasoning_content` (DeepSeek, Qwen, vLLM), `reasoning` (OpenRouter, Groq), `reasoning_details` (MiniMax),
+ * or parts of the content (Mistral).
+ */
 export function reasoningOf(message: JsonObject): string {
   const plain = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]);
   if (plain !== null) return plain;
+  const details = objectsOf(message["reasoning_details"]).map((part) => textIn(part["text"]));
   const parts = objectsOf(message["content"]).filter((part) => part["type"] === "thinking");
-  return parts.map((part) => textIn(part["thinking"])).join("");
+  return [...details, ...parts.map((part) => textIn(part["thinking"]))].join("");
 }
 
 export function contentOf(message: JsonObject): string {

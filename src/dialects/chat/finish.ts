@@ -9,8 +9,9 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   content_filter: "refusal",
 };
 
-/** A reason that nobody has heard of still ends the answer. */
-export function readFinish(reason: string): IrFinish {
+/** A reason that nobody has heard of still ends the answer; none at all, or an empty one, does not. */
+export function readFinish(reason: Json | undefined): IrFinish | null {
+  if (typeof reason !== "string" || reason === "") return null;
   return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: null };
 }
 

@@ -18,8 +18,8 @@ import { ContentWriter } from "./content-out.ts";
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
 type UserMessage = IrMessage & { readonly role: "user" };
 
-/** Said in a tool's message when all that the tool gave is a picture, which follows in a user message. */
-const picturesFollow = "The tool returned an image; it follows in the next user message.";
+/** Said in a tool's message when all that the tool gave is a picture or a file. */
+const attached = "The result is attached to the next user message.";
 
 export function writeMessages(request: IrRequest, target: Target, notes: Notes): JsonObject[] {
   const content = new ContentWriter(target, notes);
@@ -58,7 +58,7 @@ function writeAnswer(result: IrToolResult, pictures: IrContent[]): JsonObject {
   return {
     role: "tool",
     tool_call_id: result.id,
-    content: text === "" && others.length > 0 ? picturesFollow : text,
+    content: text === "" && others.length > 0 ? attached : text,
   };
 }
 

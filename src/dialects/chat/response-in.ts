@@ -1,21 +1,22 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { nonsense, reportedFailure } from "../failure.ts";
 import type { IrAssistantBlock, IrResponse } from "../ir.ts";
 import { objectOf, objectsOf, stringOf } from "../json-fields.ts";
 import { readUsage } from "../usage.ts";
-import { callsOf, contentOf, reasoningOf } from "./delta-in.ts";
+import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { readFinish } from "./finish.ts";
+import { splitThinkTags } from "./think-tags.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
-  if (isObject(body["error"])) throw reportedFailure(body);
+  if (isFailure(body)) throw reportedFailure(body);
   const [choice] = objectsOf(body["choices"]);
   const message = objectOf(choice?.["message"]);
   if (choice === undefined || message === null) throw nonsense("a chat completion without a message");
-  const reason = stringOf(choice["finish_reason"]);
-  if (reason === null) throw nonsense("a chat completion without a finish_reason");
+  const finish = readFinish(choice["finish_reason"]);
+  if (finish === null) throw nonsense("a chat completion without a finish_reason");
   return {
     blocks: readBlocks(message),
-    finish: readFinish(reason),
+    finish,
     usage: readUsage("chat", body["usage"]),
     serviceTier: stringOf(body["service_tier"]),
   };
@@ -23,10 +24,10 @@ export function readResponse(body: JsonObject): IrResponse {
 
 function readBlocks(message: JsonObject): IrAssistantBlock[] {
   const blocks: IrAssistantBlock[] = [];
-  const reasoning = reasoningOf(message);
+  const said = splitThinkTags(contentOf(message));
+  const reasoning = reasoningOf(message) + said.reasoning;
   if (reasoning !== "") blocks.push({ type: "reasoning", parts: [reasoning], seal: { maker: "chat" } });
-  const text = contentOf(message);
-  if (text !== "") blocks.push({ type: "text", text });
+  if (said.text !== "") blocks.push({ type: "text", text: said.text });
   const refusal = stringOf(message["refusal"]) ?? "";
   if (refusal !== "") blocks.push({ type: "refusal", text: refusal });
   for (const call of callsOf(message)) {

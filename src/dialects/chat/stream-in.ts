@@ -1,13 +1,14 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { SseFrame } from "../codec.ts";
 import type { StreamReader } from "../dialect.ts";
 import { cutShort, nonsense, reportedFailure } from "../failure.ts";
 import type { IrEvent, IrFinish, Seal } from "../ir.ts";
 import { objectOf, objectsOf, parseObject, stringOf } from "../json-fields.ts";
 import { readUsage } from "../usage.ts";
-import { callsOf, contentOf, reasoningOf } from "./delta-in.ts";
+import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { readFinish } from "./finish.ts";
 import { CallAssembler } from "./stream-calls.ts";
+import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
 
 type TextKind = "reasoning" | "text" | "refusal";
 
@@ -18,6 +19,7 @@ type TextKind = "reasoning" | "text" | "refusal";
 export class ChatStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
   readonly #calls: CallAssembler;
+  readonly #thinkTags = new ThinkTagSplitter();
   #blocks = 0;
   #open: { readonly kind: TextKind; readonly index: number } | null = null;
   #begun = false;
@@ -37,7 +39,7 @@ export class ChatStreamReader implements StreamReader {
     }
     const chunk = parseObject(frame.data);
     if (chunk === null) throw nonsense("a chat chunk that is no JSON object");
-    if (isObject(chunk["error"]) || frame.event === "error") throw reportedFailure(chunk);
+    if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk);
     if (!this.#begun) this.#emit({ type: "start", usage: null });
     this.#begun = true;
     this.#read(chunk);
@@ -57,18 +59,24 @@ export class ChatStreamReader implements StreamReader {
     if (tier !== null) this.#emit({ type: "service_tier", tier });
     const usage = readUsage("chat", chunk["usage"] ?? choice?.["usage"]);
     if (usage !== null) this.#emit({ type: "usage", usage });
-    const reason = stringOf(choice?.["finish_reason"]);
-    if (reason !== null && this.#finish === null) this.#end(readFinish(reason));
+    const finish = readFinish(choice?.["finish_reason"]);
+    if (finish !== null && this.#finish === null) this.#end(finish);
   }
 
   #readDelta(delta: JsonObject): void {
     this.#text("reasoning", reasoningOf(delta));
-    this.#text("text", contentOf(delta));
+    this.#content(this.#thinkTags.push(contentOf(delta)));
     this.#text("refusal", stringOf(delta["refusal"]) ?? "");
     for (const fragment of callsOf(delta)) {
+      this.#content(this.#thinkTags.end());
       this.#close();
       this.#calls.push(fragment);
     }
+  }
+
+  #content({ reasoning, text }: SplitText): void {
+    this.#text("reasoning", reasoning);
+    this.#text("text", text);
   }
 
   #text(kind: TextKind, text: string): void {
@@ -94,6 +102,7 @@ export class ChatStreamReader implements StreamReader {
   }
 
   #end(finish: IrFinish): void {
+    this.#content(this.#thinkTags.end());
     this.#close();
     this.#calls.end();
     this.#finish = finish;

@@ -1,0 +1,86 @@
+const open = "<think>";
+const close = "</think>";
+
+export interface SplitText {
+  readonly reasoning: string;
+  readonly text: string;
+}
+
+/**
+ * Servers of open models that do not know their model's template leave its reasoning in the content, between
+ * `<think>` and `</think>`. Only what stands at the very beginning counts: later on it is somebody's text.
+ */
+export class ThinkTagSplitter {
+  #state: "beginning" | "thinking" | "after" | "plain" = "beginning";
+  #held = "";
+
+  push(fragment: string): SplitText {
+    if (this.#state === "plain" || fragment === "") return { reasoning: "", text: fragment };
+    this.#held += fragment;
+    return this.#step();
+  }
+
+  /** What was held back in the hope of a tag. */
+  end(): SplitText {
+    if (this.#state !== "thinking") return this.#plain();
+    const reasoning = this.#held;
+    this.#held = "";
+    return { reasoning, text: "" };
+  }
+
+  #step(): SplitText {
+    if (this.#state === "beginning") {
+      const seen = this.#held.trimStart();
+      if (open.startsWith(seen)) return { reasoning: "", text: "" };
+      if (!seen.startsWith(open)) return this.#plain();
+      this.#state = "thinking";
+      this.#held = seen.slice(open.length);
+    }
+    return this.#state === "thinking" ? this.#think() : this.#after("");
+  }
+
+  /** Everything up to the closing tag, except for an ending that may be its beginning. */
+  #think(): SplitText {
+    const end = this.#held.indexOf(close);
+    if (end !== -1) {
+      const reasoning = this.#held.slice(0, end);
+      this.#held = this.#held.slice(end + close.length);
+      this.#state = "after";
+      return this.#after(reasoning);
+    }
+    const safe = this.#held.length - overlap(this.#held);
+    const reasoning = this.#held.slice(0, safe);
+    this.#held = this.#held.slice(safe);
+    return { reasoning, text: "" };
+  }
+
+  /** The blank lines between the reasoning and the answer belong to neither. */
+  #after(reasoning: string): SplitText {
+    const text = this.#held.trimStart();
+    this.#held = "";
+    if (text !== "") this.#state = "plain";
+    return { reasoning, text };
+  }
+
+  #plain(): SplitText {
+    this.#state = "plain";
+    const text = this.#held;
+    this.#held = "";
+    return { reasoning: "", text };
+  }
+}
+
+/** How many characters at the end could be the beginning of the closing tag. */
+function overlap(text: string): number {
+  for (let length = Math.min(close.length - 1, text.length); length > 0; length -= 1) {
+    if (close.startsWith(text.slice(-length))) return length;
+  }
+  return 0;
+}
+
+export function splitThinkTags(content: string): SplitText {
+  const splitter = new ThinkTagSplitter();
+  const { reasoning, text } = splitter.push(content);
+  const rest = splitter.end();
+  return { reasoning: reasoning + rest.reasoning, text: text + rest.text };
+}
