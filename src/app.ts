@@ -7,7 +7,6 @@ import { Catalog } from "./catalog/catalog.ts";
 import { estimateInput, estimateText } from "./catalog/estimate.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Configured, Gateway } from "./gateway/gateway.ts";
-import { LoopLag } from "./gateway/loop-lag.ts";
 import { Ongoing } from "./gateway/ongoing.ts";
 import { Watchdog } from "./gateway/watchdog.ts";
 import { mountDashboard } from "./http/dashboard.ts";
@@ -62,7 +61,6 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const keys = new KeyRing(clock, snapshot.keys);
   const idempotency = new Idempotency({ store, clock });
   const live = new Live(clock);
-  const lag = new LoopLag(clock.monotonicMs);
 
   const gateway: Gateway = {
     configured: configure(settings, clock, log),
@@ -80,7 +78,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     ongoing: new Ongoing({
       maxConcurrent: () => gateway.configured.settings.server.maxConcurrent,
       maxPerKey: () => gateway.configured.settings.server.maxConcurrentPerKey,
-      lagMs: () => lag.lagMs,
+      lagMs: () => live.lag.recentMs,
     }),
     observe: (facts) => {
       logs.exchange(facts);
@@ -96,7 +94,6 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const following = setInterval(() => {
     gateway.catchUp().catch((err) => log.error({ err }, "changes could not be read"));
   }, followChangesMs);
-  lag.start();
   idempotency.startPruning((err) => log.error({ err }, "pruning failed"));
 
   return {
@@ -122,7 +119,6 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       await server.stop();
       clearInterval(following);
       idempotency.stopPruning();
-      lag.stop();
       await store.close();
       logs.flush();
     },

@@ -1,7 +1,7 @@
 const everyMs = 250;
 const windowMs = 10_000;
 
-/** The longest time within the last seconds for which the event loop did not get to a timer that was due. */
+/** How long the event loop did not get to a timer that was due: it had more work than it could do. */
 export class EventLoopLag {
   readonly #timer: Timer;
   readonly #now: () => number;
@@ -9,6 +9,7 @@ export class EventLoopLag {
   #windowEndMs: number;
   #longestMs = 0;
   #longestBeforeMs = 0;
+  #recentMs = 0;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -18,18 +19,26 @@ export class EventLoopLag {
     this.#timer.unref();
   }
 
+  /** The longest within the last seconds, for people who look now and then. */
   get longestMs(): number {
     return Math.max(this.#longestMs, this.#longestBeforeMs);
   }
 
+  /** As of now: it is forgotten soon after the loop has caught up. */
+  get recentMs(): number {
+    return this.#recentMs;
+  }
+
   measure(): void {
     const now = this.#now();
+    const lateMs = Math.max(0, now - this.#dueMs);
+    this.#recentMs = Math.max(lateMs, this.#recentMs / 2);
     if (now >= this.#windowEndMs) {
       this.#longestBeforeMs = this.#longestMs;
       this.#longestMs = 0;
       this.#windowEndMs = now + windowMs;
     }
-    this.#longestMs = Math.max(this.#longestMs, now - this.#dueMs);
+    this.#longestMs = Math.max(this.#longestMs, lateMs);
     this.#dueMs = now + everyMs;
   }
 

@@ -2,10 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { type Call, Exchange } from "../../src/gateway/exchange.ts";
-import { LoopLag } from "../../src/gateway/loop-lag.ts";
 import { Ongoing, type OngoingLimits } from "../../src/gateway/ongoing.ts";
 import { routes } from "../../src/http/routes.ts";
-import { FakeClock } from "../support/clock.ts";
 
 const free: OngoingLimits = { maxConcurrent: () => 100, maxPerKey: () => null, lagMs: () => 0 };
 
@@ -76,19 +74,4 @@ test("draining waits for the last exchange, and says when it took too long", asy
   const drained = ongoing.drained(10_000);
   ongoing.leave(last, "key_a");
   expect(await drained).toBe(true);
-});
-
-test("the loop's lag is told while it lasts and forgotten soon after", () => {
-  const clock = new FakeClock();
-  const lag = new LoopLag(() => clock.monotonicMs());
-  lag.start();
-  clock.advance(3100);
-  lag.tick();
-  expect(lag.lagMs).toBe(3000);
-  for (let tick = 0; tick < 10; tick += 1) {
-    clock.advance(100);
-    lag.tick();
-  }
-  expect(lag.lagMs).toBeLessThan(10);
-  lag.stop();
 });
