@@ -23,7 +23,7 @@ export function renderError(format: ErrorFormat, error: GatewayError, requestId:
   return { status: error.status, headers, body: JSON.stringify(errorBody(format, error, requestId)) };
 }
 
-export function errorBody(format: ErrorFormat, error: GatewayError, requestId: string): JsonObject {
+function errorBody(format: ErrorFormat, error: GatewayError, requestId: string): JsonObject {
   if (format === "A") {
     return {
       error: {

@@ -22,7 +22,7 @@ export function reasons(target: Target): boolean {
 }
 
 /** OpenAI's o-series, gpt-5 and later, and gpt-oss; also behind a reseller's prefix. */
-export function isOpenAiReasoner(model: string): boolean {
+function isOpenAiReasoner(model: string): boolean {
   return /(?:^|\/)(?:o[1-9]|gpt-(?:[5-9]|\d\d|oss)|codex)/.test(model);
 }
 
@@ -32,12 +32,12 @@ export function takesEffortNone(model: string): boolean {
 }
 
 /** 4.6 for claude-opus-4-6 and claude-sonnet-4.6, 3.7 for claude-3-7-sonnet; null for what is no Claude. */
-export function claudeGeneration(model: string): number | null {
+function claudeGeneration(model: string): number | null {
   const [, major, minor] = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d)(?!\d))?(?!\d)/.exec(model) ?? [];
   return major === undefined ? null : Number(`${major}.${minor ?? "0"}`);
 }
 
-export type ClaudeThinking = "adaptive" | "extended" | "none";
+type ClaudeThinking = "adaptive" | "extended" | "none";
 
 /** Up to 4.5 a budget is given, from 4.6 on the model decides (4.6 takes either). */
 export function claudeThinking(target: Target): ClaudeThinking {

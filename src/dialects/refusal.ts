@@ -112,7 +112,7 @@ function statusText(status: number): string {
 const overflowWording =
   /prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|limit|size).{0,40}exceed|exceed.{0,40}context (?:window|length|limit|size)|input (?:is|was) too long|input tokens? exceed|too many (?:input |prompt )?tokens|prompt (?:has|contains) .{0,20}tokens/i;
 
-export function isContextOverflow(message: string): boolean {
+function isContextOverflow(message: string): boolean {
   return overflowWording.test(message);
 }
 
@@ -145,6 +145,6 @@ const secrets: readonly [RegExp, string][] = [
   [/\b(?:org|proj|acct|team|workspace|wrkspc)[-_][A-Za-z0-9]{8,}/g, "[account]"],
 ];
 
-export function redact(message: string): string {
+function redact(message: string): string {
   return secrets.reduce((redacted, [pattern, instead]) => redacted.replace(pattern, instead), message);
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../codec.ts";
 import { dataUrl } from "../data-url.ts";
+import { reasoningFields } from "../effort.ts";
 import type {
   IrAssistantBlock,
   IrBytes,
@@ -103,8 +104,6 @@ class InputWriter {
     this.#content = null;
   }
 }
-
-const reasoningFields = { messages: "thinking", chat: "reasoning_content", responses: "reasoning" } as const;
 
 function writeCall(call: IrToolCall): JsonObject {
   return call.kind === "custom"
