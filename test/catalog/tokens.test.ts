@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import type { JsonObject } from "../../src/base/json.ts";
 import { countTexts } from "../../src/catalog/tokens/bpe.ts";
 import { roughCount, TokenCounter } from "../../src/catalog/tokens/counter.ts";
-import { countRequest } from "../../src/catalog/tokens/request.ts";
+import { readableOf } from "../../src/catalog/tokens/request.ts";
 import { waitFor } from "../support/wait.ts";
 
 const noHurry = 60_000;
@@ -43,7 +44,7 @@ describe("the token counter", () => {
 
   test("starts its thread with the first count, and counts really", async () => {
     expect(counter.running).toBe(false);
-    expect(await counter.count(["Hello, world!", prose])).toBe(
+    expect(await counter.text(["Hello, world!", prose])).toBe(
       countTokens("Hello, world!") + countTokens(prose),
     );
     expect(counter.running).toBe(true);
@@ -51,39 +52,39 @@ describe("the token counter", () => {
 
   test("answers many at once, each its own", async () => {
     const texts = Array.from({ length: 50 }, (_, index) => "word ".repeat(index + 1));
-    const counts = await Promise.all(texts.map((text) => counter.count([text])));
+    const counts = await Promise.all(texts.map((text) => counter.text([text])));
     expect(counts).toEqual(texts.map((text) => countTokens(text)));
   });
 
   test("needs no thread for nothing", async () => {
     const idle = new TokenCounter();
-    expect(await idle.count([])).toBe(0);
-    expect(await idle.count([""])).toBe(0);
+    expect(await idle.text([])).toBe(0);
+    expect(await idle.text([""])).toBe(0);
     expect(idle.running).toBe(false);
   });
 
   test("counts roughly when the thread is too slow", async () => {
     const hurried = new TokenCounter({ deadlineMs: 1 });
-    expect(await hurried.count([prose])).toBe(roughCount([prose]));
+    expect(await hurried.text([prose])).toBe(roughCount([prose]));
     hurried.stop();
   });
 
   test("counts roughly when there is no thread to be had", async () => {
     const missing = new TokenCounter({ startWorker: () => new Worker("./there-is-no-such-file.ts") });
-    expect(await missing.count([prose])).toBe(roughCount([prose]));
+    expect(await missing.text([prose])).toBe(roughCount([prose]));
     const impossible = new TokenCounter({
       startWorker: () => {
         throw new Error("no more threads");
       },
     });
-    expect(await impossible.count([prose])).toBe(roughCount([prose]));
+    expect(await impossible.text([prose])).toBe(roughCount([prose]));
   });
 
   test("ends its thread when idle, and starts it again when needed", async () => {
     const brief = new TokenCounter({ deadlineMs: 30_000, idleMs: 1 });
-    expect(await brief.count([prose])).toBe(countTokens(prose));
+    expect(await brief.text([prose])).toBe(countTokens(prose));
     await waitFor(() => !brief.running, "the thread to end");
-    expect(await brief.count([prose])).toBe(countTokens(prose));
+    expect(await brief.text([prose])).toBe(countTokens(prose));
     brief.stop();
   });
 
@@ -100,13 +101,14 @@ describe("the token counter", () => {
   });
 });
 
-describe("counting a Messages request", () => {
+describe("counting a request", () => {
   const counter = new TokenCounter({ deadlineMs: 30_000 });
   afterAll(() => counter.stop());
   const ask = { role: "user", content: "What is the weather in Paris?" };
 
   test("includes system, messages, tools, calls, results and pictures", async () => {
-    const count = (body: object) => countRequest({ messages: [ask], ...body }, counter);
+    const count = (body: object) =>
+      counter.request(new TextEncoder().encode(JSON.stringify({ model: "m", messages: [ask], ...body })));
     const bare = await count({});
     expect(bare).toBe(countTokens(ask.content) + 4);
     expect(await count({ system: "Be brief." })).toBe(bare + countTokens("Be brief."));
@@ -132,5 +134,42 @@ describe("counting a Messages request", () => {
     };
     const shown = await count({ messages: [{ role: "user", content: [picture] }] });
     expect(shown).toBe(4 + 1600);
+  });
+
+  test("finds what there is to read in every dialect", () => {
+    const text = (body: JsonObject) => readableOf(body).texts;
+    expect(text({ input: "hello", instructions: "Be brief." })).toEqual(["Be brief.", "hello"]);
+    expect(
+      text({ input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] }] }),
+    ).toEqual(["hi"]);
+    const call = { type: "function_call", call_id: "c", name: "f", arguments: '{"a":1}' };
+    expect(text({ input: [call, { type: "function_call_output", call_id: "c", output: "22" }] })).toEqual([
+      "f",
+      '{"a":1}',
+      "22",
+    ]);
+    const toolCalls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }];
+    expect(text({ messages: [{ role: "assistant", content: null, tool_calls: toolCalls }] })).toEqual([
+      "f",
+      "{}",
+    ]);
+  });
+
+  test("counts what is attached by a size of its own, and plain text as text", () => {
+    const fixed = (block: JsonObject) => readableOf({ messages: [{ role: "user", content: [block] }] });
+    expect(fixed({ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } })).toEqual({
+      texts: [],
+      fixedTokens: 1604,
+    });
+    expect(fixed({ type: "document", source: { type: "base64", data: "AAAA" } }).fixedTokens).toBe(3004);
+    expect(fixed({ type: "document", source: { type: "text", data: "plain" } }).texts).toEqual(["plain"]);
+    expect(fixed({ type: "thinking", thinking: "hm", signature: "opaque" }).texts).toEqual(["hm"]);
+  });
+
+  test("is rough but right in kind when the thread is too slow", async () => {
+    const hurried = new TokenCounter({ deadlineMs: 1 });
+    const body = new TextEncoder().encode(JSON.stringify({ messages: [{ role: "user", content: prose }] }));
+    expect(await hurried.request(body)).toBe(roughCount([prose]) + 4);
+    hurried.stop();
   });
 });

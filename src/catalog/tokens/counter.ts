@@ -1,4 +1,5 @@
-import type { CountDone, CountJob } from "./worker.ts";
+import { readableIn } from "./request.ts";
+import type { Countable, CountDone, CountJob } from "./worker.ts";
 
 /**
  * Counts tokens on a thread of its own, because the encoding takes half a second to load and a nasty text
@@ -14,7 +15,7 @@ export interface TokenCounterOptions {
 
 interface Waiting {
   readonly resolve: (tokens: number) => void;
-  readonly texts: readonly string[];
+  readonly what: Countable;
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
@@ -49,19 +50,12 @@ export class TokenCounter {
     this.#startWorker = options.startWorker ?? (() => new Worker(workerSource, { smol: true }));
   }
 
-  /** Never rejects: the worst that happens is a rough count. */
-  count(texts: readonly string[]): Promise<number> {
-    if (texts.every((text) => text === "")) return Promise.resolve(0);
-    const worker = this.#waiting.size < mostWaiting ? this.#running() : null;
-    if (worker === null) return Promise.resolve(roughCount(texts));
-    this.#nextId += 1;
-    const job: CountJob = { id: this.#nextId, texts, budgetMs: workerBudgetMs };
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#settle(job.id, null), this.#deadlineMs);
-      this.#waiting.set(job.id, { resolve, texts, timer });
-      worker.postMessage(job);
-    });
-  }
+  /** Tokens of texts. Never rejects: the worst that happens is a rough count. */
+  readonly text = (texts: readonly string[]): Promise<number> =>
+    texts.every((text) => text === "") ? Promise.resolve(0) : this.#count(texts);
+
+  /** Input tokens of a request's body in any dialect: messages, instructions, tools, pictures. Never rejects. */
+  readonly request = (body: Uint8Array): Promise<number> => this.#count(body);
 
   /** Ends the thread; a later count starts it again. */
   stop(): void {
@@ -73,6 +67,18 @@ export class TokenCounter {
 
   get running(): boolean {
     return this.#worker !== null;
+  }
+
+  #count(what: Countable): Promise<number> {
+    const worker = this.#waiting.size < mostWaiting ? this.#running() : null;
+    if (worker === null) return Promise.resolve(roughCount(what));
+    this.#nextId += 1;
+    const job: CountJob = { id: this.#nextId, what, budgetMs: workerBudgetMs };
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#settle(job.id, null), this.#deadlineMs);
+      this.#waiting.set(job.id, { resolve, what, timer });
+      worker.postMessage(job);
+    });
   }
 
   #running(): Worker | null {
@@ -104,13 +110,15 @@ export class TokenCounter {
     if (waiting === undefined) return;
     this.#waiting.delete(id);
     clearTimeout(waiting.timer);
-    waiting.resolve(tokens ?? roughCount(waiting.texts));
+    waiting.resolve(tokens ?? roughCount(waiting.what));
   }
 }
 
 /** Four bytes a token is what English has, three what most other writing has. */
-export function roughCount(texts: readonly string[]): number {
-  let tokens = 0;
+export function roughCount(what: Countable): number {
+  const { texts, fixedTokens } =
+    what instanceof Uint8Array ? readableIn(what) : { texts: what, fixedTokens: 0 };
+  let tokens = fixedTokens;
   for (const text of texts) {
     const bytes = Buffer.byteLength(text);
     tokens += Math.ceil(bytes / (bytes === text.length ? 4 : 3));

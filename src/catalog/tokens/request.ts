@@ -1,60 +1,64 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { imageTokens } from "../estimate.ts";
-import type { TokenCounter } from "./counter.ts";
 
-/** What vendors add around a message, a block and a tool; Anthropic also puts a preamble before any tools. */
+/** What vendors add around a message and a tool; Anthropic also puts a preamble before any tools. */
 const tokensPerMessage = 4;
 const tokensPerTool = 10;
 const toolsPreamble = 346;
 const documentTokens = 3000;
+const audioTokens = 500;
 
-/** Names whose values steer the request and are not read by the model. */
+/** Names whose values steer the request, or are opaque, and are not read by the model. */
 const unread = new Set([
   "type",
   "role",
   "id",
+  "call_id",
+  "tool_call_id",
   "tool_use_id",
   "cache_control",
   "media_type",
+  "status",
   "signature",
-  "caller",
+  "encrypted_content",
 ]);
 
-interface Found {
+/** What a model reads of a request: texts that have to be counted, and what has a size of its own. */
+export interface Readable {
   readonly texts: string[];
-  fixed: number;
+  fixedTokens: number;
 }
 
-/** The input tokens of a Messages request, for `count_tokens` where the provider offers no count of its own. */
-export async function countRequest(body: JsonObject, counter: TokenCounter): Promise<number> {
-  const found: Found = { texts: [], fixed: 0 };
+/** Of a request in any dialect: each has its messages, instructions and tools in places of its own. */
+export function readableOf(body: JsonObject): Readable {
+  const found: Readable = { texts: [], fixedTokens: 0 };
   collect(body["system"], found);
-  const messages = body["messages"];
-  if (Array.isArray(messages)) {
-    for (const message of messages) {
-      found.fixed += tokensPerMessage;
-      if (isObject(message)) collect(message["content"], found);
-    }
-  }
+  collect(body["instructions"], found);
+  collectMessages(body["messages"], found);
+  collectMessages(body["input"], found);
   collectTools(body["tools"], found);
-  return found.fixed + (await counter.count(found.texts));
+  return found;
 }
 
-function collect(value: Json | undefined, found: Found): void {
+function collectMessages(messages: Json | undefined, found: Readable): void {
+  if (typeof messages !== "string" && !Array.isArray(messages)) return;
+  found.fixedTokens += tokensPerMessage * (typeof messages === "string" ? 1 : messages.length);
+  collect(messages, found);
+}
+
+function collect(value: Json | undefined, found: Readable): void {
   if (typeof value === "string") found.texts.push(value);
   else if (typeof value === "number" || typeof value === "boolean") found.texts.push(String(value));
   else if (Array.isArray(value)) for (const item of value) collect(item, found);
   else if (isObject(value)) collectBlock(value, found);
 }
 
-function collectBlock(block: JsonObject, found: Found): void {
-  const source = block["source"];
-  const isFile = isObject(source) && source["type"] !== "text" && source["type"] !== "content";
-  if (block["type"] === "image" || (block["type"] === "document" && isFile)) {
-    found.fixed += block["type"] === "image" ? imageTokens : documentTokens;
+function collectBlock(block: JsonObject, found: Readable): void {
+  const attached = attachmentTokens(block);
+  if (attached !== null) {
+    found.fixedTokens += attached;
     return;
   }
-  if (block["type"] === "redacted_thinking") return;
   // A tool's input is an object of the client's own making, read by the model as JSON.
   if (block["type"] === "tool_use" && isObject(block["input"])) {
     found.texts.push(String(block["name"]), JSON.stringify(block["input"]));
@@ -63,13 +67,41 @@ function collectBlock(block: JsonObject, found: Found): void {
   for (const name in block) if (!unread.has(name)) collect(block[name], found);
 }
 
-function collectTools(tools: Json | undefined, found: Found): void {
+/** Null for what is read as text, documents of plain text included. */
+function attachmentTokens(block: JsonObject): number | null {
+  const source = isObject(block["source"]) ? block["source"]["type"] : undefined;
+  switch (block["type"]) {
+    case "image":
+    case "image_url":
+    case "input_image":
+      return imageTokens;
+    case "file":
+    case "input_file":
+      return documentTokens;
+    case "document":
+      return source === "text" || source === "content" ? null : documentTokens;
+    case "input_audio":
+      return audioTokens;
+    case "redacted_thinking":
+      return 0;
+    default:
+      return null;
+  }
+}
+
+function collectTools(tools: Json | undefined, found: Readable): void {
   if (!Array.isArray(tools) || tools.length === 0) return;
-  found.fixed += toolsPreamble;
+  found.fixedTokens += toolsPreamble;
   for (const tool of tools) {
-    found.fixed += tokensPerTool;
+    found.fixedTokens += tokensPerTool;
     if (!isObject(tool)) continue;
     const { cache_control: _, ...read } = tool;
     found.texts.push(JSON.stringify(read));
   }
+}
+
+/** The body as it came, which has been checked to be a JSON object before. */
+export function readableIn(bytes: Uint8Array): Readable {
+  const body: Json = JSON.parse(new TextDecoder().decode(bytes));
+  return isObject(body) ? readableOf(body) : { texts: [], fixedTokens: 0 };
 }

@@ -1,11 +1,15 @@
 import { countTexts } from "./bpe.ts";
+import { readableIn } from "./request.ts";
 
 declare const self: Worker;
+
+/** Texts, or the body of a request, which is then also parsed over here. */
+export type Countable = readonly string[] | Uint8Array;
 
 /** Plain data, since it crosses between threads. */
 export interface CountJob {
   readonly id: number;
-  readonly texts: readonly string[];
+  readonly what: Countable;
   readonly budgetMs: number;
 }
 
@@ -14,7 +18,9 @@ export interface CountDone {
   readonly tokens: number;
 }
 
-self.onmessage = ({ data }: MessageEvent<CountJob>) => {
-  const done: CountDone = { id: data.id, tokens: countTexts(data.texts, data.budgetMs) };
+self.onmessage = ({ data: { id, what, budgetMs } }: MessageEvent<CountJob>) => {
+  const { texts, fixedTokens } =
+    what instanceof Uint8Array ? readableIn(what) : { texts: what, fixedTokens: 0 };
+  const done: CountDone = { id, tokens: fixedTokens + countTexts(texts, budgetMs) };
   self.postMessage(done);
 };
