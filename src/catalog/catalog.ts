@@ -1,4 +1,4 @@
-import type { DeploymentSettings, ModelSettings, Price, Settings } from "../config/settings.ts";
+import type { ModelSettings, Price, Settings } from "../config/settings.ts";
 import { dearestPrice } from "./price.ts";
 import { type WireModel, wireModel } from "./wire.ts";
 
@@ -16,7 +16,7 @@ interface Listed {
   readonly holdPrice: Price | null;
 }
 
-/** Whether a deployment lies within a key's scope. */
+/** Whether a deployment lies within a key's scope; of a model that others serve too, only such are used. */
 export function inScope(scope: string, deployment: { readonly provider: string }): boolean {
   return scope === "all" || deployment.provider === scope;
 }
@@ -54,12 +54,6 @@ export class Catalog {
   permits(key: KeyAccess, model: ModelSettings): boolean {
     if (key.models !== null && !key.models.includes(model.id)) return false;
     return key.scope === "all" || model.deployments.some((deployment) => inScope(key.scope, deployment));
-  }
-
-  /** A key scoped to a provider uses only that provider's deployments of a model that others serve too. */
-  deploymentsFor(key: KeyAccess, model: ModelSettings): readonly DeploymentSettings[] {
-    if (key.scope === "all") return model.deployments;
-    return model.deployments.filter((deployment) => inScope(key.scope, deployment));
   }
 
   /**

@@ -1,6 +1,4 @@
-import type { DialectName } from "../base/dialect.ts";
 import type { Json, JsonObject } from "../base/json.ts";
-import type { ModelSettings } from "../config/settings.ts";
 
 /**
  * Tokens in a request before anybody has counted them, for holds. It is meant to be at or above the truth
@@ -57,14 +55,6 @@ export function estimateText(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
-/**
- * Whether an estimate is so far above a window that it cannot be an error of the estimate: no prose
- * has three times as many bytes a token as assumed. What lies between is left to the provider to refuse.
- */
-export function isClearlyOver(estimatedTokens: number, contextWindow: number | null): boolean {
-  return contextWindow !== null && estimatedTokens > contextWindow * 3;
-}
-
 function tokensOf(value: Json | undefined, within: Attachment | null): number {
   if (typeof value === "string") return stringTokens(value, within);
   if (typeof value === "number") return 3;
@@ -99,29 +89,4 @@ const base64Start = /^[A-Za-z0-9+/_=\r\n-]{256}/;
 /** Documents also come as plain text under the same names, and that is counted as text. */
 function looksEncoded(text: string): boolean {
   return text.startsWith("data:") || base64Start.test(text);
-}
-
-/** For a model that publishes no limit and a request that sets none; a longer answer becomes an overrun. */
-const unpublishedOutputTokens = 4096;
-const messagesDefault = 1024;
-
-/** The most that a call may produce: what the request asks for, else what the model publishes. */
-export function maxOutputOf(dialect: DialectName, body: JsonObject, model: ModelSettings): number {
-  const published = model.maxOutputTokens ?? unpublishedOutputTokens;
-  switch (dialect) {
-    case "messages": {
-      const wanted = numberOr(body["max_tokens"], messagesDefault);
-      return model.maxOutputTokens === null ? wanted : Math.min(wanted, model.maxOutputTokens);
-    }
-    case "responses":
-      return numberOr(body["max_output_tokens"], published);
-    case "chat": {
-      const each = numberOr(body["max_completion_tokens"], numberOr(body["max_tokens"], published));
-      return each * Math.max(1, numberOr(body["n"], 1));
-    }
-  }
-}
-
-function numberOr(value: Json | undefined, fallback: number): number {
-  return typeof value === "number" && Number.isSafeInteger(value) ? value : fallback;
 }

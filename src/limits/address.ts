@@ -3,12 +3,7 @@ import { BlockList, isIP } from "node:net";
 /** Proxies whose word about the client's address is believed. */
 export type TrustedProxies = BlockList;
 
-/** The first entry that is neither an address nor a CIDR range, or null when all are good. */
-export function badProxyRange(ranges: readonly string[]): string | null {
-  return ranges.find((range) => !addRange(new BlockList(), range)) ?? null;
-}
-
-/** Entries that make no sense are left out; `badProxyRange` names them when the config is checked. */
+/** Addresses and CIDR ranges. Entries that make no sense are left out; the config's check names them. */
 export function trustedProxies(ranges: readonly string[]): TrustedProxies {
   const list = new BlockList();
   for (const range of ranges) addRange(list, range);

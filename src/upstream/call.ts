@@ -58,8 +58,10 @@ export class Call implements Watch, Opened {
   readonly #controller = new AbortController();
   #lastDueMs = 0;
   #phaseDueMs = 0;
+  #connected = true;
   #answering = false;
   #timedOut = false;
+  #notThere = false;
   #released = false;
   #reported = false;
   #reader: PieceReader | null = null;
@@ -83,6 +85,7 @@ export class Call implements Watch, Opened {
     const nowMs = this.#context.clock.monotonicMs();
     this.#lastDueMs = Math.min(this.#plan.deadlineMs, nowMs + orNever(timeouts.totalMs));
     this.#expectWithin(nowMs, this.#plan.stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
+    this.#expectConnection(nowMs);
     this.#context.deadlines.watch(this);
     this.#plan.signal.addEventListener("abort", this);
     const failure = await this.#converse(prepared, apiKey);
@@ -90,10 +93,25 @@ export class Call implements Watch, Opened {
     return failure;
   }
 
+  /** A provider that was not heard from lately has to show soon that it is there at all. */
+  #expectConnection(nowMs: number): void {
+    const { reach } = this.#candidate.standing.account;
+    if (reach.isSure(nowMs)) return;
+    this.#connected = false;
+    this.dueMs = Math.min(this.dueMs, nowMs + orNever(this.deployment.timeouts.connectMs));
+    reach.whenConnected(() => {
+      if (this.#connected) return;
+      this.#connected = true;
+      this.dueMs = this.#phaseDueMs;
+    });
+  }
+
   async #converse(prepared: Prepared, apiKey: string | null): Promise<Failure | null> {
     try {
       const response = await send(this.deployment.provider, prepared, apiKey, this.#controller.signal);
-      this.#answering = true;
+      this.#answering = this.#connected = true;
+      this.dueMs = this.#phaseDueMs;
+      this.#candidate.standing.account.reach.heard(this.#context.clock.monotonicMs());
       if (response.status !== 200) return await this.#refusal(response);
       const problem = this.#unusable(response);
       if (problem !== null) return nonsense(problem);
@@ -243,7 +261,9 @@ export class Call implements Watch, Opened {
       goOn();
       return;
     }
-    this.#timedOut = true;
+    this.#timedOut = this.#connected;
+    this.#notThere = !this.#connected;
+    if (this.#notThere) this.#candidate.standing.account.reach.gaveUp();
     this.#controller.abort();
   }
 
@@ -254,6 +274,7 @@ export class Call implements Watch, Opened {
   #failureOf(cause: unknown): Failure {
     if (this.#timedOut) return tooSlow(this.#plan.clientDialect);
     if (this.#plan.signal.aborted) return cancelled(this.#plan.signal);
+    if (this.#notThere) return unreachable(cause);
     if (this.#answering) return brokenOff(cause);
     return isReset(cause) ? hungUp(cause) : unreachable(cause);
   }

@@ -6,6 +6,7 @@ import { countTokens } from "./count-tokens.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Directory } from "./directory.ts";
 import { healthOf } from "./health.ts";
+import type { Knock } from "./reach.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface UpstreamOptions {
@@ -16,14 +17,16 @@ export interface UpstreamOptions {
   readonly log: UpstreamLog;
   /** Between 0 and 1; tests give one that repeats. */
   readonly random?: () => number;
+  readonly knock?: Knock;
 }
 
 /**
  * All providers of one configuration. A reload makes a new one; calls of the old one run to their end, each
  * holding what it needs.
  */
-export function createUpstream({ settings, clock, log, random = Math.random }: UpstreamOptions): Upstream {
-  const directory = new Directory(settings, createProvider, random);
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { settings, clock, log, random = Math.random } = options;
+  const directory = new Directory(settings, createProvider, random, options.knock);
   const context = { clock, deadlines: new Deadlines(clock), heartbeatMs: settings.server.heartbeatMs };
   const attempts = new Attempts(context, directory, log, random);
   return {

@@ -27,13 +27,6 @@ describe("which models a key may use", () => {
     });
   }
 
-  test("a scoped key uses only its provider's deployments of a shared model", () => {
-    const providers = (scope: string) =>
-      catalog.deploymentsFor({ scope, models: null }, shared).map(({ provider }) => provider);
-    expect(providers("anthropic")).toEqual(["anthropic"]);
-    expect(providers("all")).toEqual(["openai", "anthropic"]);
-  });
-
   test("callers without a key see the public models", () => {
     expect(catalog.publicModels().map(({ id }) => id)).toEqual(["shared", "claude"]);
   });

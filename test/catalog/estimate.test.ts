@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { estimateInput, imageTokens, isClearlyOver, maxOutputOf } from "../../src/catalog/estimate.ts";
-import { model } from "./fixtures.ts";
+import { estimateInput, imageTokens } from "../../src/catalog/estimate.ts";
 
 const prose = "It was the best of times, it was the worst of times; we had everything before us. ".repeat(30);
 const code = "export function add(a: number, b: number): number {\n  return a + b; // 42\n}\n".repeat(30);
@@ -63,33 +62,5 @@ describe("the estimate of input tokens", () => {
       input_schema: { type: "object", properties: { city: { type: "string" } } },
     };
     expect(estimateInput({ messages: [message], tools: [tool] })).toBeGreaterThan(one + 300);
-  });
-
-  test("is clearly over a window only when no tokenizer could bring it below", () => {
-    expect(isClearlyOver(300_001, 100_000)).toBe(true);
-    expect(isClearlyOver(300_000, 100_000)).toBe(false);
-    expect(isClearlyOver(1e9, null)).toBe(false);
-  });
-});
-
-describe("the most that a call may produce", () => {
-  const limited = model("m", { maxOutputTokens: 8000 });
-  const open = model("m");
-
-  test("messages: 1024 by default, capped at the published limit", () => {
-    expect(maxOutputOf("messages", {}, limited)).toBe(1024);
-    expect(maxOutputOf("messages", { max_tokens: 9000 }, limited)).toBe(8000);
-    expect(maxOutputOf("messages", { max_tokens: 9000 }, open)).toBe(9000);
-    expect(maxOutputOf("messages", {}, model("m", { maxOutputTokens: 500 }))).toBe(500);
-  });
-
-  test("chat and responses: what is asked for, else what is published", () => {
-    expect(maxOutputOf("chat", { max_tokens: 5 }, limited)).toBe(5);
-    expect(maxOutputOf("chat", { max_tokens: 5, max_completion_tokens: 7 }, limited)).toBe(7);
-    expect(maxOutputOf("chat", {}, limited)).toBe(8000);
-    expect(maxOutputOf("chat", { max_tokens: 5, n: 3 }, limited)).toBe(15);
-    expect(maxOutputOf("responses", { max_output_tokens: 9 }, limited)).toBe(9);
-    expect(maxOutputOf("responses", {}, limited)).toBe(8000);
-    expect(maxOutputOf("responses", {}, open)).toBeGreaterThan(0);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { addressBlock, badProxyRange, clientAddress, trustedProxies } from "../../src/limits/address.ts";
+import { addressBlock, clientAddress, trustedProxies } from "../../src/limits/address.ts";
 
 describe("the client's address", () => {
   const trusted = trustedProxies(["10.0.0.0/8", "192.0.2.7", "fd00::/8"]);
@@ -28,8 +28,7 @@ describe("the client's address", () => {
     });
   }
 
-  test("bad proxy ranges are found", () => {
-    expect(badProxyRange(["10.0.0.0/8", "::1", "fd00::/8"])).toBeNull();
+  test("ranges that make no sense trust nobody", () => {
     for (const bad of [
       "10.0.0.0/33",
       "example.com",
@@ -39,7 +38,7 @@ describe("the client's address", () => {
       "",
       "10.0.0.0/-1",
     ]) {
-      expect(badProxyRange(["10.0.0.0/8", bad])).toBe(bad);
+      expect(clientAddress("10.0.0.0", "1.1.1.1", trustedProxies([bad]))).toBe("10.0.0.0");
     }
   });
 

@@ -9,6 +9,7 @@ import type {
   Timeouts,
 } from "../../src/config/settings.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
+import type { Knock } from "../../src/upstream/reach.ts";
 import type { Plan, Upstream } from "../../src/upstream/upstream.ts";
 
 /** A port on which nobody listens. */
@@ -52,6 +53,7 @@ export interface SetupOptions {
   readonly clock?: Clock;
   readonly heartbeatMs?: number;
   readonly random?: () => number;
+  readonly knock?: Knock;
   /** Fallbacks of the model `m`. */
   readonly fallbacks?: readonly string[];
 }
@@ -69,6 +71,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
     },
     clock,
     random,
+    ...(options.knock === undefined ? {} : { knock: options.knock }),
     log: {
       warn: (fields, message) => log.push({ level: "warn", fields, message }),
       error: (fields, message) => log.push({ level: "error", fields, message }),
