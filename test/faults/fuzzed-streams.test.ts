@@ -1,0 +1,160 @@
+import { describe, expect, test } from "bun:test";
+import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { GatewayError } from "../../src/base/errors.ts";
+import type { Json } from "../../src/base/json.ts";
+import { translate } from "../../src/dialects/translate.ts";
+import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
+import type { Transit } from "../../src/gateway/transit.ts";
+import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
+import { type FixtureName, fixture } from "../support/fixtures.ts";
+import { type SeededRandom, seededRandom } from "../support/random.ts";
+import { mutateBytes, mutateJson } from "./mutate.ts";
+
+/** `SEED=n` runs one again. */
+const only = process.env["SEED"] === undefined ? null : Number(process.env["SEED"]);
+const runs = process.env["SLUICE_SOAK"] === "1" ? 100_000 : 1_200;
+
+const streams: Readonly<Record<DialectName, readonly FixtureName[]>> = {
+  chat: [
+    "chat/text.sse",
+    "chat/tools.sse",
+    "chat/reasoning.sse",
+    "chat/cached-usage.sse",
+    "chat/crlf-comments.sse",
+  ],
+  responses: [
+    "responses/text.sse",
+    "responses/tools.sse",
+    "responses/reasoning.sse",
+    "responses/incomplete.sse",
+  ],
+  messages: ["messages/text.sse", "messages/tools.sse", "messages/thinking.sse", "messages/cached.sse"],
+};
+
+/** Without one of these in it, no stream of the dialect has ended properly. */
+const ends: Readonly<Record<DialectName, RegExp>> = {
+  chat: /\[DONE\]|"finish_reason":\s*"/,
+  responses: /response\.(completed|incomplete|failed)/,
+  messages: /message_stop|"stop_reason":\s*"/,
+};
+
+function mutateStream(text: string, random: SeededRandom): Uint8Array {
+  const events = text.split(/(?<=\n\r?\n)/);
+  const at = random.below(events.length);
+  const event = events[at] ?? "";
+  switch (random.below(6)) {
+    case 0:
+      return mutateBytes(Buffer.from(text), random);
+    case 1:
+      return Buffer.from(events.toSpliced(at, 1).join(""));
+    case 2:
+      return Buffer.from(events.toSpliced(random.below(events.length), 0, event).join(""));
+    case 3:
+      return Buffer.from(events.slice(0, at).join(""));
+    default: {
+      const data = /\{.*\}/.exec(event)?.[0];
+      if (data === undefined) return mutateBytes(Buffer.from(text), random);
+      const mutated = JSON.stringify(
+        mutateJson(JSON.parse(data) as Json, random, random.pick([0.02, 0.1, 0.4])),
+      );
+      return Buffer.from(
+        events
+          .with(
+            at,
+            event.replace(data, () => mutated),
+          )
+          .join(""),
+      );
+    }
+  }
+}
+
+function transitFor(client: DialectName, provider: DialectName, random: SeededRandom): Transit {
+  if (client === provider) {
+    const hideUsage = random.chance(0.5);
+    return new PassthroughTransit({
+      dialect: client,
+      hideUsage,
+      requestId: "req_1",
+      model: "m",
+      atSeconds: 1,
+    });
+  }
+  const messages = [{ role: "user", content: "Hello" }];
+  const body =
+    client === "responses" ? { model: "m", input: "Hello" } : { model: "m", messages, max_tokens: 50 };
+  const translation = translate(
+    { dialect: client, body: { ...body, stream: true }, model: "m", nowSeconds: 1, estimatedInputTokens: 5 },
+    {
+      dialect: provider,
+      upstreamModel: "u",
+      kind: provider === "messages" ? "anthropic" : "openai",
+      maxOutputTokens: 4096,
+      maxTokensField: "max_tokens",
+      streamUsage: true,
+      capabilities: {},
+    },
+  );
+  return new TranslatedTransit(translation.stream(), "req_1");
+}
+
+/** As the relay does it: pieces in, and the end or the failure out. */
+function drive(transit: Transit, bytes: Uint8Array, random: SeededRandom): GatewayError | null {
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      const next = at + 1 + random.below(random.pick([3, 50, 5000]));
+      transit.push(bytes.slice(at, next));
+      at = next;
+      if (transit.ended) break;
+    }
+    if (!transit.ended) transit.end();
+    transit.terminal();
+    return null;
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+}
+
+function expectSound(
+  transit: Transit,
+  failure: GatewayError | null,
+  provider: DialectName,
+  bytes: Uint8Array,
+): void {
+  if (failure === null) {
+    expect(transit.ended).toBe(true);
+    expect(Buffer.from(bytes).toString()).toMatch(ends[provider]);
+  } else {
+    expect(["upstream_error", "invalid_request", "context_length_exceeded", "service_unavailable"]).toContain(
+      failure.code,
+    );
+    expect(transit.failure(failure)).toContain("error");
+  }
+  expect(transit.heartbeat()).toEndWith("\n\n");
+  expect(typeof transit.takeProduced()).toBe("string");
+  for (const usage of [transit.usage, transit.partialUsage]) {
+    for (const [name, tokens] of Object.entries(usage ?? {})) {
+      expect(Number.isSafeInteger(tokens) && tokens >= 0, `${name} ${tokens}`).toBe(true);
+    }
+  }
+}
+
+describe("a provider's stream with something wrong in it ends well or fails well", () => {
+  for (const provider of dialectNames) {
+    for (const client of dialectNames) {
+      test(`${provider} toward a ${client} client`, () => {
+        for (let seed = only ?? 1; seed <= (only ?? runs); seed += 1) {
+          const random = seededRandom(seed);
+          const bytes = mutateStream(fixture(random.pick(streams[provider])), random);
+          try {
+            const transit = transitFor(client, provider, random);
+            expectSound(transit, drive(transit, bytes, random), provider, bytes);
+          } catch (cause) {
+            throw new Error(`SEED=${seed}`, { cause });
+          }
+        }
+      }, 600_000);
+    }
+  }
+});
