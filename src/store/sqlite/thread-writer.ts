@@ -1,14 +1,6 @@
 import type { JournalItem } from "../records.ts";
 import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
-
-export type ToThread =
-  | { readonly kind: "open"; readonly file: string }
-  | { readonly kind: "write"; readonly items: readonly JournalItem[]; readonly rollUp: boolean }
-  | { readonly kind: "close" };
-
-export type FromThread =
-  | { readonly kind: "done" }
-  | { readonly kind: "failed"; readonly code: string; readonly message: string };
+import { type FromThread, pack, type ToThread } from "./thread-messages.ts";
 
 /**
  * In the executable a worker is an extra entry point, named by its path below the common folder of all entry
@@ -37,7 +29,7 @@ export class ThreadWriter implements BatchWriter {
   }
 
   write(items: readonly JournalItem[], rollUp: boolean): Promise<void> {
-    return this.#ask({ kind: "write", items, rollUp });
+    return this.#ask({ kind: "write", items: pack(items), rollUp });
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { assert } from "../../base/assert.ts";
 import { BatchFailure } from "./batch-writer.ts";
 import { openConnection } from "./connection.ts";
 import { InlineWriter } from "./inline-writer.ts";
-import type { FromThread, ToThread } from "./thread-writer.ts";
+import { type FromThread, type ToThread, unpack } from "./thread-messages.ts";
 
 /** The entry point of the writer thread. Waiting for a lock may block here: nobody else lives in this thread. */
 const busyTimeoutMs = 250;
@@ -34,7 +34,7 @@ function serve(question: ToThread): void {
   }
   assert(writer !== null, "the writer thread must be opened first");
   if (question.kind === "write") {
-    writer.write(question.items, question.rollUp);
+    writer.write(unpack(question.items), question.rollUp);
     return;
   }
   writer.close();

@@ -1,0 +1,26 @@
+import type { JournalItem } from "../records.ts";
+
+/** What the journal and its writer thread say to each other. */
+export type ToThread =
+  | { readonly kind: "open"; readonly file: string }
+  | { readonly kind: "write"; readonly items: PackedItems; readonly rollUp: boolean }
+  | { readonly kind: "close" };
+
+export type FromThread =
+  | { readonly kind: "done" }
+  | { readonly kind: "failed"; readonly code: string; readonly message: string };
+
+/** Most batches are plain figures and names, which cross faster as one text; bytes cross as they are. */
+export type PackedItems = string | readonly JournalItem[];
+
+export function pack(items: readonly JournalItem[]): PackedItems {
+  return items.some(hasBytes) ? items : JSON.stringify(items);
+}
+
+export function unpack(items: PackedItems): readonly JournalItem[] {
+  return typeof items === "string" ? (JSON.parse(items) as readonly JournalItem[]) : items;
+}
+
+function hasBytes(item: JournalItem): boolean {
+  return item.kind === "part" || (item.kind === "settle" && item.response !== null);
+}
