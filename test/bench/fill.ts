@@ -16,8 +16,7 @@ export interface Filled {
 }
 
 const historyMs = 90 * 86_400_000;
-const itemsPerCommit = 500;
-const commitsAtOnce = 8;
+const itemsPerCommit = 10_000;
 const models = ["house-model", "gpt-5.6", "small-model", "long-model"];
 const providers = ["openai", "anthropic", "demo"];
 
@@ -58,19 +57,14 @@ function issueKeys(store: Store, count: number): Promise<readonly IssuedKey[]> {
 
 async function writeHistory(store: Store, keys: readonly KeyRecord[], records: number): Promise<void> {
   const startMs = systemClock.wallMs() - historyMs;
-  let waiting: Promise<void>[] = [];
   for (let from = 0; from < records; from += itemsPerCommit) {
     const length = Math.min(itemsPerCommit, records - from);
     const items = Array.from({ length }, (_, index) => {
       const atMs = startMs + Math.floor((historyMs * (from + index)) / records);
       return settleOf(busyKey(keys), atMs);
     });
-    waiting.push(store.commit(items));
-    if (waiting.length < commitsAtOnce) continue;
-    await Promise.all(waiting);
-    waiting = [];
+    await store.commit(items);
   }
-  await Promise.all(waiting);
 }
 
 /** A few keys have most of the traffic, as in life. */
