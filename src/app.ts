@@ -4,7 +4,7 @@ import { Live } from "./admin/live/live.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { GatewayError } from "./base/errors.ts";
 import { Catalog } from "./catalog/catalog.ts";
-import { estimateInput, estimateText } from "./catalog/estimate.ts";
+import { TokenCounter } from "./catalog/tokens/counter.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Configured, Gateway } from "./gateway/gateway.ts";
 import { Ongoing } from "./gateway/ongoing.ts";
@@ -61,6 +61,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const keys = new KeyRing(clock, snapshot.keys);
   const idempotency = new Idempotency({ store, clock });
   const live = new Live(clock);
+  const counter = new TokenCounter();
 
   const gateway: Gateway = {
     configured: configure(settings, clock, log),
@@ -70,10 +71,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     idempotency,
     rateLimiter: new RateLimiter(clock),
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
-    tokens: {
-      text: async (texts) => texts.reduce((sum, text) => sum + estimateText(text), 0),
-      request: async (bytes) => estimateInput(JSON.parse(new TextDecoder().decode(bytes))),
-    },
+    tokens: counter,
     watchdog: new Watchdog(clock.monotonicMs),
     ongoing: new Ongoing({
       maxConcurrent: () => gateway.configured.settings.server.maxConcurrent,
@@ -119,6 +117,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       await server.stop();
       clearInterval(following);
       idempotency.stopPruning();
+      counter.stop();
       await store.close();
       logs.flush();
     },

@@ -7,7 +7,7 @@ import type { KeyRecord, Outcome, StoredResponse } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Produced } from "./produced.ts";
 
-/** Counts text and requests with the local tokenizer. */
+/** Counts text and requests with the local tokenizer; never rejects. */
 export interface TokenCounter {
   text(texts: string[]): Promise<number>;
   request(body: Uint8Array): Promise<number>;

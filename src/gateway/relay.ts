@@ -186,11 +186,18 @@ export class Relay implements Guarded {
       return;
     }
     const { bill, opened, transit } = this.#parts;
+    this.#isOver = true;
     opened.abort();
-    const evidence = this.#evidence();
-    if (transit.started) void bill.settle("cancelled", evidence, 200, null);
-    else bill.release();
-    this.#finish("cancelled", null);
+    if (!transit.started) {
+      bill.release();
+      this.#close("cancelled", null);
+      return;
+    }
+    // It is under way until it is charged: a gateway that goes down must wait for it.
+    bill.settle("cancelled", this.#evidence(), 200, null).then(
+      () => this.#close("cancelled", null),
+      (error) => this.#close("cancelled", error),
+    );
   }
 
   async #fail(thrown: unknown): Promise<void> {
@@ -221,6 +228,10 @@ export class Relay implements Guarded {
   #finish(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#close(outcome, error);
+  }
+
+  #close(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
     this.#parts.recorder?.discard();
     this.#parts.watchdog.forget(this);
     this.#parts.opened.finished(outcome);
