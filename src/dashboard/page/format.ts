@@ -16,7 +16,7 @@ export function credits(value: number): string {
   const size = Math.abs(value);
   const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : 6;
   const text = new Intl.NumberFormat("en", {
-    minimumFractionDigits: 2,
+    minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   }).format(size);
   return `${value < 0 ? "−" : ""}${text}`;

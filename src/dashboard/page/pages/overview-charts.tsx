@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { OverviewPointView, OverviewView } from "../../../admin/views.ts";
-import { count, credits, duration, percent, shortCount } from "../format.ts";
+import { count, credits, duration, shortCount } from "../format.ts";
 import { Chart } from "../parts/chart.tsx";
 
 function short(value: number): string {
@@ -16,50 +16,95 @@ export function OverviewCharts({ overview }: { overview: OverviewView }) {
       <Chart
         title="Spend"
         at={at}
-        summary={`${credits(totals.spend)} credits`}
         format={short}
-        lines={[{ label: "credits", values: values((point) => point.spend), colour: 1, shape: "bars" }]}
+        lines={[
+          {
+            label: "credits",
+            values: values((point) => point.spend),
+            colour: 1,
+            shape: "bars",
+            overall: credits(totals.spend),
+          },
+        ]}
       />
       <Chart
         title="Requests"
         at={at}
-        summary={`${count(totals.requests)}, ${percent(totals.errors, totals.requests)} failed`}
         format={short}
         lines={[
-          { label: "all", values: values((point) => point.requests), colour: 1, shape: "area" },
-          { label: "failed", values: values((point) => point.errors), colour: 4, shape: "area" },
+          {
+            label: "all",
+            values: values((point) => point.requests),
+            colour: 1,
+            shape: "area",
+            overall: count(totals.requests),
+          },
+          {
+            label: "failed",
+            values: values((point) => point.errors),
+            colour: 4,
+            shape: "area",
+            overall: count(totals.errors),
+          },
         ]}
       />
       <Chart
         title="Tokens"
         at={at}
-        summary={`${shortCount(totals.input_tokens)} in, ${shortCount(totals.output_tokens)} out`}
         format={shortCount}
         lines={[
-          { label: "input", values: values((point) => point.input_tokens), colour: 1, shape: "area" },
-          { label: "output", values: values((point) => point.output_tokens), colour: 2, shape: "area" },
+          {
+            label: "input",
+            values: values((point) => point.input_tokens),
+            colour: 1,
+            shape: "area",
+            overall: shortCount(totals.input_tokens),
+          },
+          {
+            label: "output",
+            values: values((point) => point.output_tokens),
+            colour: 2,
+            shape: "area",
+            overall: shortCount(totals.output_tokens),
+          },
         ]}
       />
-      <Chart
+      <Latency
         title="Time to first byte"
         at={at}
-        summary={`p50 ${duration(totals.first_byte_p50_ms)}, p95 ${duration(totals.first_byte_p95_ms)}`}
-        format={duration}
-        lines={[
-          { label: "p50", values: values((point) => point.first_byte_p50_ms), colour: 1 },
-          { label: "p95", values: values((point) => point.first_byte_p95_ms), colour: 3 },
-        ]}
+        p50={values((point) => point.first_byte_p50_ms)}
+        p95={values((point) => point.first_byte_p95_ms)}
+        overall={[totals.first_byte_p50_ms, totals.first_byte_p95_ms]}
       />
-      <Chart
+      <Latency
         title="Duration"
         at={at}
-        summary={`p50 ${duration(totals.total_p50_ms)}, p95 ${duration(totals.total_p95_ms)}`}
-        format={duration}
-        lines={[
-          { label: "p50", values: values((point) => point.total_p50_ms), colour: 1 },
-          { label: "p95", values: values((point) => point.total_p95_ms), colour: 3 },
-        ]}
+        p50={values((point) => point.total_p50_ms)}
+        p95={values((point) => point.total_p95_ms)}
+        overall={[totals.total_p50_ms, totals.total_p95_ms]}
       />
     </div>
+  );
+}
+
+interface LatencyProps {
+  readonly title: string;
+  readonly at: readonly number[];
+  readonly p50: readonly (number | null)[];
+  readonly p95: readonly (number | null)[];
+  readonly overall: readonly [p50: number | null, p95: number | null];
+}
+
+function Latency({ title, at, p50, p95, overall }: LatencyProps) {
+  return (
+    <Chart
+      title={title}
+      at={at}
+      format={duration}
+      lines={[
+        { label: "p50", values: p50, colour: 1, overall: duration(overall[0]) },
+        { label: "p95", values: p95, colour: 3, overall: duration(overall[1]) },
+      ]}
+    />
   );
 }

@@ -49,17 +49,22 @@ function Figures({ run }: { run: Run }) {
   );
 }
 
-/** Follows the newest event as long as the reader has not scrolled away from it. */
+/** Follows the newest event, unless the reader has scrolled up to look at an older one. */
 function useFollow(length: number) {
   const place = useRef<HTMLDivElement>(null);
   const away = useRef(false);
+  const lastTop = useRef(0);
   useEffect(() => {
     const element = place.current;
     if (element && !away.current) element.scrollTop = element.scrollHeight;
   }, [length]);
   const onScroll = () => {
     const element = place.current;
-    if (element) away.current = element.scrollHeight - element.scrollTop - element.clientHeight > 40;
+    if (!element) return;
+    const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
+    if (atEnd) away.current = false;
+    else if (element.scrollTop < lastTop.current) away.current = true;
+    lastTop.current = element.scrollTop;
   };
   return { place, onScroll };
 }

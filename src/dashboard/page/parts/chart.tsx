@@ -8,6 +8,8 @@ export interface Line {
   /** The number of a chart colour in tokens.css. */
   readonly colour: 1 | 2 | 3 | 4;
   readonly shape?: "bars" | "area" | "line";
+  /** What the legend says while no moment is pointed at: the figure of the whole time. */
+  readonly overall: string;
 }
 
 interface ChartProps {
@@ -16,8 +18,6 @@ interface ChartProps {
   readonly at: readonly number[];
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** What stands beside the title while no moment is pointed at. */
-  readonly summary: string;
 }
 
 const height = 180;
@@ -61,7 +61,7 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
   return {
     width,
     height,
-    padding: [10, 6, 0, 0],
+    padding: [10, 16, 0, 0],
     legend: { show: false },
     cursor: {
       sync: { key: "overview" },
@@ -122,20 +122,25 @@ export function Chart(props: ChartProps) {
     <figure class="card chart">
       <figcaption>
         <h3>{props.title}</h3>
-        <span class="muted">{at === undefined ? props.summary : pointed.format(at * 1000)}</span>
+        {at !== undefined && <span class="muted">{pointed.format(at * 1000)}</span>}
         <ul class="legend">
           {props.lines.map((line) => {
             const value = index === null ? null : (line.values[index] ?? null);
             return (
               <li key={line.label} class={`colour-${line.colour}`}>
                 {line.label}
-                {value !== null && <b>{props.format(value)}</b>}
+                <b>{index === null ? line.overall : value === null ? "–" : props.format(value)}</b>
               </li>
             );
           })}
         </ul>
       </figcaption>
-      <div ref={place} class="plot" role="img" aria-label={`${props.title}: ${props.summary}`} />
+      <div
+        ref={place}
+        class="plot"
+        role="img"
+        aria-label={`${props.title}: ${props.lines.map((line) => `${line.label} ${line.overall}`).join(", ")}`}
+      />
     </figure>
   );
 }

@@ -1,0 +1,102 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BrowserContext, chromium } from "playwright-core";
+
+const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
+const aptSeconds = 240;
+const npmSeconds = 120;
+/** Ships a Chromium inside the package itself, so that no other download is needed. */
+const packaged = "@sparticuz/chromium@153.0.0";
+
+let found: Promise<string | null> | undefined;
+
+/** The path of a browser: the one installed, else Debian's, else one from an npm package; null without any. */
+export function findBrowser(): Promise<string | null> {
+  found ??= look();
+  return found;
+}
+
+async function look(): Promise<string | null> {
+  const path = installed() ?? (await fromDebian()) ?? (await fromPackage());
+  if (path === null) {
+    console.warn(
+      "\n!!! NO BROWSER: none is installed and none could be had. The dashboard's tests are skipped. !!!\n",
+    );
+  }
+  return path;
+}
+
+function installed(): string | null {
+  const chosen = process.env["SLUICE_TEST_BROWSER"];
+  if (chosen !== undefined && existsSync(chosen)) return chosen;
+  for (const name of names) {
+    const path = Bun.which(name);
+    if (path !== null) return path;
+  }
+  return null;
+}
+
+async function fromDebian(): Promise<string | null> {
+  if (process.platform !== "linux" || process.getuid?.() !== 0 || Bun.which("apt-get") === null) return null;
+  console.warn("no browser is installed: asking apt-get for chromium, once");
+  const command = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium";
+  return (await ends(["sh", "-c", command], "/", aptSeconds)) ? installed() : null;
+}
+
+async function fromPackage(): Promise<string | null> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-browser-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  await Bun.write(join(folder, "package.json"), "{}");
+  if (!(await ends([process.execPath, "add", packaged], folder, npmSeconds))) return null;
+  const module = join(folder, "node_modules", "@sparticuz", "chromium", "build", "index.js");
+  if (!existsSync(module)) return null;
+  const { default: carried } = await import(module);
+  return await carried.executablePath().catch(() => null);
+}
+
+async function ends(command: string[], cwd: string, seconds: number): Promise<boolean> {
+  const child = Bun.spawn(command, { cwd, stdout: "ignore", stderr: "ignore", timeout: seconds * 1000 });
+  return (await child.exited) === 0;
+}
+
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export interface Look {
+  readonly scheme: "light" | "dark";
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Browsing extends AsyncDisposable {
+  readonly context: BrowserContext;
+}
+
+/** A browser with a new, empty profile. */
+export async function browse(executablePath: string, { scheme, width, height }: Look): Promise<Browsing> {
+  const profile = mkdtempSync(join(tmpdir(), "sluice-profile-"));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    args: flags,
+    colorScheme: scheme,
+    viewport: { width, height },
+    locale: "en-GB",
+    timezoneId: "UTC",
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  return {
+    context,
+    [Symbol.asyncDispose]: async () => {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { Sluice } from "../support/sluice.ts";
+import { type Browsing, browse, findBrowser } from "./browser.ts";
+
+const token = "the-operators-token";
+const browserPath = await findBrowser();
+
+describe.if(browserPath !== null)("the dashboard in a browser", () => {
+  let sluice: Sluice;
+  let browsing: Browsing;
+  let page: Page;
+  /** What the page complained about; a refused style or script would be here. */
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: token } });
+    browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    page = await browsing.context.newPage();
+    page.setDefaultTimeout(20_000);
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error" && !message.text().includes("status of 40"))
+        complaints.push(message.text());
+    });
+  }, 300_000);
+
+  afterAll(async () => {
+    await browsing[Symbol.asyncDispose]();
+    await sluice.dispose();
+  });
+
+  async function openPage(name: string): Promise<void> {
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+  }
+
+  test("asks for the token and refuses a wrong one in words", async () => {
+    await page.goto(`${sluice.url}/admin`);
+    await page.getByLabel("Admin token").fill("not it");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").getByText("That is not the admin token.").waitFor();
+    await page.getByLabel("Admin token").fill(token);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    expect(await page.evaluate("document.cookie")).not.toContain("sluice_session");
+  });
+
+  test("makes a key and shows its secret once", async () => {
+    await openPage("Keys");
+    await page.getByRole("button", { name: "New key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Label").fill("Browser test");
+    await dialog.getByLabel("Starting credit").fill("1");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    const secret = (await dialog.locator("[data-test=secret]").textContent()) ?? "";
+    expect(secret).toStartWith("slu_");
+    await dialog.getByRole("button", { name: "Copy key" }).click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
+    await dialog.getByRole("button", { name: "Done" }).click();
+    const row = page.getByRole("row", { name: /Browser test/ });
+    expect(await row.textContent()).toContain("1.00");
+    expect(await page.content()).not.toContain(secret);
+  });
+
+  for (const dialect of ["Chat completions", "Responses", "Messages"]) {
+    test(`streams an answer in the playground by ${dialect}, with raw events and the cost`, async () => {
+      await openPage("Playground");
+      await page.getByLabel("Key", { exact: true }).selectOption({ label: "Browser test" });
+      await page.getByRole("radio", { name: dialect }).check();
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("done", { exact: true }).waitFor();
+      expect((await page.locator("[data-test=answer]").textContent())?.length).toBeGreaterThan(10);
+      expect(await page.locator("[data-test=events] pre").count()).toBeGreaterThan(3);
+      await page
+        .locator("[data-test=cost]")
+        .getByText(/^0\.0*[1-9]\d* credits$/)
+        .waitFor();
+    });
+  }
+
+  test("shows the spend on the overview, in the key's row and among the exchanges", async () => {
+    await openPage("Overview");
+    const spend = page.locator(".tile", { hasText: "Spend" }).locator("dd").first();
+    await page.waitForFunction(
+      (tile) => /^0\.0*[1-9]/.test(tile?.textContent ?? ""),
+      await spend.elementHandle(),
+    );
+    await page.locator(".tile", { hasText: "Requests" }).getByText("3", { exact: true }).waitFor();
+    await page.getByRole("radio", { name: "1 h" }).check();
+    await page.locator(".tile", { hasText: "Requests" }).getByText("3", { exact: true }).waitFor();
+
+    await openPage("Keys");
+    const row = page.getByRole("row", { name: /Browser test/ });
+    await row.getByText("0.99", { exact: false }).waitFor();
+    expect(await row.locator("[data-name=Requests]").textContent()).toBe("3");
+
+    await openPage("Exchanges");
+    await page
+      .getByRole("row", { name: /Browser test/ })
+      .first()
+      .getByRole("link")
+      .click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("measured").waitFor();
+    await dialog.getByText("charge", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
+  test("revokes the key, and the next call is refused", async () => {
+    await openPage("Keys");
+    const row = page.getByRole("row", { name: /Browser test/ });
+    await row.getByLabel("Actions for Browser test").click();
+    await row.getByRole("menuitem", { name: "Revoke…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke for good" }).click();
+    await row.getByText("revoked").waitFor();
+    await openPage("Playground");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("refused", { exact: true }).waitFor();
+    await page.locator("[data-test=events]").getByText("invalid_credentials").waitFor();
+  });
+
+  test("tails exchanges live", async () => {
+    await openPage("Live tail");
+    await page.getByText("connected").waitFor();
+    const key = await sluice.createKey({ label: "tailed" });
+    const before = await page.locator(".tail tbody tr").count();
+    const messages = [{ role: "user", content: "hello" }];
+    await sluice.request("/v1/chat/completions", { key, body: { model: "demo-small", messages } });
+    await page.locator(".tail tbody tr").nth(before).waitFor();
+    expect(await page.locator(".tail tbody tr").first().textContent()).toContain(key.prefix);
+  });
+
+  test("is reachable by keyboard: the skip link, the menu, and a radio by its arrows", async () => {
+    await openPage("Overview");
+    await page.reload();
+    await page.getByRole("radio", { name: "24 h" }).waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.className")).toBe("skip");
+    await page.getByRole("radio", { name: "24 h" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.waitForURL(/range=7d/);
+  });
+
+  test("ran under its strict policy without a complaint", async () => {
+    const policy = (await sluice.request("/admin")).headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(complaints).toEqual([]);
+  });
+
+  test("signs out for good", async () => {
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Admin token").waitFor();
+    await page.goto(`${sluice.url}/admin/keys`);
+    await page.getByLabel("Admin token").waitFor();
+  });
+});

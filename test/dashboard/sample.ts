@@ -1,0 +1,144 @@
+import { systemClock } from "../../src/base/clock.ts";
+import { newId } from "../../src/base/id.ts";
+import { nanoPerCredit } from "../../src/base/money.ts";
+import { noUsage } from "../../src/base/usage.ts";
+import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { JournalItem, KeyRecord } from "../../src/store/store.ts";
+import { type SeededRandom, seededRandom } from "../support/random.ts";
+
+/** Names that look like a company's, all answered by the built-in demo. */
+export const sampleConfig = `
+[providers.openai]
+kind = "demo"
+[providers.anthropic]
+kind = "demo"
+[providers.together]
+kind = "demo"
+
+[[models]]
+id = "gpt-5.6"
+provider = "openai"
+display_name = "GPT-5.6"
+context_window = 400000
+max_output_tokens = 128000
+price = { input = 1.25, output = 10.0, cached_input = 0.125 }
+capabilities = { tools = true, vision = true, reasoning = true }
+
+[[models]]
+id = "claude-opus-5"
+provider = "anthropic"
+display_name = "Claude Opus 5"
+context_window = 1000000
+max_output_tokens = 128000
+price = { input = 5.0, output = 25.0, cached_input = 0.5, cache_write = 6.25 }
+capabilities = { tools = true, vision = true, reasoning = true }
+
+[[models]]
+id = "house-model"
+display_name = "House model"
+context_window = 400000
+max_output_tokens = 64000
+public = false
+capabilities = { tools = true }
+price = { input = 0.4, output = 1.6 }
+fallbacks = ["gpt-5.6"]
+[[models.deployments]]
+provider = "together"
+upstream_model = "llama-4-maverick"
+priority = 1
+weight = 3
+[[models.deployments]]
+provider = "openai"
+upstream_model = "gpt-5.6-mini"
+priority = 2
+`;
+
+const people = [
+  "Claude Code, platform team",
+  "Support assistant",
+  "Nightly evals",
+  "Mobile app",
+  "Search",
+  "Sandbox",
+];
+const models = [
+  { model: "gpt-5.6", provider: "openai", route: "/v1/responses", nanoPerToken: 4000 },
+  { model: "claude-opus-5", provider: "anthropic", route: "/v1/messages", nanoPerToken: 9000 },
+  { model: "house-model", provider: "together", route: "/v1/chat/completions", nanoPerToken: 700 },
+] as const;
+
+const days = 31;
+const minutesBetween = 6;
+
+/** A month of a small company's traffic, quiet at night; the same every time but for the clock. */
+export async function fillSample(dir: string): Promise<void> {
+  const store = await openSqliteStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
+  try {
+    const issued: IssuedKey[] = [];
+    for (const [place, label] of people.entries()) {
+      issued.push(
+        await issueKey(store, systemClock, {
+          label,
+          ...(place === 2
+            ? { mode: "token_budget", budgetTokens: 40_000_000, period: "month" }
+            : { mode: "credit", creditNano: 500 * nanoPerCredit, rpmLimit: place === 0 ? 600 : null }),
+        }),
+      );
+    }
+    await store.updateKey(issued[5]?.key.id ?? "", { status: "suspended" });
+    await store.commit(history(issued.map(({ key }) => key)));
+  } finally {
+    await store.close();
+  }
+}
+
+function history(keys: readonly KeyRecord[]): JournalItem[] {
+  const random = seededRandom(7);
+  const nowMs = systemClock.wallMs();
+  const items: JournalItem[] = [];
+  for (let atMs = nowMs - days * 86_400_000; atMs < nowMs; atMs += minutesBetween * 60_000) {
+    const hour = new Date(atMs).getUTCHours();
+    const busy = 1.2 + Math.sin(((hour - 8) / 24) * 2 * Math.PI);
+    for (let call = random.next() * 3 * busy; call > 0.6; call -= 1) items.push(exchange(keys, random, atMs));
+  }
+  return items;
+}
+
+function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number): JournalItem {
+  const key = keys[Math.floor(random.next() ** 1.7 * keys.length)] ?? (keys[0] as KeyRecord);
+  const { nanoPerToken, ...where } = models[Math.floor(random.next() ** 1.4 * models.length)] ?? models[0];
+  const usage = {
+    ...noUsage,
+    inputTokens: 300 + Math.floor(random.next() * 5000),
+    cachedInputTokens: Math.floor(random.next() * 3000),
+    outputTokens: 80 + Math.floor(random.next() * 1400),
+  };
+  const tokens = usage.inputTokens + usage.cachedInputTokens + usage.outputTokens;
+  const charged =
+    key.mode === "credit" ? Math.ceil((usage.inputTokens + 4 * usage.outputTokens) * nanoPerToken) : tokens;
+  const failed = random.next() < 0.012;
+  const exchangeId = newId("req_");
+  const outcome = failed ? "failed" : "completed";
+  const firstByteMs = 120 + 900 * random.next() ** 3;
+  const shared = { keyId: key.id, exchangeId, atMs, basis: "measured", outcome } as const;
+  return {
+    kind: "settle",
+    holdId: exchangeId,
+    hasProgress: false,
+    charge: { ...shared, charged, overrun: 0, periodStartMs: 0 },
+    record: {
+      ...shared,
+      ...where,
+      upstreamModel: where.model,
+      stream: random.next() < 0.8,
+      status: failed ? 502 : 200,
+      usage,
+      costNano: key.mode === "credit" ? charged : 0,
+      firstByteMs,
+      totalMs: firstByteMs + usage.outputTokens * (4 + 4 * random.next()),
+      attempts: 1,
+    },
+    response: null,
+  };
+}

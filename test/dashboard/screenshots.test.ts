@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { Sluice } from "../support/sluice.ts";
+import { browse, findBrowser } from "./browser.ts";
+import { fillSample, sampleConfig } from "./sample.ts";
+
+const token = "the-operators-token";
+const browserPath = await findBrowser();
+const folder = join(import.meta.dir, "..", "..", "dist", "screenshots");
+
+const pages = [
+  "overview",
+  "keys",
+  "key",
+  "models",
+  "exchanges",
+  "exchange",
+  "playground",
+  "tail",
+  "system",
+] as const;
+const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const;
+
+describe.if(browserPath !== null)("pictures of every page", () => {
+  let sluice: Sluice;
+  let key: { readonly id: string; readonly key: string };
+
+  beforeAll(async () => {
+    mkdirSync(folder, { recursive: true });
+    sluice = await Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token } });
+    await sluice.stop();
+    await fillSample(join(sluice.folder, "data"));
+    await sluice.restart();
+    key = await sluice.createKey({ label: "Documentation", credit: 20 });
+    for (const model of ["gpt-5.6", "claude-opus-5", "nobody's"]) await ask(model);
+  }, 300_000);
+
+  afterAll(() => sluice.dispose());
+
+  async function ask(model: string): Promise<void> {
+    const messages = [{ role: "user", content: "Say hello." }];
+    const headers = { authorization: `Bearer ${key.key}` };
+    const response = await sluice.request("/v1/chat/completions", { headers, body: { model, messages } });
+    await response.text();
+  }
+
+  async function signIn(page: Page): Promise<void> {
+    await page.goto(`${sluice.url}/admin`);
+    await page.getByLabel("Admin token").fill(token);
+    await page.keyboard.press("Enter");
+    await page.locator(".charts canvas").first().waitFor();
+  }
+
+  async function show(page: Page, name: (typeof pages)[number]): Promise<void> {
+    const paths = { overview: "", key: `/keys/${key.id}`, exchange: "/exchanges" } as Record<string, string>;
+    await page.goto(`${sluice.url}/admin${paths[name] ?? `/${name}`}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    if (name === "exchange") {
+      await page.locator("tbody a").first().click();
+      await page.getByRole("dialog").getByText("Ledger").waitFor();
+    }
+    if (name === "playground") {
+      await page.getByLabel("Key", { exact: true }).fill(key.key);
+      await page.getByLabel("Model", { exact: true }).selectOption("gpt-5.6");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("done", { exact: true }).waitFor();
+      await page.locator("[data-test=cost]").getByText("credits").waitFor();
+    }
+    await page.locator(".skeleton").first().waitFor({ state: "detached" });
+  }
+
+  for (const scheme of ["light", "dark"] as const) {
+    for (const size of ["desk", "phone"] as const) {
+      test(`${scheme}, on a ${size}: nothing is wider than the window`, async () => {
+        await using browsing = await browse(browserPath ?? "", { scheme, ...sizes[size] });
+        const page = await browsing.context.newPage();
+        await page.goto(`${sluice.url}/admin`);
+        await page.getByLabel("Admin token").waitFor();
+        await page.screenshot({ path: join(folder, `${size}-${scheme}-sign-in.png`) });
+        await signIn(page);
+        for (const name of pages) {
+          await show(page, name);
+          await page.screenshot({
+            path: join(folder, `${size}-${scheme}-${name}.png`),
+            fullPage: name !== "exchange",
+          });
+          const wider = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+          expect(`${name} ${wider}`).toBe(`${name} 0`);
+        }
+      });
+    }
+  }
+});
