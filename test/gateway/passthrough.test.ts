@@ -168,3 +168,26 @@ test("a failed responses stream goes on with its own numbers and its own id", ()
   expect(failure).toContain(id);
   expect(failure).toContain('"sequence_number":3');
 });
+
+test("a responses stream that reports its failure is told in the provider's own words and code", () => {
+  const events = fixture("responses/text.sse").split(/(?<=\n\n)/);
+  const failed = (error: object) =>
+    `event: response.failed\ndata: ${JSON.stringify({ type: "response.failed", sequence_number: 3, response: { id: "resp_1", status: "failed", error } })}\n\n`;
+  const thrownBy = (error: object): unknown => {
+    const through = transit("responses");
+    through.push(Buffer.from(events.slice(0, 3).join("")));
+    try {
+      through.push(Buffer.from(failed(error)));
+      return null;
+    } catch (thrown) {
+      return thrown;
+    }
+  };
+  expect(thrownBy({ code: "server_error", message: "boom" })).toMatchObject({ message: "boom" });
+  expect(thrownBy({ code: "context_length_exceeded", message: "too long" })).toMatchObject({
+    code: "context_length_exceeded",
+  });
+  expect(thrownBy({ code: "rate_limit_exceeded", message: "slow" })).toMatchObject({
+    code: "service_unavailable",
+  });
+});

@@ -31,7 +31,7 @@ export class ResponsesWatch extends Watch {
     const event = jsonOf(data);
     switch (event?.["type"]) {
       case "response.failed":
-        this.failure = reportedFailure(event);
+        this.failure = reportedFailure(isObject(event["response"]) ? event["response"] : event);
         this.#readUsage(event);
         return "stop";
       case "response.completed":
