@@ -1,0 +1,136 @@
+import type { DialectName } from "../../../src/base/dialect.ts";
+import { type Answer, json, type Step, sse, text } from "../../support/answers.ts";
+import { upstreamKeys } from "../../support/config.ts";
+import { type SeenRequest, startProvider } from "../../support/provider.ts";
+import { chat } from "./chat.ts";
+import { Complaint, complain, failureWords, type ProviderDialect } from "./dialect.ts";
+import { messages } from "./messages.ts";
+import { responses } from "./responses.ts";
+import { expectedAt, type Heard, type Scenario, type Turn, type Utterance } from "./scenario.ts";
+
+export const providerDialects: Readonly<Record<DialectName, ProviderDialect>> = { chat, responses, messages };
+
+/** Names that tell the gateway what a model can do, as those of real ones do. */
+export const upstreamModels: Readonly<Record<DialectName, string>> = {
+  chat: "deepseek-v4",
+  responses: "gpt-5.6",
+  messages: "claude-sonnet-4-6",
+};
+
+/** What became of one request. */
+export interface Reply {
+  readonly scenario: string;
+  readonly turn: number;
+  /** Whether reasoning of earlier turns came back with it. */
+  readonly reasoningReturned: boolean;
+}
+
+/** A provider that plays scenarios in all three dialects, and holds what it is asked against them. */
+export interface ConversationProvider {
+  readonly url: string;
+  readonly replies: readonly Reply[];
+  /** What was wrong with requests; a test must find none. */
+  readonly complaints: readonly string[];
+  forget(): void;
+  stop(): void;
+}
+
+/** The scenario is known by the first words of the user, the turn by how many have been answered. */
+export function startConversationProvider(scenarios: readonly Scenario[]): ConversationProvider {
+  const replies: Reply[] = [];
+  const complaints: string[] = [];
+
+  function answer(request: SeenRequest): Answer {
+    const dialect = dialectOf(request.path);
+    try {
+      checkAddress(request);
+      const heard = dialect.hear(request.body);
+      const scenario = scenarios.find(({ ask }) => Bun.deepEquals(heard.spoken[0], firstOf(ask.user[0])));
+      if (scenario === undefined) return complain("nobody begins like this:", heard.spoken[0]);
+      const turn = turnOf(heard);
+      const reasoningReturned = compare(heard, expectedAt(scenario, turn), dialect);
+      replies.push({ scenario: scenario.name, turn, reasoningReturned });
+      return render(dialect, scenario.turns[turn] ?? complain("one turn too many"), request);
+    } catch (error) {
+      if (!(error instanceof Complaint)) throw error;
+      complaints.push(`${request.path}: ${error.message}`);
+      return json(dialect.failure(error.message), { status: 400 });
+    }
+  }
+
+  const provider = startProvider(answer);
+  return {
+    url: provider.url,
+    replies,
+    complaints,
+    forget() {
+      replies.length = 0;
+      complaints.length = 0;
+    },
+    stop: provider.stop,
+  };
+}
+
+function dialectOf(path: string): ProviderDialect {
+  const found = Object.values(providerDialects).find((dialect) => path.endsWith(dialect.path));
+  if (found === undefined) throw new Error(`no dialect at ${path}`);
+  return found;
+}
+
+function firstOf(text: string): Utterance {
+  return { who: "user", text };
+}
+
+/** The provider's own name of the model, and the gateway's own key, never the client's. */
+function checkAddress({ headers, body }: SeenRequest): void {
+  if (!Object.values(upstreamModels).includes(String(body["model"])))
+    complain("no such model:", body["model"]);
+  const given = headers["x-api-key"] ?? headers["authorization"]?.replace(/^Bearer /, "");
+  if (!Object.values<string | undefined>(upstreamKeys).includes(given)) complain("a foreign credential");
+}
+
+/** Results that stand together answer one turn. */
+function turnOf({ spoken }: Heard): number {
+  return spoken.filter(({ who }, at) => who === "tool" && spoken[at - 1]?.who !== "tool").length;
+}
+
+/**
+ * Everything must be as the scenario has it; only reasoning may be missing, because a chat client cannot
+ * bring it back. Gives whether it came: then it must be complete, in place and untouched.
+ */
+function compare(heard: Heard, expected: Heard, dialect: ProviderDialect): boolean {
+  const reasoning = expected.spoken.filter(isThinking);
+  const came = heard.spoken.some(isThinking);
+  const wanted: Heard = {
+    ...expected,
+    spoken: expected.spoken
+      .filter((utterance) => came || !isThinking(utterance))
+      .map((utterance) =>
+        dialect === chat && isThinking(utterance) ? { ...utterance, seal: null } : utterance,
+      ),
+  };
+  if (!Bun.deepEquals(heard, wanted)) complain("heard and expected:", heard, wanted);
+  return came && reasoning.length > 0;
+}
+
+function isThinking(utterance: Utterance): boolean {
+  return "thinking" in utterance;
+}
+
+function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest): Answer {
+  if (request.body["stream"] === true) return streamed(dialect.stream(turn, request.body));
+  if (turn.ending === "fails") return json(dialect.failure(failureWords), { status: 500 });
+  const body = JSON.stringify(dialect.say(turn, request.body));
+  return text(turn.ending === "cut" ? body.slice(0, -20) : body, "application/json");
+}
+
+/** In two pieces, so that an answer has begun before it can fail. */
+function streamed(frames: readonly string[]): Answer {
+  const half = Math.ceil(frames.length / 2);
+  const steps: Step[] = [
+    { write: frames.slice(0, half).join("") },
+    { sleepMs: 2 },
+    { write: frames.slice(half).join("") },
+  ];
+  return { ...sse(""), steps };
+}

@@ -1,0 +1,148 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import {
+  generateText,
+  type JSONSchema7,
+  jsonSchema,
+  type LanguageModel,
+  Output,
+  type StepResult,
+  stepCountIs,
+  streamText,
+  type ToolSet,
+  tool,
+} from "ai";
+import type { DialectName } from "../../../src/base/dialect.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
+import { type Access, type Client, mostTurns, type Understood } from "./client.ts";
+
+/** It warns of every model that it does not know by name, and it knows none of a gateway's. */
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+
+/** The Vercel AI SDK, which runs the tools by itself, through its package for each dialect. */
+export const aiSdk: Readonly<Record<DialectName, Client>> = {
+  chat: client("chat", "@ai-sdk/openai-compatible", ({ url, key, model }) =>
+    createOpenAICompatible({
+      name: "sluice",
+      baseURL: `${url}/v1`,
+      apiKey: key,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+    })(model),
+  ),
+  responses: client("responses", "@ai-sdk/openai", ({ url, key, model }) =>
+    createOpenAI({ baseURL: `${url}/v1`, apiKey: key }).responses(model),
+  ),
+  messages: client("messages", "@ai-sdk/anthropic", ({ url, key, model }) =>
+    createAnthropic({ baseURL: `${url}/v1`, authToken: key })(model),
+  ),
+};
+
+function client(dialect: DialectName, name: string, modelAt: (access: Access) => LanguageModel): Client {
+  return {
+    name: `ai with ${name}`,
+    dialect,
+    converse: (access, ask, stream) => (stream ? streamed : whole)(modelAt(access), ask),
+  };
+}
+
+function optionsFor(model: LanguageModel, ask: Ask) {
+  const { effort } = ask;
+  return {
+    model,
+    maxRetries: 0,
+    instructions: ask.system,
+    messages: [{ role: "user" as const, content: ask.user.map(partOf) }],
+    tools: Object.fromEntries(ask.tools.map((described) => [described.name, toolOf(ask, described)])),
+    stopWhen: stepCountIs(mostTurns),
+    ...(ask.schema === null
+      ? {}
+      : { output: Output.object({ schema: jsonSchema(ask.schema as JSONSchema7) }) }),
+    providerOptions: {
+      sluice: { ...(effort === null ? {} : { reasoningEffort: effort }) },
+      openai: {
+        store: false,
+        ...(effort === null
+          ? {}
+          : {
+              reasoningEffort: effort,
+              reasoningSummary: "auto",
+              include: ["reasoning.encrypted_content"],
+              // Its list of reasoning models does not know a gateway's names.
+              forceReasoning: true,
+            }),
+      },
+      anthropic: {
+        structuredOutputMode: "outputFormat",
+        ...(effort === null ? {} : { thinking: { type: "adaptive", display: "summarized" }, effort }),
+      },
+    },
+  };
+}
+
+function partOf(part: string | Picture) {
+  return typeof part === "string"
+    ? { type: "text" as const, text: part }
+    : { type: "file" as const, data: part.data, mediaType: part.mediaType };
+}
+
+function toolOf(ask: Ask, { name, description, schema }: Ask["tools"][number]) {
+  return tool({
+    description,
+    inputSchema: jsonSchema<JsonObject>(schema as JSONSchema7),
+    execute: (input) => runTool(ask, { id: "", name, input }),
+  });
+}
+
+async function whole(model: LanguageModel, ask: Ask): Promise<Understood[]> {
+  const { steps } = await generateText(optionsFor(model, ask));
+  return steps.map(understand);
+}
+
+async function streamed(model: LanguageModel, ask: Ask): Promise<Understood[]> {
+  let failure: unknown = null;
+  const { steps, fullStream } = streamText({
+    ...optionsFor(model, ask),
+    onError: ({ error }) => {
+      failure ??= error;
+    },
+  });
+  for await (const part of fullStream) if (part.type === "error") failure ??= part.error;
+  if (failure !== null) throw failure;
+  return (await steps).map(understand);
+}
+
+const finishes: Readonly<Record<string, Understood["finish"]>> = {
+  stop: "stop",
+  "tool-calls": "tool_calls",
+  length: "length",
+  "content-filter": "refusal",
+};
+
+function understand(step: StepResult<ToolSet>): Understood {
+  const finish = finishes[step.finishReason] ?? "other";
+  return {
+    text: finish === "refusal" ? "" : step.text,
+    thinking: step.reasoningText ?? "",
+    refusal: finish === "refusal" ? step.text || explanationOf(step) : "",
+    calls: step.toolCalls.map(({ toolCallId, toolName, input }) => ({
+      id: toolCallId,
+      name: toolName,
+      input: input as JsonObject,
+    })),
+    finish,
+    usage: {
+      input: step.usage.inputTokens ?? -1,
+      cached: step.usage.inputTokenDetails.cacheReadTokens ?? 0,
+      output: step.usage.outputTokens ?? -1,
+    },
+  };
+}
+
+/** Where the package for Messages keeps what Anthropic says beside an empty answer. */
+function explanationOf(step: StepResult<ToolSet>): string {
+  const { explanation } = (step.providerMetadata?.["anthropic"]?.["stopDetails"] ?? {}) as JsonObject;
+  return typeof explanation === "string" ? explanation : "";
+}

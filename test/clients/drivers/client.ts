@@ -1,0 +1,37 @@
+import type { DialectName } from "../../../src/base/dialect.ts";
+import type { Ask, Call, TokenCount } from "../conversation/scenario.ts";
+
+/** Where a client is told to go. */
+export interface Access {
+  /** The gateway's origin, without `/v1`. */
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+}
+
+/** One answer as a client has understood it. */
+export interface Understood {
+  readonly text: string;
+  readonly thinking: string;
+  readonly calls: readonly Call[];
+  /** The words of a refusal, wherever the dialect puts them. */
+  readonly refusal: string;
+  readonly finish: "stop" | "tool_calls" | "length" | "refusal" | "other";
+  readonly usage: TokenCount;
+}
+
+/** A real client library, driven through a whole conversation. */
+export interface Client {
+  readonly name: string;
+  readonly dialect: DialectName;
+  /** Asks, runs the tools that are called, and asks again until no tool is; rejects when an answer fails. */
+  converse(access: Access, ask: Ask, stream: boolean): Promise<readonly Understood[]>;
+}
+
+/** No scenario takes longer; a model that calls tools for ever must not run for ever. */
+export const mostTurns = 4;
+
+/** A stream's pieces must be what its end says they were. */
+export function mustBeSame(pieces: string, whole: string, what: string): void {
+  if (pieces !== whole) throw new Error(`the deltas of ${what} were ${pieces}, the whole is ${whole}`);
+}
