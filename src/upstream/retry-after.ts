@@ -8,7 +8,8 @@ export function retryAfterMs(headers: Headers, wallMs: number): number | null {
   const said = headers.get("retry-after");
   const seconds = numeric(said);
   if (seconds !== null) return seconds * 1000;
-  const date = said === null ? Number.NaN : Date.parse(said);
+  // Without a word in it (`Sun, 15 Nov …`) it is no HTTP date, though lenient parsers make a date of `-5`.
+  const date = said !== null && /[a-z]{3}/i.test(said) ? Date.parse(said) : Number.NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - wallMs);
 }
 
