@@ -33,25 +33,28 @@ export class Attempts {
   }
 
   async open(plan: Plan): Promise<Opened> {
-    this.#budget.request(this.#nowMs());
+    const nowMs = this.#nowMs();
+    this.#budget.request(nowMs);
     const tally = new Tally();
     const opened =
-      (await this.#inOrder(plan, tally)) ??
+      (await this.#inOrder(plan, tally, nowMs)) ??
       (await this.#whenThereIsRoom(plan, tally)) ??
       (await this.#onceMore(plan, tally));
     if (opened === null) throw tally.error();
     return opened;
   }
 
-  async #inOrder(plan: Plan, tally: Tally): Promise<Call | null> {
+  async #inOrder(plan: Plan, tally: Tally, startedMs: number): Promise<Call | null> {
+    let nowMs = startedMs;
     for (const candidate of this.#directory.order(plan.model, plan.scope)) {
-      if (!this.#enter(candidate, tally)) continue;
+      if (!this.#enter(candidate, tally, nowMs)) continue;
       if (!this.#mayTry(tally)) {
         leave(candidate);
         return null;
       }
-      const call = await this.#ask(candidate, plan, tally);
+      const call = await this.#ask(candidate, plan, tally, nowMs);
       if (call !== null || tally.final !== null) return call;
+      nowMs = this.#nowMs();
     }
     return null;
   }
@@ -66,7 +69,8 @@ export class Attempts {
       gate?.leave();
       return null;
     }
-    if (this.#passes(candidate, tally)) return this.#ask(candidate, plan, tally);
+    const nowMs = this.#nowMs();
+    if (this.#passes(candidate, tally, nowMs)) return this.#ask(candidate, plan, tally, nowMs);
     leave(candidate);
     return null;
   }
@@ -77,21 +81,22 @@ export class Attempts {
     if (candidate === null || tally.final !== null || !this.#mayTry(tally)) return null;
     await Bun.sleep(shortestPauseMs + this.#random() * (longestPauseMs - shortestPauseMs));
     if (plan.signal.aborted) tally.final = cancelled(plan.signal);
-    if (plan.signal.aborted || !this.#enter(candidate, tally)) return null;
-    return this.#ask(candidate, plan, tally);
+    const nowMs = this.#nowMs();
+    if (plan.signal.aborted || !this.#enter(candidate, tally, nowMs)) return null;
+    return this.#ask(candidate, plan, tally, nowMs);
   }
 
   /** One deployment, with one key of its pool after another where the key is the trouble. */
-  async #ask(candidate: Candidate, plan: Plan, tally: Tally): Promise<Call | null> {
+  async #ask(candidate: Candidate, plan: Plan, tally: Tally, startedMs: number): Promise<Call | null> {
     const { keys } = candidate.standing.account;
     const prepared = this.#prepare(candidate, plan, tally);
     if (prepared === null) return null;
-    for (;;) {
-      const apiKey = keys.pick(this.#nowMs());
+    for (let nowMs = startedMs; ; nowMs = this.#nowMs()) {
+      const apiKey = keys.pick(nowMs);
       const call = new Call(this.#context, candidate, plan, prepared.operation);
       tally.attempts += 1;
       candidate.standing.inFlight += 1;
-      const failure = await call.begin(prepared, apiKey);
+      const failure = await call.begin(prepared, apiKey, nowMs);
       if (failure === null) {
         candidate.standing.breaker.answered(this.#nowMs());
         call.attempts = tally.attempts;
@@ -144,16 +149,15 @@ export class Attempts {
   }
 
   /** Takes a place at a deployment that is well and not full. */
-  #enter(candidate: Candidate, tally: Tally): boolean {
-    if (!this.#passes(candidate, tally)) return false;
+  #enter(candidate: Candidate, tally: Tally, nowMs: number): boolean {
+    if (!this.#passes(candidate, tally, nowMs)) return false;
     if (enterNow(candidate)) return true;
     candidate.standing.breaker.abandoned();
     tally.busy ??= candidate;
     return false;
   }
 
-  #passes({ standing: { breaker } }: Candidate, tally: Tally): boolean {
-    const nowMs = this.#nowMs();
+  #passes({ standing: { breaker } }: Candidate, tally: Tally, nowMs: number): boolean {
     if (breaker.tryPass(nowMs)) return true;
     if (breaker.state(nowMs) === "cooling") tally.cooling(breaker.waitMs(nowMs));
     return false;

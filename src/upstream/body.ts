@@ -5,10 +5,13 @@ const mostBytes = 64 * 1024 * 1024;
  * A body that says its length is read in one go; one that does not is watched while it grows. Null when it
  * is too large.
  */
-export async function readWhole(response: Response): Promise<Uint8Array | null> {
+export function readWhole(response: Response): Promise<Uint8Array | null> {
   const length = response.headers.get("content-length");
-  if (length !== null && Number(length) <= mostBytes) return response.bytes();
-  if (length !== null) return null;
+  if (length === null) return readGrowing(response);
+  return Number(length) <= mostBytes ? response.bytes() : Promise.resolve(null);
+}
+
+async function readGrowing(response: Response): Promise<Uint8Array | null> {
   const pieces: Uint8Array[] = [];
   let total = 0;
   for (const reader = response.body?.getReader(); reader !== undefined; ) {

@@ -56,6 +56,7 @@ export class Call implements Watch, Opened {
   readonly #candidate: Candidate;
   readonly #plan: Plan;
   readonly #controller = new AbortController();
+  readonly #clientLeft = () => this.#controller.abort();
   #lastDueMs = 0;
   #phaseDueMs = 0;
   #connected = true;
@@ -80,15 +81,21 @@ export class Call implements Watch, Opened {
   }
 
   /** Null when the provider has answered well; then this is ready to be read. */
-  async begin(prepared: Prepared, apiKey: string | null): Promise<Failure | null> {
+  async begin(prepared: Prepared, apiKey: string | null, nowMs: number): Promise<Failure | null> {
     const { timeouts } = this.deployment;
-    const nowMs = this.#context.clock.monotonicMs();
     this.#lastDueMs = Math.min(this.#plan.deadlineMs, nowMs + orNever(timeouts.totalMs));
     this.#expectWithin(nowMs, this.#plan.stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#expectConnection(nowMs);
     this.#context.deadlines.watch(this);
-    this.#plan.signal.addEventListener("abort", this);
-    const failure = await this.#converse(prepared, apiKey);
+    this.#plan.signal.addEventListener("abort", this.#clientLeft);
+    let failure: Failure | null;
+    try {
+      failure = await this.#receive(
+        await send(this.deployment.provider, prepared, apiKey, this.#controller.signal),
+      );
+    } catch (cause) {
+      failure = this.#failureOf(cause);
+    }
     if (failure !== null) this.abort();
     return failure;
   }
@@ -106,20 +113,22 @@ export class Call implements Watch, Opened {
     });
   }
 
-  async #converse(prepared: Prepared, apiKey: string | null): Promise<Failure | null> {
-    try {
-      const response = await send(this.deployment.provider, prepared, apiKey, this.#controller.signal);
-      this.#answering = this.#connected = true;
-      this.dueMs = this.#phaseDueMs;
-      this.#candidate.standing.account.reach.heard(this.#context.clock.monotonicMs());
-      if (response.status !== 200) return await this.#refusal(response);
-      const problem = this.#unusable(response);
-      if (problem !== null) return nonsense(problem);
-      this.headers = pickResponse(response.headers);
-      return this.streaming ? await this.#openStream(response) : await this.#readWhole(response);
-    } catch (cause) {
-      return this.#failureOf(cause);
-    }
+  async #receive(response: Response): Promise<Failure | null> {
+    const nowMs = this.#context.clock.monotonicMs();
+    this.#answering = this.#connected = true;
+    this.dueMs = this.#phaseDueMs;
+    this.#candidate.standing.account.reach.heard(nowMs);
+    if (response.status !== 200) return this.#refusal(response);
+    const problem = this.#unusable(response);
+    if (problem !== null) return nonsense(problem);
+    this.headers = pickResponse(response.headers);
+    if (this.streaming) return this.#openStream(response, nowMs);
+    this.#phaseDueMs = this.dueMs = this.#lastDueMs;
+    this.#whole = await readWhole(response);
+    if (this.#whole === null) return nonsense("it is too large");
+    const found = inspectWhole(this.#whole);
+    if (found === "fine") return null;
+    return found === "broken" ? nonsense("it is not a JSON object") : errorWithin(found);
   }
 
   /** What is wrong with a 200 before its body is read, if anything. */
@@ -141,22 +150,12 @@ export class Call implements Watch, Opened {
     });
   }
 
-  async #readWhole(response: Response): Promise<Failure | null> {
-    this.#phaseDueMs = this.dueMs = this.#lastDueMs;
-    this.#whole = await readWhole(response);
-    if (this.#whole === null) return nonsense("it is too large");
-    const found = inspectWhole(this.#whole);
-    if (found === "fine") return null;
-    return found === "broken" ? nonsense("it is not a JSON object") : errorWithin(found);
-  }
-
   /** Waits for the first frame, so that an error in it can still get a status of its own. */
-  async #openStream(response: Response): Promise<Failure | null> {
+  async #openStream(response: Response, nowMs: number): Promise<Failure | null> {
     if (response.body === null) return nonsense("it is empty");
     this.#reader = response.body.getReader();
     const { heartbeatMs } = this.#context;
-    const goOnMs =
-      heartbeatMs > 0 ? this.#context.clock.monotonicMs() + heartbeatMs : Number.POSITIVE_INFINITY;
+    const goOnMs = nowMs + orNever(heartbeatMs);
     for (;;) {
       const read = await this.#readUntil(goOnMs);
       if (read === null) return null;
@@ -248,11 +247,6 @@ export class Call implements Watch, Opened {
     this.abort();
   }
 
-  /** The plan's signal has fired. */
-  handleEvent(): void {
-    this.#controller.abort();
-  }
-
   expired(): void {
     const goOn = this.#goOnWithout;
     if (goOn !== null && this.#context.clock.monotonicMs() < this.#phaseDueMs) {
@@ -289,7 +283,7 @@ export class Call implements Watch, Opened {
     if (this.#released) return;
     this.#released = true;
     this.#context.deadlines.forget(this);
-    this.#plan.signal.removeEventListener("abort", this);
+    this.#plan.signal.removeEventListener("abort", this.#clientLeft);
     const { standing } = this.#candidate;
     standing.inFlight -= 1;
     standing.gate?.leave();

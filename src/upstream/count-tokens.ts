@@ -26,8 +26,8 @@ export async function countTokens(
   }
   candidate.standing.inFlight += 1;
   const call = new Call(context, candidate, plan, "count_tokens");
-  const apiKey = account.keys.pick(context.clock.monotonicMs());
-  const failure = await call.begin(plan.prepare(candidate.deployment), apiKey);
+  const nowMs = context.clock.monotonicMs();
+  const failure = await call.begin(plan.prepare(candidate.deployment), account.keys.pick(nowMs), nowMs);
   if (failure !== null) return null;
   const count = call.streaming ? null : readCount(await call.bytes());
   call.finished(call.streaming ? "cancelled" : "completed");
