@@ -58,7 +58,7 @@ export class Idempotency {
 
   /** Records the response of a claim while it is relayed. */
   record(claim: Claim): ResponseRecorder {
-    return new ResponseRecorder(this.#store, claim, () => this.#steadyWallMs());
+    return new ResponseRecorder(this.#store, claim, () => this.#storingMs());
   }
 
   /** The request failed or was given up: a retry runs again. */
@@ -96,17 +96,21 @@ export class Idempotency {
     if (this.#claims.get(name) === claim) this.#claims.delete(name);
   }
 
+  /**
+   * A clock that jumps must not make a response expire and its retry be charged a second time; keeping one for
+   * longer harms nobody. So responses are dated by whichever is later of the wall clock and the time that really
+   * passed, and expire by whichever is earlier.
+   */
   #oldestKeptMs(): number {
-    return this.#steadyWallMs() - keptForMs;
+    return Math.floor(Math.min(this.#clock.wallMs(), this.#passedWallMs())) - keptForMs;
   }
 
-  /**
-   * The wall clock, unless it has run ahead of the time that really passed: a clock that jumps must not make a
-   * response expire and a retry be charged a second time. Keeping one for longer harms nobody.
-   */
-  #steadyWallMs(): number {
-    const passedMs = this.#clock.monotonicMs() - this.#startMonotonicMs;
-    return Math.floor(Math.min(this.#clock.wallMs(), this.#startWallMs + passedMs));
+  #storingMs(): number {
+    return Math.floor(Math.max(this.#clock.wallMs(), this.#passedWallMs()));
+  }
+
+  #passedWallMs(): number {
+    return this.#startWallMs + this.#clock.monotonicMs() - this.#startMonotonicMs;
   }
 }
 

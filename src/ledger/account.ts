@@ -71,7 +71,6 @@ export class Account {
 
   /** Ends the hold and charges the cost as far as the balance goes. */
   settle(hold: HeldAmount, cost: number, atMs: number): Settled {
-    assertAmount(cost, "cost");
     const charged = Math.min(cost, this.#affordable(hold));
     this.release(hold);
     this.#charge(charged, hold.periodStartMs, atMs);

@@ -1,4 +1,4 @@
-import { assert } from "../base/assert.ts";
+import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import {
@@ -152,6 +152,7 @@ export class Ledger {
   progress(hold: Hold, chargeSoFar: number): void {
     const open = hold as OpenHold;
     if (open.state !== "open" || chargeSoFar <= open.chargeSoFar) return;
+    assertAmount(chargeSoFar, "chargeSoFar");
     open.chargeSoFar = chargeSoFar;
     this.#progressed.add(open);
     this.#progressTimer ??= this.#laterJournalProgress();
@@ -159,6 +160,8 @@ export class Ledger {
 
   /** Resolves when the charge is durable; with null when the hold was closed already. */
   async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
+    // Before the hold is closed: a cost that is no amount must leave it to be released.
+    assertAmount(settlement.cost, "cost");
     const open = hold as OpenHold;
     if (!this.#close(open, "settled")) return null;
     const atMs = this.#clock.wallMs();

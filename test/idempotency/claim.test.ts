@@ -81,6 +81,17 @@ describe("a request that finished well", () => {
   });
 });
 
+test("a response stored while the clock was ahead is still there after a restart and the clock's correction", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const before = newIdempotency(bench);
+  bench.clock.jumpWall(48 * hourMs);
+  await serve(bench, before, key, requestOf(key), answer);
+  expect((await newIdempotency(bench).claim(requestOf(key))).kind).toBe("replay");
+  bench.clock.jumpWall(-48 * hourMs);
+  expect((await newIdempotency(bench).claim(requestOf(key))).kind).toBe("replay");
+});
+
 describe("a request that is still running", () => {
   test("is refused as in flight with the same body, and as a conflict with another", async () => {
     await using bench = await openBench();

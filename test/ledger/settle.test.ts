@@ -107,6 +107,18 @@ describe("settling", () => {
   });
 });
 
+test("a cost that is no amount is refused and leaves the hold open, to be released", async () => {
+  await using bench = await openBench();
+  const key = await bench.addKey({}, 100);
+  const hold = holdFor(bench.ledger, key, 60);
+  for (const cost of [Number.NaN, -1, 0.5]) {
+    await expect(bench.ledger.settle(hold, settlement(hold, cost))).rejects.toThrow("whole number");
+  }
+  expect(() => bench.ledger.progress(hold, 1.5)).toThrow("whole number");
+  expect(bench.ledger.release(hold)).toBe(true);
+  expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 100, held: 0 });
+});
+
 describe("a hold ends once", () => {
   test("when it is settled twice, at the same time or later", async () => {
     await using bench = await openBench();

@@ -98,6 +98,33 @@ describe("closing", () => {
     await expect(journal.commit([])).rejects.toThrow("closed");
     database.close();
   });
+
+  test("does not wait forever for a disk that stays full", async () => {
+    const writer: BatchWriter = {
+      write() {
+        throw new BatchFailure("SQLITE_FULL", "database or disk is full");
+      },
+      close() {},
+    };
+    const journal = new Journal(writer, newStats(), null, 20);
+    const waiting = journal.commit([]);
+    await Promise.all([journal.close(), expect(waiting).rejects.toThrow("full")]);
+  });
+});
+
+test("a file that turns out to be damaged makes the store unhealthy for good", async () => {
+  const writer: BatchWriter = {
+    write() {
+      throw new BatchFailure("SQLITE_CORRUPT", "database disk image is malformed");
+    },
+    close() {
+      throw new BatchFailure("SQLITE_CORRUPT", "database disk image is malformed");
+    },
+  };
+  const journal = new Journal(writer, newStats(), null);
+  await expect(journal.commit([])).rejects.toThrow("malformed");
+  expect(journal.healthy).toBe(false);
+  await journal.close();
 });
 
 describe("a full disk", () => {

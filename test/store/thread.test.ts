@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
+import { Journal } from "../../src/store/sqlite/journal.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { ThreadWriter } from "../../src/store/sqlite/thread-writer.ts";
+import type { StoreStats } from "../../src/store/store.ts";
 import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
 
 test("a writer thread writes the same as the thread that asks", async () => {
@@ -37,6 +39,33 @@ test("a writer thread writes the same as the thread that asks", async () => {
   const reader = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "operator" });
   expect(await reader.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([{ requests: 21 }]);
   await reader.close();
+});
+
+test("a writer thread that dies makes the store unhealthy for good, and nobody waits forever", async () => {
+  using folder = temporaryFolder();
+  const source = join(folder.dir, "mortal.ts");
+  await Bun.write(
+    source,
+    `self.onmessage = ({ data }) => {
+      if (data.kind === "open") self.postMessage({ kind: "done" });
+      else throw new Error("out of memory");
+    };`,
+  );
+  const writer = await ThreadWriter.open("unused", source);
+  const stats: StoreStats = {
+    batches: 0,
+    items: 0,
+    failedBatches: 0,
+    lastBatchItems: 0,
+    lastBatchMs: 0,
+    pendingItems: 0,
+    journal: "thread",
+  };
+  const journal = new Journal(writer, stats, null);
+  await expect(journal.commit([])).rejects.toThrow("out of memory");
+  expect(journal.healthy).toBe(false);
+  await expect(journal.commit([])).rejects.toThrow("out of memory");
+  await journal.close();
 });
 
 test("a writer thread that cannot open its database says so", async () => {

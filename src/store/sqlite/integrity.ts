@@ -6,7 +6,7 @@ import { codeOf, corruptRefusal, isCorrupt } from "./connection.ts";
 const essentialTables = ["state", "keys", "accounts", "holds"];
 
 /** Up to this size the whole file is checked at every start, which takes about 50 ms. */
-const wholeCheckLimitBytes = 32 * 1024 * 1024;
+const wholeCheckLimitBytes = 16 * 1024 * 1024;
 
 /**
  * Refuses a damaged database before anything is written to it. A large file is not read as a whole, so that the

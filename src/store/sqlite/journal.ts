@@ -1,7 +1,7 @@
 import type { JournalItem } from "../records.ts";
 import type { StoreStats } from "../store.ts";
 import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
-import { isOutOfSpace, isTransient } from "./connection.ts";
+import { isCorrupt, isOutOfSpace, isTransient } from "./connection.ts";
 import type { DiskReserve } from "./reserve.ts";
 
 /** One call of `commit`: its items share a transaction and a fate. */
@@ -16,7 +16,7 @@ const mostItemsPerBatch = 512;
 const rollUpEveryMs = 1_000;
 /** A lock that another process holds for less than this is waited for without refusing anyone. */
 const patienceWithLocksMs = 1_000;
-const patienceAtCloseMs = 10_000;
+const defaultPatienceAtCloseMs = 10_000;
 const firstPauseMs = 1;
 const longestPauseMs = 250;
 
@@ -29,16 +29,24 @@ export class Journal {
   readonly #writer: BatchWriter;
   readonly #stats: StoreStats;
   readonly #reserve: DiskReserve | null;
+  readonly #patienceAtCloseMs: number;
   #waiting: Commit[] = [];
   #draining: Promise<void> | null = null;
   #rollUpDue = false;
   #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
   #failingSinceMs: number | null = null;
   #outOfSpace = false;
+  /** The writer is gone or the file is damaged: nothing can be written until the next start. */
   #broken = false;
   #closingUntilMs: number | null = null;
 
-  constructor(writer: BatchWriter, stats: StoreStats, reserve: DiskReserve | null) {
+  constructor(
+    writer: BatchWriter,
+    stats: StoreStats,
+    reserve: DiskReserve | null,
+    patienceAtCloseMs = defaultPatienceAtCloseMs,
+  ) {
+    this.#patienceAtCloseMs = patienceAtCloseMs;
     this.#writer = writer;
     this.#stats = stats;
     this.#reserve = reserve;
@@ -61,10 +69,14 @@ export class Journal {
 
   /** Refuses further commits and resolves when all earlier ones are on disk, or cannot be for too long. */
   async close(): Promise<void> {
-    this.#closingUntilMs = performance.now() + patienceAtCloseMs;
+    this.#closingUntilMs = performance.now() + this.#patienceAtCloseMs;
     if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
     await this.#draining;
-    await this.#writer.close();
+    try {
+      await this.#writer.close();
+    } catch {
+      // Only the roll-up can fail here, and what it lacks is added up from the entries at the next start.
+    }
   }
 
   #start(): void {
@@ -139,7 +151,7 @@ export class Journal {
 
   #worthAnotherTry(error: unknown): boolean {
     this.#stats.failedBatches += 1;
-    if (!(error instanceof BatchFailure)) this.#broken = true;
+    if (!(error instanceof BatchFailure) || isCorrupt(error.code)) this.#broken = true;
     if (!(error instanceof BatchFailure && isTransient(error.code))) return false;
     this.#failingSinceMs ??= performance.now();
     this.#outOfSpace = isOutOfSpace(error.code);

@@ -33,13 +33,12 @@ export class DiskReserve {
     this.#keepTrying();
   }
 
-  /** Frees the space; false when it was spent before. */
+  /** Frees the space; false when there is none to free. */
   spend(): boolean {
     if (this.#isSpent) return false;
     this.#isSpent = true;
-    rmSync(this.#file, { force: true });
     this.#keepTrying();
-    return true;
+    return this.#remove();
   }
 
   close(): void {
@@ -68,7 +67,17 @@ export class DiskReserve {
       this.#write();
       return true;
     } catch {
+      this.#remove();
+      return false;
+    }
+  }
+
+  /** A disk in trouble may refuse even this; whoever asked must go on without. */
+  #remove(): boolean {
+    try {
       rmSync(this.#file, { force: true });
+      return true;
+    } catch {
       return false;
     }
   }

@@ -22,8 +22,8 @@ export class ThreadWriter implements BatchWriter {
     worker.onerror = (event) => this.#died(event.message);
   }
 
-  static async open(file: string): Promise<ThreadWriter> {
-    const writer = new ThreadWriter(new Worker(threadSource));
+  static async open(file: string, source = threadSource): Promise<ThreadWriter> {
+    const writer = new ThreadWriter(new Worker(source));
     await writer.#ask({ kind: "open", file });
     return writer;
   }
@@ -33,8 +33,11 @@ export class ThreadWriter implements BatchWriter {
   }
 
   async close(): Promise<void> {
-    await this.#ask({ kind: "close" });
-    this.#worker.terminate();
+    try {
+      await this.#ask({ kind: "close" });
+    } finally {
+      this.#worker.terminate();
+    }
   }
 
   /** One question at a time: the journal waits for a batch before it sends the next. */
