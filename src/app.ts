@@ -18,6 +18,7 @@ import { Ledger } from "./ledger/ledger.ts";
 import { AddressLimiter } from "./limits/address-limiter.ts";
 import { RateLimiter } from "./limits/rate-limiter.ts";
 import { createLogs, type Log } from "./observe/log.ts";
+import { startTracing } from "./observe/tracing.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import type { Store } from "./store/store.ts";
 import { createUpstream } from "./upstream/create.ts";
@@ -61,6 +62,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const keys = new KeyRing(clock, snapshot.keys);
   const idempotency = new Idempotency({ store, clock });
   const live = new Live(clock);
+  const tracing = await startTracing(settings.tracing, version);
   const counter = new TokenCounter();
 
   const gateway: Gateway = {
@@ -81,6 +83,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     observe: (facts) => {
       logs.exchange(facts);
       live.observe(facts);
+      tracing?.observe(facts);
     },
     catchUp: createCatchUp(store, snapshot.revision, keys, ledger),
     isStoreHealthy: () => store.healthy,
@@ -114,6 +117,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
         await gateway.ongoing.drained(interruptedGraceMs);
       }
       await admin.close();
+      await tracing?.close();
       await server.stop();
       clearInterval(following);
       idempotency.stopPruning();

@@ -80,7 +80,8 @@ export function uptime(seconds: number): string {
   return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3600)} h`;
 }
 
-/** USD per million tokens; prices below a cent keep their decimals. */
+/** USD per million tokens, to the last digit: a price that is rounded is another price. */
 export function price(usd: number): string {
-  return `$${usd.toFixed(usd !== 0 && usd < 0.1 ? 4 : 2).replace(/(\.\d\d)0+$/, "$1")}`;
+  const exact = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+  return `$${exact.format(usd)}`;
 }

@@ -1,0 +1,90 @@
+import type { Settings } from "../config/settings.ts";
+import type { ExchangeFacts, ExchangeObserver } from "./exchange.ts";
+
+export interface Tracing {
+  readonly observe: ExchangeObserver;
+  /** Sends what still waits. */
+  close(): Promise<void>;
+}
+
+/**
+ * One span for every generation request, sent by OTLP over HTTP, when an endpoint is configured. Without one
+ * nothing is loaded and nothing is called: the packages are imported here and nowhere else.
+ */
+export async function startTracing(settings: Settings["tracing"], version: string): Promise<Tracing | null> {
+  if (settings === null) return null;
+  const [{ SpanKind, SpanStatusCode }, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] =
+    await Promise.all([
+      import("@opentelemetry/api"),
+      import("@opentelemetry/sdk-trace"),
+      import("@opentelemetry/exporter-trace-otlp-http"),
+      import("@opentelemetry/resources"),
+    ]);
+  const exporter = new OTLPTraceExporter({
+    url: tracesUrl(settings.otlpEndpoint),
+    headers: { ...settings.headers },
+  });
+  const provider = new sdk.TracerProvider({
+    resource: resourceFromAttributes({ "service.name": "sluice", "service.version": version }),
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
+  });
+  const tracer = provider.getTracer("sluice", version);
+  return {
+    observe: (facts) => {
+      const operation = operationOf(facts.route);
+      if (operation === null) return;
+      const name = facts.model === null ? operation : `${operation} ${facts.model}`;
+      const attributes = attributesOf(facts, operation);
+      const span = tracer.startSpan(name, { kind: SpanKind.SERVER, startTime: facts.atMs, attributes });
+      if (facts.errorCode !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: facts.errorCode });
+      span.end(facts.atMs + facts.totalMs);
+    },
+    close: () => provider.shutdown(),
+  };
+}
+
+/** Collectors are named by their base address; the exporter wants the place where traces go. */
+function tracesUrl(endpoint: string): string {
+  return endpoint.endsWith("/v1/traces") ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`;
+}
+
+/** In the convention's words; counting tokens and listing models is no generation, and has no span. */
+function operationOf(route: string): "chat" | null {
+  return /\/v1\/(chat\/completions|responses|messages)$/.test(route) ? "chat" : null;
+}
+
+type Attributes = Record<string, string | number | boolean>;
+
+/** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/; what it has no name for is `sluice.*`. */
+export function attributesOf(facts: ExchangeFacts, operation: string): Attributes {
+  const attributes: Attributes = {
+    "gen_ai.operation.name": operation,
+    "http.request.method": facts.method,
+    "http.route": facts.route,
+    "http.response.status_code": facts.status,
+    "sluice.request_id": facts.requestId,
+    "sluice.outcome": facts.outcome,
+    "sluice.stream": facts.stream,
+    "sluice.attempts": facts.attempts,
+    "sluice.charged": facts.charged,
+  };
+  if (facts.model !== null) attributes["gen_ai.request.model"] = facts.model;
+  if (facts.provider !== null) attributes["gen_ai.provider.name"] = facts.provider;
+  if (facts.deployment !== null) attributes["sluice.deployment"] = facts.deployment;
+  if (facts.keyPrefix !== null) attributes["sluice.key_prefix"] = facts.keyPrefix;
+  if (facts.errorCode !== null) attributes["error.type"] = facts.errorCode;
+  if (facts.firstByteMs !== null)
+    attributes["gen_ai.response.time_to_first_chunk"] = facts.firstByteMs / 1000;
+  return facts.usage === null ? attributes : { ...attributes, ...tokensOf(facts.usage) };
+}
+
+/** The convention counts cached input as part of the input. */
+function tokensOf(usage: NonNullable<ExchangeFacts["usage"]>): Attributes {
+  return {
+    "gen_ai.usage.input_tokens": usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens,
+    "gen_ai.usage.output_tokens": usage.outputTokens,
+    "gen_ai.usage.cache_read.input_tokens": usage.cachedInputTokens,
+    "gen_ai.usage.cache_creation.input_tokens": usage.cacheWriteTokens,
+    "gen_ai.usage.reasoning.output_tokens": usage.reasoningTokens,
+  };
+}
