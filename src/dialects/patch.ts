@@ -77,23 +77,12 @@ const encoder = new TextEncoder();
 function apply(bytes: Uint8Array, edits: Edit[]): Uint8Array {
   // An insertion may stand where a removal begins; its empty span puts it first.
   edits.sort((a, b) => a.from - b.from || a.to - b.to);
-  const texts = edits.map((edit) => encoder.encode(edit.text));
-  let length = bytes.length;
-  for (const [index, edit] of edits.entries()) {
-    length += (texts[index]?.length ?? 0) - (edit.to - edit.from);
-  }
-  const patched = new Uint8Array(length);
+  const pieces: Uint8Array[] = [];
   let read = 0;
-  let written = 0;
-  const copy = (part: Uint8Array) => {
-    patched.set(part, written);
-    written += part.length;
-  };
-  for (const [index, edit] of edits.entries()) {
-    copy(bytes.subarray(read, edit.from));
-    copy(texts[index] ?? new Uint8Array());
+  for (const edit of edits) {
+    pieces.push(bytes.subarray(read, edit.from), encoder.encode(edit.text));
     read = edit.to;
   }
-  copy(bytes.subarray(read));
-  return patched;
+  pieces.push(bytes.subarray(read));
+  return Buffer.concat(pieces);
 }
