@@ -4,7 +4,7 @@ import type { GatewayError } from "../base/errors.ts";
 import { pickResponse } from "../providers/headers.ts";
 import type { Operation } from "../providers/provider.ts";
 import { readAtMost, readWhole } from "./body.ts";
-import { type Deadlines, orNever, type Watch } from "./deadlines.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { Candidate } from "./directory.ts";
 import {
   brokenOff,
@@ -19,6 +19,7 @@ import {
   unreachable,
 } from "./failure.ts";
 import { inspectStart, inspectWhole } from "./inspect.ts";
+import { orNever, Patience } from "./patience.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { isReset, send } from "./send.ts";
 import type { Deployment, Opened, Plan, Prepared } from "./upstream.ts";
@@ -44,33 +45,26 @@ const drainMs = 1000;
  * One attempt at one deployment: it owns the abort, the deadlines and the body of its upstream call, and
  * becomes the `Opened` that the gateway reads from. Whatever happens, `#release` runs once.
  */
-export class Call implements Watch, Opened {
+export class Call implements Opened {
   readonly deployment: Deployment;
   readonly operation: Operation;
   attempts = 1;
   streaming = false;
   headers: Readonly<Record<string, string>> = {};
-  dueMs = Number.POSITIVE_INFINITY;
 
   readonly #context: CallContext;
   readonly #candidate: Candidate;
   readonly #plan: Plan;
   readonly #controller = new AbortController();
-  readonly #clientLeft = () => this.#controller.abort();
-  #lastDueMs = 0;
-  #phaseDueMs = 0;
-  #connected = true;
+  readonly #cancel = () => this.#controller.abort();
+  readonly #patience: Patience;
   #answering = false;
-  #timedOut = false;
-  #notThere = false;
   #released = false;
   #reported = false;
   #reader: PieceReader | null = null;
   #pending: Promise<Piece> | null = null;
   #early: Uint8Array[] = [];
   #whole: Uint8Array | null = null;
-  /** Set while the first frame is awaited: lets the caller go on without it. */
-  #goOnWithout: (() => void) | null = null;
 
   constructor(context: CallContext, candidate: Candidate, plan: Plan, operation: Operation) {
     this.#context = context;
@@ -78,16 +72,18 @@ export class Call implements Watch, Opened {
     this.#plan = plan;
     this.deployment = candidate.deployment;
     this.operation = operation;
+    this.#patience = new Patience(context.clock, this.#cancel);
   }
 
   /** Null when the provider has answered well; then this is ready to be read. */
   async begin(prepared: Prepared, apiKey: string | null, nowMs: number): Promise<Failure | null> {
     const { timeouts } = this.deployment;
-    this.#lastDueMs = Math.min(this.#plan.deadlineMs, nowMs + orNever(timeouts.totalMs));
-    this.#expectWithin(nowMs, this.#plan.stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
-    this.#expectConnection(nowMs);
-    this.#context.deadlines.watch(this);
-    this.#plan.signal.addEventListener("abort", this.#clientLeft);
+    const patience = this.#patience;
+    patience.endBy(Math.min(this.#plan.deadlineMs, nowMs + orNever(timeouts.totalMs)));
+    patience.expectWithin(nowMs, this.#plan.stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
+    patience.expectConnection(nowMs, timeouts.connectMs, this.#candidate.standing.account.reach);
+    this.#context.deadlines.watch(patience);
+    this.#plan.signal.addEventListener("abort", this.#cancel);
     let failure: Failure | null;
     try {
       failure = await this.#receive(
@@ -100,30 +96,17 @@ export class Call implements Watch, Opened {
     return failure;
   }
 
-  /** A provider that was not heard from lately has to show soon that it is there at all. */
-  #expectConnection(nowMs: number): void {
-    const { reach } = this.#candidate.standing.account;
-    if (reach.isSure(nowMs)) return;
-    this.#connected = false;
-    this.dueMs = Math.min(this.dueMs, nowMs + orNever(this.deployment.timeouts.connectMs));
-    reach.whenConnected(() => {
-      if (this.#connected) return;
-      this.#connected = true;
-      this.dueMs = this.#phaseDueMs;
-    });
-  }
-
   async #receive(response: Response): Promise<Failure | null> {
     const nowMs = this.#context.clock.monotonicMs();
-    this.#answering = this.#connected = true;
-    this.dueMs = this.#phaseDueMs;
+    this.#answering = true;
+    this.#patience.connected();
     this.#candidate.standing.account.reach.heard(nowMs);
     if (response.status !== 200) return this.#refusal(response);
     const problem = this.#unusable(response);
     if (problem !== null) return nonsense(problem);
     this.headers = pickResponse(response.headers);
     if (this.streaming) return this.#openStream(response, nowMs);
-    this.#phaseDueMs = this.dueMs = this.#lastDueMs;
+    this.#patience.rest();
     this.#whole = await readWhole(response);
     if (this.#whole === null) return nonsense("it is too large");
     const found = inspectWhole(this.#whole);
@@ -161,24 +144,24 @@ export class Call implements Watch, Opened {
       if (read === null) return null;
       if (read.value !== undefined) this.#early.push(read.value);
       const found = inspectStart(this.#early, read.done);
+      if (found === "more") continue;
+      this.#patience.rest();
       if (found === "fine") return null;
       if (found === "empty") return nonsense("its stream ends before it begins");
-      if (found !== "more") return errorWithin(found);
+      return errorWithin(found);
     }
   }
 
   /** The next piece of the stream, or null when it has not come by `goOnMs` and is left for `read`. */
   #readUntil(goOnMs: number): Promise<Piece | null> {
     const pending = this.#nextPiece();
-    if (goOnMs >= this.#phaseDueMs) return pending;
     return new Promise((resolve, reject) => {
-      this.dueMs = goOnMs;
-      this.#goOnWithout = () => {
+      this.#patience.remindAt(goOnMs, () => {
         this.#pending = pending;
         resolve(null);
-      };
+      });
       pending.then((piece) => {
-        this.#goOnWithout = null;
+        this.#patience.noReminder();
         resolve(piece);
       }, reject);
     });
@@ -204,7 +187,7 @@ export class Call implements Watch, Opened {
       const pending = this.#pending ?? this.#expectPiece();
       this.#pending = null;
       const { done, value } = await pending;
-      this.#phaseDueMs = this.dueMs = this.#lastDueMs;
+      this.#patience.rest();
       if (!done) return value ?? new Uint8Array();
       this.#release();
       return null;
@@ -216,7 +199,7 @@ export class Call implements Watch, Opened {
 
   /** Silence counts only while somebody waits: a client that reads slowly is not the provider's fault. */
   #expectPiece(): Promise<Piece> {
-    this.#expectWithin(this.#context.clock.monotonicMs(), this.deployment.timeouts.gapMs);
+    this.#patience.expectWithin(this.#context.clock.monotonicMs(), this.deployment.timeouts.gapMs);
     return this.#nextPiece();
   }
 
@@ -238,7 +221,7 @@ export class Call implements Watch, Opened {
   /** Reads on to the proper end, so that the connection can serve again. */
   async #drain(): Promise<void> {
     if (this.#released) return;
-    this.#expectWithin(this.#context.clock.monotonicMs(), drainMs);
+    this.#patience.expectWithin(this.#context.clock.monotonicMs(), drainMs);
     try {
       while (!(await (this.#pending ?? this.#nextPiece())).done) this.#pending = null;
     } catch {
@@ -247,34 +230,16 @@ export class Call implements Watch, Opened {
     this.abort();
   }
 
-  expired(): void {
-    const goOn = this.#goOnWithout;
-    if (goOn !== null && this.#context.clock.monotonicMs() < this.#phaseDueMs) {
-      this.#goOnWithout = null;
-      this.dueMs = this.#phaseDueMs;
-      goOn();
-      return;
-    }
-    this.#timedOut = this.#connected;
-    this.#notThere = !this.#connected;
-    if (this.#notThere) this.#candidate.standing.account.reach.gaveUp();
-    this.#controller.abort();
-  }
-
-  #expectWithin(nowMs: number, limitMs: number): void {
-    this.#phaseDueMs = this.dueMs = Math.min(this.#lastDueMs, nowMs + orNever(limitMs));
-  }
-
   #failureOf(cause: unknown): Failure {
-    if (this.#timedOut) return tooSlow(this.#plan.clientDialect);
+    if (this.#patience.lost === "too_slow") return tooSlow(this.#plan.clientDialect);
     if (this.#plan.signal.aborted) return cancelled(this.#plan.signal);
-    if (this.#notThere) return unreachable(cause);
+    if (this.#patience.lost === "not_there") return unreachable(cause);
     if (this.#answering) return brokenOff(cause);
     return isReset(cause) ? hungUp(cause) : unreachable(cause);
   }
 
   #brokenBody(cause: unknown): GatewayError {
-    if (this.#timedOut) return timeoutError(this.#plan.clientDialect);
+    if (this.#patience.lost !== null) return timeoutError(this.#plan.clientDialect);
     if (this.#plan.signal.aborted) return cancelled(this.#plan.signal).error;
     return brokenOff(cause).error;
   }
@@ -282,8 +247,8 @@ export class Call implements Watch, Opened {
   #release(): void {
     if (this.#released) return;
     this.#released = true;
-    this.#context.deadlines.forget(this);
-    this.#plan.signal.removeEventListener("abort", this.#clientLeft);
+    this.#context.deadlines.forget(this.#patience);
+    this.#plan.signal.removeEventListener("abort", this.#cancel);
     const { standing } = this.#candidate;
     standing.inFlight -= 1;
     standing.gate?.leave();

@@ -8,11 +8,6 @@ export interface Watch {
   expired(): void;
 }
 
-/** In the settings 0 turns a limit off. */
-export function orNever(limitMs: number): number {
-  return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs;
-}
-
 const tickMs = 25;
 
 /**

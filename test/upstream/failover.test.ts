@@ -151,6 +151,14 @@ describe("the order", () => {
   });
 });
 
+test("a connection that was closed meanwhile costs nothing but a fresh one", async () => {
+  first.script([hangUp(), good]);
+  const { upstream, plan, log } = setUp([{ url: first.url }]);
+  expect((await upstream.open(plan())).attempts).toBe(1);
+  expect(first.requests).toHaveLength(2);
+  expect(log).toEqual([]);
+});
+
 describe("the retry budget", () => {
   test("keeps retries at a fifth of the requests when everything fails", async () => {
     first.script(openAiError(418, "never"));

@@ -92,9 +92,10 @@ describe("a stream", () => {
 
   test("may rest as long as its reader likes: the gap counts only while somebody waits", async () => {
     provider.script(chat);
-    const { upstream, plan } = setUp([{ url: provider.url, timeouts: { gapMs: 40 } }]);
+    const timeouts = { gapMs: 200, streamFirstByteMs: 300 };
+    const { upstream, plan } = setUp([{ url: provider.url, timeouts }], { heartbeatMs: 30 });
     const opened = await upstream.open(plan({ stream: true }));
-    await Bun.sleep(150);
+    await Bun.sleep(600);
     expect(await readAll(opened)).toBe(fixture("chat/text.sse"));
   });
 

@@ -1,0 +1,85 @@
+import type { Clock } from "../base/clock.ts";
+import type { Watch } from "./deadlines.ts";
+import type { Reach } from "./reach.ts";
+
+/** In the settings 0 turns a limit off. */
+export function orNever(limitMs: number): number {
+  return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs;
+}
+
+/**
+ * How long one call may take, phase by phase: connection, first byte, gap, and the end of it all, which no
+ * phase outlasts. One number is due at a time; running out of patience aborts the call and says why.
+ */
+export class Patience implements Watch {
+  dueMs = Number.POSITIVE_INFINITY;
+  /** Why the call was given up, if it was. */
+  lost: "too_slow" | "not_there" | null = null;
+
+  readonly #clock: Clock;
+  readonly #giveUp: () => void;
+  #lastDueMs = Number.POSITIVE_INFINITY;
+  #phaseDueMs = Number.POSITIVE_INFINITY;
+  /** Set while nobody has come to the provider's door yet. */
+  #knocking: Reach | null = null;
+  #goOn: (() => void) | null = null;
+
+  constructor(clock: Clock, giveUp: () => void) {
+    this.#clock = clock;
+    this.#giveUp = giveUp;
+  }
+
+  endBy(lastDueMs: number): void {
+    this.#lastDueMs = lastDueMs;
+  }
+
+  expectWithin(nowMs: number, limitMs: number): void {
+    this.#phaseDueMs = this.dueMs = Math.min(this.#lastDueMs, nowMs + orNever(limitMs));
+  }
+
+  /** Nothing is awaited but the end: what is slow now is not the provider. */
+  rest(): void {
+    this.#phaseDueMs = this.dueMs = this.#lastDueMs;
+  }
+
+  /** Within the current phase: a provider that was not heard from lately has to show soon that it is there. */
+  expectConnection(nowMs: number, limitMs: number, reach: Reach): void {
+    if (reach.isSure(nowMs)) return;
+    this.#knocking = reach;
+    this.dueMs = Math.min(this.dueMs, nowMs + orNever(limitMs));
+    reach.whenConnected(() => {
+      if (this.#knocking !== null) this.connected();
+    });
+  }
+
+  connected(): void {
+    this.#knocking = null;
+    this.dueMs = this.#phaseDueMs;
+  }
+
+  /** Calls back at a moment within the current phase, which goes on. */
+  remindAt(momentMs: number, goOn: () => void): void {
+    if (momentMs >= this.#phaseDueMs) return;
+    this.#goOn = goOn;
+    this.dueMs = momentMs;
+  }
+
+  /** What was to be reminded of has come. */
+  noReminder(): void {
+    this.#goOn = null;
+    this.dueMs = this.#phaseDueMs;
+  }
+
+  expired(): void {
+    const goOn = this.#goOn;
+    this.#goOn = null;
+    if (goOn !== null && this.#clock.monotonicMs() < this.#phaseDueMs) {
+      this.dueMs = this.#phaseDueMs;
+      goOn();
+      return;
+    }
+    this.lost = this.#knocking === null ? "too_slow" : "not_there";
+    this.#knocking?.gaveUp();
+    this.#giveUp();
+  }
+}
