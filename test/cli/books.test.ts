@@ -203,16 +203,4 @@ describe("backup and restore", () => {
     expect(no).toMatchObject({ code: 1 });
     expect(no.stderr).toContain("nothing was changed");
   });
-
-  test("a gateway that runs is not pulled the floor from under its feet", async () => {
-    const from = newPlace();
-    await sluiceJson(from, "keys", "create", "--mode", "credit");
-    await sluice(from, "backup", "copy.db");
-    const dir = join(from.folder, "sluice-data");
-    const gateway = await openSqliteStore({ dir, clock: systemClock, role: "gateway" });
-    const { code, stderr } = await sluice(from, "restore", "copy.db", "--yes");
-    await gateway.close();
-    expect(code).toBe(1);
-    expect(stderr).toContain("Stop it first");
-  });
 });

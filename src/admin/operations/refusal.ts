@@ -9,4 +9,9 @@ export class OperationRefusal extends Error {
   }
 }
 
-export type OperationRefusalReason = "unknown_key" | "ambiguous_key" | "invalid_input" | "wrong_status";
+export type OperationRefusalReason =
+  | "unknown_key"
+  | "ambiguous_key"
+  | "invalid_input"
+  | "wrong_status"
+  | "gateway_busy";

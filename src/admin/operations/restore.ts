@@ -1,10 +1,41 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Restored, restoreDatabase } from "../../store/sqlite/restore.ts";
+import { keptAs, type Restored, restoreDatabase } from "../../store/sqlite/restore.ts";
+import { hasStagedRestore, stageRestore, wasApplied } from "../../store/sqlite/staged-restore.ts";
+import { StoreRefusal } from "../../store/store.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+const lookEveryMs = 100;
+
+export interface RestoreRequest {
+  readonly dir: string;
+  readonly file: string;
+  /** How long a running gateway may take to finish what it is doing. */
+  readonly patienceMs: number;
+  /** Called when a gateway has the folder and has to be waited for. */
+  onWaiting(): void;
+}
 
 /**
- * Puts a backup in the place of the data. It works on the folder, not on an open store: the gateway must be
- * stopped, because balances are decided in its memory. What is replaced is kept aside.
+ * Puts a backup in the place of the data; what is replaced is kept aside. A gateway that runs on the folder
+ * finishes what it is doing, puts the copy in place and goes on with it.
  */
-export function restore(dir: string, file: string, clock: Clock): Restored {
-  return restoreDatabase({ dir, from: file, nowMs: clock.wallMs() });
+export async function restore(request: RestoreRequest, clock: Clock): Promise<Restored> {
+  const { dir, file } = request;
+  const nowMs = clock.wallMs();
+  try {
+    return restoreDatabase({ dir, from: file, nowMs });
+  } catch (error) {
+    if (!(error instanceof StoreRefusal) || error.reason !== "in_use") throw error;
+  }
+  stageRestore({ dir, from: file, nowMs });
+  request.onWaiting();
+  const untilMs = clock.monotonicMs() + request.patienceMs;
+  while (hasStagedRestore(dir) && clock.monotonicMs() < untilMs) await Bun.sleep(lookEveryMs);
+  if (wasApplied(dir, nowMs)) return { replaced: keptAs(dir, nowMs) };
+  throw new OperationRefusal(
+    "gateway_busy",
+    hasStagedRestore(dir)
+      ? "The gateway is still busy; it will put the copy in place when it has finished what it is doing."
+      : "The gateway could not put the copy in place, and goes on with the data it had; its log says why.",
+  );
 }

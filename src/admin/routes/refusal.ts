@@ -41,6 +41,7 @@ const operationStatuses = {
   ambiguous_key: 409,
   invalid_input: 400,
   wrong_status: 409,
+  gateway_busy: 409,
 } as const;
 
 /** What an operation or the store refused, as an answer; null for what nobody foresaw. */

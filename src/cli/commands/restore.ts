@@ -10,18 +10,26 @@ interface Options extends DataOptions {
   readonly yes?: true;
 }
 
+/** The longest that a gateway may be configured to wait for its streams, and a little more. */
+const patienceMs = 330_000;
+
 export function restoreCommand(terminal: Terminal): Command {
-  return newDataCommand("restore", "Put a backup in the place of all data; the gateway must be stopped")
+  return newDataCommand("restore", "Put a backup in the place of all data")
     .argument("<file>", "a copy made by `sluice backup`")
     .option("--yes", "do not ask")
-    .addHelpText("after", examples(["sluice restore sluice-2026-01-31.db", "what it replaces is kept aside"]))
+    .addHelpText(
+      "after",
+      `${examples(["sluice restore sluice-2026-01-31.db", "what it replaces is kept aside"])}\n\nA running gateway finishes what it is doing, and goes on with the restored data.`,
+    )
     .action(async (name: string, options: Options) => {
       const { env, cwd } = terminal;
       const file = resolve(cwd, name);
       const dir = locateData({ file: options.config, data: options.data, env, cwd });
       await confirm(`Everything in ${dir} is replaced by ${file}. Restore it?`, options, terminal);
       const { restore } = await import("../../admin/operations/restore.ts");
-      const { replaced } = restore(dir, file, systemClock);
+      const onWaiting = () =>
+        terminal.note("the gateway finishes what it is doing, then takes the copy over");
+      const { replaced } = await restore({ dir, file, patienceMs, onWaiting }, systemClock);
       if (options.json) printJson({ data: dir, restored: file, replaced }, terminal);
       else {
         const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;

@@ -32,10 +32,10 @@ export function serveCommand(terminal: Terminal): Command {
 
 async function serve(options: Options, terminal: Terminal): Promise<void> {
   const settings = await load(options, terminal);
-  const { startWithKeys } = await import("../serve/start.ts");
+  const { Service } = await import("../serve/service.ts");
   const { reloadOnHangup } = await import("../serve/reload.ts");
   const { untilStopped } = await import("../serve/signals.ts");
-  const running = await startWithKeys(settings, options.json === true, terminal);
+  const running = await Service.start(settings, options.json === true, terminal);
   reloadOnHangup(settings, running, () => load(options, terminal), terminal);
   // From here on a signal means what it should; only then may anybody be told that it listens.
   const stopped = untilStopped(running, () => terminal.note("stopping: open requests may finish"));

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { StoreRefusal } from "../store.ts";
 import { syncFile } from "./backup.ts";
 import { applicationId, codeOf, isCorrupt, readPragma } from "./connection.ts";
@@ -33,7 +33,7 @@ export function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Restored 
     copyFileSync(from, incoming);
     chmodSync(incoming, 0o600);
     syncFile(incoming);
-    const replaced = setAside(folder.databaseFile, join(dir, "backups"), nowMs);
+    const replaced = setAside(folder.databaseFile, keptAs(dir, nowMs));
     renameSync(incoming, folder.databaseFile);
     syncFile(dir);
     return { replaced };
@@ -42,7 +42,7 @@ export function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Restored 
   }
 }
 
-function verifyCopy(file: string): void {
+export function verifyCopy(file: string): void {
   if (!existsSync(file)) throw new StoreRefusal("not_a_database", `There is no file ${file}.`);
   const database = new Database(file, { readonly: true });
   try {
@@ -60,15 +60,19 @@ function verifyCopy(file: string): void {
   }
 }
 
+/** Where the database that is replaced at this moment is kept. */
+export function keptAs(dir: string, nowMs: number): string {
+  return join(dir, "backups", `replaced-${new Date(nowMs).toISOString().replaceAll(":", "-")}.db`);
+}
+
 function notOurs(file: string): StoreRefusal {
   return new StoreRefusal("not_a_database", `${file} is not a copy of a Sluice database.`);
 }
 
 /** The write-ahead log belongs to its database: left behind, it would be applied to the restored one. */
-function setAside(file: string, folder: string, nowMs: number): string | null {
+function setAside(file: string, kept: string): string | null {
   if (!existsSync(file)) return null;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const kept = join(folder, `replaced-${new Date(nowMs).toISOString().replaceAll(":", "-")}.db`);
+  mkdirSync(dirname(kept), { recursive: true, mode: 0o700 });
   for (const suffix of ["-wal", ""]) {
     if (existsSync(file + suffix)) renameSync(file + suffix, kept + suffix);
   }
