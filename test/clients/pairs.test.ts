@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
-import { callsOf, type Scenario, type Turn, textOf } from "./conversation/scenario.ts";
+import type { Scenario } from "./conversation/scenario.ts";
 import { badScenarios, goodScenarios } from "./conversation/scenarios.ts";
 import { aiSdk } from "./drivers/ai-sdk.ts";
 import { anthropicMessages } from "./drivers/anthropic-messages.ts";
-import type { Client, Understood } from "./drivers/client.ts";
+import type { Client } from "./drivers/client.ts";
 import { openAiChat } from "./drivers/openai-chat.ts";
 import { openAiResponses } from "./drivers/openai-responses.ts";
+import { failureOf, repliesTo, understoodAs } from "./expectations.ts";
 import { startWorld, type World } from "./world.ts";
 
 /**
@@ -55,7 +56,7 @@ for (const client of clients) {
               (error: unknown) => error,
             );
             expect(failure).toBeInstanceOf(Error);
-            expect((failure as Error).message).toMatch(wordsOf(scenario, stream));
+            expect((failure as Error).message).toMatch(failureOf(scenario, stream));
             expect(world.provider.complaints).toEqual([]);
           },
         );
@@ -66,33 +67,4 @@ for (const client of clients) {
 
 function converse(client: Client, provider: DialectName, { ask }: Scenario, stream: boolean) {
   return client.converse(world.access(provider), ask, stream);
-}
-
-function understoodAs({ says, usage, ending }: Turn): Understood {
-  if (ending === "fails" || ending === "cut") throw new Error("such a turn cannot be understood");
-  return {
-    text: textOf(says, "text"),
-    thinking: textOf(says, "thinking"),
-    refusal: textOf(says, "refusal"),
-    calls: callsOf(says),
-    finish: ending,
-    usage,
-  };
-}
-
-/** Reasoning comes back to its maker, except from chat clients, which have no place for another's seal. */
-function repliesTo(scenario: Scenario, client: DialectName, provider: DialectName) {
-  const reasons = scenario.turns.some((turn) => textOf(turn.says, "thinking") !== "");
-  const keeps = client !== "chat" || provider === "chat";
-  return scenario.turns.map((_, turn) => ({
-    scenario: scenario.name,
-    turn,
-    reasoningReturned: reasons && keeps && turn > 0,
-  }));
-}
-
-/** What the client must be told: the provider's words where it had begun, the gateway's where it had not. */
-function wordsOf({ turns: [turn] }: Scenario, stream: boolean): RegExp {
-  if (turn?.ending === "fails") return stream ? /The machine has caught fire\./ : /failed with status 500/;
-  return stream ? /ended before the answer was complete/ : /not a JSON object|not JSON/;
 }

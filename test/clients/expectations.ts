@@ -1,0 +1,34 @@
+import type { DialectName } from "../../src/base/dialect.ts";
+import type { Reply } from "./conversation/provider.ts";
+import { callsOf, type Scenario, type Turn, textOf } from "./conversation/scenario.ts";
+import type { Understood } from "./drivers/client.ts";
+
+/** What a client must have understood of a turn, whatever the two dialects. */
+export function understoodAs({ says, usage, ending }: Turn): Understood {
+  if (ending === "fails" || ending === "cut") throw new Error("such a turn cannot be understood");
+  return {
+    text: textOf(says, "text"),
+    thinking: textOf(says, "thinking"),
+    refusal: textOf(says, "refusal"),
+    calls: callsOf(says),
+    finish: ending,
+    usage,
+  };
+}
+
+/** Reasoning comes back to its maker, except from chat clients, which have no place for another's seal. */
+export function repliesTo(scenario: Scenario, client: DialectName, provider: DialectName): Reply[] {
+  const reasons = scenario.turns.some((turn) => textOf(turn.says, "thinking") !== "");
+  const keeps = client !== "chat" || provider === "chat";
+  return scenario.turns.map((_, turn) => ({
+    scenario: scenario.name,
+    turn,
+    reasoningReturned: reasons && keeps && turn > 0,
+  }));
+}
+
+/** What a client must be told: the provider's words where it had begun, the gateway's where it had not. */
+export function failureOf({ turns: [turn] }: Scenario, stream: boolean): RegExp {
+  if (turn?.ending === "fails") return stream ? /The machine has caught fire\./ : /failed with status 500/;
+  return stream ? /ended before the answer was complete/ : /not a JSON object|not JSON/;
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { callsOf, runTool, type Scenario } from "./conversation/scenario.ts";
+import { badScenarios, essentialScenarios } from "./conversation/scenarios.ts";
+import type { Understood } from "./drivers/client.ts";
+import { failureOf, understoodAs } from "./expectations.ts";
+import { pythonWith, runsLargeClients } from "./installed.ts";
+import { startWorld, type World } from "./world.ts";
+
+/** The official Python packages on all nine pairs: one process, all conversations, then a test for each. */
+const packages = ["openai==3.49.0", "anthropic==2.8.0"];
+
+interface Outcome {
+  readonly answers?: readonly Understood[];
+  readonly error?: { readonly type: string; readonly message: string };
+}
+
+interface Conversation {
+  readonly client: DialectName;
+  readonly provider: DialectName;
+  readonly stream: boolean;
+  readonly scenario: Scenario;
+}
+
+const conversations: readonly Conversation[] = dialectNames.flatMap((client) =>
+  dialectNames.flatMap((provider) =>
+    [false, true].flatMap((stream) =>
+      [...essentialScenarios, ...badScenarios].map((scenario) => ({ client, provider, stream, scenario })),
+    ),
+  ),
+);
+
+async function runAll(python: string, world: World): Promise<Outcome[]> {
+  const { url, key } = world.access("chat");
+  const task = {
+    url,
+    key,
+    conversations: conversations.map(({ client, provider, stream, scenario }) => ({
+      client,
+      model: world.access(provider).model,
+      stream,
+      ask: { ...scenario.ask, results: resultsOf(scenario) },
+    })),
+  };
+  const child = Bun.spawn([python, join(import.meta.dir, "python", "converse.py")], {
+    stdin: new Blob([JSON.stringify(task)]),
+    stdout: "pipe",
+    stderr: "inherit",
+    env: { PATH: process.env["PATH"] ?? "", NO_PROXY: "127.0.0.1" },
+    timeout: 100_000,
+  });
+  const lines = (await new Response(child.stdout).text()).split("\n").filter((line) => line !== "");
+  return lines.map((line) => JSON.parse(line));
+}
+
+function resultsOf({ ask, turns }: Scenario): Record<string, string> {
+  const calls = turns.flatMap((turn) => callsOf(turn.says));
+  return Object.fromEntries(calls.map((call) => [call.id, runTool(ask, call)]));
+}
+
+const python = runsLargeClients ? await pythonWith(packages) : null;
+if (!runsLargeClients) console.log("The Python packages are driven against the executable only.");
+
+/** Not registered at all where they are run against the executable anyway. */
+const suite = runsLargeClients ? describe.skipIf(python === null) : () => {};
+
+suite("the official Python packages", () => {
+  let world: World;
+  let outcomes: readonly Outcome[] = [];
+
+  beforeAll(async () => {
+    world = await startWorld([...essentialScenarios, ...badScenarios]);
+    outcomes = await runAll(python ?? "python3", world);
+  }, 120_000);
+
+  afterAll(() => world.dispose());
+
+  test("have had every conversation, and the provider has nothing to complain about", () => {
+    expect(outcomes).toHaveLength(conversations.length);
+    expect(world.provider.complaints).toEqual([]);
+  });
+
+  conversations.forEach(({ client, provider, stream, scenario }, index) => {
+    const way = stream ? "streamed" : "whole";
+    test(`${client} on a provider of ${provider}, ${way}: ${scenario.name}`, () => {
+      const { answers, error } = outcomes[index] ?? {};
+      if (badScenarios.includes(scenario)) {
+        expect(error?.message).toMatch(failureOf(scenario, stream));
+      } else {
+        expect(error).toBeUndefined();
+        expect(answers).toEqual(scenario.turns.map(understoodAs));
+      }
+    });
+  });
+});
