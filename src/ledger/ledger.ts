@@ -1,20 +1,18 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Usage, UsageBasis } from "../base/usage.ts";
 import {
   type Changes,
   emptyTotals,
   type FailedExchange,
-  type HoldProgress,
   type JournalItem,
-  type Outcome,
   type Snapshot,
   type Store,
-  type StoredResponse,
-  type UsageRecord,
 } from "../store/store.ts";
 import { Account, type Settled } from "./account.ts";
 import { checkTotals } from "./audit.ts";
+import type { Hold, HoldRequest, OpenHold, Settlement } from "./hold.ts";
+import { ProgressNotes } from "./progress.ts";
+import { recoverHolds } from "./recover.ts";
 import { journalUnavailable } from "./refusals.ts";
 import type { AccountSummary } from "./summary.ts";
 
@@ -34,36 +32,8 @@ import type { AccountSummary } from "./summary.ts";
  * 9. While charges cannot be written, no new hold is given. What runs is settled from the store's reserve.
  */
 
-export interface HoldRequest {
-  readonly keyId: string;
-  readonly exchangeId: string;
-  readonly model: string;
-  /** Nano-credits for credit keys, tokens for token-budget keys. */
-  readonly amount: number;
-}
-
-export interface Hold {
-  /** The same as the exchange's: an exchange has one hold. */
-  readonly id: string;
-  readonly keyId: string;
-  readonly amount: number;
-  /** Start of the budget period it was admitted in, and is charged to. */
-  readonly periodStartMs: number;
-  readonly state: "open" | "settled" | "released";
-}
-
-export interface Settlement {
-  /** The real cost: nano-credits, or tokens for token-budget keys. */
-  readonly cost: number;
-  readonly usage: Usage;
-  readonly basis: UsageBasis;
-  readonly outcome: Outcome;
-  /** Its outcome, basis and cost are replaced by this settlement's and what was really charged. */
-  readonly record: UsageRecord | null;
-  readonly response: StoredResponse | null;
-}
-
 export type { Settled } from "./account.ts";
+export type { Hold, HoldRequest, Settlement } from "./hold.ts";
 export type { AccountSummary } from "./summary.ts";
 
 export interface LedgerOptions {
@@ -74,35 +44,20 @@ export interface LedgerOptions {
   readonly progressTickMs?: number;
 }
 
-interface OpenHold extends Hold {
-  state: Hold["state"];
-  readonly account: Account;
-  readonly model: string;
-  readonly openedAtMs: number;
-  chargeSoFar: number;
-  /** Monotonic time of the last progress handed to the journal; null when there is no row. */
-  journaledAtMs: number | null;
-}
-
 const defaultProgressTickMs = 50;
-/** One hold's progress is written at most this often. */
-const progressEveryMs = 200;
-const recoveriesPerCommit = 500;
 
 export class Ledger {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #accounts = new Map<string, Account>();
-  /** Open holds whose latest progress the journal does not know yet. */
-  readonly #progressed = new Set<OpenHold>();
-  readonly #progressTickMs: number;
-  #progressTimer: ReturnType<typeof setTimeout> | null = null;
+  readonly #progress: ProgressNotes;
   #openHolds = 0;
 
   private constructor({ store, clock, snapshot, progressTickMs = defaultProgressTickMs }: LedgerOptions) {
     this.#store = store;
     this.#clock = clock;
-    this.#progressTickMs = progressTickMs;
+    const commit = (items: readonly JournalItem[]) => this.#commitUnattended(items);
+    this.#progress = new ProgressNotes({ clock, tickMs: progressTickMs, commit });
     const keys = new Map(snapshot.keys.map((key) => [key.id, key]));
     for (const totals of snapshot.accounts) {
       const key = keys.get(totals.keyId);
@@ -115,7 +70,8 @@ export class Ledger {
   static async open(options: LedgerOptions): Promise<Ledger> {
     checkTotals(options.snapshot);
     const ledger = new Ledger(options);
-    await ledger.#recover(options.snapshot.openHolds);
+    const { store, clock, snapshot } = options;
+    await recoverHolds(store, snapshot.openHolds, (keyId) => ledger.#account(keyId), clock.wallMs());
     return ledger;
   }
 
@@ -150,12 +106,7 @@ export class Ledger {
 
   /** Cheap enough for every chunk of a stream: it only takes note, and the journal hears of it now and then. */
   progress(hold: Hold, chargeSoFar: number): void {
-    const open = hold as OpenHold;
-    if (open.state !== "open" || chargeSoFar <= open.chargeSoFar) return;
-    assertAmount(chargeSoFar, "chargeSoFar");
-    open.chargeSoFar = chargeSoFar;
-    this.#progressed.add(open);
-    this.#progressTimer ??= this.#laterJournalProgress();
+    this.#progress.take(hold as OpenHold, chargeSoFar);
   }
 
   /** Resolves when the charge is durable; with null when the hold was closed already. */
@@ -217,17 +168,9 @@ export class Ledger {
     for (const entry of changes.entries) this.#account(entry.keyId).credit(entry.amount);
   }
 
-  /** Hands to the journal what it should know of open holds by now; called by a timer while there is any. */
+  /** Hands to the journal what it should know of open holds by now; a timer does so while there is any. */
   journalProgress(): void {
-    const nowMs = this.#clock.monotonicMs();
-    const items: JournalItem[] = [];
-    for (const hold of this.#progressed) {
-      if (hold.journaledAtMs !== null && nowMs - hold.journaledAtMs < progressEveryMs) continue;
-      hold.journaledAtMs = nowMs;
-      this.#progressed.delete(hold);
-      items.push({ kind: "progress", progress: progressOf(hold) });
-    }
-    if (items.length > 0) this.#commitUnattended(items);
+    this.#progress.tell();
   }
 
   #account(keyId: string): Account {
@@ -241,53 +184,13 @@ export class Ledger {
     if (hold.state !== "open") return false;
     hold.state = state;
     this.#openHolds -= 1;
-    this.#progressed.delete(hold);
+    this.#progress.forget(hold);
     return true;
-  }
-
-  #laterJournalProgress(): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(() => {
-      this.#progressTimer = null;
-      this.journalProgress();
-      if (this.#progressed.size > 0) this.#progressTimer = this.#laterJournalProgress();
-    }, this.#progressTickMs);
-    timer.unref();
-    return timer;
   }
 
   /** Nobody waits for these, and losing one in a crash is allowed for: the store itself says when it fails. */
   #commitUnattended(items: readonly JournalItem[]): void {
     this.#store.commit(items).catch(() => {});
-  }
-
-  async #recover(holds: readonly HoldProgress[]): Promise<void> {
-    const atMs = this.#clock.wallMs();
-    const items = holds.map((hold) => this.#interrupt(hold, atMs));
-    const commits: Promise<void>[] = [];
-    for (let from = 0; from < items.length; from += recoveriesPerCommit) {
-      commits.push(this.#store.commit(items.slice(from, from + recoveriesPerCommit)));
-    }
-    await Promise.all(commits);
-  }
-
-  #interrupt({ holdId, keyId, periodStartMs, chargeSoFar }: HoldProgress, atMs: number): JournalItem {
-    const settled = this.#account(keyId).settleInterrupted(chargeSoFar, periodStartMs, atMs);
-    return {
-      kind: "settle",
-      holdId,
-      hasProgress: true,
-      charge: {
-        keyId,
-        exchangeId: holdId,
-        atMs,
-        periodStartMs,
-        ...settled,
-        basis: "estimated",
-        outcome: "interrupted",
-      },
-      record: null,
-      response: null,
-    };
   }
 }
 
@@ -298,8 +201,4 @@ export class Ledger {
 function recordOf({ record, outcome, basis }: Settlement, { key }: Account, { charged }: Settled) {
   if (record === null) return null;
   return { ...record, outcome, basis, costNano: key.mode === "credit" ? charged : 0 };
-}
-
-function progressOf({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: OpenHold): HoldProgress {
-  return { holdId: id, keyId, openedAtMs, periodStartMs, chargeSoFar, model };
 }

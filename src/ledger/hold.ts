@@ -1,0 +1,43 @@
+import type { Usage, UsageBasis } from "../base/usage.ts";
+import type { Outcome, StoredResponse, UsageRecord } from "../store/store.ts";
+import type { Account } from "./account.ts";
+
+export interface HoldRequest {
+  readonly keyId: string;
+  readonly exchangeId: string;
+  readonly model: string;
+  /** Nano-credits for credit keys, tokens for token-budget keys. */
+  readonly amount: number;
+}
+
+export interface Hold {
+  /** The same as the exchange's: an exchange has one hold. */
+  readonly id: string;
+  readonly keyId: string;
+  readonly amount: number;
+  /** Start of the budget period it was admitted in, and is charged to. */
+  readonly periodStartMs: number;
+  readonly state: "open" | "settled" | "released";
+}
+
+export interface Settlement {
+  /** The real cost: nano-credits, or tokens for token-budget keys. */
+  readonly cost: number;
+  readonly usage: Usage;
+  readonly basis: UsageBasis;
+  readonly outcome: Outcome;
+  /** Its outcome, basis and cost are replaced by this settlement's and what was really charged. */
+  readonly record: UsageRecord | null;
+  readonly response: StoredResponse | null;
+}
+
+/** A hold as the ledger itself sees it. */
+export interface OpenHold extends Hold {
+  state: Hold["state"];
+  readonly account: Account;
+  readonly model: string;
+  readonly openedAtMs: number;
+  chargeSoFar: number;
+  /** Monotonic time of the last progress handed to the journal; null when there is no row. */
+  journaledAtMs: number | null;
+}

@@ -1,0 +1,66 @@
+import { assertAmount } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import type { HoldProgress, JournalItem } from "../store/store.ts";
+import type { OpenHold } from "./hold.ts";
+
+/** One hold's progress is written at most this often. */
+const progressEveryMs = 200;
+
+export interface ProgressOptions {
+  readonly clock: Clock;
+  /** How long progress may wait before the journal hears of it. A stream that ends sooner is never written at all. */
+  readonly tickMs: number;
+  readonly commit: (items: readonly JournalItem[]) => void;
+}
+
+/** Tells the journal now and then what open holds have produced, so that a crash does not give it away. */
+export class ProgressNotes {
+  readonly #options: ProgressOptions;
+  /** Holds whose latest progress the journal does not know yet. */
+  readonly #unknown = new Set<OpenHold>();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+  }
+
+  /** Cheap enough for every chunk of a stream. */
+  take(hold: OpenHold, chargeSoFar: number): void {
+    if (hold.state !== "open" || chargeSoFar <= hold.chargeSoFar) return;
+    assertAmount(chargeSoFar, "chargeSoFar");
+    hold.chargeSoFar = chargeSoFar;
+    this.#unknown.add(hold);
+    this.#timer ??= this.#later();
+  }
+
+  forget(hold: OpenHold): void {
+    this.#unknown.delete(hold);
+  }
+
+  /** Hands over what is due; the timer calls it while there is anything to tell. */
+  tell(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const items: JournalItem[] = [];
+    for (const hold of this.#unknown) {
+      if (hold.journaledAtMs !== null && nowMs - hold.journaledAtMs < progressEveryMs) continue;
+      hold.journaledAtMs = nowMs;
+      this.#unknown.delete(hold);
+      items.push({ kind: "progress", progress: progressOf(hold) });
+    }
+    if (items.length > 0) this.#options.commit(items);
+  }
+
+  #later(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => {
+      this.#timer = null;
+      this.tell();
+      if (this.#unknown.size > 0) this.#timer = this.#later();
+    }, this.#options.tickMs);
+    timer.unref();
+    return timer;
+  }
+}
+
+function progressOf({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: OpenHold): HoldProgress {
+  return { holdId: id, keyId, openedAtMs, periodStartMs, chargeSoFar, model };
+}
