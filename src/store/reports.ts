@@ -11,7 +11,7 @@ export interface Reports {
   /** How many requests of each step fell into which band of time, in the order of the bands. */
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]>;
   /** The largest spenders first. */
-  topModels(query: RangeQuery): Promise<readonly GroupSums[]>;
+  topBy(column: "model" | "provider", query: RangeQuery): Promise<readonly GroupSums[]>;
   /** In whole days, up to a second late; `group` is the key's id. */
   topKeys(query: RangeQuery): Promise<readonly GroupSums[]>;
   /** What each of these keys spent on each day (UTC days since 1970), up to a second late; days without use are left out. */

@@ -72,7 +72,7 @@ describe("sums", () => {
         spent(large.id, { atMs: noonMs - 60 * 24 * hourMs, costNano: 900, model: "a" }),
       ]);
       const { reports } = await reopen();
-      const models = await reports.topModels({ ...day, limit: 5 });
+      const models = await reports.topBy("model", { ...day, limit: 5 });
       expect(models.map(({ group, costNano }) => [group, costNano])).toEqual([
         ["b", 90],
         ["a", 10],

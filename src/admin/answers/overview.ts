@@ -60,7 +60,7 @@ export class Overview {
     const sinceMs = untilMs - (range === "1h" ? 1 : spans[range].hours) * msPerHour;
     const [charted, models, topKeys] = await Promise.all([
       range === "1h" ? lastHour(deps) : inHours(deps, spans[range]),
-      deps.store.reports.topModels({ sinceMs, untilMs, limit: topCount }),
+      deps.store.reports.topBy("model", { sinceMs, untilMs, limit: topCount }),
       this.#topKeys.get(range, topKeysKeptMs[range], () => topKeysOf(deps, sinceMs, untilMs)),
     ]);
     return {

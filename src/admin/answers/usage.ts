@@ -14,8 +14,10 @@ export interface UsageQuery {
 
 /** A long time over all keys comes from the coarser sums, where a year is some thousand rows. */
 export async function usage(deps: AdminDeps, { by, sinceMs, untilMs, key }: UsageQuery): Promise<UsageView> {
-  const rows = key === undefined ? await overAllKeys(deps, by, sinceMs, untilMs) : null;
-  const data = rows ?? (await ofHours(deps, by, sinceMs, untilMs, key));
+  const data =
+    key === undefined
+      ? await overAllKeys(deps, by, sinceMs, untilMs)
+      : await ofKey(deps, by, sinceMs, untilMs, key);
   return { by, since: iso(sinceMs), until: iso(untilMs), data };
 }
 
@@ -26,11 +28,12 @@ async function overAllKeys(
   by: UsageView["by"],
   sinceMs: number,
   untilMs: number,
-): Promise<UsageRowView[] | null> {
+): Promise<UsageRowView[]> {
   const range = { sinceMs, untilMs, limit: mostRows };
   switch (by) {
     case "model":
-      return (await store.reports.topModels(range)).map((row) => usageRow(row.group, row.group, row));
+    case "provider":
+      return (await store.reports.topBy(by, range)).map((row) => usageRow(row.group, row.group, row));
     case "key":
       return (await store.reports.topKeys(range)).map((row) => {
         const key = keys.byId(row.group);
@@ -45,19 +48,17 @@ async function overAllKeys(
         return usageRow(at, by === "day" ? at.slice(0, 10) : at, row);
       });
     }
-    case "provider":
-      return null;
   }
 }
 
-async function ofHours(
+async function ofKey(
   deps: AdminDeps,
   by: UsageView["by"],
   sinceMs: number,
   untilMs: number,
-  key: string | undefined,
+  key: string,
 ): Promise<UsageRowView[]> {
-  const keyId = key === undefined ? undefined : (await findKey(deps, key)).id;
+  const keyId = (await findKey(deps, key)).id;
   const groups = await deps.store.summarizeUsage({ by, sinceMs, untilMs, keyId });
   return groups.map((group) => usageRow(group.group, group.group, group));
 }

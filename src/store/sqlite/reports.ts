@@ -42,15 +42,18 @@ export class SqliteReports implements Reports {
 
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]> {
     return this.#all<LatencyBand>(
-      `SELECT hour / $stepHours AS step, measure, up_to_ms AS upToMs, sum(requests) AS requests FROM latency_hours
+      `SELECT hour / $stepHours AS step, measure, up_to_ms AS upToMs, sum(requests) AS requests FROM latency_all_hours
       WHERE hour >= $since AND hour < $until GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
       stepParameters(query),
     );
   }
 
-  topModels({ sinceMs, untilMs, limit }: RangeQuery): Promise<readonly GroupSums[]> {
+  topBy(
+    column: "model" | "provider",
+    { sinceMs, untilMs, limit }: RangeQuery,
+  ): Promise<readonly GroupSums[]> {
     return this.#all<GroupSums>(
-      `SELECT model AS "group", ${sums} FROM usage_by_model_hour
+      `SELECT ${column} AS "group", ${sums} FROM usage_by_model_hour
       WHERE hour >= $since AND hour < $until GROUP BY 1 ORDER BY costNano DESC, requests DESC LIMIT $limit`,
       { ...hours(sinceMs, untilMs), limit },
     );

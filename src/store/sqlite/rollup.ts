@@ -48,6 +48,7 @@ export class UsageRollup {
   readonly #upsertModelHour: Statement;
   readonly #upsertKeyDay: Statement;
   readonly #upsertLatency: Statement;
+  readonly #upsertLatencyOverall: Statement;
   readonly #mark: Statement;
   readonly #hours = new Map<string, HourSums>();
   readonly #latencies = new Map<string, LatencyCount>();
@@ -58,6 +59,7 @@ export class UsageRollup {
     this.#upsertModelHour = database.query(upsertInto("usage_model_hours", 3));
     this.#upsertKeyDay = database.query(upsertInto("usage_key_days", 2));
     this.#upsertLatency = database.query(upsertLatency);
+    this.#upsertLatencyOverall = database.query(upsertLatencyOverall);
     this.#mark = database.query("UPDATE state SET rolled_up_through = max(rolled_up_through, ?)");
   }
 
@@ -130,6 +132,7 @@ export class UsageRollup {
         count.upToMs,
         count.requests,
       );
+      this.#upsertLatencyOverall.run(count.hour, count.measure, count.upToMs, count.requests);
     }
     this.#mark.run(this.#throughEntryId);
   }
@@ -200,6 +203,10 @@ ON CONFLICT DO UPDATE SET
 
 const upsertLatency = `
 INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET requests = requests + excluded.requests`;
+
+const upsertLatencyOverall = `
+INSERT INTO latency_all_hours VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET requests = requests + excluded.requests`;
 
 /** Counts the charges that a crash left out of the sums. Inside the caller's transaction. */

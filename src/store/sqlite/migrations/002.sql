@@ -1,5 +1,5 @@
 -- Sums that charts and lists read. usage_hours has a row for every key and hour, which are millions in a year
--- of ten thousand keys; these two have as many rows as there is something to show.
+-- of ten thousand keys, and latency_hours one for every model and band; these have what a chart can show.
 
 -- Over all keys.
 CREATE TABLE usage_model_hours (
@@ -16,6 +16,17 @@ CREATE TABLE usage_model_hours (
 INSERT INTO usage_model_hours
 SELECT hour, model, provider, sum(requests), sum(failures), sum(input_tokens), sum(output_tokens), sum(cost_nano)
 FROM usage_hours GROUP BY hour, model, provider;
+
+-- How long requests took, over all models and providers; bands as in latency_hours.
+CREATE TABLE latency_all_hours (
+  hour INTEGER NOT NULL,
+  measure TEXT NOT NULL CHECK (measure IN ('first_byte', 'total')),
+  up_to_ms INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  PRIMARY KEY (hour, measure, up_to_ms)
+) STRICT, WITHOUT ROWID;
+INSERT INTO latency_all_hours
+SELECT hour, measure, up_to_ms, sum(requests) FROM latency_hours GROUP BY hour, measure, up_to_ms;
 
 -- Over all models; days are UTC days since 1970.
 CREATE TABLE usage_key_days (
