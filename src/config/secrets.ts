@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { rememberSecret } from "../base/secrets.ts";
 import type { Environment } from "./source.ts";
 
 /**
@@ -63,5 +64,6 @@ function checked(value: string, where: string): Secret {
   if (/[\u0000-\u001f\u007f]/.test(value)) {
     return { kind: "problem", message: `${where} holds more than one line or a control character` };
   }
+  rememberSecret(value);
   return { kind: "value", value };
 }

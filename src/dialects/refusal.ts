@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { withoutSecrets } from "../base/secrets.ts";
 
 /** What a provider says when it refuses, whatever the shape it says it in. Safe to show to a client. */
 export interface Refusal {
@@ -146,5 +147,8 @@ const secrets: readonly [RegExp, string][] = [
 ];
 
 function redact(message: string): string {
-  return secrets.reduce((redacted, [pattern, instead]) => redacted.replace(pattern, instead), message);
+  return secrets.reduce(
+    (redacted, [pattern, instead]) => redacted.replace(pattern, instead),
+    withoutSecrets(message),
+  );
 }

@@ -145,11 +145,19 @@ export class Exchange {
   }
 }
 
-/** The private side of an error, for the log: the cause of one that was foreseen, the stack of one that was not. */
+/**
+ * The private side of an error, for the log: what kind of cause one had that was foreseen, the stack of one
+ * that was not. Messages of foreseen causes stay out, because parsers quote what they stumble over.
+ */
 function describeCause(error: unknown): string | null {
   if (error === null) return null;
-  if (!(error instanceof GatewayError))
-    return error instanceof Error ? (error.stack ?? String(error)) : String(error);
-  if (error.cause === undefined) return null;
-  return error.cause instanceof Error ? error.cause.message : String(error.cause);
+  if (!(error instanceof GatewayError)) return stackOf(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return null;
+  if (error.code === "internal_error") return stackOf(cause);
+  return "code" in cause ? `${cause.name} ${String(cause.code)}` : cause.name;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? String(error)) : String(error);
 }

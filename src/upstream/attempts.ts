@@ -141,10 +141,10 @@ export class Attempts {
       this.#log.warn({ deployment, failure: failure.kind, cause: codeOf(failure) }, "attempt failed");
       return;
     }
-    const fields = { deployment, failure: failure.kind, said: failure.error.cause };
+    // Not in the provider's own words: it may quote the prompt. `models check` asks it with words of ours.
     this.#log.error(
-      fields,
-      "the provider refuses this gateway: check its key, its account and the model's name",
+      { deployment, failure: failure.kind },
+      "the provider refuses this gateway: `sluice models check` tells why (key, account or the model's name)",
     );
   }
 
