@@ -1,4 +1,5 @@
 import type { Elysia } from "elysia";
+import { newId } from "../../base/id.ts";
 import { sessionCookie, sessionOf, tryToken } from "../auth/guard.ts";
 import { isOwnOrigin } from "../auth/origin.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -44,5 +45,6 @@ function refuseForeign(request: Request): void {
 }
 
 function empty(cookie: string): Response {
-  return new Response(null, { status: 204, headers: { ...answerHeaders, "set-cookie": cookie } });
+  const headers = { ...answerHeaders, "x-request-id": newId("req_"), "set-cookie": cookie };
+  return new Response(null, { status: 204, headers });
 }
