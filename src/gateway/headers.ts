@@ -13,8 +13,18 @@ export function standingHeaders(exchange: Exchange): Record<string, string> {
     headers["x-ratelimit-remaining-requests"] = String(rate.remaining);
     headers["x-ratelimit-reset-requests"] = `${rate.resetSeconds}s`;
   }
-  if (exchange.dropped.length > 0) headers["x-sluice-dropped"] = exchange.dropped.join(", ");
+  if (exchange.dropped.length > 0) headers["x-sluice-dropped"] = droppedText(exchange.dropped);
   return headers;
+}
+
+const longestDroppedText = 1000;
+
+/** Names that a client made up may hold anything; what a header cannot carry is shown as a question mark. */
+function droppedText(dropped: readonly string[]): string {
+  return dropped
+    .join(", ")
+    .slice(0, longestDroppedText)
+    .replace(/[^\x20-\x7e]/g, "?");
 }
 
 /** What a call has cost and what is left, in the unit of the key's mode. */
