@@ -130,7 +130,7 @@ export class Attempts {
       if (account.keys.throttled(apiKey, nowMs, Math.max(pauseMs, 1000))) return true;
     }
     if (pauseMs > 0) breaker.coolDown(nowMs, pauseMs);
-    else if (failure.fault) breaker.failed(nowMs);
+    else if (failure.fault) breaker.failed(nowMs, failure.coolDownMs !== null);
     else breaker.abandoned();
     return false;
   }
@@ -159,7 +159,7 @@ export class Attempts {
 
   #passes({ standing: { breaker } }: Candidate, tally: Tally, nowMs: number): boolean {
     if (breaker.tryPass(nowMs)) return true;
-    if (breaker.state(nowMs) === "cooling") tally.cooling(breaker.waitMs(nowMs));
+    if (breaker.isBusy(nowMs)) tally.cooling(breaker.waitMs(nowMs));
     return false;
   }
 

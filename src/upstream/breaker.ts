@@ -25,6 +25,7 @@ export class Breaker {
   #pauseMs = firstPauseMs;
   #open = false;
   #probing = false;
+  #lastWasBusy = false;
 
   state(nowMs: number): BreakerState {
     if (this.#open) return nowMs < this.#openUntilMs ? "open" : "half_open";
@@ -47,7 +48,9 @@ export class Breaker {
     this.#calls.add(nowMs, false);
   }
 
-  failed(nowMs: number): void {
+  /** `busy`: the provider said that it has too much to do, without saying for how long. */
+  failed(nowMs: number, busy: boolean): void {
+    this.#lastWasBusy = busy;
     this.#calls.add(nowMs, true);
     this.#count(nowMs);
   }
@@ -71,6 +74,11 @@ export class Breaker {
   /** How long until a call may be made, 0 when now. */
   waitMs(nowMs: number): number {
     return Math.max(0, this.#coolUntilMs - nowMs, this.#open ? this.#openUntilMs - nowMs : 0);
+  }
+
+  /** Whether it is left alone because it has too much to do, rather than because it is broken. */
+  isBusy(nowMs: number): boolean {
+    return nowMs < this.#coolUntilMs || (this.#open && this.#lastWasBusy);
   }
 
   get consecutiveFailures(): number {

@@ -118,6 +118,16 @@ describe("a provider that asks for a pause", () => {
   });
 });
 
+test("a provider that is busy again and again without saying for how long is busy to clients too", async () => {
+  provider.script(openAiError(503, "busy"));
+  const { upstream, plan } = setUp([{ url: provider.url }], { clock: new FakeClock() });
+  for (let call = 0; call < 7; call += 1) {
+    expect(await codeOf(upstream.open(plan()))).toBe("503 service_unavailable");
+  }
+  expect(provider.requests).toHaveLength(5);
+  expect(upstream.health()[0]?.state).toBe("open");
+});
+
 describe("a pool of keys", () => {
   const keysSeen = () => provider.requests.map(({ headers }) => headers["authorization"]);
 
