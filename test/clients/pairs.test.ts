@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import type { Scenario } from "./conversation/scenario.ts";
 import { badScenarios, goodScenarios } from "./conversation/scenarios.ts";
 import { aiSdk } from "./drivers/ai-sdk.ts";
@@ -23,10 +24,10 @@ const clients: readonly Client[] = [
   aiSdk.messages,
 ];
 
-let world: World;
+let world: World<ConversationProvider>;
 
 beforeAll(async () => {
-  world = await startWorld([...goodScenarios, ...badScenarios]);
+  world = await startWorld(startConversationProvider([...goodScenarios, ...badScenarios]));
 }, 30_000);
 
 beforeEach(() => world.provider.forget());

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { callsOf, runTool, type Scenario } from "./conversation/scenario.ts";
 import { badScenarios, essentialScenarios } from "./conversation/scenarios.ts";
 import type { Understood } from "./drivers/client.ts";
@@ -31,7 +32,7 @@ const conversations: readonly Conversation[] = dialectNames.flatMap((client) =>
   ),
 );
 
-async function runAll(python: string, world: World): Promise<Outcome[]> {
+async function runAll(python: string, world: World<ConversationProvider>): Promise<Outcome[]> {
   const { url, key } = world.access("chat");
   const task = {
     url,
@@ -66,11 +67,11 @@ if (!runsLargeClients) console.log("The Python packages are driven against the e
 const suite = runsLargeClients ? describe.skipIf(python === null) : () => {};
 
 suite("the official Python packages", () => {
-  let world: World;
+  let world: World<ConversationProvider>;
   let outcomes: readonly Outcome[] = [];
 
   beforeAll(async () => {
-    world = await startWorld([...essentialScenarios, ...badScenarios]);
+    world = await startWorld(startConversationProvider([...essentialScenarios, ...badScenarios]));
     outcomes = await runAll(python ?? "python3", world);
   }, 120_000);
 

@@ -1,25 +1,24 @@
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
-import {
-  type ConversationProvider,
-  startConversationProvider,
-  upstreamModels,
-} from "./conversation/provider.ts";
-import type { Scenario } from "./conversation/scenario.ts";
+import { upstreamModels } from "./conversation/provider.ts";
 import type { Access } from "./drivers/client.ts";
 
 /** A gateway before one provider for each dialect, which speaks nothing else. */
-export interface World {
-  readonly provider: ConversationProvider;
+export interface World<Provider> {
+  readonly provider: Provider;
   readonly sluice: Sluice;
-  access(providerDialect: DialectName): Access;
+  /** The model on a provider of this dialect; `family` is one of those that the world was started with. */
+  access(providerDialect: DialectName, family?: string): Access;
   dispose(): Promise<void>;
 }
 
-export async function startWorld(scenarios: readonly Scenario[]): Promise<World> {
-  const provider = startConversationProvider(scenarios);
-  const sluice = await startSluice({ config: configFor(provider.url) });
+/** Agents do other things with models whose names they know, so there may be models of several families. */
+export async function startWorld<Provider extends { readonly url: string; stop(): void }>(
+  provider: Provider,
+  families: readonly string[] = ["any"],
+): Promise<World<Provider>> {
+  const sluice = await startSluice({ config: configFor(provider.url, families) });
   const key = await sluice.createKey({ credit: 1000 });
   await waitFor(
     async () => (await sluice.request("/v1/usage", { key })).status === 200,
@@ -28,7 +27,7 @@ export async function startWorld(scenarios: readonly Scenario[]): Promise<World>
   return {
     provider,
     sluice,
-    access: (dialect) => ({ url: sluice.url, key: key.key, model: `on-${dialect}` }),
+    access: (dialect, family = "any") => ({ url: sluice.url, key: key.key, model: modelId(dialect, family) }),
     async dispose() {
       provider.stop();
       await sluice.dispose();
@@ -36,32 +35,36 @@ export async function startWorld(scenarios: readonly Scenario[]): Promise<World>
   };
 }
 
-export function configFor(url: string): string {
+function modelId(dialect: DialectName, family: string): string {
+  return `${family}-on-${dialect}`;
+}
+
+function configFor(url: string, families: readonly string[]): string {
   return `
-[providers.on-chat]
+[providers.chat]
 kind = "openai-compatible"
 base_url = "${url}/v1"
 api_key = "env:TEST_OPENAI_KEY"
 dialects = ["chat"]
 
-[providers.on-responses]
+[providers.responses]
 kind = "openai"
 base_url = "${url}/v1"
 api_key = "env:TEST_OPENAI_KEY"
 dialects = ["responses"]
 
-[providers.on-messages]
+[providers.messages]
 kind = "anthropic"
 base_url = "${url}"
 api_key = "env:TEST_ANTHROPIC_KEY"
-${dialectNames.map(modelOn).join("")}`;
+${families.flatMap((family) => dialectNames.map((dialect) => modelOf(dialect, family))).join("")}`;
 }
 
-function modelOn(dialect: DialectName): string {
+function modelOf(dialect: DialectName, family: string): string {
   return `
 [[models]]
-id = "on-${dialect}"
-provider = "on-${dialect}"
+id = "${modelId(dialect, family)}"
+provider = "${dialect}"
 upstream_model = "${upstreamModels[dialect]}"
 context_window = 1000000
 max_output_tokens = 64000

@@ -47,9 +47,10 @@ function itemOf(said: Said, at: number, status: string): JsonObject {
         encrypted_content: said.seal,
       };
     case "call": {
-      const { id, name, input } = said;
-      const json = JSON.stringify(input);
-      return { id: `fc_up${at}`, type: "function_call", status, call_id: id, name, arguments: json };
+      const call = { status, call_id: said.id, name: said.name };
+      return said.freeform === true
+        ? { id: `ctc_up${at}`, type: "custom_tool_call", ...call, input: wholeOf(said) }
+        : { id: `fc_up${at}`, type: "function_call", ...call, arguments: wholeOf(said) };
     }
   }
 }
@@ -107,9 +108,7 @@ class Events {
   begin(says: readonly Said[], at: number): void {
     const said = saidAt(says, at);
     const item = itemOf(said, at, "in_progress");
-    const empty =
-      said.type === "call" ? { arguments: "" } : said.type === "thinking" ? { summary: [] } : { content: [] };
-    this.add("response.output_item.added", { output_index: at, item: { ...item, ...empty } });
+    this.add("response.output_item.added", { output_index: at, item: { ...item, ...emptyBody(said) } });
     const part = emptied(said);
     if (part !== null) this.add(`response.${part.type}.added`, { ...placeOf(said, at), ...part.fields });
   }
@@ -140,6 +139,11 @@ class Events {
   }
 }
 
+function emptyBody(said: Said): JsonObject {
+  if (said.type === "call") return said.freeform === true ? { input: "" } : { arguments: "" };
+  return said.type === "thinking" ? { summary: [] } : { content: [] };
+}
+
 function saidAt(says: readonly Said[], at: number): Said {
   const said = says[at];
   if (said === undefined) throw new Error(`nothing is said at ${at}`);
@@ -151,7 +155,8 @@ function placeOf(said: Said, at: number): JsonObject {
 }
 
 function wholeOf(said: Said): string {
-  return said.type === "call" ? JSON.stringify(said.input) : said.text;
+  if (said.type !== "call") return said.text;
+  return said.freeform === true ? String(said.input["input"]) : JSON.stringify(said.input);
 }
 
 /** The part of an item that its text belongs to; calls have none. */
@@ -180,7 +185,9 @@ function deltaOf(said: Said): { type: string; fields: JsonObject; whole: string 
     case "thinking":
       return { type: "reasoning_summary_text", fields: { summary_index: 0 }, whole: "text" };
     case "call":
-      return { type: "function_call_arguments", fields: {}, whole: "arguments" };
+      return said.freeform === true
+        ? { type: "custom_tool_call_input", fields: {}, whole: "input" }
+        : { type: "function_call_arguments", fields: {}, whole: "arguments" };
   }
 }
 

@@ -46,8 +46,17 @@ export interface Call {
 export type Said =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly text: string; readonly seal: string }
-  | ({ readonly type: "call" } & Call)
+  | SaidCall
   | { readonly type: "refusal"; readonly text: string };
+
+/**
+ * A free-form tool of Codex takes text and no JSON. Only Responses can say so; in the other dialects the text
+ * is the one field `input` of the arguments, and so it is here.
+ */
+export interface SaidCall extends Call {
+  readonly type: "call";
+  readonly freeform?: true;
+}
 
 export interface Turn {
   readonly says: readonly Said[];

@@ -1,0 +1,26 @@
+import type { SaidCall } from "../conversation/scenario.ts";
+
+/**
+ * What the model behind an agent does: in each step it thinks and calls tools of the agent, and goes on when
+ * their results are as they must be; in the end it says something.
+ */
+export interface Errand {
+  readonly steps: readonly Step[];
+  readonly farewell: string;
+}
+
+export interface Step {
+  readonly thinking: string;
+  readonly calls: readonly AgentCall[];
+}
+
+export interface AgentCall {
+  readonly call: SaidCall;
+  /** What the tool's result must contain. */
+  readonly expects: string;
+}
+
+/** Unique to a step, and to be brought back with its thinking. */
+export function sealOf(step: number): string {
+  return `c2VhbCBvZiBzdGVw+/${step}==`;
+}

@@ -1,0 +1,101 @@
+import { type DialectName, dialectNames } from "../../../src/base/dialect.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { type Answer, json, sse } from "../../support/answers.ts";
+import { type SeenRequest, startProvider } from "../../support/provider.ts";
+import { Complaint, complain } from "../conversation/dialect.ts";
+import { providerDialects } from "../conversation/provider.ts";
+import type { Turn } from "../conversation/scenario.ts";
+import { type Errand, sealOf } from "./errand.ts";
+import { type Overheard, overhear } from "./overhear.ts";
+
+/** A model for agents: sends them on an errand, and looks at what they bring back. */
+export interface AgentProvider {
+  readonly url: string;
+  /** The steps that were asked for, in order; the number of all steps stands for the farewell. */
+  readonly steps: readonly number[];
+  readonly complaints: readonly string[];
+  send(errand: Errand): void;
+  stop(): void;
+}
+
+export function startAgentProvider(): AgentProvider {
+  const steps: number[] = [];
+  const complaints: string[] = [];
+  let errand: Errand = { steps: [], farewell: "" };
+
+  function answer(request: SeenRequest): Answer {
+    if (request.path.endsWith("/count_tokens")) return json({ input_tokens: 1000 });
+    const dialect = dialectAt(request.path);
+    const heard = overhear[dialect](request.body);
+    try {
+      const turn = isAboutErrand(heard, errand) ? nextTurn(heard, dialect) : aside;
+      return render(dialect, turn, request.body);
+    } catch (error) {
+      if (!(error instanceof Complaint)) throw error;
+      complaints.push(`${dialect}: ${error.message}`);
+      return json(providerDialects[dialect].failure(error.message), { status: 400 });
+    }
+  }
+
+  function nextTurn(heard: Overheard, dialect: DialectName): Turn {
+    const answered = new Set(heard.results.map(({ id }) => id));
+    const step = errand.steps.filter(({ calls }) => calls.every(({ call }) => answered.has(call.id))).length;
+    for (const [at, done] of errand.steps.slice(0, step).entries()) check(done, at, heard, dialect);
+    steps.push(step);
+    return turnOf(errand, step);
+  }
+
+  const provider = startProvider(answer);
+  return {
+    url: provider.url,
+    steps,
+    complaints,
+    send(next) {
+      errand = next;
+      steps.length = 0;
+      complaints.length = 0;
+    },
+    stop: provider.stop,
+  };
+}
+
+function dialectAt(path: string): DialectName {
+  const found = dialectNames.find((name) => path.endsWith(providerDialects[name].path));
+  if (found === undefined) throw new Error(`no dialect at ${path}`);
+  return found;
+}
+
+/** Agents also ask small things beside their task, such as a title for it, and offer no tools then. */
+function isAboutErrand({ toolNames }: Overheard, { steps }: Errand): boolean {
+  const [first] = steps.flatMap(({ calls }) => calls);
+  return first !== undefined && toolNames.includes(first.call.name);
+}
+
+const usage = { input: 1000, cached: 400, output: 50 };
+const aside: Turn = { says: [{ type: "text", text: "An errand" }], usage, ending: "stop" };
+
+function turnOf(errand: Errand, step: number): Turn {
+  const next = errand.steps[step];
+  if (next === undefined) return { says: [{ type: "text", text: errand.farewell }], usage, ending: "stop" };
+  const thought = { type: "thinking" as const, text: next.thinking, seal: sealOf(step) };
+  return { says: [thought, ...next.calls.map(({ call }) => call)], usage, ending: "tool_calls" };
+}
+
+function check(
+  { thinking, calls }: Errand["steps"][number],
+  step: number,
+  { results, seals }: Overheard,
+  dialect: DialectName,
+): void {
+  for (const { call, expects } of calls) {
+    const result = results.find(({ id }) => id === call.id);
+    if (result?.text.includes(expects) !== true) complain(`${call.id} should have given ${expects}:`, result);
+  }
+  const seal = dialect === "chat" ? thinking : sealOf(step);
+  if (!seals.includes(seal)) complain(`the thinking of step ${step} did not come back:`, seals);
+}
+
+function render(dialect: DialectName, turn: Turn, body: JsonObject): Answer {
+  const { stream, say } = providerDialects[dialect];
+  return body["stream"] === true ? sse(stream(turn, body).join("")) : json(say(turn, body));
+}

@@ -1,0 +1,58 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A home and a place to work in, with the files of an errand. */
+export class Workshop {
+  readonly #root = mkdtempSync(join(tmpdir(), "sluice-agent-"));
+  readonly home = join(this.#root, "home");
+  readonly work = join(this.#root, "work");
+
+  constructor(files: Readonly<Record<string, string>>) {
+    mkdirSync(this.home);
+    mkdirSync(this.work);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.work, name), text);
+  }
+
+  /** The text of a file that the agent was told to make; empty when there is none. */
+  async read(name: string): Promise<string> {
+    const file = Bun.file(join(this.work, name));
+    return (await file.exists()) ? file.text() : "";
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+}
+
+export interface AgentRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Long enough for a busy machine; an agent that keeps retrying must not hang the tests. */
+const patienceMs = 50_000;
+
+/** Nothing of this machine's own environment, so that no proxy, key or setting of somebody is used. */
+export async function runAgent(
+  command: readonly string[],
+  { home, work }: Workshop,
+  env: Readonly<Record<string, string>>,
+): Promise<AgentRun> {
+  const child = Bun.spawn([...command], {
+    cwd: work,
+    env: { PATH: process.env["PATH"] ?? "", HOME: home, TERM: "dumb", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    timeout: patienceMs,
+    killSignal: "SIGKILL",
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}

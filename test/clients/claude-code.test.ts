@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { dialectNames } from "../../src/base/dialect.ts";
+import type { Errand } from "./agents/errand.ts";
+import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { runAgent, Workshop } from "./agents/run.ts";
+import type { Access } from "./drivers/client.ts";
+import { npmCommand, runsLargeClients } from "./installed.ts";
+import { startWorld, type World } from "./world.ts";
+
+const claude = runsLargeClients ? await npmCommand("@anthropic-ai/claude-code", "2.1.325", "claude") : null;
+if (!runsLargeClients) console.log("Claude Code is run against the executable only.");
+
+/** Two tools at once, then one that changes something, then the end. */
+function errandIn(folder: string, secret: string): Errand {
+  return {
+    steps: [
+      {
+        thinking: "Both files have to be seen, the one by a command.",
+        calls: [
+          {
+            call: {
+              type: "call",
+              id: "toolu_look",
+              name: "Bash",
+              input: { command: "cat first.txt", description: "Show the first file" },
+            },
+            expects: `first ${secret}`,
+          },
+          {
+            call: {
+              type: "call",
+              id: "toolu_read",
+              name: "Read",
+              input: { file_path: `${folder}/second.txt` },
+            },
+            expects: `second ${secret}`,
+          },
+        ],
+      },
+      {
+        thinking: "Now it can be written down – à la fin.",
+        calls: [
+          {
+            call: {
+              type: "call",
+              id: "toolu_write",
+              name: "Write",
+              input: { file_path: `${folder}/answer.txt`, content: `"${secret}" 😀\n` },
+            },
+            expects: "answer.txt",
+          },
+        ],
+      },
+    ],
+    farewell: `Both files say ${secret}.`,
+  };
+}
+
+function commandFor({ url, key, model }: Access) {
+  return {
+    args: [
+      ...["-p", "Compare the two files and write down what they share.", "--model", model],
+      ...["--permission-mode", "acceptEdits", "--allowedTools", "Bash,Read,Write", "--output-format", "json"],
+    ],
+    env: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: key,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_AUTOUPDATER: "1",
+      IS_SANDBOX: "1",
+    },
+  };
+}
+
+const suite = runsLargeClients ? describe.skipIf(claude === null) : () => {};
+
+suite("the real Claude Code", () => {
+  let world: World<AgentProvider>;
+
+  beforeAll(async () => {
+    world = await startWorld(startAgentProvider());
+  }, 30_000);
+
+  afterAll(() => world.dispose());
+
+  test.each([...dialectNames])(
+    "runs an errand with tools through several turns on a provider of %s",
+    async (dialect) => {
+      const secret = crypto.randomUUID();
+      using workshop = new Workshop({ "first.txt": `first ${secret}`, "second.txt": `second ${secret}` });
+      const errand = errandIn(workshop.work, secret);
+      world.provider.send(errand);
+      const { args, env } = commandFor(world.access(dialect));
+      const run = await runAgent([claude ?? "", ...args], workshop, env);
+      expect(world.provider.complaints).toEqual([]);
+      expect(run).toMatchObject({ code: 0 });
+      expect(JSON.parse(run.stdout)).toMatchObject({
+        is_error: false,
+        result: errand.farewell,
+        permission_denials: [],
+      });
+      expect(world.provider.steps).toEqual([0, 1, 2]);
+      expect(await workshop.read("answer.txt")).toBe(`"${secret}" 😀\n`);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import type { AgentCall, Errand } from "./agents/errand.ts";
+import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { runAgent, Workshop } from "./agents/run.ts";
+import type { Access } from "./drivers/client.ts";
+import { npmCommand, runsLargeClients } from "./installed.ts";
+import { startWorld, type World } from "./world.ts";
+
+const codex = runsLargeClients ? await npmCommand("@openai/codex", "0.166.0", "codex") : null;
+if (!runsLargeClients) console.log("Codex is run against the executable only.");
+
+/**
+ * What Codex offers depends on the name of the model: plain functions to one that it does not know, a
+ * free-form patch tool to gpt-5.5, and to gpt-5.6 one free-form tool for scripts, which comes in an input
+ * item and not in `tools`.
+ */
+const families: Readonly<Record<string, (secret: string) => readonly [AgentCall, AgentCall]>> = {
+  unknown: (secret) => [shell("call_look", "cat first.txt", secret), shell("call_write", write(secret), "")],
+  "gpt-5.5": (secret) => [
+    shell("call_look", "cat first.txt", secret),
+    freeform("call_patch", "apply_patch", patch(secret), "answer.txt"),
+  ],
+  "gpt-5.6-sol": (secret) => [
+    freeform("call_look", "exec", script("cat first.txt"), secret),
+    freeform("call_write", "exec", script(write(secret)), ""),
+  ],
+};
+
+function shell(id: string, cmd: string, expects: string): AgentCall {
+  return { call: { type: "call", id, name: "exec_command", input: { cmd } }, expects };
+}
+
+function freeform(id: string, name: string, input: string, expects: string): AgentCall {
+  return { call: { type: "call", id, name, input: { input }, freeform: true }, expects };
+}
+
+function write(secret: string): string {
+  return `printf '%s' '"${secret}" 😀' > answer.txt`;
+}
+
+function script(cmd: string): string {
+  return `const shown = await tools.exec_command({ cmd: ${JSON.stringify(cmd)} });\ntext(shown.output);\n`;
+}
+
+function patch(secret: string): string {
+  return `*** Begin Patch\n*** Add File: answer.txt\n+"${secret}" 😀\n*** End Patch\n`;
+}
+
+function errandFor(family: string, secret: string): Errand {
+  const [look, change] = families[family]?.(secret) ?? [];
+  if (look === undefined || change === undefined) throw new Error(`no errand for ${family}`);
+  return {
+    steps: [
+      { thinking: "First the file – à lire.", calls: [look] },
+      { thinking: "Now it can be written down.", calls: [change] },
+    ],
+    farewell: `The file says ${secret}.`,
+  };
+}
+
+function argumentsFor({ url, model }: Access): string[] {
+  const provider = `{name="sluice",base_url="${url}/v1",env_key="SLUICE_KEY",wire_api="responses"}`;
+  return [
+    ...["exec", "--json", "--ephemeral", "--skip-git-repo-check"],
+    // Its sandbox needs rights that a container does not have; the commands are our own.
+    ...["--dangerously-bypass-approvals-and-sandbox", "--model", model],
+    ...["-c", "model_provider=sluice", "-c", `model_providers.sluice=${provider}`],
+    ...["-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"],
+    "Say what the file holds, and write it down.",
+  ];
+}
+
+/** The events that Codex prints, one to a line. */
+function messagesIn(stdout: string): string[] {
+  return stdout
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line))
+    .flatMap(({ item }) => (item?.type === "agent_message" ? [item.text] : []));
+}
+
+const suite = runsLargeClients ? describe.skipIf(codex === null) : () => {};
+
+suite("the real Codex", () => {
+  let world: World<AgentProvider>;
+
+  beforeAll(async () => {
+    world = await startWorld(startAgentProvider(), Object.keys(families));
+  }, 30_000);
+
+  afterAll(() => world.dispose());
+
+  const cases = Object.keys(families).flatMap((family) =>
+    dialectNames.map((dialect): [string, DialectName] => [family, dialect]),
+  );
+
+  test.each(cases)(
+    "runs an errand as for the model %s, through several turns, on a provider of %s",
+    async (family, dialect) => {
+      const secret = crypto.randomUUID();
+      using workshop = new Workshop({ "first.txt": `first ${secret}` });
+      const errand = errandFor(family, secret);
+      world.provider.send(errand);
+      const access = world.access(dialect, family);
+      const run = await runAgent([codex ?? "", ...argumentsFor(access)], workshop, {
+        CODEX_HOME: workshop.home,
+        SLUICE_KEY: access.key,
+      });
+      expect(world.provider.complaints).toEqual([]);
+      expect(run).toMatchObject({ code: 0 });
+      expect(messagesIn(run.stdout)).toEqual([errand.farewell]);
+      expect(world.provider.steps).toEqual([0, 1, 2]);
+      expect((await workshop.read("answer.txt")).trim()).toBe(`"${secret}" 😀`);
+    },
+    60_000,
+  );
+});
