@@ -1,3 +1,4 @@
+import type { DialectName } from "../base/dialect.ts";
 import type { ForwardedHeaders } from "./provider.ts";
 
 /**
@@ -29,10 +30,8 @@ const maxValueChars = 4096;
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
 
-export type ClientDialect = "chat" | "responses" | "messages";
-
 /** Picks what goes up. `compat-version` is the interface's own name for `anthropic-version`. */
-export function pickForwarded(dialect: ClientDialect, client: Headers): ForwardedHeaders {
+export function pickForwarded(dialect: DialectName, client: Headers): ForwardedHeaders {
   if (dialect !== "messages") return pick(openAiNames, client);
   const version = client.get("compat-version") ?? client.get("anthropic-version");
   const forwarded = pick(anthropicNames, client);
