@@ -92,14 +92,20 @@ export class Relay implements Guarded {
       if (this.#isOver) return;
       const blocked = this.#write(transit.push(chunk));
       if (blocked !== undefined) await blocked;
-      if (this.#interruptedBy !== null) throw this.#interruptedBy;
+      this.#throwIfBroken();
       if (transit.ended) return this.#conclude();
       this.#journalProgress();
     }
     if (this.#isOver) return;
     if (this.#interruptedBy !== null) throw this.#interruptedBy;
     await this.#write(transit.end());
+    this.#throwIfBroken();
     await this.#conclude();
+  }
+
+  #throwIfBroken(): void {
+    const reason = this.#interruptedBy ?? this.#parts.transit.brokenBy;
+    if (reason !== null) throw reason;
   }
 
   /** The charge is durable before the end leaves. A recording must be whole by then, trailing bytes included. */

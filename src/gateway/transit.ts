@@ -10,10 +10,15 @@ export type Piece = Uint8Array | string;
  * charge is committed first, and then they are taken from `terminal`.
  */
 export interface Transit {
-  /** Takes what the provider sent, returns what may leave now. Throws a GatewayError when the stream fails. */
+  /** Takes what the provider sent, returns what may leave now; look at `brokenBy` afterwards. */
   push(chunk: Uint8Array): Piece;
-  /** The provider's body is over. Throws a GatewayError unless that was a proper end. */
+  /** The provider's body is over; look at `brokenBy` afterwards. */
   end(): Piece;
+  /**
+   * Why the provider's stream has failed, once it has. It is told and not thrown, because what came before
+   * the failure, in the same chunk even, belongs to the client and is on the bill.
+   */
+  readonly brokenBy: GatewayError | null;
   /** True once the provider's proper end has been read. */
   readonly ended: boolean;
   terminal(): Piece;

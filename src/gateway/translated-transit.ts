@@ -1,4 +1,4 @@
-import type { GatewayError } from "../base/errors.ts";
+import { GatewayError } from "../base/errors.ts";
 import type { Usage } from "../base/usage.ts";
 import type { SseFrame, StreamTranslator } from "../dialects/codec.ts";
 import { SseDecoder } from "../dialects/sse.ts";
@@ -9,6 +9,7 @@ export class TranslatedTransit implements Transit {
   readonly #decoder = new SseDecoder();
   readonly #translator: StreamTranslator;
   readonly #requestId: string;
+  brokenBy: GatewayError | null = null;
 
   constructor(translator: StreamTranslator, requestId: string) {
     this.#translator = translator;
@@ -21,17 +22,32 @@ export class TranslatedTransit implements Transit {
 
   end(): string {
     const last = this.#write(this.#decoder.end());
-    return this.ended ? last : last + this.#translator.end();
+    if (this.ended || this.brokenBy !== null) return last;
+    try {
+      return last + this.#translator.end();
+    } catch (error) {
+      this.#breakBy(error);
+      return last;
+    }
   }
 
   /** Behind its proper end a provider has nothing more to say, whatever it sends. */
   #write(frames: readonly SseFrame[]): string {
     let text = "";
-    for (const frame of frames) {
-      if (this.ended) break;
-      text += this.#translator.push(frame);
+    try {
+      for (const frame of frames) {
+        if (this.ended) break;
+        text += this.#translator.push(frame);
+      }
+    } catch (error) {
+      this.#breakBy(error);
     }
     return text;
+  }
+
+  #breakBy(error: unknown): void {
+    if (!(error instanceof GatewayError)) throw error;
+    this.brokenBy = error;
   }
 
   get ended(): boolean {

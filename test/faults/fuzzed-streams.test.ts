@@ -105,11 +105,11 @@ function drive(transit: Transit, bytes: Uint8Array, random: SeededRandom): Gatew
       const next = at + 1 + random.below(random.pick([3, 50, 5000]));
       transit.push(bytes.slice(at, next));
       at = next;
-      if (transit.ended) break;
+      if (transit.ended || transit.brokenBy !== null) break;
     }
-    if (!transit.ended) transit.end();
-    transit.terminal();
-    return null;
+    if (!transit.ended && transit.brokenBy === null) transit.end();
+    if (transit.brokenBy === null) transit.terminal();
+    return transit.brokenBy;
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;

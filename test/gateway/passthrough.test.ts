@@ -104,7 +104,10 @@ describe.each(streams)("a %s stream passed through (%s)", (dialect, name) => {
     const first = text.slice(0, text.search(/\r?\n\r?\n/) + 4);
     const broken = transit(dialect);
     broken.push(new TextEncoder().encode(first));
-    expect(() => broken.end()).toThrow(GatewayError);
+    expect(broken.brokenBy).toBeNull();
+    broken.end();
+    expect(broken.brokenBy).toBeInstanceOf(GatewayError);
+    expect(broken.ended).toBe(false);
   });
 });
 
@@ -133,6 +136,11 @@ describe("a chat stream", () => {
     );
   });
 
+  test("is ended so even if its last event lacks the blank line", () => {
+    const cut = chunk('"stop"').trimEnd();
+    expect(pass(transit("chat"), [Buffer.from(cut)]).text).toBe(`${cut}\n\ndata: [DONE]\n\n`);
+  });
+
   test("whose content quotes the end marker does not end there", () => {
     const quoting = `data: {"choices":[{"index":0,"delta":{"content":"data: [DONE] \\"usage\\": {"},"finish_reason":null}]}\n\n`;
     const through = transit("chat");
@@ -144,7 +152,8 @@ describe("a chat stream", () => {
     const through = transit("chat");
     through.push(Buffer.from(chunk(null)));
     const failing = Buffer.from(`data: {"error":{"message":"boom","type":"server_error"}}\n\n`);
-    expect(() => through.push(failing)).toThrow("boom");
+    through.push(failing);
+    expect(through.brokenBy?.message).toBe("boom");
     const failure = through.failure(new GatewayError("upstream_error", "boom"));
     expect(failure).toStartWith('data: {"error":');
     expect(failure).not.toContain("[DONE]");
@@ -173,21 +182,17 @@ test("a responses stream that reports its failure is told in the provider's own 
   const events = fixture("responses/text.sse").split(/(?<=\n\n)/);
   const failed = (error: object) =>
     `event: response.failed\ndata: ${JSON.stringify({ type: "response.failed", sequence_number: 3, response: { id: "resp_1", status: "failed", error } })}\n\n`;
-  const thrownBy = (error: object): unknown => {
+  const brokenBy = (error: object): GatewayError | null => {
     const through = transit("responses");
     through.push(Buffer.from(events.slice(0, 3).join("")));
-    try {
-      through.push(Buffer.from(failed(error)));
-      return null;
-    } catch (thrown) {
-      return thrown;
-    }
+    through.push(Buffer.from(failed(error)));
+    return through.brokenBy;
   };
-  expect(thrownBy({ code: "server_error", message: "boom" })).toMatchObject({ message: "boom" });
-  expect(thrownBy({ code: "context_length_exceeded", message: "too long" })).toMatchObject({
+  expect(brokenBy({ code: "server_error", message: "boom" })).toMatchObject({ message: "boom" });
+  expect(brokenBy({ code: "context_length_exceeded", message: "too long" })).toMatchObject({
     code: "context_length_exceeded",
   });
-  expect(thrownBy({ code: "rate_limit_exceeded", message: "slow" })).toMatchObject({
+  expect(brokenBy({ code: "rate_limit_exceeded", message: "slow" })).toMatchObject({
     code: "service_unavailable",
   });
 });

@@ -24,6 +24,7 @@ export class PassthroughTransit implements Transit {
   readonly #call: PassthroughCall;
   readonly #joiner = new FrameJoiner();
   readonly #watch: Watch;
+  brokenBy: GatewayError | null = null;
   #begun = false;
   #terminal: Piece | null = null;
 
@@ -40,19 +41,23 @@ export class PassthroughTransit implements Transit {
 
   /** The last event may lack the blank line behind it, so what is left is looked at as if it had one. */
   end(): Piece {
-    if (this.ended) return nothing;
+    if (this.ended || this.brokenBy !== null) return nothing;
     const rest = this.#joiner.rest();
     const leaving = rest === null ? nothing : this.#pass(rest);
-    if (!this.ended) {
-      this.#terminal = this.#watch.missingTerminal();
-      if (this.#terminal === null) throw cutShort();
+    if (this.ended || this.brokenBy !== null) return leaving;
+    const missing = this.#watch.missingTerminal();
+    if (missing === null) {
+      // Half an event is of no use to anybody, and would swallow the error that follows it.
+      this.brokenBy = cutShort();
+      return nothing;
     }
+    this.#terminal = rest === null ? missing : `\n\n${missing}`;
     return leaving;
   }
 
   #pass(events: Uint8Array): Uint8Array {
     const leaving = this.#watch.pass(events);
-    if (this.#watch.failure !== null) throw this.#watch.failure;
+    this.brokenBy = this.#watch.failure;
     if (this.#watch.held !== null) this.#takeTerminal(this.#watch.held);
     if (leaving.length > 0) this.#begun = true;
     return leaving;

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "bun:test";
+import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { GatewayError } from "../../src/base/errors.ts";
+import { translate } from "../../src/dialects/translate.ts";
+import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
+import type { Transit } from "../../src/gateway/transit.ts";
+import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
+import { fixture } from "../support/fixtures.ts";
+
+const failures: Readonly<Record<DialectName, string>> = {
+  chat: 'data: {"error":{"message":"it broke","type":"server_error"}}\n\n',
+  responses:
+    'event: response.failed\ndata: {"type":"response.failed","sequence_number":9,"response":{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"it broke"}}}\n\n',
+  messages: 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"it broke"}}\n\n',
+};
+
+function transitFor(client: DialectName, provider: DialectName): Transit {
+  if (client === provider) {
+    return new PassthroughTransit({
+      dialect: client,
+      hideUsage: false,
+      requestId: "req_1",
+      model: "m",
+      atSeconds: 1,
+    });
+  }
+  const messages = [{ role: "user", content: "Hello" }];
+  const body =
+    client === "responses" ? { model: "m", input: "Hello" } : { model: "m", messages, max_tokens: 50 };
+  const source = { dialect: client, body, model: "m", nowSeconds: 1, estimatedInputTokens: 5 };
+  const target = {
+    dialect: provider,
+    upstreamModel: "u",
+    kind: "openai-compatible",
+    maxOutputTokens: 4096,
+    maxTokensField: "max_tokens",
+    streamUsage: true,
+    capabilities: {},
+  } as const;
+  return new TranslatedTransit(translate(source, target).stream(), "req_1");
+}
+
+const failed = new GatewayError("upstream_error", "it broke");
+
+describe("a stream that fails in the same chunk as the content before it", () => {
+  for (const provider of dialectNames) {
+    for (const client of dialectNames) {
+      test(`gives a ${client} client that content first, from a provider of ${provider}`, () => {
+        const text = fixture(`${provider}/text.sse`);
+        const content = text.slice(0, text.indexOf("\n\n", text.indexOf("canal")) + 2);
+        const transit = transitFor(client, provider);
+        const leaving = Buffer.from(transit.push(Buffer.from(content + failures[provider]))).toString();
+        expect(leaving).toContain("canal");
+        expect(leaving).not.toContain("it broke");
+        expect(transit.brokenBy?.code).toBe("upstream_error");
+        expect(transit.ended).toBe(false);
+        expect(transit.started).toBe(true);
+        if (client === "responses")
+          expect(transit.failure(failed)).toContain(`"sequence_number":${leaving.split("\n\n").length - 1}`);
+      });
+    }
+  }
+});
