@@ -3,6 +3,7 @@ import { dialectNames } from "../../src/base/dialect.ts";
 import type { Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
+import { png } from "./conversation/scenarios.ts";
 import type { Access } from "./drivers/client.ts";
 import { npmCommand, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
@@ -10,7 +11,7 @@ import { startWorld, type World } from "./world.ts";
 const claude = runsLargeClients ? await npmCommand("@anthropic-ai/claude-code", "2.1.325", "claude") : null;
 if (!runsLargeClients) console.log("Claude Code is run against the executable only.");
 
-/** Two tools at once, then one that changes something, then the end. */
+/** Two tools at once, then one that shows a picture, then one that changes something, then the end. */
 function errandIn(folder: string, secret: string): Errand {
   return {
     steps: [
@@ -34,6 +35,20 @@ function errandIn(folder: string, secret: string): Errand {
               input: { file_path: `${folder}/second.txt` },
             },
             expects: `second ${secret}`,
+          },
+        ],
+      },
+      {
+        thinking: "There is a picture as well.",
+        calls: [
+          {
+            call: {
+              type: "call",
+              id: "toolu_picture",
+              name: "Read",
+              input: { file_path: `${folder}/point.png` },
+            },
+            expects: { picture: png },
           },
         ],
       },
@@ -87,7 +102,11 @@ suite("the real Claude Code", () => {
     "runs an errand with tools through several turns on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
-      using workshop = new Workshop({ "first.txt": `first ${secret}`, "second.txt": `second ${secret}` });
+      using workshop = new Workshop({
+        "first.txt": `first ${secret}`,
+        "second.txt": `second ${secret}`,
+        "point.png": Buffer.from(png, "base64"),
+      });
       const errand = errandIn(workshop.work, secret);
       world.provider.send(errand);
       const { args, env } = commandFor(world.access(dialect));
@@ -99,7 +118,7 @@ suite("the real Claude Code", () => {
         result: errand.farewell,
         permission_denials: [],
       });
-      expect(world.provider.steps).toEqual([0, 1, 2]);
+      expect(world.provider.steps).toEqual([0, 1, 2, 3]);
       expect(await workshop.read("answer.txt")).toBe(`"${secret}" 😀\n`);
     },
     60_000,

@@ -3,6 +3,7 @@ import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import type { AgentCall, Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
+import { png } from "./conversation/scenarios.ts";
 import type { Access } from "./drivers/client.ts";
 import { npmCommand, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
@@ -15,8 +16,15 @@ if (!runsLargeClients) console.log("Codex is run against the executable only.");
  * free-form patch tool to gpt-5.5, and to gpt-5.6 one free-form tool for scripts, which comes in an input
  * item and not in `tools`.
  */
-const families: Readonly<Record<string, (secret: string) => readonly [AgentCall, AgentCall]>> = {
-  unknown: (secret) => [shell("call_look", "cat first.txt", secret), shell("call_write", write(secret), "")],
+const families: Readonly<Record<string, (secret: string) => readonly AgentCall[]>> = {
+  unknown: (secret) => [
+    shell("call_look", "cat first.txt", secret),
+    {
+      call: { type: "call", id: "call_picture", name: "view_image", input: { path: "point.png" } },
+      expects: { picture: png },
+    },
+    shell("call_write", write(secret), ""),
+  ],
   "gpt-5.5": (secret) => [
     shell("call_look", "cat first.txt", secret),
     freeform("call_patch", "apply_patch", patch(secret), "answer.txt"),
@@ -48,13 +56,9 @@ function patch(secret: string): string {
 }
 
 function errandFor(family: string, secret: string): Errand {
-  const [look, change] = families[family]?.(secret) ?? [];
-  if (look === undefined || change === undefined) throw new Error(`no errand for ${family}`);
+  const calls = families[family]?.(secret) ?? [];
   return {
-    steps: [
-      { thinking: "First the file – à lire.", calls: [look] },
-      { thinking: "Now it can be written down.", calls: [change] },
-    ],
+    steps: calls.map((call, index) => ({ thinking: `Step ${index} – à faire.`, calls: [call] })),
     farewell: `The file says ${secret}.`,
   };
 }
@@ -99,7 +103,10 @@ suite("the real Codex", () => {
     "runs an errand as for the model %s, through several turns, on a provider of %s",
     async (family, dialect) => {
       const secret = crypto.randomUUID();
-      using workshop = new Workshop({ "first.txt": `first ${secret}` });
+      using workshop = new Workshop({
+        "first.txt": `first ${secret}`,
+        "point.png": Buffer.from(png, "base64"),
+      });
       const errand = errandFor(family, secret);
       world.provider.send(errand);
       const access = world.access(dialect, family);
@@ -110,7 +117,7 @@ suite("the real Codex", () => {
       expect(world.provider.complaints).toEqual([]);
       expect(run).toMatchObject({ code: 0 });
       expect(messagesIn(run.stdout)).toEqual([errand.farewell]);
-      expect(world.provider.steps).toEqual([0, 1, 2]);
+      expect(world.provider.steps).toEqual([...errand.steps.keys(), errand.steps.length]);
       expect((await workshop.read("answer.txt")).trim()).toBe(`"${secret}" 😀`);
     },
     60_000,

@@ -16,8 +16,8 @@ export interface Step {
 
 export interface AgentCall {
   readonly call: SaidCall;
-  /** What the tool's result must contain. */
-  readonly expects: string;
+  /** What the tool's result must contain: a text, or the base64 of a picture. */
+  readonly expects: string | { readonly picture: string };
 }
 
 /** Unique to a step, and to be brought back with its thinking. */

@@ -6,6 +6,8 @@ import { listOf, objectOf } from "../conversation/dialect.ts";
 export interface Overheard {
   readonly toolNames: readonly string[];
   readonly results: readonly { readonly id: string; readonly text: string }[];
+  /** The base64 of pictures that tools have shown. */
+  readonly pictures: readonly string[];
   /** What came back with the thinking; for chat, the thinking itself. */
   readonly seals: readonly string[];
 }
@@ -18,6 +20,10 @@ export const overhear: Readonly<Record<DialectName, (body: JsonObject) => Overhe
       results: messages
         .filter((message) => message["role"] === "tool")
         .map((message) => ({ id: String(message["tool_call_id"]), text: textIn(message["content"]) })),
+      // A tool's message holds text only, so pictures follow in one of the user.
+      pictures: messages
+        .flatMap((message) => (message["role"] === "user" ? listOf(message["content"]) : []))
+        .flatMap((part) => picturesAt(objectOf(part["image_url"])["url"])),
       seals: messages.flatMap((message) => message["reasoning_content"] ?? []).map(String),
     };
   },
@@ -27,8 +33,12 @@ export const overhear: Readonly<Record<DialectName, (body: JsonObject) => Overhe
     return {
       toolNames: [...listOf(body["tools"]), ...late].flatMap(namesIn),
       results: items
-        .filter((item) => /^(function|custom_tool)_call_output$/.test(String(item["type"])))
+        .filter(isOutput)
         .map((item) => ({ id: String(item["call_id"]), text: textIn(item["output"]) })),
+      pictures: items
+        .filter(isOutput)
+        .flatMap((item) => listOf(item["output"]))
+        .flatMap((part) => picturesAt(part["image_url"])),
       seals: items.flatMap((item) => item["encrypted_content"] ?? []).map(String),
     };
   },
@@ -37,12 +47,29 @@ export const overhear: Readonly<Record<DialectName, (body: JsonObject) => Overhe
     return {
       toolNames: listOf(body["tools"]).map((tool) => String(tool["name"])),
       results: blocks
-        .filter((block) => block["type"] === "tool_result")
+        .filter(isResult)
         .map((block) => ({ id: String(block["tool_use_id"]), text: textIn(block["content"]) })),
+      pictures: blocks
+        .filter(isResult)
+        .flatMap((block) => listOf(block["content"]))
+        .flatMap((part) => objectOf(part["source"])["data"] ?? [])
+        .map(String),
       seals: blocks.flatMap((block) => block["signature"] ?? []).map(String),
     };
   },
 };
+
+function isOutput(item: JsonObject): boolean {
+  return item["type"] === "function_call_output" || item["type"] === "custom_tool_call_output";
+}
+
+function isResult(block: JsonObject): boolean {
+  return block["type"] === "tool_result";
+}
+
+function picturesAt(url: unknown): string[] {
+  return typeof url === "string" ? [url.slice(url.indexOf(",") + 1)] : [];
+}
 
 function namesIn(tool: JsonObject): string[] {
   return tool["type"] === "namespace" ? listOf(tool["tools"]).flatMap(namesIn) : [String(tool["name"])];

@@ -84,12 +84,14 @@ function turnOf(errand: Errand, step: number): Turn {
 function check(
   { thinking, calls }: Errand["steps"][number],
   step: number,
-  { results, seals }: Overheard,
+  { results, pictures, seals }: Overheard,
   dialect: DialectName,
 ): void {
   for (const { call, expects } of calls) {
     const result = results.find(({ id }) => id === call.id);
-    if (result?.text.includes(expects) !== true) complain(`${call.id} should have given ${expects}:`, result);
+    const shown =
+      typeof expects === "string" ? result?.text.includes(expects) : pictures.includes(expects.picture);
+    if (result === undefined || shown !== true) complain(`${call.id} gave no`, expects, result, pictures);
   }
   const seal = dialect === "chat" ? thinking : sealOf(step);
   if (!seals.includes(seal)) complain(`the thinking of step ${step} did not come back:`, seals);

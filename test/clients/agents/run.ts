@@ -8,10 +8,10 @@ export class Workshop {
   readonly home = join(this.#root, "home");
   readonly work = join(this.#root, "work");
 
-  constructor(files: Readonly<Record<string, string>>) {
+  constructor(files: Readonly<Record<string, string | Uint8Array>>) {
     mkdirSync(this.home);
     mkdirSync(this.work);
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.work, name), text);
+    for (const [name, data] of Object.entries(files)) writeFileSync(join(this.work, name), data);
   }
 
   /** The text of a file that the agent was told to make; empty when there is none. */
