@@ -90,7 +90,7 @@ suite("the real Codex", () => {
   let world: World<AgentProvider>;
 
   beforeAll(async () => {
-    world = await startWorld(startAgentProvider(), Object.keys(families));
+    world = await startWorld(startAgentProvider(), { families: Object.keys(families) });
   }, 30_000);
 
   afterAll(() => world.dispose());

@@ -3,11 +3,8 @@ import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import type { Scenario } from "./conversation/scenario.ts";
 import { badScenarios, goodScenarios } from "./conversation/scenarios.ts";
-import { aiSdk } from "./drivers/ai-sdk.ts";
-import { anthropicMessages } from "./drivers/anthropic-messages.ts";
+import { clients } from "./drivers/all.ts";
 import type { Client } from "./drivers/client.ts";
-import { openAiChat } from "./drivers/openai-chat.ts";
-import { openAiResponses } from "./drivers/openai-responses.ts";
 import { failureOf, repliesTo, understoodAs } from "./expectations.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -15,15 +12,6 @@ import { startWorld, type World } from "./world.ts";
  * Every client dialect on every provider dialect, through two client libraries for each, streamed and whole,
  * in every scenario. The provider checks what it is asked; here stands what the client must understand.
  */
-const clients: readonly Client[] = [
-  openAiChat,
-  openAiResponses,
-  anthropicMessages,
-  aiSdk.chat,
-  aiSdk.responses,
-  aiSdk.messages,
-];
-
 let world: World<ConversationProvider>;
 
 beforeAll(async () => {

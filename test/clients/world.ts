@@ -13,12 +13,18 @@ export interface World<Provider> {
   dispose(): Promise<void>;
 }
 
-/** Agents do other things with models whose names they know, so there may be models of several families. */
+export interface WorldOptions {
+  /** Agents do other things with models whose names they know, so there may be models of several families. */
+  readonly families?: readonly string[];
+  /** Seconds of silence before a heartbeat. */
+  readonly heartbeat?: number;
+}
+
 export async function startWorld<Provider extends { readonly url: string; stop(): void }>(
   provider: Provider,
-  families: readonly string[] = ["any"],
+  options: WorldOptions = {},
 ): Promise<World<Provider>> {
-  const sluice = await startSluice({ config: configFor(provider.url, families) });
+  const sluice = await startSluice({ config: configFor(provider.url, options) });
   const key = await sluice.createKey({ credit: 1000 });
   await waitFor(
     async () => (await sluice.request("/v1/usage", { key })).status === 200,
@@ -39,8 +45,11 @@ function modelId(dialect: DialectName, family: string): string {
   return `${family}-on-${dialect}`;
 }
 
-function configFor(url: string, families: readonly string[]): string {
+function configFor(url: string, { families = ["any"], heartbeat = 15 }: WorldOptions): string {
   return `
+[server]
+heartbeat = ${heartbeat}
+
 [providers.chat]
 kind = "openai-compatible"
 base_url = "${url}/v1"

@@ -35,8 +35,11 @@ export interface ConversationProvider {
   stop(): void;
 }
 
-/** The scenario is known by the first words of the user, the turn by how many have been answered. */
-export function startConversationProvider(scenarios: readonly Scenario[]): ConversationProvider {
+/**
+ * The scenario is known by the first words of the user, the turn by how many have been answered. `pauseMs` is
+ * how long a stream is silent in its middle.
+ */
+export function startConversationProvider(scenarios: readonly Scenario[], pauseMs = 2): ConversationProvider {
   const replies: Reply[] = [];
   const complaints: string[] = [];
 
@@ -50,7 +53,7 @@ export function startConversationProvider(scenarios: readonly Scenario[]): Conve
       const turn = turnOf(heard);
       const reasoningReturned = compare(heard, expectedAt(scenario, turn), dialect);
       replies.push({ scenario: scenario.name, turn, reasoningReturned });
-      return render(dialect, scenario.turns[turn] ?? complain("one turn too many"), request);
+      return render(dialect, scenario.turns[turn] ?? complain("one turn too many"), request, pauseMs);
     } catch (error) {
       if (!(error instanceof Complaint)) throw error;
       complaints.push(`${request.path}: ${error.message}`);
@@ -117,19 +120,19 @@ function isThinking(utterance: Utterance): boolean {
   return "thinking" in utterance;
 }
 
-function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest): Answer {
-  if (request.body["stream"] === true) return streamed(dialect.stream(turn, request.body));
+function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest, pauseMs: number): Answer {
+  if (request.body["stream"] === true) return streamed(dialect.stream(turn, request.body), pauseMs);
   if (turn.ending === "fails") return json(dialect.failure(failureWords), { status: 500 });
   const body = JSON.stringify(dialect.say(turn, request.body));
   return text(turn.ending === "cut" ? body.slice(0, -20) : body, "application/json");
 }
 
 /** In two pieces, so that an answer has begun before it can fail. */
-function streamed(frames: readonly string[]): Answer {
+function streamed(frames: readonly string[], pauseMs: number): Answer {
   const half = Math.ceil(frames.length / 2);
   const steps: Step[] = [
     { write: frames.slice(0, half).join("") },
-    { sleepMs: 2 },
+    { sleepMs: pauseMs },
     { write: frames.slice(half).join("") },
   ];
   return { ...sse(""), steps };
