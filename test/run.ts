@@ -76,7 +76,7 @@ async function testFiles(): Promise<string[]> {
 
 /** Suites that start the program as a process say so by importing what does it. */
 async function drivesTheProgram(file: string): Promise<boolean> {
-  return /from "(?:\.\.\/support\/sluice|\.\/world)\.ts"/.test(await Bun.file(file).text());
+  return /from "(?:(?:\.\.\/)+support\/sluice|\.\/world)\.ts"/.test(await Bun.file(file).text());
 }
 
 const isSoak = process.argv.includes("--soak");

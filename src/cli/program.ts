@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { backupCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCommands } from "./commands/config/index.ts";
+import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerCommands } from "./commands/ledger/index.ts";
 import { modelsCommands } from "./commands/models/index.ts";
@@ -51,6 +52,7 @@ export function buildProgram(terminal: Terminal): Command {
     configCommands(terminal),
     backupCommand(terminal),
     restoreCommand(terminal),
+    healthCommand(terminal),
     completionCommand(terminal),
     versionCommand(terminal),
   ]) {

@@ -179,7 +179,8 @@ describe("a provider's answer with", () => {
       '"usage":"x"',
     ]),
   )("%s neither crashes nor pollutes nor costs more than there is", async (_name, member) => {
-    const payer = await sluice.createKey();
+    // A key of its own only where the figures may empty it.
+    const payer = member.startsWith('"usage"') ? await sluice.createKey() : key;
     for (const [path, content] of routes.slice(0, 3)) {
       for (const model of models) {
         provider.script((request) => {

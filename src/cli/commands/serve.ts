@@ -35,12 +35,18 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { Service } = await import("../serve/service.ts");
   const { reloadOnHangup } = await import("../serve/reload.ts");
   const { untilStopped } = await import("../serve/signals.ts");
+  const { serviceManager } = await import("../serve/service-manager.ts");
   const running = await Service.start(settings, options.json === true, terminal);
-  reloadOnHangup(settings, running, () => load(options, terminal), terminal);
+  const manager = serviceManager(terminal.env);
+  reloadOnHangup(settings, running, () => load(options, terminal), terminal, manager);
   // From here on a signal means what it should; only then may anybody be told that it listens.
-  const stopped = untilStopped(running, () => terminal.note("stopping: open requests may finish"));
+  const stopped = untilStopped(running, () => {
+    terminal.note("stopping: open requests may finish");
+    manager.stopping();
+  });
   showWarnings(settings.warnings, terminal);
   terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
+  manager.ready(`listening on ${running.url}`);
   await stopped;
   process.exit(0);
 }

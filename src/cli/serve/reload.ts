@@ -1,6 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
+import type { ServiceManager } from "./service-manager.ts";
 
 interface Reloadable {
   reload(settings: Settings): void;
@@ -12,16 +13,20 @@ export function reloadOnHangup(
   running: Reloadable,
   load: () => Promise<Settings>,
   terminal: Terminal,
+  manager: ServiceManager,
 ): void {
   process.on("SIGHUP", async () => {
+    manager.reloading();
     try {
       const settings = await load();
       running.reload(settings);
       showWarnings([...settings.warnings, ...needRestart(first, settings)], terminal);
       terminal.note("the new configuration is in force");
+      manager.ready("the new configuration is in force");
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration stays in force: ${reason}`);
+      manager.ready("the new configuration was refused, the old one stays in force; see the log");
     }
   });
 }

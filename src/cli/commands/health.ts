@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import type { ServerSettings } from "../../config/settings.ts";
+import { port } from "../arguments.ts";
+import { Refused } from "../failure.ts";
+import { type ConfigOptions, examples, newConfigCommand } from "../help.ts";
+import { printJson, type Terminal } from "../terminal/terminal.ts";
+
+interface Options extends ConfigOptions {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+const timeoutMs = 2000;
+
+/** For container health checks, in images that have neither a shell nor curl. */
+export function healthCommand(terminal: Terminal): Command {
+  return newConfigCommand("health", "Ask a running gateway whether it is ready")
+    .option("--host <host>", "where it listens (SLUICE_HOST; default: 127.0.0.1)")
+    .option("--port <port>", "the port (SLUICE_PORT; default: 8787)", port)
+    .addHelpText("after", examples(["sluice health && echo ready", "exit 0 when it takes new work, else 1"]))
+    .action(async (options: Options) => {
+      const { loadSettings } = await import("../../config/load.ts");
+      const { config, json, ...flags } = options;
+      const { settings } = loadSettings({ file: config, env: terminal.env, cwd: terminal.cwd, flags });
+      const url = addressOf(settings.server);
+      await expectReady(url);
+      if (json) printJson({ status: "ready", url }, terminal);
+      else terminal.print(`${terminal.style.good("✓")} ${url} is ready`);
+    });
+}
+
+/** An address that means "all of mine" is nothing that can be called. */
+function addressOf({ host, port: number }: ServerSettings): string {
+  const own = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${own.includes(":") ? `[${own}]` : own}:${number}`;
+}
+
+async function expectReady(url: string): Promise<void> {
+  let response: Response;
+  try {
+    // A proxy from the environment is for the world outside; Bun would use it for 127.0.0.1 as well.
+    const session = new Bun.FetchSession({ proxy: false });
+    response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs), session });
+  } catch {
+    throw new Refused(`nothing answers at ${url}`);
+  }
+  if (!response.ok) throw new Refused(`${url} runs, but does not take new work: it stops, or cannot write`);
+}

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { drip } from "../../support/answers.ts";
+import { configFor } from "../../support/config.ts";
+import { answerFrom, fixture } from "../../support/fixtures.ts";
+import { type ScriptedProvider, startProvider } from "../../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
+import { StreamReader } from "../../support/sse.ts";
+import { waitFor } from "../../support/wait.ts";
+
+/** The example as it is shipped, in front of the program as it is; only addresses and TLS are a test's own. */
+const nginx = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
+const example = readFileSync(new URL("../../../config/deploy/nginx.conf", import.meta.url), "utf8");
+
+if (nginx === null) {
+  test.skip("SKIPPED: nginx is not installed, so nothing is known about streams behind it", () => {});
+} else {
+  let provider: ScriptedProvider;
+  let sluice: Sluice;
+  let key: TestKey;
+  let proxy: Proxy;
+
+  beforeAll(async () => {
+    provider = startProvider();
+    const head = '[server]\ntrusted_proxies = ["127.0.0.1"]\nanonymous_rpm = 5';
+    sluice = await startSluice({ config: configFor({ url: provider.url, head }) });
+    key = await sluice.createKey();
+    proxy = await startNginx(nginx, sluice.url);
+  });
+  afterAll(async () => {
+    proxy.stop();
+    await sluice.dispose();
+    provider.stop();
+  });
+
+  const ask = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
+  const through = (path: string, init: RequestInit = {}) =>
+    fetch(proxy.url + path, {
+      ...init,
+      headers: { authorization: `Bearer ${key.key}`, ...(init.headers as Record<string, string>) },
+    });
+
+  test("a stream passes through unbuffered: the provider waits until the client has read each event", async () => {
+    const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
+    const gates = events.map(() => Promise.withResolvers<void>());
+    const steps = events.flatMap((event, index) => [
+      { write: event },
+      { until: gates[index]?.promise ?? Promise.resolve() },
+    ]);
+    provider.script({ ...answerFrom("chat/text.sse"), steps });
+    const body = JSON.stringify({ ...ask, stream: true, stream_options: { include_usage: true } });
+    const reader = new StreamReader(await through("/v1/chat/completions", { method: "POST", body }));
+    expect(events.length).toBeGreaterThan(4);
+    for (const [index, event] of events.entries()) {
+      await reader.until(event.trim());
+      gates[index]?.resolve();
+    }
+    while ((await reader.nextChunk()) !== null);
+    expect(reader.result().text).toBe(fixture("chat/text.sse"));
+    provider.script(null);
+  });
+
+  test("a client that leaves is felt behind the proxy, and its call ends", async () => {
+    provider.script(drip(answerFrom("chat/text.sse"), 300));
+    const body = JSON.stringify({ ...ask, stream: true });
+    const reader = new StreamReader(await through("/v1/chat/completions", { method: "POST", body }));
+    await reader.until("Sluices");
+    await reader.cancel();
+    await waitFor(() => provider.aborted.length === 1, "the provider to be told");
+    provider.reset();
+  });
+
+  test("answers come with their own status, headers and bytes", async () => {
+    const whole = await through("/v1/chat/completions", { method: "POST", body: JSON.stringify(ask) });
+    expect(whole.headers.get("x-request-id")).toMatch(/^req_/);
+    expect(await whole.text()).toBe(fixture("chat/text.json"));
+    expect((await through("/v1/chat/completions", { method: "POST", body: "{" })).status).toBe(400);
+    expect((await through("/token/v1/usage")).status).toBe(401);
+    expect((await through("/v1/nothing")).status).toBe(404);
+  });
+
+  test("clients are told apart by X-Forwarded-For, which counts only from the trusted proxy", async () => {
+    const guess = (headers: Record<string, string>) =>
+      fetch(`${proxy.url}/v1/usage`, { headers: { authorization: "Bearer wrong", ...headers } });
+    // Through nginx everybody here is 127.0.0.1, whatever they write into the header themselves.
+    const statuses: number[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      statuses.push((await guess({ "x-forwarded-for": `203.0.113.${index}` })).status);
+    }
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(5);
+    // From the trusted address itself the header is believed.
+    const direct = await fetch(`${sluice.url}/v1/usage`, {
+      headers: { authorization: "Bearer wrong", "x-forwarded-for": "203.0.113.200" },
+    });
+    expect(direct.status).toBe(401);
+  });
+
+  test("a gateway that does not trust the proxy believes no header", async () => {
+    const head = "[server]\nanonymous_rpm = 3";
+    await using wary = await startSluice({ config: configFor({ url: provider.url, head }) });
+    const statuses: number[] = [];
+    for (let index = 0; index < 8; index += 1) {
+      const headers = { authorization: "Bearer wrong", "x-forwarded-for": `203.0.113.${index}` };
+      statuses.push((await fetch(`${wary.url}/v1/usage`, { headers })).status);
+    }
+    expect(statuses.slice(4)).toEqual([429, 429, 429, 429]);
+  });
+}
+
+interface Proxy {
+  readonly url: string;
+  stop(): void;
+}
+
+async function startNginx(program: string, target: string): Promise<Proxy> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-nginx-"));
+  const port = freePort();
+  const server = example
+    .replace("127.0.0.1:8787", new URL(target).host)
+    .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
+    .replace(/^\s*listen \[::\]:443 ssl;\n/m, "")
+    .replace(/^\s*ssl_certificate.*\n/gm, "");
+  mkdirSync(join(folder, "temp"));
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((name) => `${name}_temp_path ${folder}/temp/${name};`)
+    .join("\n");
+  const file = join(folder, "nginx.conf");
+  writeFileSync(
+    file,
+    `daemon off;\nmaster_process off;\npid ${folder}/pid;\nerror_log ${folder}/error.log;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${server}\n}\n`,
+  );
+  const child = Bun.spawn([program, "-e", join(folder, "error.log"), "-c", file], { stderr: "inherit" });
+  const url = `http://127.0.0.1:${port}`;
+  await waitFor(
+    () =>
+      fetch(`${url}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    "nginx to listen",
+  );
+  return {
+    url,
+    stop: () => {
+      child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function freePort(): number {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return port;
+}
