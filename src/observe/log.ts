@@ -1,7 +1,8 @@
-import pino, { type DestinationStream, type Logger } from "pino";
+import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
 import { totalInput } from "../base/usage.ts";
 import type { ExchangeFacts } from "./exchange.ts";
+import { LineBlocks } from "./line-blocks.ts";
 
 export type Log = Logger;
 
@@ -17,7 +18,6 @@ export interface Logs {
   flush(): void;
 }
 
-const blockBytes = 8192;
 const flushEveryMs = 200;
 
 /** Logs go to standard error, so that standard output stays for what people and programs were promised there. */
@@ -46,16 +46,17 @@ function prettyLogs(level: string): Logs {
  * fields through the logger's serialisers costs four times as much, once per request.
  */
 function jsonLogs(level: string): Logs {
-  const destination = pino.destination({ dest: standardError, minLength: blockBytes, sync: true });
-  const log = pino({ level, base: null }, destination as DestinationStream);
-  const timer = setInterval(() => destination.flush(), flushEveryMs);
-  timer.unref();
+  const blocks = new LineBlocks(standardError);
+  const log = pino({ level, base: null }, blocks);
+  const flush = () => blocks.flush();
+  setInterval(flush, flushEveryMs).unref();
+  process.on("exit", flush);
   return {
     log,
     exchange: (facts) => {
-      if (log.isLevelEnabled("info")) destination.write(exchangeLine(facts));
+      if (log.isLevelEnabled("info")) blocks.write(exchangeLine(facts));
     },
-    flush: () => destination.flushSync(),
+    flush,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { totalInput, type Usage } from "../../base/usage.ts";
 import type { FailedExchange, UsageRecord } from "../records.ts";
-import { upperBoundMs } from "./latency-bands.ts";
+import { bandCount, bandOf, upperBoundMs } from "./latency-bands.ts";
 
 const msPerHour = 3_600_000;
 /** So many sums take about 2 ms to write. */
@@ -21,6 +21,7 @@ interface HourSums {
   firstByteMs: number;
   firstByteCount: number;
   totalMs: number;
+  readonly latencies: Latencies;
 }
 
 /** What of a usage record is added up. */
@@ -29,13 +30,13 @@ type RolledUp = Pick<
   "atMs" | "model" | "provider" | "outcome" | "usage" | "costNano" | "firstByteMs" | "totalMs"
 >;
 
-interface LatencyCount {
+/** Requests by band of time, of one hour and model at one provider, all keys together. */
+interface Latencies {
   readonly hour: number;
   readonly model: string;
   readonly provider: string;
-  readonly measure: "first_byte" | "total";
-  readonly upToMs: number;
-  requests: number;
+  readonly firstByte: Float64Array;
+  readonly total: Float64Array;
 }
 
 /**
@@ -51,7 +52,9 @@ export class UsageRollup {
   readonly #upsertLatencyOverall: Statement;
   readonly #mark: Statement;
   readonly #hours = new Map<string, HourSums>();
-  readonly #latencies = new Map<string, LatencyCount>();
+  readonly #latencies = new Map<string, Latencies>();
+  /** The sums that were added to last: traffic comes in runs, and comparing is cheaper than making a name. */
+  #latest: HourSums | null = null;
   #throughEntryId = 0;
 
   constructor(database: Database) {
@@ -81,18 +84,18 @@ export class UsageRollup {
     sums.outputTokens += record.usage.outputTokens;
     sums.costNano += record.costNano;
     sums.totalMs += Math.round(record.totalMs);
-    this.#countLatency(sums, "total", record.totalMs);
+    count(sums.latencies.total, record.totalMs);
     if (record.firstByteMs === null) return;
     sums.firstByteMs += Math.round(record.firstByteMs);
     sums.firstByteCount += 1;
-    this.#countLatency(sums, "first_byte", record.firstByteMs);
+    count(sums.latencies.firstByte, record.firstByteMs);
   }
 
   /** Failures without a charge have no entry; a crash may forget those of the last second. */
   addFailure(failure: FailedExchange, keyNo: number): void {
     const sums = this.#sumsOf(failure.atMs, keyNo, failure.model, failure.provider);
     sums.failures += 1;
-    this.#countLatency(sums, "total", failure.totalMs);
+    count(sums.latencies.total, failure.totalMs);
   }
 
   /** All charges up to this entry have been added. */
@@ -123,16 +126,9 @@ export class UsageRollup {
       this.#upsertModelHour.run(sums.hour, sums.model, sums.provider, ...figures);
       this.#upsertKeyDay.run(sums.keyNo, Math.floor(sums.hour / 24), ...figures);
     }
-    for (const count of this.#latencies.values()) {
-      this.#upsertLatency.run(
-        count.hour,
-        count.model,
-        count.provider,
-        count.measure,
-        count.upToMs,
-        count.requests,
-      );
-      this.#upsertLatencyOverall.run(count.hour, count.measure, count.upToMs, count.requests);
+    for (const latencies of this.#latencies.values()) {
+      this.#writeLatencies(latencies, "first_byte", latencies.firstByte);
+      this.#writeLatencies(latencies, "total", latencies.total);
     }
     this.#mark.run(this.#throughEntryId);
   }
@@ -140,40 +136,70 @@ export class UsageRollup {
   clear(): void {
     this.#hours.clear();
     this.#latencies.clear();
+    this.#latest = null;
+  }
+
+  #writeLatencies(
+    { hour, model, provider }: Latencies,
+    measure: "first_byte" | "total",
+    bands: Float64Array,
+  ) {
+    for (const [band, requests] of bands.entries()) {
+      if (requests === 0) continue;
+      this.#upsertLatency.run(hour, model, provider, measure, upperBoundMs(band), requests);
+      this.#upsertLatencyOverall.run(hour, measure, upperBoundMs(band), requests);
+    }
   }
 
   #sumsOf(atMs: number, keyNo: number, model: string, provider: string): HourSums {
     const hour = Math.floor(atMs / msPerHour);
+    const latest = this.#latest;
+    const isSame = latest !== null && latest.hour === hour && latest.keyNo === keyNo;
+    if (isSame && latest.model === model && latest.provider === provider) return latest;
     const name = `${hour} ${keyNo} ${model} ${provider}`;
-    const known = this.#hours.get(name);
-    if (known !== undefined) return known;
-    const sums: HourSums = {
-      hour,
-      keyNo,
-      model,
-      provider,
-      requests: 0,
-      failures: 0,
-      inputTokens: 0,
-      cachedInputTokens: 0,
-      outputTokens: 0,
-      costNano: 0,
-      firstByteMs: 0,
-      firstByteCount: 0,
-      totalMs: 0,
-    };
-    this.#hours.set(name, sums);
+    let sums = this.#hours.get(name);
+    if (sums === undefined) {
+      sums = noSums(keyNo, this.#latenciesOf(hour, model, provider));
+      this.#hours.set(name, sums);
+    }
+    this.#latest = sums;
     return sums;
   }
 
-  #countLatency({ hour, model, provider }: HourSums, measure: LatencyCount["measure"], tookMs: number): void {
-    const upToMs = upperBoundMs(tookMs);
-    const name = `${hour} ${measure} ${upToMs} ${model} ${provider}`;
-    const known = this.#latencies.get(name);
-    if (known === undefined) {
-      this.#latencies.set(name, { hour, model, provider, measure, upToMs, requests: 1 });
-    } else known.requests += 1;
+  #latenciesOf(hour: number, model: string, provider: string): Latencies {
+    const name = `${hour} ${model} ${provider}`;
+    let latencies = this.#latencies.get(name);
+    if (latencies === undefined) {
+      const [firstByte, total] = [new Float64Array(bandCount), new Float64Array(bandCount)];
+      latencies = { hour, model, provider, firstByte, total };
+      this.#latencies.set(name, latencies);
+    }
+    return latencies;
   }
+}
+
+function noSums(keyNo: number, latencies: Latencies): HourSums {
+  return {
+    hour: latencies.hour,
+    keyNo,
+    model: latencies.model,
+    provider: latencies.provider,
+    requests: 0,
+    failures: 0,
+    inputTokens: 0,
+    cachedInputTokens: 0,
+    outputTokens: 0,
+    costNano: 0,
+    firstByteMs: 0,
+    firstByteCount: 0,
+    totalMs: 0,
+    latencies,
+  };
+}
+
+function count(bands: Float64Array, tookMs: number): void {
+  const band = bandOf(tookMs);
+  bands[band] = (bands[band] ?? 0) + 1;
 }
 
 const upsertHour = `

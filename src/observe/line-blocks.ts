@@ -1,0 +1,46 @@
+import { writeSync } from "node:fs";
+
+const blockChars = 8192;
+/** A reader that has stalled must not make the gateway grow: what waits beyond this is given up. */
+const mostUnsentBytes = 1024 * 1024;
+
+/**
+ * Where log lines go: collected, and written in blocks. One system call then serves dozens of requests, and
+ * a line costs no more than adding one string to another.
+ */
+export class LineBlocks {
+  readonly #descriptor: number;
+  #block = "";
+  /** What the descriptor would not take; only a pipe that does not block has any. */
+  #unsent: Buffer | null = null;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  write(line: string): void {
+    this.#block += line;
+    if (this.#block.length >= blockChars) this.flush();
+  }
+
+  flush(): void {
+    if (this.#block === "" && this.#unsent === null) return;
+    const block = Buffer.from(this.#block);
+    this.#block = "";
+    const bytes = this.#unsent === null ? block : Buffer.concat([this.#unsent, block]);
+    const left = bytes.subarray(this.#send(bytes));
+    this.#unsent = left.length === 0 || left.length > mostUnsentBytes ? null : left;
+  }
+
+  /** How many bytes are dealt with: nobody can be told of a log that cannot be written, so errors end here. */
+  #send(bytes: Buffer): number {
+    let sent = 0;
+    try {
+      while (sent < bytes.length) sent += writeSync(this.#descriptor, bytes, sent);
+    } catch (error) {
+      const isFull = error instanceof Error && "code" in error && error.code === "EAGAIN";
+      return isFull ? sent : bytes.length;
+    }
+    return sent;
+  }
+}
