@@ -18,6 +18,14 @@ interface UsageRow extends Omit<FiledUsage, "usage" | "stream"> {
   readonly reasoningTokens: number;
 }
 
+interface Bounds {
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+  readonly sinceMs?: number | undefined;
+}
+
+/** Entries are in the order of their ends, records tell their beginnings: they differ by this at most. */
+const longestExchangeMs = 600_000;
 /** So many entries are looked at without giving way: about five milliseconds. */
 const entriesPerPiece = 20_000;
 /** A search for something rare stops here and hands back a cursor; the reader may go on. */
@@ -87,7 +95,7 @@ export class EntrySearcher {
   async #search<Row>(
     select: string,
     { sql, parameters }: Condition,
-    { beforeId, limit }: { readonly beforeId?: number | undefined; readonly limit: number },
+    { beforeId, limit, sinceMs }: Bounds,
     idOf: (row: Row) => number,
   ): Promise<Cut<Row>> {
     const statement = this.#database.query<Row, Parameters>(
@@ -101,10 +109,19 @@ export class EntrySearcher {
       rows.push(...statement.all({ ...parameters, from, to, limit: limit - rows.length }));
       const last = rows.at(-1);
       if (rows.length >= limit && last !== undefined) return { rows, nextBeforeId: idOf(last) };
+      if (sinceMs !== undefined && this.#isOlder(from, sinceMs - longestExchangeMs)) break;
       if (performance.now() > stopAtMs) return { rows, nextBeforeId: from > 1 ? from : null };
       await Bun.sleep(0);
     }
     return { rows, nextBeforeId: null };
+  }
+
+  /** Whether everything before this entry is older than that. */
+  #isOlder(id: number, thanMs: number): boolean {
+    const query = this.#database.query<{ at_ms: number }, [number]>(
+      "SELECT at_ms FROM entries WHERE id >= ? ORDER BY id LIMIT 1",
+    );
+    return (query.get(id)?.at_ms ?? 0) < thanMs;
   }
 
   #newest(): number {
