@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { group } from "../../help.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { configCheckCommand } from "./check.ts";
+import { configImportCommands } from "./import.ts";
 import { configInitCommand } from "./init.ts";
 import { configSchemaCommand } from "./schema.ts";
 
@@ -10,5 +11,6 @@ export function configCommands(terminal: Terminal): Command {
     configInitCommand(terminal),
     configCheckCommand(terminal),
     configSchemaCommand(terminal),
+    configImportCommands(terminal),
   ]);
 }

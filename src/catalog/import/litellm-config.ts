@@ -1,0 +1,218 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { usdPerMillion, wholeNumber } from "./imported.ts";
+import { familyOf, knownProviders } from "./litellm-providers.ts";
+import {
+  type CarriedDeployment,
+  type CarriedModel,
+  type CarriedProvider,
+  configToml,
+} from "./litellm-toml.ts";
+import { providerName } from "./toml.ts";
+
+export interface ImportedConfig {
+  readonly toml: string;
+  readonly models: number;
+  readonly providers: number;
+  /** What could not be carried over, one sentence each. */
+  readonly left: readonly string[];
+}
+
+/** Parameters of a deployment that mean the same here, under whatever name. */
+const understood = new Set([
+  "model",
+  "api_key",
+  "api_base",
+  "base_url",
+  "weight",
+  "order",
+  "max_parallel_requests",
+  "input_cost_per_token",
+  "output_cost_per_token",
+  "cache_read_input_token_cost",
+  "cache_creation_input_token_cost",
+]);
+
+/** Turns LiteLLM's `config.yaml` into a configuration of ours, and says what it had to leave. */
+export function importLiteLlmConfig(yaml: string): ImportedConfig {
+  const document: unknown = Bun.YAML.parse(yaml);
+  const carrier = new Carrier();
+  const root = isObject(document) ? document : {};
+  for (const entry of Array.isArray(root["model_list"]) ? root["model_list"] : []) {
+    if (isObject(entry)) carrier.model(entry);
+  }
+  for (const section of ["litellm_settings", "router_settings"] as const)
+    carrier.settings(section, root[section]);
+  carrier.general(root["general_settings"]);
+  if (isObject(root["environment_variables"])) {
+    carrier.left.push("environment_variables: set them in the environment of the gateway");
+  }
+  const { providers, models, left } = carrier;
+  const toml = configToml([...providers.values()], [...models.values()]);
+  return { toml, models: models.size, providers: providers.size, left };
+}
+
+class Carrier {
+  readonly providers = new Map<string, CarriedProvider>();
+  readonly models = new Map<string, CarriedModel>();
+  readonly left: string[] = [];
+
+  model(entry: JsonObject): void {
+    const id = textOf(entry["model_name"]);
+    const parameters = isObject(entry["litellm_params"]) ? entry["litellm_params"] : {};
+    const upstream = textOf(parameters["model"]);
+    if (id === null || upstream === null) return;
+    if (id.includes("*") || upstream.includes("*")) {
+      this.left.push(`${id}: wildcards have no counterpart; name the models one by one`);
+      return;
+    }
+    const provider = this.#provider(id, upstream, parameters);
+    if (provider === null) return;
+    this.#deployment(id, provider, upstream, entry, parameters);
+    this.#leftParameters(id, parameters);
+  }
+
+  settings(section: string, value: unknown): void {
+    if (!isObject(value)) return;
+    const { fallbacks, ...others } = value;
+    for (const fallback of Array.isArray(fallbacks) ? fallbacks : []) {
+      if (isObject(fallback)) this.#fallbacks(fallback);
+    }
+    for (const name of Object.keys(others)) this.left.push(`${section}.${name}: has no counterpart`);
+  }
+
+  general(value: unknown): void {
+    if (!isObject(value)) return;
+    for (const name of Object.keys(value)) {
+      this.left.push(
+        name === "master_key"
+          ? "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; clients get keys by `sluice keys create`"
+          : `general_settings.${name}: has no counterpart`,
+      );
+    }
+  }
+
+  #fallbacks(fallback: JsonObject): void {
+    for (const [id, targets] of Object.entries(fallback)) {
+      const model = this.models.get(id);
+      const known = (Array.isArray(targets) ? targets : []).filter((target) =>
+        this.models.has(String(target)),
+      );
+      if (model === undefined || known.length === 0)
+        this.left.push(`fallbacks of ${id}: its models are not here`);
+      else model.fallbacks.push(...known.map(String));
+    }
+  }
+
+  /** The provider of a deployment: the same address and key are the same provider. Null, and told, if unknown. */
+  #provider(id: string, upstream: string, parameters: JsonObject): CarriedProvider | null {
+    const slash = upstream.indexOf("/");
+    const prefix = slash === -1 ? familyOf(upstream) : upstream.slice(0, slash);
+    const known = prefix === null ? undefined : knownProviders[prefix];
+    const base = textOf(parameters["api_base"]) ?? textOf(parameters["base_url"]);
+    if (prefix === null || known === undefined) {
+      this.left.push(`${id}: ${upstream} is of a provider whose dialect is not spoken here`);
+      return null;
+    }
+    const baseUrl = base ?? known.baseUrl;
+    const isOwnServer = prefix === "openai" && base !== null && !base.includes("api.openai.com");
+    const kind = isOwnServer ? "openai-compatible" : known.kind;
+    if (kind === "openai-compatible" && baseUrl === null) {
+      this.left.push(`${id}: ${prefix} needs an api_base`);
+      return null;
+    }
+    const key = this.#key(id, prefix, parameters["api_key"], known.keyVariable);
+    const identity = JSON.stringify([kind, baseUrl, key]);
+    const same = this.providers.get(identity);
+    if (same !== undefined) return same;
+    const provider = { name: this.#freeName(providerName(prefix)), kind, baseUrl, key };
+    this.providers.set(identity, provider);
+    return provider;
+  }
+
+  /** A secret in the file is not written into another: it goes into the environment, under a name of its own. */
+  #key(id: string, prefix: string, value: unknown, fallback: string | null): string | null {
+    const text = textOf(value);
+    if (text === null) return fallback;
+    if (text.startsWith("os.environ/")) return text.slice("os.environ/".length);
+    const variable = `${prefix.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}_API_KEY`;
+    this.left.push(`${id}: its api_key stands in the file; put it into ${variable}`);
+    return variable;
+  }
+
+  #freeName(wanted: string): string {
+    const taken = new Set([...this.providers.values()].map((provider) => provider.name));
+    let name = wanted;
+    for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
+    return name;
+  }
+
+  #deployment(
+    id: string,
+    provider: CarriedProvider,
+    upstream: string,
+    entry: JsonObject,
+    parameters: JsonObject,
+  ): void {
+    const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
+    const deployment: CarriedDeployment = {
+      provider: provider.name,
+      upstreamModel: upstream.slice(upstream.indexOf("/") + 1),
+      weight: wholeNumber(parameters["weight"]),
+      priority: wholeNumber(parameters["order"]),
+      maxConcurrent: wholeNumber(parameters["max_parallel_requests"]),
+      price: priceOf({ ...info, ...parameters }),
+    };
+    const known = this.models.get(id);
+    if (known !== undefined) {
+      known.deployments.push(deployment);
+      return;
+    }
+    this.models.set(id, {
+      id,
+      contextWindow: wholeNumber(info["max_input_tokens"]),
+      maxOutputTokens: wholeNumber(info["max_output_tokens"]) ?? wholeNumber(info["max_tokens"]),
+      capabilities: capabilitiesOf(info),
+      fallbacks: [],
+      deployments: [deployment],
+    });
+    if (deployment.price === null) {
+      this.left.push(`${id}: no price in the file; without one only token-budget keys may use it`);
+    }
+  }
+
+  #leftParameters(id: string, parameters: JsonObject): void {
+    const names = Object.keys(parameters).filter((name) => !understood.has(name));
+    if (names.length > 0) this.left.push(`${id}: ${names.join(", ")} of its litellm_params`);
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function priceOf(figures: JsonObject): CarriedDeployment["price"] {
+  const input = usdPerMillion(figures["input_cost_per_token"], true);
+  const output = usdPerMillion(figures["output_cost_per_token"], true);
+  if (input === null || output === null) return null;
+  return {
+    input,
+    output,
+    cachedInput: usdPerMillion(figures["cache_read_input_token_cost"], true),
+    cacheWrite: usdPerMillion(figures["cache_creation_input_token_cost"], true),
+  };
+}
+
+function capabilitiesOf(info: JsonObject): Record<string, boolean> {
+  const names = {
+    supports_function_calling: "tools",
+    supports_vision: "vision",
+    supports_reasoning: "reasoning",
+    supports_response_schema: "structured_output",
+  };
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([theirs, ours]) => {
+      const value = info[theirs];
+      return typeof value === "boolean" ? [[ours, value]] : [];
+    }),
+  );
+}

@@ -1,0 +1,54 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { type ImportedModel, type ImportedPrices, usdPerMillion, wholeNumber } from "./imported.ts";
+
+const generating = new Set(["chat", "responses", "completion"]);
+
+/** LiteLLM's `model_prices_and_context_window.json`: one object by model name, prices in USD per token. */
+export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
+  const models: ImportedModel[] = [];
+  const leftOut: Record<string, number> = {};
+  for (const [name, entry] of Object.entries(document)) {
+    if (name === "sample_spec" || !isObject(entry)) continue;
+    const model = modelOf(name, entry);
+    if (typeof model === "string") leftOut[model] = (leftOut[model] ?? 0) + 1;
+    else models.push(model);
+  }
+  return { source: "LiteLLM", models, leftOut };
+}
+
+function modelOf(name: string, entry: JsonObject): ImportedModel | string {
+  const mode = typeof entry["mode"] === "string" ? entry["mode"] : "chat";
+  if (!generating.has(mode)) return mode.replaceAll("_", " ");
+  const input = usdPerMillion(entry["input_cost_per_token"], true);
+  const output = usdPerMillion(entry["output_cost_per_token"], true);
+  if (input === null || output === null) return "without a price per token";
+  const vendor = typeof entry["litellm_provider"] === "string" ? entry["litellm_provider"] : "unknown";
+  return {
+    // `gemini/gemini-3-pro` is how LiteLLM chooses a provider; the provider itself calls it gemini-3-pro.
+    id: name.startsWith(`${vendor}/`) ? name.slice(vendor.length + 1) : name,
+    vendor,
+    displayName: null,
+    contextWindow: wholeNumber(entry["max_input_tokens"]) ?? wholeNumber(entry["max_tokens"]),
+    maxOutputTokens: wholeNumber(entry["max_output_tokens"]) ?? wholeNumber(entry["max_tokens"]),
+    price: {
+      input,
+      output,
+      cachedInput: usdPerMillion(entry["cache_read_input_token_cost"], true),
+      cacheWrite: usdPerMillion(entry["cache_creation_input_token_cost"], true),
+    },
+    capabilities: {
+      tools: entry["supports_function_calling"] === true,
+      vision: entry["supports_vision"] === true,
+      reasoning: entry["supports_reasoning"] === true,
+      structured_output: entry["supports_response_schema"] === true,
+    },
+    remark: longInputs(entry),
+  };
+}
+
+function longInputs(entry: JsonObject): string | null {
+  const dearer = Object.keys(entry).find((name) => /^input_cost_per_token_above_\d+k_tokens$/.test(name));
+  if (dearer === undefined) return null;
+  const limit = /above_(\d+)k/.exec(dearer)?.[1];
+  return `inputs above ${limit},000 tokens cost more: ${usdPerMillion(entry[dearer], true)} USD per million`;
+}

@@ -1,0 +1,39 @@
+import type { ProviderKind } from "../../config/settings.ts";
+
+export interface KnownProvider {
+  readonly kind: ProviderKind;
+  readonly baseUrl: string | null;
+  /** Where LiteLLM looks for the key when the file names none; null for servers of one's own. */
+  readonly keyVariable: string | null;
+}
+
+const compatible = (baseUrl: string | null, keyVariable: string | null): KnownProvider => ({
+  kind: "openai-compatible",
+  baseUrl,
+  keyVariable,
+});
+
+/** What stands before the slash in LiteLLM's `provider/model`, for providers that speak a dialect of ours. */
+export const knownProviders: Readonly<Record<string, KnownProvider>> = {
+  openai: { kind: "openai", baseUrl: null, keyVariable: "OPENAI_API_KEY" },
+  anthropic: { kind: "anthropic", baseUrl: null, keyVariable: "ANTHROPIC_API_KEY" },
+  gemini: compatible("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+  groq: compatible("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+  mistral: compatible("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+  deepseek: compatible("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+  xai: compatible("https://api.x.ai/v1", "XAI_API_KEY"),
+  openrouter: compatible("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+  together_ai: compatible("https://api.together.xyz/v1", "TOGETHERAI_API_KEY"),
+  fireworks_ai: compatible("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+  cerebras: compatible("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+  ollama: compatible("http://127.0.0.1:11434/v1", null),
+  ollama_chat: compatible("http://127.0.0.1:11434/v1", null),
+  hosted_vllm: compatible(null, null),
+  lm_studio: compatible(null, null),
+};
+
+/** A name without a slash is told by its family. */
+export function familyOf(model: string): string | null {
+  if (/^(gpt-|o\d|chatgpt-)/.test(model)) return "openai";
+  return model.startsWith("claude-") ? "anthropic" : null;
+}

@@ -1,0 +1,68 @@
+import type { ProviderKind } from "../../config/settings.ts";
+import type { ImportedPrice } from "./imported.ts";
+import { tomlCapabilities, tomlPrice, tomlString } from "./toml.ts";
+
+export interface CarriedProvider {
+  readonly name: string;
+  readonly kind: ProviderKind;
+  readonly baseUrl: string | null;
+  /** The environment variable that holds its key. */
+  readonly key: string | null;
+}
+
+export interface CarriedDeployment {
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly weight: number | null;
+  readonly priority: number | null;
+  readonly maxConcurrent: number | null;
+  readonly price: ImportedPrice | null;
+}
+
+export interface CarriedModel {
+  readonly id: string;
+  readonly contextWindow: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly capabilities: Readonly<Record<string, boolean>>;
+  readonly fallbacks: string[];
+  readonly deployments: CarriedDeployment[];
+}
+
+/** The configuration as a person would have written it: providers first, then models with their deployments. */
+export function configToml(providers: readonly CarriedProvider[], models: readonly CarriedModel[]): string {
+  return [...providers.map(providerToml), ...models.map(modelToml)].join("\n");
+}
+
+function providerToml({ name, kind, baseUrl, key }: CarriedProvider): string {
+  const lines = [`[providers.${name}]`, `kind = ${tomlString(kind)}`];
+  if (baseUrl !== null) lines.push(`base_url = ${tomlString(baseUrl)}`);
+  if (key !== null) lines.push(`api_key = ${tomlString(`env:${key}`)}`);
+  return block(lines);
+}
+
+function modelToml(model: CarriedModel): string {
+  const lines = ["[[models]]", `id = ${tomlString(model.id)}`];
+  if (model.contextWindow !== null) lines.push(`context_window = ${model.contextWindow}`);
+  if (model.maxOutputTokens !== null) lines.push(`max_output_tokens = ${model.maxOutputTokens}`);
+  if (Object.keys(model.capabilities).length > 0) {
+    lines.push(`capabilities = ${tomlCapabilities(model.capabilities)}`);
+  }
+  if (model.fallbacks.length > 0) lines.push(`fallbacks = [${model.fallbacks.map(tomlString).join(", ")}]`);
+  for (const deployment of model.deployments) lines.push(...deploymentLines(deployment));
+  return block(lines);
+}
+
+function deploymentLines(deployment: CarriedDeployment): string[] {
+  const { provider, upstreamModel, weight, priority, maxConcurrent, price } = deployment;
+  const lines = ["[[models.deployments]]", `provider = ${tomlString(provider)}`];
+  lines.push(`upstream_model = ${tomlString(upstreamModel)}`);
+  if (priority !== null) lines.push(`priority = ${priority}`);
+  if (weight !== null) lines.push(`weight = ${weight}`);
+  if (maxConcurrent !== null) lines.push(`max_concurrent = ${maxConcurrent}`);
+  if (price !== null) lines.push(`price = ${tomlPrice(price)}`);
+  return lines;
+}
+
+function block(lines: readonly string[]): string {
+  return `${lines.join("\n")}\n`;
+}

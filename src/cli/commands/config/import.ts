@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import type { ImportedConfig } from "../../../catalog/import/litellm-config.ts";
+import { Refused } from "../../failure.ts";
+import { examples, group, type JsonOption, newCommand } from "../../help.ts";
+import { readInput, writeResult } from "../../input-file.ts";
+import { plural } from "../../terminal/format.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+interface Options extends JsonOption {
+  readonly out?: string;
+}
+
+export function configImportCommands(terminal: Terminal): Command {
+  return group("import", "Take over the configuration of another gateway", [liteLlmCommand(terminal)]);
+}
+
+function liteLlmCommand(terminal: Terminal): Command {
+  return newCommand(
+    "litellm",
+    "Turn LiteLLM's config.yaml into a configuration, and say what could not come along",
+  )
+    .argument("<file>", "LiteLLM's config.yaml; - reads it")
+    .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice config import litellm config.yaml --out sluice.toml", ""],
+        ["sluice config import litellm config.yaml | less", "look first"],
+      ),
+    )
+    .action(async (file: string, options: Options) => {
+      const { importLiteLlmConfig } = await import("../../../catalog/import/litellm-config.ts");
+      const imported = parsed(await readInput(file, terminal), file, importLiteLlmConfig);
+      if (imported.models === 0 && imported.left.length === 0) throw new Refused(`${file} has no model_list`);
+      const path = writeResult(imported.toml, options.out, terminal);
+      if (options.json) printJson({ ...imported, file: path }, terminal);
+      else tell(imported, path, terminal);
+    });
+}
+
+function parsed(text: string, file: string, read: (text: string) => ImportedConfig): ImportedConfig {
+  try {
+    return read(text);
+  } catch (error) {
+    throw new Refused(`${file} is not YAML: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** The configuration goes to standard output, so that it can be redirected; what is to be read, beside it. */
+function tell(imported: ImportedConfig, path: string | null, terminal: Terminal): void {
+  if (path === null) terminal.print(imported.toml.trimEnd());
+  const { noteStyle } = terminal;
+  const what = `${plural(imported.providers, "provider")} and ${plural(imported.models, "model")}`;
+  terminal.note(`${noteStyle.good("✓")} ${what}${path === null ? "" : ` written to ${path}`}`);
+  if (imported.left.length === 0) return;
+  const lines = imported.left.map((line) => `  ${line}`);
+  terminal.note([`${noteStyle.warn("!")} not carried over:`, ...lines].join("\n"));
+}

@@ -1,0 +1,75 @@
+import type { Command } from "commander";
+import type { ImportedModel, ImportedPrices } from "../../../catalog/import/imported.ts";
+import { Refused } from "../../failure.ts";
+import { examples, type JsonOption, newCommand } from "../../help.ts";
+import { readInput, writeResult } from "../../input-file.ts";
+import { plural } from "../../terminal/format.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+interface Options extends JsonOption {
+  readonly provider?: string;
+  readonly match?: string;
+  readonly out?: string;
+}
+
+export function modelsImportCommand(terminal: Terminal): Command {
+  return newCommand("import", "Turn a price list into models for the configuration")
+    .argument(
+      "<file>",
+      "LiteLLM's model_prices_and_context_window.json, or models.dev's api.json; - reads it",
+    )
+    .option("--provider <name>", "only what this provider sells, as the file names it")
+    .option("--match <pattern>", 'only names that fit, such as "claude-*"')
+    .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
+    .addHelpText(
+      "after",
+      examples(
+        ['sluice models import api.json --provider anthropic --match "claude-*-5*" >> sluice.toml', ""],
+        ["sluice models import model_prices_and_context_window.json --provider openai --json", ""],
+      ),
+    )
+    .action(async (file: string, options: Options) => {
+      const { readPrices, choose, UnknownPriceFile } = await import("../../../catalog/import/prices.ts");
+      const text = await readInput(file, terminal);
+      const prices = explained(() => readPrices(text), UnknownPriceFile, file);
+      const models = choose(prices.models, { vendor: options.provider, match: options.match });
+      if (models.length === 0) throw new Refused(nothingFits(prices, options));
+      await tell(prices, models, options, terminal);
+    });
+}
+
+function explained<Result>(work: () => Result, kind: new () => Error, file: string): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof kind) throw new Refused(`${file} cannot be imported: ${error.message}`);
+    throw error;
+  }
+}
+
+function nothingFits(prices: ImportedPrices, { provider, match }: Options): string {
+  if (prices.models.length === 0) return "there is no text-generation model with a price in it";
+  const vendors = [...new Set(prices.models.map((model) => model.vendor))].sort();
+  const asked = [provider, match].filter((part) => part !== undefined).join(", ");
+  return `nothing fits ${asked}; the file has ${vendors.slice(0, 40).join(", ")}`;
+}
+
+async function tell(
+  prices: ImportedPrices,
+  models: readonly ImportedModel[],
+  options: Options,
+  terminal: Terminal,
+): Promise<void> {
+  const { modelsToml } = await import("../../../catalog/import/toml.ts");
+  const toml = modelsToml(models, prices.source, new Date().toISOString().slice(0, 10));
+  const path = writeResult(toml, options.out, terminal);
+  if (options.json) {
+    printJson({ source: prices.source, models, left_out: prices.leftOut, file: path }, terminal);
+    return;
+  }
+  if (path === null) terminal.print(toml.trimEnd());
+  const left = Object.entries(prices.leftOut).map(([what, count]) => `${count} ${what}`);
+  const leftWords = left.length === 0 ? "" : `; left out: ${left.join(", ")}`;
+  const where = path === null ? "" : ` in ${path}`;
+  terminal.note(`${plural(models.length, "model")} from ${prices.source}${where}${leftWords}`);
+}

@@ -1,0 +1,28 @@
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { Refused } from "./failure.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+/** The text of a file that was named as an argument; `-` is standard input. */
+export async function readInput(file: string, { cwd }: Terminal): Promise<string> {
+  if (file === "-") return Bun.stdin.text();
+  try {
+    return await Bun.file(resolve(cwd, file)).text();
+  } catch (error) {
+    throw new Refused(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"})`);
+  }
+}
+
+/** Writes to a new file and gives its path; null, and nothing written, when none was named. */
+export function writeResult(text: string, file: string | undefined, { cwd }: Terminal): string | null {
+  if (file === undefined) return null;
+  const path = resolve(cwd, file);
+  try {
+    writeFileSync(path, text, { flag: "wx" });
+    return path;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "EEXIST") throw new Refused(`${path} exists; move it away first, or name another file`);
+    throw new Refused(`${path} cannot be written (${code ?? "unknown error"})`);
+  }
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "bun:test";
+import { choose, readPrices, UnknownPriceFile } from "../../../src/catalog/import/prices.ts";
+import { modelsToml } from "../../../src/catalog/import/toml.ts";
+import { loadSettings } from "../../../src/config/load.ts";
+import { withFile } from "./fixtures.ts";
+
+const liteLlm = JSON.stringify({
+  sample_spec: { litellm_provider: "one of https://…", mode: "chat" },
+  "gpt-6.1-sol": {
+    litellm_provider: "openai",
+    mode: "responses",
+    input_cost_per_token: 2e-6,
+    output_cost_per_token: 1e-5,
+    cache_read_input_token_cost: 1.0000000000000001e-7,
+    input_cost_per_token_above_272k_tokens: 4e-6,
+    max_input_tokens: 922000,
+    max_output_tokens: 128000,
+    max_tokens: 128000,
+    supports_function_calling: true,
+    supports_vision: true,
+  },
+  "gemini/gemini-3.8-flash": {
+    litellm_provider: "gemini",
+    mode: "chat",
+    input_cost_per_token: 7.5e-7,
+    output_cost_per_token: 3.75e-6,
+    max_tokens: 65536,
+  },
+  "text-embedding-3-large": { litellm_provider: "openai", mode: "embedding", input_cost_per_token: 1.3e-7 },
+  "whisper-1": { litellm_provider: "openai", mode: "audio_transcription" },
+  "mystery-chat": { litellm_provider: "openai", mode: "chat" },
+});
+
+const modelsDev = JSON.stringify({
+  anthropic: {
+    id: "anthropic",
+    name: "Anthropic",
+    models: {
+      "claude-opus-5-5": {
+        id: "claude-opus-5-5",
+        name: "Claude Opus 5.5",
+        cost: { input: 4, output: 20, cache_read: 0.2, cache_write: 5 },
+        limit: { context: 1000000, output: 128000 },
+        modalities: { input: ["text", "image"], output: ["text"] },
+        tool_call: true,
+        reasoning: true,
+      },
+    },
+  },
+  google: {
+    id: "google",
+    models: {
+      "gemini-3.1-pro-preview": {
+        name: "Gemini 3.1 Pro",
+        cost: { input: 2, output: 12, tiers: [{ tier: { size: 200000 }, input: 4, output: 18 }] },
+        limit: { context: 1048576, output: 65536 },
+      },
+      "gemini-image": { cost: { input: 1, output: 2 }, modalities: { input: ["text"], output: ["image"] } },
+    },
+  },
+});
+
+describe("LiteLLM's price file", () => {
+  const { source, models, leftOut } = readPrices(liteLlm);
+
+  test("gives models with prices per million, without the noise of its fractions", () => {
+    expect(source).toBe("LiteLLM");
+    expect(models.map(({ id, vendor }) => `${vendor} ${id}`)).toEqual([
+      "openai gpt-6.1-sol",
+      "gemini gemini-3.8-flash",
+    ]);
+    expect(models[0]).toMatchObject({
+      contextWindow: 922000,
+      maxOutputTokens: 128000,
+      price: { input: 2, output: 10, cachedInput: 0.1, cacheWrite: null },
+      capabilities: { tools: true, vision: true, reasoning: false },
+    });
+    expect(models[0]?.remark).toContain("above 272,000 tokens cost more: 4 USD");
+  });
+
+  test("says what it left out", () => {
+    expect(leftOut).toEqual({ embedding: 1, "audio transcription": 1, "without a price per token": 1 });
+  });
+});
+
+describe("models.dev's dump", () => {
+  const { source, models, leftOut } = readPrices(modelsDev);
+
+  test("gives models with their names, caches and dearer tiers", () => {
+    expect(source).toBe("models.dev");
+    expect(models[0]).toMatchObject({
+      displayName: "Claude Opus 5.5",
+      price: { input: 4, output: 20, cachedInput: 0.2, cacheWrite: 5 },
+      capabilities: { vision: true },
+    });
+    expect(models[1]?.remark).toContain("200000 tokens cost more: 4 USD");
+    expect(leftOut).toEqual({ "without text output": 1 });
+  });
+});
+
+test("any other file is refused in words", () => {
+  for (const text of ["[]", "{", '{"a":{"b":1}}', "null"]) {
+    expect(() => readPrices(text)).toThrow(UnknownPriceFile);
+  }
+});
+
+test("models are chosen by vendor and by pattern, and a name comes once", () => {
+  const { models } = readPrices(liteLlm);
+  const [first] = models;
+  if (first === undefined) throw new Error("there are models");
+  expect(choose(models, { vendor: "gemini" }).map(({ id }) => id)).toEqual(["gemini-3.8-flash"]);
+  expect(choose(models, { match: "gpt-*" }).map(({ id }) => id)).toEqual(["gpt-6.1-sol"]);
+  expect(choose([...models, { ...first, vendor: "azure" }], {}).length).toBe(2);
+});
+
+test("what is written loads as a configuration, price for price", () => {
+  const models = [...readPrices(liteLlm).models, ...readPrices(modelsDev).models];
+  const providers = ["openai", "gemini", "anthropic", "google"].map(
+    (name) => `[providers.${name}]\nkind = "demo"\n`,
+  );
+  const toml = `${providers.join("")}\n${modelsToml(models, "a file", "2026-11-15")}`;
+  using file = withFile("sluice.toml", toml);
+  const { settings } = loadSettings({ file: file.path, env: {}, cwd: file.folder });
+  expect(settings.models.map((model) => [model.id, model.price?.input, model.price?.cachedInput])).toEqual([
+    ["gpt-6.1-sol", 2_000_000, 100_000],
+    ["gemini-3.8-flash", 750_000, 750_000],
+    ["claude-opus-5-5", 4_000_000, 200_000],
+    ["gemini-3.1-pro-preview", 2_000_000, 2_000_000],
+  ]);
+});
