@@ -21,6 +21,7 @@ import { createLogs, type Log } from "./observe/log.ts";
 import { startTracing } from "./observe/tracing.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import type { Store } from "./store/store.ts";
+import { StoreWatcher } from "./store/watcher.ts";
 import { createUpstream } from "./upstream/create.ts";
 
 export interface RunningGateway {
@@ -34,9 +35,6 @@ export interface RunningGateway {
   /** Finishes what runs, within the grace time; then in-band errors, settled; then closes. */
   stop(): Promise<void>;
 }
-
-/** How often changes by other hands (the CLI's) are looked for; they must be known within a second. */
-const followChangesMs = 100;
 
 /** How long in-band errors may take to be settled and written once the grace time is over. */
 const interruptedGraceMs = 5000;
@@ -64,6 +62,15 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const live = new Live(clock);
   const tracing = await startTracing(settings.tracing, version);
   const counter = new TokenCounter();
+  const watcher = new StoreWatcher({
+    store,
+    revision: snapshot.revision,
+    apply: (changes) => {
+      keys.apply(changes);
+      ledger.apply(changes);
+    },
+    onError: (err) => log.error({ err }, "changes could not be read"),
+  });
 
   const gateway: Gateway = {
     configured: configure(settings, clock, log),
@@ -85,16 +92,14 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       live.observe(facts);
       tracing?.observe(facts);
     },
-    catchUp: createCatchUp(store, snapshot.revision, keys, ledger),
+    catchUp: () => watcher.refresh(),
     isStoreHealthy: () => store.healthy,
   };
 
   const admin = await createAdmin({ gateway, store, live, version });
   const server = listen(createEdge(gateway, log, [admin.mount, mountDashboard]), settings.server);
   await admin.keepMadeToken();
-  const following = setInterval(() => {
-    gateway.catchUp().catch((err) => log.error({ err }, "changes could not be read"));
-  }, followChangesMs);
+  watcher.start();
   idempotency.startPruning((err) => log.error({ err }, "pruning failed"));
 
   return {
@@ -119,7 +124,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       await admin.close();
       await tracing?.close();
       await server.stop();
-      clearInterval(following);
+      await watcher.stop();
       idempotency.stopPruning();
       counter.stop();
       await store.close();
@@ -130,21 +135,4 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
 
 function configure(settings: Settings, clock: Clock, log: Log): Configured {
   return { settings, catalog: Catalog.from(settings), upstream: createUpstream({ settings, clock, log }) };
-}
-
-/** Keys and top-ups that the CLI wrote. One look after another: two at once would take over a top-up twice. */
-function createCatchUp(store: Store, from: number, keys: KeyRing, ledger: Ledger): () => Promise<void> {
-  let seen = from;
-  let looking = Promise.resolve();
-  const look = async () => {
-    if ((await store.currentRevision()) === seen) return;
-    const changes = await store.changesSince(seen);
-    seen = changes.revision;
-    keys.apply(changes);
-    ledger.apply(changes);
-  };
-  return () => {
-    looking = looking.catch(() => undefined).then(look);
-    return looking;
-  };
 }

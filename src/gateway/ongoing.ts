@@ -1,4 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
+import { Gate, Gates } from "../limits/concurrency.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Something that can be told to end early, in-band and settled. */
@@ -16,6 +17,9 @@ export interface OngoingLimits {
 /** Taking on more work when the loop is this far behind would only make everybody's answers later. */
 const overloadLagMs = 2000;
 
+/** A burst may wait for a moment; a longer queue would only turn overload into timeouts. */
+const shortQueue = { queueLimit: 64, waitMs: 500 };
+
 /**
  * All generation that is under way. New work is refused while the gateway drains or is full; what runs
  * goes on, until there is nothing left or the grace time is over.
@@ -23,27 +27,39 @@ const overloadLagMs = 2000;
 export class Ongoing {
   readonly #limits: OngoingLimits;
   readonly #exchanges = new Map<Exchange, Interruptible | null>();
-  readonly #perKey = new Map<string, number>();
+  readonly #all: Gate;
+  readonly #perKey: Gates;
   #whenEmpty: (() => void) | null = null;
   isDraining = false;
 
   constructor(limits: OngoingLimits) {
     this.#limits = limits;
+    // Read anew each time, because a reload may change them.
+    this.#all = new Gate({
+      ...shortQueue,
+      get limit() {
+        return limits.maxConcurrent();
+      },
+    });
+    this.#perKey = new Gates({
+      ...shortQueue,
+      get limit() {
+        return limits.maxPerKey() ?? Number.POSITIVE_INFINITY;
+      },
+    });
   }
 
-  /** Takes a place for the exchange, or refuses it. Every place is given back by `leave`. */
-  enter(exchange: Exchange, keyId: string): void {
+  /** Takes a place for the exchange, after a short wait if need be, or refuses it. `leave` gives it back. */
+  async enter(exchange: Exchange, keyId: string): Promise<void> {
     if (this.isDraining) throw busy("The gateway is shutting down; try again shortly.");
     if (this.#limits.lagMs() > overloadLagMs) throw busy("The gateway is overloaded; try again shortly.");
-    if (this.#exchanges.size >= this.#limits.maxConcurrent()) {
-      throw busy("The gateway is at its limit of concurrent requests.");
-    }
-    const ofKey = this.#perKey.get(keyId) ?? 0;
-    if (ofKey >= (this.#limits.maxPerKey() ?? Number.POSITIVE_INFINITY)) {
+    const { signal } = exchange.call.request;
+    if (!(await this.#all.enter(signal))) throw busy("The gateway is at its limit of concurrent requests.");
+    if (!(await this.#perKey.enter(keyId, signal))) {
+      this.#all.leave();
       throw busy("This key is at its limit of concurrent requests.");
     }
     this.#exchanges.set(exchange, null);
-    this.#perKey.set(keyId, ofKey + 1);
   }
 
   /** From now on the exchange can be ended by `interruptAll`. */
@@ -53,9 +69,8 @@ export class Ongoing {
 
   leave(exchange: Exchange, keyId: string): void {
     if (!this.#exchanges.delete(exchange)) return;
-    const ofKey = (this.#perKey.get(keyId) ?? 1) - 1;
-    if (ofKey === 0) this.#perKey.delete(keyId);
-    else this.#perKey.set(keyId, ofKey);
+    this.#all.leave();
+    this.#perKey.leave(keyId);
     if (this.#exchanges.size === 0) this.#whenEmpty?.();
   }
 

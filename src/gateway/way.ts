@@ -45,7 +45,7 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
 
   let bill: Bill | null = null;
   try {
-    gateway.ongoing.enter(exchange, key.id);
+    await gateway.ongoing.enter(exchange, key.id);
     const tokens = { input: estimatedInput, output: limit.maxOutputTokens };
     const amount = holdAmount(key.mode, tokens, configured.catalog.holdPrice(model), microUsdPerCredit);
     const hold = gateway.ledger.hold({ keyId: key.id, exchangeId: exchange.id, model: model.id, amount });

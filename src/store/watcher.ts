@@ -10,6 +10,9 @@ export interface WatcherOptions {
   readonly everyMs?: number;
 }
 
+/** The command line promises that a change is known within a second. */
+const defaultEveryMs = 100;
+
 /**
  * Tells a running gateway what other hands have changed. Looks are strictly one after the other, so that no entry
  * is applied twice.
@@ -27,7 +30,7 @@ export class StoreWatcher {
 
   start(): void {
     const look = () => this.refresh().catch(this.#options.onError);
-    this.#timer ??= setInterval(look, this.#options.everyMs ?? 250);
+    this.#timer ??= setInterval(look, this.#options.everyMs ?? defaultEveryMs);
     this.#timer.unref();
   }
 

@@ -20,9 +20,9 @@ function exchange(): Exchange {
   return new Exchange(call, systemClock);
 }
 
-function refusalOf(enter: () => void): GatewayError {
+async function refusalOf(entering: Promise<void>): Promise<GatewayError> {
   try {
-    enter();
+    await entering;
   } catch (error) {
     if (error instanceof GatewayError) return error;
   }
@@ -30,46 +30,55 @@ function refusalOf(enter: () => void): GatewayError {
 }
 
 describe("new work", () => {
-  test("is refused with 503 beyond the limit in all, and let in when a place is free", () => {
+  test("beyond the limit in all waits for a place, and gets it when one is free", async () => {
     const ongoing = new Ongoing({ ...free, maxConcurrent: () => 1 });
     const first = exchange();
-    ongoing.enter(first, "key_a");
-    expect(refusalOf(() => ongoing.enter(exchange(), "key_b")).code).toBe("service_unavailable");
+    await ongoing.enter(first, "key_a");
+    const waiting = ongoing.enter(exchange(), "key_b");
     ongoing.leave(first, "key_a");
-    ongoing.enter(exchange(), "key_b");
+    await waiting;
     expect(ongoing.size).toBe(1);
   });
 
-  test("is refused with 503 beyond the limit of its key, and others are not", () => {
-    const ongoing = new Ongoing({ ...free, maxPerKey: () => 1 });
-    ongoing.enter(exchange(), "key_a");
-    expect(refusalOf(() => ongoing.enter(exchange(), "key_a")).retryAfterSeconds).toBe(1);
-    ongoing.enter(exchange(), "key_b");
+  test("is refused with 503 when no place gets free in time", async () => {
+    const ongoing = new Ongoing({ ...free, maxConcurrent: () => 1 });
+    await ongoing.enter(exchange(), "key_a");
+    expect((await refusalOf(ongoing.enter(exchange(), "key_b"))).code).toBe("service_unavailable");
   });
 
-  test("is shed with 503 while the event loop is far behind", () => {
+  test("beyond the limit of its key is refused with 503, and others are not", async () => {
+    const ongoing = new Ongoing({ ...free, maxConcurrent: () => 2, maxPerKey: () => 1 });
+    await ongoing.enter(exchange(), "key_a");
+    expect((await refusalOf(ongoing.enter(exchange(), "key_a"))).retryAfterSeconds).toBe(1);
+    await ongoing.enter(exchange(), "key_b");
+    expect(ongoing.size).toBe(2);
+  });
+
+  test("is shed with 503 while the event loop is far behind", async () => {
     let lagMs = 5000;
     const ongoing = new Ongoing({ ...free, lagMs: () => lagMs });
-    expect(refusalOf(() => ongoing.enter(exchange(), "key_a")).code).toBe("service_unavailable");
+    expect((await refusalOf(ongoing.enter(exchange(), "key_a"))).code).toBe("service_unavailable");
     lagMs = 10;
-    ongoing.enter(exchange(), "key_a");
+    await ongoing.enter(exchange(), "key_a");
   });
 });
 
-test("leaving twice frees one place", () => {
-  const ongoing = new Ongoing(free);
+test("leaving twice frees one place", async () => {
+  const ongoing = new Ongoing({ ...free, maxConcurrent: () => 2 });
   const [first, second] = [exchange(), exchange()];
-  ongoing.enter(first, "key_a");
-  ongoing.enter(second, "key_a");
+  await ongoing.enter(first, "key_a");
+  await ongoing.enter(second, "key_a");
   ongoing.leave(first, "key_a");
   ongoing.leave(first, "key_a");
   expect(ongoing.size).toBe(1);
+  await ongoing.enter(exchange(), "key_a");
+  expect((await refusalOf(ongoing.enter(exchange(), "key_a"))).code).toBe("service_unavailable");
 });
 
 test("draining waits for the last exchange, and says when it took too long", async () => {
   const ongoing = new Ongoing(free);
   const last = exchange();
-  ongoing.enter(last, "key_a");
+  await ongoing.enter(last, "key_a");
   expect(await ongoing.drained(1)).toBe(false);
   const drained = ongoing.drained(10_000);
   ongoing.leave(last, "key_a");

@@ -1,6 +1,6 @@
 import { type RunningGateway, startGateway } from "../../app.ts";
 import type { Settings } from "../../config/settings.ts";
-import { applyStagedRestore, hasStagedRestore } from "../../store/sqlite/staged-restore.ts";
+import { applyStagedRestore, endStagedRestore, hasStagedRestore } from "../../store/sqlite/staged-restore.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { startWithKeys } from "./start.ts";
 
@@ -25,8 +25,11 @@ export class Service {
   }
 
   static async start(settings: Settings, json: boolean, terminal: Terminal): Promise<Service> {
-    putInPlace(settings.server.dataDir, terminal);
-    return new Service(settings, await startWithKeys(settings, json, terminal), terminal);
+    const { dataDir } = settings.server;
+    putInPlace(dataDir, terminal);
+    const running = await startWithKeys(settings, json, terminal);
+    endStagedRestore(dataDir);
+    return new Service(settings, running, terminal);
   }
 
   get url(): string {
@@ -63,6 +66,7 @@ export class Service {
     await this.#running.stop();
     putInPlace(server.dataDir, this.#terminal);
     this.#running = await startGateway({ settings: { ...this.#settings, server: { ...server, port } } });
+    endStagedRestore(server.dataDir);
     this.#terminal.note(`listening again on ${this.#running.url}`);
   }
 }
@@ -73,6 +77,7 @@ function putInPlace(dataDir: string, { note, noteStyle }: Terminal): void {
     const restored = applyStagedRestore(dataDir);
     if (restored !== null) note(`restored; what was there before is kept as ${restored.replaced}`);
   } catch (error) {
+    endStagedRestore(dataDir);
     note(`${noteStyle.bad("error:")} the backup was not restored: ${String(error)}`);
   }
 }

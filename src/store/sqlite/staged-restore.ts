@@ -1,6 +1,16 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { syncFile } from "./backup.ts";
+import { dataFolder } from "./folder.ts";
 import { keptAs, type Restored, type RestoreOptions, restoreDatabase, verifyCopy } from "./restore.ts";
 
 /**
@@ -25,15 +35,22 @@ export function hasStagedRestore(dir: string): boolean {
   return stagedIn(dir) !== null;
 }
 
-/** Puts a waiting copy in place; null when there is none. It waits no more, whether that worked or not. */
+/**
+ * Puts a waiting copy in place; null when there is none. It stays in the folder until `endStagedRestore`, so
+ * that a crash in between is made good at the next start, and not done twice.
+ */
 export function applyStagedRestore(dir: string): Restored | null {
   const staged = stagedIn(dir);
   if (staged === null) return null;
-  try {
-    return restoreDatabase({ dir, from: staged.file, nowMs: staged.nowMs });
-  } finally {
-    rmSync(staged.file, { force: true });
-  }
+  const isInPlace = wasApplied(dir, staged.nowMs) && existsSync(dataFolder(dir).databaseFile);
+  if (isInPlace) return { replaced: keptAs(dir, staged.nowMs) };
+  return restoreDatabase({ dir, from: staged.file, nowMs: staged.nowMs });
+}
+
+/** The copy is in place and in use, or it could not be put there: whoever handed it in need not wait any more. */
+export function endStagedRestore(dir: string): void {
+  const staged = stagedIn(dir);
+  if (staged !== null) rmSync(staged.file, { force: true });
 }
 
 /** Whether the copy that was handed in at this moment has been put in place. */
@@ -42,7 +59,8 @@ export function wasApplied(dir: string, nowMs: number): boolean {
 }
 
 function stagedIn(dir: string): { readonly file: string; readonly nowMs: number } | null {
-  for (const name of existsSync(dir) ? readdirSync(dir) : []) {
+  const isFolder = statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true;
+  for (const name of isFolder ? readdirSync(dir) : []) {
     const stamp = stagedName.exec(name)?.[1];
     if (stamp !== undefined) return { file: join(dir, name), nowMs: Number(stamp) };
   }

@@ -1,0 +1,71 @@
+import { afterEach, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { issueKey } from "../../src/keys/issue.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { keptAs } from "../../src/store/sqlite/restore.ts";
+import {
+  applyStagedRestore,
+  endStagedRestore,
+  hasStagedRestore,
+  stageRestore,
+} from "../../src/store/sqlite/staged-restore.ts";
+
+const nowMs = 1_794_700_000_000;
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A data folder with one key, and a copy of it from before that key. */
+async function folderWithCopy(): Promise<{ dir: string; copy: string }> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-staged-"));
+  folders.push(folder);
+  const [dir, copy] = [join(folder, "data"), join(folder, "copy.db")];
+  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  await store.backup(copy);
+  await issueKey(store, systemClock, { mode: "credit" });
+  await store.close();
+  return { dir, copy };
+}
+
+async function keysIn(dir: string): Promise<number> {
+  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  const { keys } = await store.listKeys({ limit: 10 });
+  await store.close();
+  return keys.length;
+}
+
+test("a copy that was handed in is put in place once, and kept until that is said to be over", async () => {
+  const { dir, copy } = await folderWithCopy();
+  expect(applyStagedRestore(dir)).toBeNull();
+  stageRestore({ dir, from: copy, nowMs });
+  expect(await keysIn(dir)).toBe(1);
+  expect(applyStagedRestore(dir)).toEqual({ replaced: keptAs(dir, nowMs) });
+  expect(await keysIn(dir)).toBe(0);
+  expect(hasStagedRestore(dir)).toBe(true);
+  expect(applyStagedRestore(dir)).toEqual({ replaced: keptAs(dir, nowMs) });
+  endStagedRestore(dir);
+  expect(hasStagedRestore(dir)).toBe(false);
+});
+
+test("a crash after the old database was set aside is made good at the next start", async () => {
+  const { dir, copy } = await folderWithCopy();
+  stageRestore({ dir, from: copy, nowMs });
+  applyStagedRestore(dir);
+  renameSync(join(dir, "sluice.db"), join(dir, "lost"));
+  expect(applyStagedRestore(dir)).not.toBeNull();
+  expect(existsSync(keptAs(dir, nowMs))).toBe(true);
+  expect(await keysIn(dir)).toBe(0);
+});
+
+test("what is no copy is refused before it is handed in", async () => {
+  const { dir } = await folderWithCopy();
+  const file = join(dir, "text");
+  await Bun.write(file, "only text, and not a database");
+  expect(() => stageRestore({ dir, from: file, nowMs })).toThrow("not a copy of a Sluice database");
+  expect(hasStagedRestore(dir)).toBe(false);
+});
