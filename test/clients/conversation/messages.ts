@@ -184,6 +184,8 @@ function emptyBlock(said: Said): JsonObject {
 
 function deltasOf(said: Said): JsonObject[] {
   if (said.type === "call") {
+    // Anthropic sends nothing where there is nothing to say.
+    if (Object.keys(said.input).length === 0) return [];
     return pieces(JSON.stringify(said.input), 7).map((piece) => ({
       type: "input_json_delta",
       partial_json: piece,

@@ -92,9 +92,9 @@ function checkAddress({ headers, body }: SeenRequest): void {
   if (!Object.values<string | undefined>(upstreamKeys).includes(given)) complain("a foreign credential");
 }
 
-/** Results that stand together answer one turn. */
+/** A turn is over where somebody else speaks after the assistant. */
 function turnOf({ spoken }: Heard): number {
-  return spoken.filter(({ who }, at) => who === "tool" && spoken[at - 1]?.who !== "tool").length;
+  return spoken.filter(({ who }, at) => who !== "assistant" && spoken[at - 1]?.who === "assistant").length;
 }
 
 /**

@@ -8,7 +8,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 export interface Scenario {
   readonly name: string;
   readonly ask: Ask;
-  /** One for every request; a turn that calls tools is followed by their results and the next turn. */
+  /** One for every request; a turn that calls tools is followed by their results, another by the user's reply. */
   readonly turns: readonly Turn[];
 }
 
@@ -18,6 +18,8 @@ export interface Ask {
   readonly user: readonly [string, ...(string | Picture)[]];
   readonly tools: readonly Tool[];
   readonly effort: "high" | null;
+  /** What the user says to the first answer that calls no tool. */
+  readonly reply: string | null;
   /** Of the JSON that the answer has to be. */
   readonly schema: JsonObject | null;
 }
@@ -102,7 +104,9 @@ export function expectedAt(scenario: Scenario, turn: number): Heard {
     typeof part === "string" ? { who: "user", text: part } : { who: "user", picture: part },
   );
   for (const { says } of turns.slice(0, turn)) {
-    spoken.push(...says.map(asHistory), ...says.flatMap((said) => resultOf(ask, said)));
+    const results = says.flatMap((said) => resultOf(ask, said));
+    spoken.push(...says.map(asHistory), ...results);
+    if (results.length === 0 && ask.reply !== null) spoken.push({ who: "user", text: ask.reply });
   }
   return {
     system: ask.system,

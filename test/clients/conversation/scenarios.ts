@@ -2,7 +2,7 @@ import type { Ask, Scenario, Tool } from "./scenario.ts";
 
 const system = "Answer briefly. Réponds en peu de mots.";
 
-const plain: Omit<Ask, "user"> = { system, tools: [], effort: null, schema: null };
+const plain: Omit<Ask, "user"> = { system, tools: [], effort: null, reply: null, schema: null };
 
 const weather: Tool = {
   name: "get_weather",
@@ -82,6 +82,53 @@ const thinking: Scenario = {
         { type: "text", text: "Yes, take one." },
       ],
       usage: { input: 130, cached: 64, output: 20 },
+      ending: "stop",
+    },
+  ],
+};
+
+const bell: Tool = {
+  name: "ring",
+  description: "Rings the bell.",
+  schema: { type: "object", properties: {}, additionalProperties: false },
+  run: () => "",
+};
+
+const emptiness: Scenario = {
+  name: "two calls of one tool, without arguments and without results",
+  ask: { ...plain, user: ["Ring twice."], tools: [bell] },
+  turns: [
+    {
+      says: [
+        { type: "call", id: "call_ding", name: "ring", input: {} },
+        { type: "call", id: "call_dong", name: "ring", input: {} },
+      ],
+      usage: { input: 30, cached: 0, output: 9 },
+      ending: "tool_calls",
+    },
+    {
+      says: [{ type: "text", text: "Done." }],
+      usage: { input: 45, cached: 0, output: 2 },
+      ending: "stop",
+    },
+  ],
+};
+
+const reply: Scenario = {
+  name: "a second question, after an answer that was thought about",
+  ask: { ...plain, user: ["Is it deep?"], effort: "high", reply: "And wide?" },
+  turns: [
+    {
+      says: [
+        { type: "thinking", text: "Locks are deep.", seal: "c2VhbA+/deep==" },
+        { type: "text", text: "Yes, three metres.\n\n" },
+      ],
+      usage: { input: 40, cached: 0, output: 18 },
+      ending: "stop",
+    },
+    {
+      says: [{ type: "text", text: "Five metres." }],
+      usage: { input: 70, cached: 32, output: 4 },
       ending: "stop",
     },
   ],
@@ -185,7 +232,9 @@ const cut: Scenario = {
 export const goodScenarios: readonly Scenario[] = [
   text,
   tools,
+  emptiness,
   thinking,
+  reply,
   images,
   structured,
   length,

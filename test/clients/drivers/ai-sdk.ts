@@ -6,6 +6,7 @@ import {
   type JSONSchema7,
   jsonSchema,
   type LanguageModel,
+  type ModelMessage,
   Output,
   type StepResult,
   stepCountIs,
@@ -44,17 +45,24 @@ function client(dialect: DialectName, name: string, modelAt: (access: Access) =>
   return {
     name: `ai with ${name}`,
     dialect,
-    converse: (access, ask, stream) => (stream ? streamed : whole)(modelAt(access), ask),
+    async converse(access, ask, stream) {
+      const run = stream ? streamed : whole;
+      const asked: ModelMessage[] = [{ role: "user", content: ask.user.map(partOf) }];
+      const { steps, said } = await run(optionsFor(modelAt(access), ask, asked));
+      if (ask.reply === null) return steps;
+      const replied: ModelMessage[] = [...asked, ...said, { role: "user", content: ask.reply }];
+      return [...steps, ...(await run(optionsFor(modelAt(access), ask, replied))).steps];
+    },
   };
 }
 
-function optionsFor(model: LanguageModel, ask: Ask) {
+function optionsFor(model: LanguageModel, ask: Ask, messages: ModelMessage[]) {
   const { effort } = ask;
   return {
     model,
     maxRetries: 0,
     instructions: ask.system,
-    messages: [{ role: "user" as const, content: ask.user.map(partOf) }],
+    messages,
     tools: Object.fromEntries(ask.tools.map((described) => [described.name, toolOf(ask, described)])),
     stopWhen: stepCountIs(mostTurns),
     ...(ask.schema === null
@@ -96,22 +104,30 @@ function toolOf(ask: Ask, { name, description, schema }: Ask["tools"][number]) {
   });
 }
 
-async function whole(model: LanguageModel, ask: Ask): Promise<Understood[]> {
-  const { steps } = await generateText(optionsFor(model, ask));
-  return steps.map(understand);
+type Options = ReturnType<typeof optionsFor>;
+
+interface Round {
+  readonly steps: readonly Understood[];
+  /** What the assistant and its tools said, to go on from. */
+  readonly said: readonly ModelMessage[];
 }
 
-async function streamed(model: LanguageModel, ask: Ask): Promise<Understood[]> {
+async function whole(options: Options): Promise<Round> {
+  const { steps, response } = await generateText(options);
+  return { steps: steps.map(understand), said: response.messages };
+}
+
+async function streamed(options: Options): Promise<Round> {
   let failure: unknown = null;
-  const { steps, fullStream } = streamText({
-    ...optionsFor(model, ask),
+  const { steps, response, fullStream } = streamText({
+    ...options,
     onError: ({ error }) => {
       failure ??= error;
     },
   });
   for await (const part of fullStream) if (part.type === "error") failure ??= part.error;
   if (failure !== null) throw failure;
-  return (await steps).map(understand);
+  return { steps: (await steps).map(understand), said: (await response).messages };
 }
 
 const finishes: Readonly<Record<string, Understood["finish"]>> = {

@@ -1,6 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
-import { type Access, type Client, mostTurns, mustBeSame, type Understood } from "./client.ts";
+import { type Access, type Client, isLast, mustBeSame, type Understood } from "./client.ts";
 
 /** The official package, with the helper that puts a stream together. */
 export const anthropicMessages: Client = {
@@ -10,13 +10,14 @@ export const anthropicMessages: Client = {
     const client = new Anthropic({ baseURL: access.url, apiKey: access.key, authToken: null, maxRetries: 0 });
     const messages: Anthropic.MessageParam[] = [{ role: "user", content: ask.user.map(blockOf) }];
     const answers: Understood[] = [];
-    while (answers.length < mostTurns) {
+    for (;;) {
       const answer = await request(client, bodyOf(access, ask, messages), stream);
       const understood = understand(answer);
       answers.push(understood);
-      if (understood.calls.length === 0) break;
+      if (isLast(ask, answers)) break;
       messages.push({ role: "assistant", content: answer.content as Anthropic.ContentBlockParam[] });
-      messages.push({ role: "user", content: understood.calls.map((call) => resultOf(ask, call)) });
+      const results = understood.calls.map((call) => resultOf(ask, call));
+      messages.push({ role: "user", content: results.length === 0 ? (ask.reply ?? "") : results });
     }
     return answers;
   },

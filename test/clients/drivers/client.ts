@@ -31,6 +31,12 @@ export interface Client {
 /** No scenario takes longer; a model that calls tools for ever must not run for ever. */
 export const mostTurns = 4;
 
+/** Whether the conversation is over: no tool is called, and the user has said what there was to say. */
+export function isLast(ask: Ask, answers: readonly Understood[]): boolean {
+  const uncalled = answers.filter(({ calls }) => calls.length === 0).length;
+  return answers.length === mostTurns || uncalled > (ask.reply === null ? 0 : 1);
+}
+
 /** A stream's pieces must be what its end says they were. */
 export function mustBeSame(pieces: string, whole: string, what: string): void {
   if (pieces !== whole) throw new Error(`the deltas of ${what} were ${pieces}, the whole is ${whole}`);

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
-import { type Access, type Client, mostTurns, mustBeSame, type Understood } from "./client.ts";
+import { type Access, type Client, isLast, mustBeSame, type Understood } from "./client.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
 type Answer = OpenAI.ChatCompletion;
@@ -17,12 +17,14 @@ export const openAiChat: Client = {
       { role: "user", content: ask.user.map(partOf) },
     ];
     const answers: Understood[] = [];
-    while (answers.length < mostTurns) {
+    for (;;) {
       const { answer, reasoning } = await request(client, bodyOf(access, ask, messages), stream);
       const understood = understand(answer, reasoning);
       answers.push(understood);
-      if (understood.calls.length === 0) break;
-      messages.push(asHistory(answer, reasoning), ...understood.calls.map((call) => resultOf(ask, call)));
+      if (isLast(ask, answers)) break;
+      messages.push(asHistory(answer, reasoning));
+      if (understood.calls.length === 0) messages.push({ role: "user", content: ask.reply ?? "" });
+      else messages.push(...understood.calls.map((call) => resultOf(ask, call)));
     }
     return answers;
   },

@@ -6,7 +6,7 @@ import type {
   ResponseInputItem,
 } from "openai/resources/responses/responses";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
-import { type Access, type Client, mostTurns, mustBeSame, type Understood } from "./client.ts";
+import { type Access, type Client, isLast, mustBeSame, type Understood } from "./client.ts";
 
 /** The official package; its `stream` helper throws at every event that is out of order or unknown. */
 export const openAiResponses: Client = {
@@ -16,13 +16,14 @@ export const openAiResponses: Client = {
     const client = new OpenAI({ baseURL: `${access.url}/v1`, apiKey: access.key, maxRetries: 0 });
     const input: ResponseInputItem[] = [{ role: "user", content: ask.user.map(partOf) }];
     const answers: Understood[] = [];
-    while (answers.length < mostTurns) {
+    for (;;) {
       const answer = await request(client, bodyOf(access, ask, input), stream);
       const understood = understand(answer);
       answers.push(understood);
-      if (understood.calls.length === 0) break;
+      if (isLast(ask, answers)) break;
       input.push(...(answer.output as ResponseInputItem[]));
-      input.push(...understood.calls.map((call) => resultOf(ask, call)));
+      if (understood.calls.length === 0) input.push({ role: "user", content: ask.reply ?? "" });
+      else input.push(...understood.calls.map((call) => resultOf(ask, call)));
     }
     return answers;
   },
