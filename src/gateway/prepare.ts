@@ -1,5 +1,5 @@
 import type { DialectName } from "../base/dialect.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { Translation } from "../dialects/codec.ts";
 import { type BodyChanges, patchBody } from "../dialects/patch.ts";
 import { translate } from "../dialects/translate.ts";
@@ -33,13 +33,24 @@ export interface Generation {
 /** From the richest: what one dialect cannot say is lost on the way to it. */
 const byRichness: readonly DialectName[] = ["responses", "messages", "chat"];
 
-export function dialectToward(client: DialectName, spoken: readonly DialectName[]): DialectName {
+/** Responses knows no stop sequences, so where they are asked for and there is chat as well, chat it is. */
+export function dialectToward(
+  client: DialectName,
+  spoken: readonly DialectName[],
+  body: JsonObject,
+): DialectName {
   if (spoken.includes(client)) return client;
+  const stops = body["stop_sequences"];
+  if (Array.isArray(stops) && stops.length > 0 && spoken.includes("chat")) return "chat";
   return byRichness.find((dialect) => spoken.includes(dialect)) ?? client;
 }
 
 export function prepareAttempt(generation: Generation, deployment: Deployment): Attempt {
-  const toward = dialectToward(generation.dialect, deployment.provider.settings.dialects);
+  const toward = dialectToward(
+    generation.dialect,
+    deployment.provider.settings.dialects,
+    generation.request.body,
+  );
   return toward === generation.dialect
     ? passThrough(generation, deployment)
     : translated(generation, deployment, toward);
