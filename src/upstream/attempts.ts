@@ -46,7 +46,7 @@ export class Attempts {
 
   async #inOrder(plan: Plan, tally: Tally, startedMs: number): Promise<Call | null> {
     let nowMs = startedMs;
-    for (const candidate of this.#directory.order(plan.model, plan.scope)) {
+    for (const candidate of this.#directory.order(plan.model, plan.scope, this.#nowMs())) {
       if (!this.#enter(candidate, tally, nowMs)) continue;
       if (!this.#mayTry(tally)) {
         leave(candidate);

@@ -1,3 +1,4 @@
+import { retryShare } from "./retry-budget.ts";
 import { SlidingWindow } from "./window.ts";
 
 export type BreakerState = "closed" | "open" | "half_open" | "cooling";
@@ -79,6 +80,16 @@ export class Breaker {
   /** Whether it is left alone because it has too much to do, rather than because it is broken. */
   isBusy(nowMs: number): boolean {
     return nowMs < this.#coolUntilMs || (this.#open && this.#lastWasBusy);
+  }
+
+  /**
+   * Fails too often to be asked first, and not often enough to be left alone. It is well again by being asked
+   * less: what is older than 30 s is forgotten.
+   */
+  isAiling(nowMs: number): boolean {
+    if (this.#calls.marked(nowMs) === 0) return false;
+    const calls = this.#calls.all(nowMs);
+    return calls >= rateMinimum && this.#calls.marked(nowMs) > calls * retryShare;
   }
 
   get consecutiveFailures(): number {

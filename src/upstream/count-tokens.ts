@@ -13,9 +13,10 @@ export async function countTokens(
   directory: Directory,
   context: CallContext,
 ): Promise<number | null> {
-  const candidate = directory.order(plan.model, plan.scope).find(({ deployment, standing }) => {
+  const nowMs = context.clock.monotonicMs();
+  const candidate = directory.order(plan.model, plan.scope, nowMs).find(({ deployment, standing }) => {
     const offered = deployment.model === plan.model && deployment.provider.settings.countTokens;
-    return offered && standing.breaker.state(context.clock.monotonicMs()) === "closed";
+    return offered && standing.breaker.state(nowMs) === "closed";
   });
   if (candidate === undefined) return null;
   const { gate, account } = candidate.standing;
@@ -26,7 +27,6 @@ export async function countTokens(
   }
   candidate.standing.inFlight += 1;
   const call = new Call(context, candidate, plan, "count_tokens");
-  const nowMs = context.clock.monotonicMs();
   const failure = await call.begin(plan.prepare(candidate.deployment), account.keys.pick(nowMs), nowMs);
   if (failure !== null) return null;
   const count = call.streaming ? null : readCount(await call.bytes());

@@ -70,14 +70,25 @@ export class Directory {
 
   /**
    * Whom to ask, in order: lower priority numbers first, by chance in proportion to weight within one, and
-   * then the model's fallbacks in the same way. Nothing outside the key's scope.
+   * then the model's fallbacks in the same way. Nothing outside the key's scope. Of a model's deployments
+   * those that ail come last, whatever their priority: each first attempt there is likely to need a
+   * second one elsewhere, and there are not that many to spend.
    */
-  order(model: ModelSettings, scope: string): readonly Candidate[] {
+  order(model: ModelSettings, scope: string, nowMs: number): readonly Candidate[] {
     const own = this.#candidates.get(model.id) ?? [];
     if (own.length === 1 && scope === "all" && model.fallbacks.length === 0) return own;
-    const order = this.#shuffled(own, scope);
-    for (const id of model.fallbacks) order.push(...this.#shuffled(this.#candidates.get(id) ?? [], scope));
+    const order = this.#wellFirst(own, scope, nowMs);
+    for (const id of model.fallbacks) {
+      order.push(...this.#wellFirst(this.#candidates.get(id) ?? [], scope, nowMs));
+    }
     return order;
+  }
+
+  #wellFirst(sorted: readonly Candidate[], scope: string, nowMs: number): Candidate[] {
+    const order = this.#shuffled(sorted, scope);
+    const ailing = order.filter(({ standing }) => standing.breaker.isAiling(nowMs));
+    if (ailing.length === 0 || ailing.length === order.length) return order;
+    return [...order.filter((candidate) => !ailing.includes(candidate)), ...ailing];
   }
 
   #shuffled(sorted: readonly Candidate[], scope: string): Candidate[] {

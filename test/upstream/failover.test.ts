@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { Opened } from "../../src/upstream/upstream.ts";
 import { type Answer, cutAfter, hangUp, json, openAiError, text } from "../support/answers.ts";
+import { FakeClock } from "../support/clock.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { nobody, type Setup, setUp } from "./fixtures.ts";
@@ -189,4 +190,19 @@ describe("the retry budget", () => {
     expect(failures).toBe(0);
     expect(first.requests.length + second.requests.length).toBeLessThanOrEqual(calls * 1.2);
   });
+});
+
+test("a deployment that fails more often than retries can mend is asked last, until that is long ago", async () => {
+  const clock = new FakeClock();
+  let call = 0;
+  first.script(() => (++call % 4 === 0 ? openAiError(500, "oops") : good));
+  second.script(good);
+  const { upstream, plan } = setUp([{ url: first.url }, { url: second.url, priority: 2 }], {
+    clock,
+  });
+  for (let asked = 0; asked < 12; asked += 1) await nameOf(upstream.open(plan()));
+  expect(await nameOf(upstream.open(plan()))).toBe("p1/real");
+  expect(upstream.health()[0]?.state).toBe("closed");
+  clock.advance(31_000);
+  expect(await nameOf(upstream.open(plan()))).toBe("p0/real");
 });
