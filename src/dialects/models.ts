@@ -62,7 +62,7 @@ export function takesOutputFormat(target: Target): boolean {
   const generation = claudeGeneration(target.upstreamModel);
   const opus41 = /claude-opus-4-1/.test(target.upstreamModel);
   return (
-    declared(target, "structured_outputs") ??
+    declared(target, "structured_output") ??
     (target.kind === "demo" || opus41 || (generation !== null && generation >= 4.5))
   );
 }
