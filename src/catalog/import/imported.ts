@@ -35,3 +35,8 @@ export function usdPerMillion(value: unknown, timesMillion: boolean): number | n
 export function wholeNumber(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
+
+/** A capability that the file speaks of. Silence is no denial: the gateway then goes by the model's name. */
+export function stated(capability: string, value: unknown): Record<string, boolean> {
+  return typeof value === "boolean" ? { [capability]: value } : {};
+}

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { type ImportedModel, type ImportedPrices, usdPerMillion, wholeNumber } from "./imported.ts";
+import { type ImportedModel, type ImportedPrices, stated, usdPerMillion, wholeNumber } from "./imported.ts";
 
 const generating = new Set(["chat", "responses", "completion"]);
 
@@ -40,7 +40,7 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
       tools: entry["supports_function_calling"] === true,
       vision: entry["supports_vision"] === true,
       reasoning: entry["supports_reasoning"] === true,
-      structured_output: entry["supports_response_schema"] === true,
+      ...stated("structured_output", entry["supports_response_schema"]),
     },
     remark: longInputs(entry),
   };

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { type ImportedModel, type ImportedPrices, usdPerMillion, wholeNumber } from "./imported.ts";
+import { type ImportedModel, type ImportedPrices, stated, usdPerMillion, wholeNumber } from "./imported.ts";
 
 /** models.dev's `api.json`: providers by id, each with its models by id, prices in USD per million tokens. */
 export function readModelsDev(document: JsonObject): ImportedPrices {
@@ -40,7 +40,7 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
       tools: entry["tool_call"] === true,
       vision: modalities(entry, "input").includes("image"),
       reasoning: entry["reasoning"] === true,
-      structured_output: entry["structured_output"] === true,
+      ...stated("structured_output", entry["structured_output"]),
     },
     remark: longInputs(cost),
   };

@@ -128,3 +128,11 @@ test("what is written loads as a configuration, price for price", () => {
     ["gemini-3.1-pro-preview", 2_000_000, 2_000_000],
   ]);
 });
+
+test("a capability that a file does not speak of is not denied: the model's name may know better", () => {
+  const [claude] = readPrices(modelsDev).models;
+  expect(claude?.id).toBe("claude-opus-5-5");
+  expect(claude?.capabilities).not.toHaveProperty("structured_output");
+  const [gpt] = readPrices(liteLlm).models;
+  expect(gpt?.capabilities).not.toHaveProperty("structured_output");
+});
