@@ -3,6 +3,7 @@ import { newId } from "../../src/base/id.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
+import { periodStart } from "../../src/ledger/period.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { JournalItem, KeyRecord } from "../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
@@ -81,7 +82,7 @@ export async function fillSample(dir: string): Promise<void> {
         await issueKey(store, systemClock, {
           label,
           ...(place === 2
-            ? { mode: "token_budget", budgetTokens: 40_000_000, period: "month" }
+            ? { mode: "token_budget", budgetTokens: 20_000_000, period: "month" }
             : { mode: "credit", creditNano: 500 * nanoPerCredit, rpmLimit: place === 0 ? 600 : null }),
         }),
       );
@@ -126,7 +127,7 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
     kind: "settle",
     holdId: exchangeId,
     hasProgress: false,
-    charge: { ...shared, charged, overrun: 0, periodStartMs: 0 },
+    charge: { ...shared, charged, overrun: 0, periodStartMs: periodStart(key.period, atMs) },
     record: {
       ...shared,
       ...where,

@@ -40,8 +40,8 @@ export function percent(part: number, all: number): string {
 export function change(now: number, before: number): string | null {
   if (before === 0) return null;
   const share = Math.round((100 * (now - before)) / before);
-  if (share === 0) return "unchanged";
-  return `${share > 0 ? "+" : "−"}${whole.format(Math.abs(share))} %`;
+  if (share === 0) return "as before";
+  return `${share > 0 ? "+" : "−"}${whole.format(Math.abs(share))} % vs. before`;
 }
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });

@@ -70,7 +70,7 @@ export function OverviewCharts({ overview }: { overview: OverviewView }) {
         ]}
       />
       <Latency
-        title="Time to first byte"
+        title="First byte"
         at={at}
         p50={values((point) => point.first_byte_p50_ms)}
         p95={values((point) => point.first_byte_p95_ms)}

@@ -21,11 +21,6 @@ function Tile({ name, value, unit, note }: TileProps) {
   );
 }
 
-function compared(now: number, before: number): string | null {
-  const words = change(now, before);
-  return words && `${words} vs. before`;
-}
-
 export function Tiles({ overview }: { overview: OverviewView }) {
   const { totals, before } = overview;
   const tokens = totals.input_tokens + totals.output_tokens;
@@ -35,12 +30,12 @@ export function Tiles({ overview }: { overview: OverviewView }) {
         name="Spend"
         value={credits(totals.spend)}
         unit="credits"
-        note={compared(totals.spend, before.spend)}
+        note={change(totals.spend, before.spend)}
       />
       <Tile
         name="Requests"
         value={shortCount(totals.requests)}
-        note={compared(totals.requests, before.requests)}
+        note={change(totals.requests, before.requests)}
       />
       <Tile
         name="Tokens"

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, api, signedIn } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -9,6 +9,8 @@ export function SignIn() {
   const [token, setToken] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector("input")?.focus(), []);
 
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -24,7 +26,7 @@ export function SignIn() {
 
   return (
     <main class="sign-in">
-      <form class="card" onSubmit={submit}>
+      <form ref={form} class="card" onSubmit={submit}>
         <Mark />
         <h1>Sluice</h1>
         <p class="muted">Sign in to see and steer this gateway.</p>

@@ -61,7 +61,7 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
   return {
     width,
     height,
-    padding: [10, 16, 0, 0],
+    padding: [4, 24, 0, 0],
     legend: { show: false },
     cursor: {
       sync: { key: "overview" },
