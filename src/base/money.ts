@@ -17,12 +17,21 @@ export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
   return exact && Number.isSafeInteger(pico) && pico >= 0 ? pico : null;
 }
 
-/** The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. */
-export function nanoFromPicoUsd(picoUsd: bigint, microUsdPerCredit: number): number {
+/**
+ * The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. A double
+ * divides whole numbers exactly as long as it can hold them, and does so many times faster than a bigint;
+ * what costs more than some 9 USD is for the latter.
+ */
+export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: number): number {
   assertAmount(microUsdPerCredit, "microUsdPerCredit");
   assert(microUsdPerCredit > 0, "usd_per_credit must be above 0");
+  if (typeof picoUsd === "number") {
+    assertAmount(picoUsd, "pico-USD");
+    const dividend = picoUsd * 1000 + microUsdPerCredit - 1;
+    if (Number.isSafeInteger(dividend)) return Math.floor(dividend / microUsdPerCredit);
+  }
   const divisor = BigInt(microUsdPerCredit);
-  const nano = Number((picoUsd * 1000n + divisor - 1n) / divisor);
+  const nano = Number((BigInt(picoUsd) * 1000n + divisor - 1n) / divisor);
   assertAmount(nano, "nano-credits");
   return nano;
 }

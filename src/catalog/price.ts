@@ -1,5 +1,5 @@
 import { nanoFromPicoUsd } from "../base/money.ts";
-import type { Usage } from "../base/usage.ts";
+import { noUsage, type Usage } from "../base/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
 
 /** The price that clients are told; null for a model that costs nothing. */
@@ -23,11 +23,18 @@ export function dearestPrice(prices: readonly (Price | null)[]): Price | null {
 export function cost(usage: Usage, price: Price | null, microUsdPerCredit: number): number {
   if (price === null) return 0;
   const picoUsd =
+    usage.inputTokens * price.input +
+    usage.cachedInputTokens * price.cachedInput +
+    usage.cacheWriteTokens * price.cacheWrite +
+    usage.outputTokens * price.output;
+  // No term is below 0, so a sum that a double holds exactly was exact at every step.
+  if (Number.isSafeInteger(picoUsd)) return nanoFromPicoUsd(picoUsd, microUsdPerCredit);
+  const exactPicoUsd =
     BigInt(usage.inputTokens) * BigInt(price.input) +
     BigInt(usage.cachedInputTokens) * BigInt(price.cachedInput) +
     BigInt(usage.cacheWriteTokens) * BigInt(price.cacheWrite) +
     BigInt(usage.outputTokens) * BigInt(price.output);
-  return nanoFromPicoUsd(picoUsd, microUsdPerCredit);
+  return nanoFromPicoUsd(exactPicoUsd, microUsdPerCredit);
 }
 
 export interface HoldTokens {
@@ -47,7 +54,7 @@ export function holdAmount(
 ): number {
   if (mode === "token_budget") return tokens.input + tokens.output;
   if (price === null) return 0;
-  const inputRate = Math.max(price.input, price.cachedInput, price.cacheWrite);
-  const picoUsd = BigInt(tokens.input) * BigInt(inputRate) + BigInt(tokens.output) * BigInt(price.output);
-  return nanoFromPicoUsd(picoUsd, microUsdPerCredit);
+  const dearest = Math.max(price.input, price.cachedInput, price.cacheWrite);
+  const usage = { ...noUsage, inputTokens: tokens.input, outputTokens: tokens.output };
+  return cost(usage, { ...price, input: dearest }, microUsdPerCredit);
 }

@@ -16,27 +16,22 @@ interface Edit {
 
 /** The body with some members set or taken out. Every other byte stays what and where it was. */
 export function patchBody(bytes: Uint8Array, layout: Layout, changes: BodyChanges): Uint8Array {
-  const { "stream_options.include_usage": includeUsage, ...members } = changes;
   const edits =
-    includeUsage === undefined
-      ? editMembers(layout, members)
-      : editStreamOptions(bytes, layout, members, includeUsage);
+    changes["stream_options.include_usage"] === undefined
+      ? editMembers(layout, changes)
+      : editStreamOptions(bytes, layout, changes);
   return edits.length === 0 ? bytes : apply(bytes, edits);
 }
 
 /** Keeps what else the client put into `stream_options`; anything that is no object there is replaced. */
-function editStreamOptions(
-  bytes: Uint8Array,
-  layout: Layout,
-  members: Readonly<Record<string, Json | undefined>>,
-  includeUsage: boolean,
-): Edit[] {
+function editStreamOptions(bytes: Uint8Array, layout: Layout, changes: BodyChanges): Edit[] {
+  const { "stream_options.include_usage": includeUsage, ...members } = changes;
   const options = layout.members.find((member) => member.name === "stream_options");
   if (options === undefined || bytes[options.valueStart] !== openBrace) {
-    return editMembers(layout, { ...members, stream_options: { include_usage: includeUsage } });
+    return editMembers(layout, { ...members, stream_options: { include_usage: includeUsage === true } });
   }
   const inner = scanObject(bytes, options.valueStart, ["include_usage"]);
-  return [...editMembers(layout, members), ...editMembers(inner, { include_usage: includeUsage })];
+  return [...editMembers(layout, members), ...editMembers(inner, { include_usage: includeUsage === true })];
 }
 
 function editMembers(layout: Layout, changes: Readonly<Record<string, Json | undefined>>): Edit[] {

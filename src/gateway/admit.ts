@@ -6,19 +6,22 @@ import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
-export async function admit(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
-  const key = await admitOptional(gateway, exchange);
-  assert(key !== null, "only the model list is served without a key");
-  return key;
+export function admit(gateway: Gateway, exchange: Exchange): KeyRecord | Promise<KeyRecord> {
+  const found = authenticate(gateway, exchange.call);
+  if (found instanceof Promise) return found.then((key) => takeToken(gateway, exchange, key));
+  assert(found !== null, "only the model list is served without a key");
+  return takeToken(gateway, exchange, found);
 }
 
 /** The same for the one route that also serves callers without a key. */
 export async function admitOptional(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const key = await authenticate(gateway, exchange.call);
-  if (key === null) {
-    takeAddressToken(gateway, exchange.call.address);
-    return null;
-  }
+  if (key !== null) return takeToken(gateway, exchange, key);
+  takeAddressToken(gateway, exchange.call.address);
+  return null;
+}
+
+function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): KeyRecord {
   exchange.key = key;
   const verdict = gateway.rateLimiter.take(key.id, key.rpmLimit);
   exchange.rate = verdict;

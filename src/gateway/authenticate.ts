@@ -5,25 +5,39 @@ import type { KeyRecord } from "../store/store.ts";
 import type { Call, Route } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** The key that a call may use, or null where none was sent and none is needed. Throws otherwise. */
-export async function authenticate(gateway: Gateway, call: Call): Promise<KeyRecord | null> {
+/**
+ * The key that a call may use, or null where none was sent and none is needed. Throws otherwise. Only a key
+ * that is not known yet has to be waited for.
+ */
+export function authenticate(gateway: Gateway, call: Call): KeyRecord | null | Promise<KeyRecord> {
   try {
     const presented = readCredential(call);
     if (presented === null) return null;
-    const key = gateway.keys.find(presented) ?? (await findAfresh(gateway, presented));
+    const key = gateway.keys.find(presented);
+    return key === null ? authenticateAfresh(gateway, call, presented) : checkKey(gateway, call.route, key);
+  } catch (error) {
+    throw slowedDown(gateway, call, error);
+  }
+}
+
+/** Somebody may have made the key a moment ago, in another process. */
+async function authenticateAfresh(gateway: Gateway, call: Call, presented: string): Promise<KeyRecord> {
+  try {
+    if (hasKeyForm(presented)) await gateway.catchUp();
+    const key = gateway.keys.find(presented);
     if (key === null) throw refused("The API key is not valid.");
     return checkKey(gateway, call.route, key);
   } catch (error) {
-    if (error instanceof GatewayError && error.code === "invalid_credentials") slowDown(gateway, call);
-    throw error;
+    throw slowedDown(gateway, call, error);
   }
 }
 
 /** Guessing keys is slowed by address; a right key is never slowed by another's guesses. */
-function slowDown(gateway: Gateway, call: Call): void {
+function slowedDown(gateway: Gateway, call: Call, error: unknown): unknown {
+  if (!(error instanceof GatewayError && error.code === "invalid_credentials")) return error;
   const verdict = gateway.addressLimiter.take(call.address);
-  if (verdict.allowed) return;
-  throw new GatewayError(
+  if (verdict.allowed) return error;
+  return new GatewayError(
     "rate_limit_exceeded",
     "Too many failed credentials from this address; wait and try again.",
     {
@@ -58,13 +72,6 @@ function bearerToken(authorization: string): string {
     throw refused("The Authorization header must read `Bearer <key>`.");
   }
   return authorization.slice(7).trim();
-}
-
-/** Somebody may have made the key a moment ago, in another process. */
-async function findAfresh(gateway: Gateway, presented: string): Promise<KeyRecord | null> {
-  if (!hasKeyForm(presented)) return null;
-  await gateway.catchUp();
-  return gateway.keys.find(presented);
 }
 
 function checkKey(gateway: Gateway, route: Route, key: KeyRecord): KeyRecord {

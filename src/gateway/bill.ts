@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
-import { noUsage, totalTokens, type Usage, type UsageBasis } from "../base/usage.ts";
+import { noUsage, totalTokens, type Usage } from "../base/usage.ts";
 import { cost } from "../catalog/price.ts";
 import type { Hold, Ledger } from "../ledger/ledger.ts";
 import type { KeyRecord, Outcome, StoredResponse } from "../store/store.ts";
@@ -72,7 +72,9 @@ export class Bill {
     status: number,
     response: StoredResponse | null,
   ): Promise<void> {
-    const { usage, basis } = await measure(evidence, this.#terms.tokens);
+    const told = evidence.usage;
+    const usage = told ?? (await count(evidence, this.#terms.tokens));
+    const basis = told === null ? "estimated" : "measured";
     const exchange = this.#exchange;
     exchange.usage = usage;
     exchange.basis = basis;
@@ -95,19 +97,13 @@ export class Bill {
 }
 
 /**
- * The provider's own figures if it told them (an explicit 0 is real), else a local count of what was really
+ * Where the provider has not told its own figures (an explicit 0 is one): a local count of what was really
  * received; after a stream that broke off, the provider's figures for the input and a count of the output.
  */
-async function measure(
-  evidence: Evidence,
-  tokens: TokenCounter,
-): Promise<{ usage: Usage; basis: UsageBasis }> {
-  if (evidence.usage !== null) return { usage: evidence.usage, basis: "measured" };
+async function count(evidence: Evidence, tokens: TokenCounter): Promise<Usage> {
   const counted = await evidence.produced.count(tokens.text);
   const told = evidence.partialUsage;
-  if (told !== null) {
-    return { usage: { ...told, outputTokens: Math.max(told.outputTokens, counted) }, basis: "estimated" };
-  }
+  if (told !== null) return { ...told, outputTokens: Math.max(told.outputTokens, counted) };
   const inputTokens = await tokens.request(evidence.requestBytes);
-  return { usage: { ...noUsage, inputTokens, outputTokens: counted }, basis: "estimated" };
+  return { ...noUsage, inputTokens, outputTokens: counted };
 }

@@ -45,11 +45,15 @@ export function costText(exchange: Exchange, key: KeyRecord): string {
   return key.mode === "credit" ? creditsText(exchange.charged) : String(exchange.charged);
 }
 
+const zero = 48;
+
 /** Nano-credits as plain decimal credits, without an exponent and without trailing zeros. */
 export function creditsText(nano: number): string {
-  const whole = Math.trunc(nano / nanoPerCredit);
-  const fraction = String(nano % nanoPerCredit)
-    .padStart(9, "0")
-    .replace(/0+$/, "");
-  return fraction === "" ? String(whole) : `${whole}.${fraction}`;
+  const fraction = nano % nanoPerCredit;
+  const whole = (nano - fraction) / nanoPerCredit;
+  if (fraction === 0) return String(whole);
+  const digits = String(nanoPerCredit + fraction);
+  let end = digits.length;
+  while (digits.charCodeAt(end - 1) === zero) end -= 1;
+  return `${whole}.${digits.slice(1, end)}`;
 }

@@ -62,11 +62,10 @@ function passThrough(generation: Generation, deployment: Deployment): Attempt {
   const wantsUsage = dialect === "chat" && request.stream && deployment.provider.settings.streamUsage;
   const asksItself = wantsUsage && asksForUsage(request);
   const askForIt = wantsUsage && !asksItself;
-  const body = patchBody(request.bytes, request.layout, {
-    ...changes,
-    ...(deployment.upstreamModel === request.modelId ? {} : { model: deployment.upstreamModel }),
-    ...(askForIt ? { "stream_options.include_usage": true } : {}),
-  });
+  const isRenamed = deployment.upstreamModel !== request.modelId;
+  const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
+  const wanted = askForIt ? { ...renamed, "stream_options.include_usage": true } : renamed;
+  const body = patchBody(request.bytes, request.layout, wanted);
   const reread = () => translation(generation, deployment, dialect);
   return {
     dialect,

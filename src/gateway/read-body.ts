@@ -4,12 +4,14 @@ import { invalidRequest } from "../base/errors.ts";
  * The request's bytes, refused as soon as they are known to be too many: by the length the client
  * announced, or, where it announced none, while they come in.
  */
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+export function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const announced = request.headers.get("content-length");
-  if (announced !== null) {
-    if (Number(announced) > maxBytes) throw tooLarge(maxBytes);
-    return new Uint8Array(await request.arrayBuffer());
-  }
+  if (announced === null) return readGrowing(request, maxBytes);
+  if (Number(announced) > maxBytes) throw tooLarge(maxBytes);
+  return request.bytes();
+}
+
+async function readGrowing(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array(0);
   const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];

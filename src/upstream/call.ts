@@ -172,8 +172,11 @@ export class Call implements Opened {
     return this.#reader.read();
   }
 
-  async bytes(): Promise<Uint8Array> {
-    if (this.#whole !== null) return this.#whole;
+  bytes(): Promise<Uint8Array> {
+    return this.#whole === null ? this.#collect() : Promise.resolve(this.#whole);
+  }
+
+  async #collect(): Promise<Uint8Array> {
     const pieces: Uint8Array[] = [];
     for (let piece = await this.read(); piece !== null; piece = await this.read()) pieces.push(piece);
     return Buffer.concat(pieces);
