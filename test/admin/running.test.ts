@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { IssuedKeyView } from "../../src/admin/views.ts";
+import { Sluice } from "../support/sluice.ts";
+
+let sluice: Sluice;
+afterEach(() => sluice.dispose());
+
+function call(path: string, token: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${sluice.url}/admin/api/v1${path}`, {
+    ...init,
+    headers: { authorization: `Bearer ${token}` },
+  });
+}
+
+const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
+
+describe("on a running gateway", () => {
+  test("the token that the first start prints works, and still does after a restart that prints none", async () => {
+    sluice = await Sluice.start();
+    const token = /slua_[0-9A-Za-z]{32}/.exec(sluice.output)?.[0] ?? "";
+    expect((await call("/health", token)).status).toBe(200);
+    await sluice.stop();
+    await sluice.restart();
+    expect(sluice.output).not.toContain("slua_");
+    expect((await call("/health", token)).status).toBe(200);
+  });
+
+  test("a key made or revoked by the API is so for its very next request", async () => {
+    sluice = await Sluice.start({ config: demo, env: { SLUICE_ADMIN_TOKEN: "t" } });
+    const made = await call("/keys", "t", { method: "POST", body: '{"mode":"credit","credit":1}' });
+    const key = (await made.json()) as IssuedKeyView;
+    const body = { model: "m", messages: [{ role: "user", content: "hello" }] };
+    const headers = { authorization: `Bearer ${key.key}` };
+    expect((await sluice.request("/v1/chat/completions", { headers, body })).status).toBe(200);
+    await call(`/keys/${key.id}/revoke`, "t", { method: "POST" });
+    expect((await sluice.request("/v1/chat/completions", { headers, body })).status).toBe(401);
+  });
+
+  test("a client's key opens nothing here, and the admin token nothing there", async () => {
+    sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: "t" } });
+    const { key } = await sluice.createKey();
+    expect((await call("/health", key)).status).toBe(401);
+    expect((await sluice.request("/v1/usage", { headers: { authorization: "Bearer t" } })).status).toBe(401);
+  });
+
+  test("a reload with another token takes it over", async () => {
+    sluice = await Sluice.start({ config: demo });
+    const secret = join(sluice.folder, "token");
+    writeFileSync(secret, "from-a-file");
+    await sluice.reload(`[admin]\ntoken = "file:${secret}"\n${demo}`);
+    expect((await call("/health", "from-a-file")).status).toBe(200);
+  });
+
+  test("metrics are open on a listener of their own, and nothing else is there", async () => {
+    const listener = Bun.serve({ port: 0, fetch: () => new Response() });
+    const { port } = listener;
+    await listener.stop(true);
+    sluice = await Sluice.start({ config: `[admin]\nmetrics_listen = "127.0.0.1:${port}"\n${demo}` });
+    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain("sluice_in_flight 0");
+    expect((await fetch(`http://127.0.0.1:${port}/admin/api/v1/keys`)).status).toBe(404);
+    expect((await sluice.request("/metrics")).status).toBe(401);
+  });
+
+  test("whoever watches the tail does not hold up the end", async () => {
+    sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: "t" } });
+    const tail = await call("/tail", "t");
+    const reader = tail.body?.getReader();
+    await reader?.read();
+    expect(await sluice.stop()).toBe(0);
+  });
+});

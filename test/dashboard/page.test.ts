@@ -1,0 +1,122 @@
+import { describe, expect, test } from "bun:test";
+import { change, credits, duration, percent, price, shortCount } from "../../src/dashboard/page/format.ts";
+import { formOf, requestOf } from "../../src/dashboard/page/pages/key-form.ts";
+import { pageDialects } from "../../src/dashboard/page/playground/dialects.ts";
+import { dataOf, EventCutter } from "../../src/dashboard/page/playground/sse.ts";
+import { dashboardResponse } from "../../src/dashboard/serve.ts";
+
+describe("figures", () => {
+  test("keep the digits that tell a small amount from nothing", () => {
+    expect([0, 12.3456, 0.5, 0.000504, -0.02].map(credits)).toEqual([
+      "0.00",
+      "12.35",
+      "0.5000",
+      "0.000504",
+      "−0.0200",
+    ]);
+    expect([0.125, 10, 0.0375].map(price)).toEqual(["$0.125", "$10.00", "$0.0375"]);
+  });
+
+  test("are short where they are large", () => {
+    expect([999, 9_999, 12_345, 1_200_000].map(shortCount)).toEqual(["999", "9,999", "12.3K", "1.2M"]);
+    expect([null, 0.4, 12, 1234, 61_000].map(duration)).toEqual([
+      "–",
+      "<1 ms",
+      "12 ms",
+      "1.23 s",
+      "1 min 1 s",
+    ]);
+  });
+
+  test("compare with what was before, if there was anything", () => {
+    expect([change(110, 100), change(50, 100), change(5, 0), change(100, 100)]).toEqual([
+      "+10 % vs. before",
+      "−50 % vs. before",
+      null,
+      "as before",
+    ]);
+    expect([percent(0, 0), percent(1, 3), percent(1, 1000)]).toEqual(["0 %", "33 %", "0.1 %"]);
+  });
+});
+
+describe("the playground", () => {
+  test("cuts events wherever the bytes were cut", () => {
+    const stream = 'event: a\r\ndata: {"x":1}\r\n\r\ndata: [DONE]\n\n';
+    for (let at = 1; at < stream.length; at += 1) {
+      const cutter = new EventCutter();
+      const events = [...cutter.push(stream.slice(0, at)), ...cutter.push(stream.slice(at))];
+      expect(events.map(dataOf)).toEqual(['{"x":1}', "[DONE]"]);
+    }
+  });
+
+  test("asks in each dialect and finds the text in each answer", () => {
+    const question = { model: "m", system: "be brief", text: "hi", maxTokens: 5, stream: true };
+    const { chat, responses, messages } = pageDialects;
+    expect(chat.body(question)).toMatchObject({ max_tokens: 5, stream: true });
+    expect(responses.body(question)).toMatchObject({
+      input: "hi",
+      instructions: "be brief",
+      max_output_tokens: 5,
+    });
+    expect(messages.body({ ...question, maxTokens: null })).toMatchObject({
+      max_tokens: 1024,
+      system: "be brief",
+    });
+    expect(chat.delta({ choices: [{ delta: { content: "a" } }] })).toBe("a");
+    expect(responses.delta({ type: "response.output_text.delta", delta: "b" })).toBe("b");
+    expect(messages.delta({ type: "content_block_delta", delta: { text: "c" } })).toBe("c");
+    expect(chat.delta(null)).toBe("");
+    expect(responses.text({ output: [{ content: [{ text: "x" }, { text: "y" }] }] })).toBe("xy");
+    expect(messages.text({ content: [{ type: "text", text: "z" }] })).toBe("z");
+  });
+});
+
+describe("a key's form", () => {
+  test("says nothing as null, and what a key has as it has it", () => {
+    const request = requestOf(
+      { label: " ", scope: "all", models: "a, b,", rpm: "1 000", budget: "", period: "day", expires: "" },
+      "token_budget",
+    );
+    expect(request).toEqual({
+      label: null,
+      scope: "all",
+      models: ["a", "b"],
+      rpm_limit: 1000,
+      expires_at: null,
+      budget_tokens: null,
+      period: "day",
+    });
+    const key = { label: null, scope: "all", models: ["a"], rpm_limit: null, expires_at: null, budget: null };
+    expect(formOf(key as never)).toMatchObject({ label: "", models: "a", rpm: "", budget: "", expires: "" });
+  });
+});
+
+describe("the page as it is served", () => {
+  const get = (path: string, cookie = "") =>
+    dashboardResponse(new Request(`http://localhost${path}`, { headers: { cookie } }), path);
+
+  test("has no inline script or style, and its files are from here", async () => {
+    const html = await (await get("/admin/keys")).text();
+    expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:\/\//);
+    const files = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path ?? "");
+    expect(files.length).toBe(3);
+    for (const file of files) {
+      const response = await get(file);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("cache-control")).toContain("immutable");
+      expect(response.headers.get("content-security-policy")).not.toContain("unsafe");
+    }
+  });
+
+  test("stamps only the two themes it knows", async () => {
+    expect(await (await get("/admin", "sluice_theme=dark")).text()).toContain(
+      '<html lang="en" data-theme="dark">',
+    );
+    expect(await (await get("/admin", 'sluice_theme="><script>')).text()).toContain('<html lang="en">');
+  });
+
+  test("knows no other file, and none of an older version", async () => {
+    expect((await get("/admin/assets/old/main.js")).status).toBe(404);
+    expect((await get("/admin/assets/../serve.ts")).status).toBe(404);
+  });
+});
