@@ -1,5 +1,6 @@
 import type { DialectName } from "../base/dialect.ts";
 import { invalidRequest } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 
 /** What a translation leaves out because it does no harm when missing; told in `x-sluice-dropped`. */
 export class Notes {
@@ -18,6 +19,18 @@ export class Notes {
 
   get dropped(): readonly string[] {
     return [...this.#dropped];
+  }
+}
+
+/** Every field of an object that is not among those that are read, under its path. */
+export function noteOthers(
+  object: JsonObject,
+  read: ReadonlySet<string>,
+  notes: Notes,
+  path: (field: string) => string = (field) => field,
+): void {
+  for (const [field, value] of Object.entries(object)) {
+    if (!read.has(field) && value !== null && value !== undefined) notes.drop(path(field));
   }
 }
 

@@ -5,6 +5,11 @@ export interface IrFile extends IrDocument {
   readonly source: IrBytes | IrUrl;
 }
 
+interface Heading {
+  readonly title?: string | undefined;
+  readonly context?: string | undefined;
+}
+
 /** What every dialect has. */
 export type PlainContent = IrText | IrImage | IrFile;
 
@@ -17,13 +22,20 @@ export function spellOut(block: IrContent): readonly PlainContent[] {
   if (block.type !== "document") return [block];
   const { source } = block;
   if (source.kind === "text") return [withCache({ type: "text", text: heading(block) + source.text }, block)];
-  if (source.kind !== "parts") return [{ ...block, source }];
+  if (source.kind !== "parts") return [...fileHeading(block), { ...block, source }];
   const head = heading(block).trimEnd();
   const parts = source.parts.flatMap(spellOut);
   return head === "" ? parts : [{ type: "text", text: head }, ...parts];
 }
 
-function heading({ title, context }: IrDocument): string {
+/** A file has a name, which is its title, unless it is only an address; what else is said of it goes before it. */
+function fileHeading({ title, context, source }: IrDocument): readonly IrText[] {
+  const unsaid = { ...(source.kind === "url" ? { title } : {}), context };
+  const text = heading(unsaid).trimEnd();
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+function heading({ title, context }: Heading): string {
   const lines = [
     ...(title === undefined ? [] : [`Title: ${title}`]),
     ...(context === undefined ? [] : [`Context: ${context}`]),

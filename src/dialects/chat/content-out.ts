@@ -3,17 +3,15 @@ import type { Target } from "../codec.ts";
 import { dataUrl } from "../data-url.ts";
 import type { IrContent, IrDocument, IrImage } from "../ir.ts";
 import { takesCacheControl } from "../models.ts";
-import { type Notes, refuse } from "../notes.ts";
+import { refuse } from "../notes.ts";
 import { spellOut } from "../spell-out.ts";
 
 /** Writes content as a string where one text is all there is, else as parts, so that their borders stay. */
 export class ContentWriter {
   readonly #keepsCache: boolean;
-  readonly #notes: Notes;
 
-  constructor(target: Target, notes: Notes) {
+  constructor(target: Target) {
     this.#keepsCache = takesCacheControl(target);
-    this.#notes = notes;
   }
 
   write(blocks: readonly IrContent[]): Json {
@@ -27,10 +25,8 @@ export class ContentWriter {
   }
 
   #part(block: IrContent): JsonObject {
-    if (block.cache === undefined) return writePart(block);
-    if (this.#keepsCache) return { ...writePart(block), cache_control: block.cache };
-    this.#notes.drop("cache_control");
-    return writePart(block);
+    const keeps = this.#keepsCache && block.cache !== undefined;
+    return keeps ? { ...writePart(block), cache_control: block.cache } : writePart(block);
   }
 }
 

@@ -22,7 +22,7 @@ type UserMessage = IrMessage & { readonly role: "user" };
 const attached = "The result is attached to the next user message.";
 
 export function writeMessages(request: IrRequest, target: Target, notes: Notes): JsonObject[] {
-  const content = new ContentWriter(target, notes);
+  const content = new ContentWriter(target);
   const messages: JsonObject[] = [];
   if (request.system.length > 0) messages.push({ role: "system", content: content.write(request.system) });
   for (const message of request.messages) {

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { isEffort } from "../effort.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, stringOf, stringsOf } from "../json-fields.ts";
-import { type Notes, refuse } from "../notes.ts";
+import { type Notes, noteOthers, refuse } from "../notes.ts";
 import { readMessages } from "./messages-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
@@ -16,9 +16,7 @@ const understood: ReadonlySet<string> = new Set([
 
 export function readRequest(body: JsonObject, notes: Notes): IrRequest {
   refuseWhatChangesTheAnswer(body);
-  for (const [name, value] of Object.entries(body)) {
-    if (!understood.has(name) && value !== null) notes.drop(name);
-  }
+  noteOthers(body, understood, notes);
   return {
     stream: body["stream"] === true,
     ...readMessages(body["messages"]),

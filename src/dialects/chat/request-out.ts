@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
+import { noteCacheMarks } from "../cache-marks.ts";
 import type { Target } from "../codec.ts";
 import { effortFields, effortOf, openAiEffort } from "../effort.ts";
 import { openAiIdentity, shortened } from "../identity.ts";
@@ -11,6 +12,7 @@ import { writeMessages } from "./messages-out.ts";
 const maxStops = 4;
 
 export function writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject {
+  if (!takesCacheControl(target)) noteCacheMarks(request, notes);
   return {
     model: target.upstreamModel,
     messages: writeMessages(request, target, notes),

@@ -3,23 +3,15 @@ import { isEffort } from "../effort.ts";
 import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../ir.ts";
 import { numberOf, objectOf, stringOf, stringsOf } from "../json-fields.ts";
 import type { Notes } from "../notes.ts";
+import { noteLeftOut } from "./left-out.ts";
 import { readMessages, readSystem } from "./messages-in.ts";
 import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
-
-/** Fields that are read below; every other one is left out, and said so. */
-const understood: ReadonlySet<string> = new Set([
-  ...["model", "messages", "system", "stream", "tools", "tool_choice", "thinking", "output_config"],
-  ...["output_format", "max_tokens", "stop_sequences", "temperature", "top_p", "top_k", "metadata"],
-  "service_tier",
-]);
 
 /** The interface's own default, where the dialect would demand the field. */
 const defaultMaxTokens = 1024;
 
 export function readRequest(body: JsonObject, notes: Notes): IrRequest {
-  for (const [name, value] of Object.entries(body)) {
-    if (!understood.has(name) && value !== null) notes.drop(name);
-  }
+  noteLeftOut(body, notes);
   return {
     stream: body["stream"] === true,
     system: readSystem(body["system"]),

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../codec.ts";
 import { shortened } from "../identity.ts";
-import type { IrRequest, IrText, IrTool } from "../ir.ts";
+import type { IrMessage, IrRequest, IrText, IrTool } from "../ir.ts";
 import { mayDisableThinking, takesOutputFormat, takesSampling } from "../models.ts";
 import type { Notes } from "../notes.ts";
 import { functionSchema } from "../tools/schema.ts";
@@ -131,8 +131,24 @@ function writeTier(request: IrRequest, notes: Notes): JsonObject {
 }
 
 function noteDropped(request: IrRequest, notes: Notes): void {
+  const inChat = notes.client === "chat";
+  if (request.format?.type === "json_schema" && request.format.description !== null) {
+    notes.drop(inChat ? "response_format.json_schema.description" : "text.format.description");
+  }
+  if (request.messages.some(hasDetail)) notes.drop(inChat ? "image_url.detail" : "detail");
   if (request.identity.promptCacheKey !== null) notes.drop("prompt_cache_key");
   if (request.verbosity !== null) notes.drop("verbosity");
   if (request.store !== null) notes.drop("store");
   if (request.metadata !== null) notes.drop("metadata");
+}
+
+/** How closely a picture is to be looked at; left to the model is what Claude does anyway. */
+function hasDetail(message: IrMessage): boolean {
+  return message.blocks.some((block) =>
+    block.type === "tool_result" ? block.content.some(asksForDetail) : asksForDetail(block),
+  );
+}
+
+function asksForDetail(block: IrMessage["blocks"][number]): boolean {
+  return block.type === "image" && block.detail !== undefined && block.detail !== "auto";
 }

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../ir.ts";
+import { listOf } from "../json-fields.ts";
 import { type Notes, refuse } from "../notes.ts";
 import { readAnswer, readContent } from "./content-in.ts";
 import { readReplayedReasoning } from "./reasoning-in.ts";
@@ -89,6 +90,7 @@ class InputReader implements Conversation {
     if (item["phase"] !== undefined && item["phase"] !== null) this.#notes.drop("phase");
     switch (item["role"]) {
       case "assistant":
+        if (listOf(content).some(hasAnnotations)) this.#notes.drop("annotations");
         this.#answer(...readAnswer(content, `${path}.content`));
         break;
       case "user":
@@ -210,6 +212,10 @@ class InputReader implements Conversation {
     this.#results = null;
     this.messages.push({ role: "system", blocks: texts });
   }
+}
+
+function hasAnnotations(part: Json): boolean {
+  return isObject(part) && listOf(part["annotations"]).length > 0;
 }
 
 /** Clients leave the type out where the other fields tell it. */

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Effort, efforts, type IrFormat, type IrReasoningSettings, type IrRequest } from "../ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, stringOf } from "../json-fields.ts";
-import { type Notes, refuse } from "../notes.ts";
+import { type Notes, noteOthers, refuse } from "../notes.ts";
 import { readInput } from "./input-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
@@ -23,12 +23,14 @@ const understood: ReadonlySet<string> = new Set([
   ...["metadata", "prompt_cache_key", "safety_identifier", "user", "service_tier", "store", "truncation"],
 ]);
 
+const reasoningFields: ReadonlySet<string> = new Set(["effort", "summary", "generate_summary"]);
+
 export function readRequest(body: JsonObject, notes: Notes): IrRequest {
   refuseStateful(body);
   readInclude(body, notes);
   noteUnknown(body, notes);
   const conversation = readInput(body["input"], notes);
-  const tools = readTools(body["tools"], conversation.lateTools);
+  const tools = readTools(body["tools"], conversation.lateTools, notes);
   const instructions = stringOf(body["instructions"]);
   const text = objectOf(body["text"]) ?? {};
   return {
@@ -78,20 +80,14 @@ function readInclude(body: JsonObject, notes: Notes): void {
 }
 
 function noteUnknown(body: JsonObject, notes: Notes): void {
-  for (const [field, value] of Object.entries(body)) {
-    if (value !== undefined && value !== null && !understood.has(field)) notes.drop(field);
-  }
+  noteOthers(body, understood, notes);
   if (body["truncation"] === "auto") notes.drop("truncation");
 }
 
 function readReasoningSettings(reasoning: Json | undefined, notes: Notes): IrReasoningSettings | null {
   if (!isObject(reasoning)) return null;
   const summary = stringOf(reasoning["summary"]) ?? stringOf(reasoning["generate_summary"]);
-  for (const field of Object.keys(reasoning)) {
-    if (field !== "effort" && field !== "summary" && field !== "generate_summary") {
-      notes.drop(`reasoning.${field}`);
-    }
-  }
+  noteOthers(reasoning, reasoningFields, notes, (field) => `reasoning.${field}`);
   return {
     effort: readEffort(reasoning["effort"]),
     thinking: null,

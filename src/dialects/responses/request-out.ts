@@ -1,8 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
+import { noteCacheMarks } from "../cache-marks.ts";
 import type { Target } from "../codec.ts";
 import { effortFields, openAiEffort } from "../effort.ts";
 import { openAiIdentity } from "../identity.ts";
-import type { Effort, IrFormat, IrMessage, IrReasoningSettings, IrRequest, IrTool } from "../ir.ts";
+import type { Effort, IrFormat, IrReasoningSettings, IrRequest } from "../ir.ts";
 import { openAiTakesSampling, reasons } from "../models.ts";
 import { type Notes, refuse } from "../notes.ts";
 import { developerItem, writeInput } from "./input-out.ts";
@@ -13,7 +14,7 @@ const leastOutputTokens = 16;
 
 export function writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject {
   refuseStop(request, notes);
-  noteCaches(request, notes);
+  noteCacheMarks(request, notes);
   const effort = request.reasoning === null ? null : openAiEffort(request.reasoning, target);
   const body: JsonObject = {
     model: target.upstreamModel,
@@ -124,21 +125,4 @@ function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): n
 function refuseStop({ stop }: IrRequest, notes: Notes): void {
   if (stop.length === 0) return;
   refuse(notes.client === "messages" ? "stop_sequences" : "stop", "this model's provider knows none");
-}
-
-/** OpenAI finds what it has cached by itself. */
-function noteCaches(request: IrRequest, notes: Notes): void {
-  const marked =
-    request.system.some((block) => block.cache !== undefined) ||
-    request.messages.some(hasCache) ||
-    request.tools.some(isCached);
-  if (marked) notes.drop(notes.client === "responses" ? "prompt_cache_breakpoint" : "cache_control");
-}
-
-function hasCache(message: IrMessage): boolean {
-  return message.blocks.some((block) => "cache" in block && block.cache !== undefined);
-}
-
-function isCached(tool: IrTool): boolean {
-  return tool.type === "function" && tool.cache !== undefined;
 }

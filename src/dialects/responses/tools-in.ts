@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../ir.ts";
 import { booleanOf, objectOf, stringOf } from "../json-fields.ts";
-import { refuse } from "../notes.ts";
+import { type Notes, noteOthers, refuse } from "../notes.ts";
 
 /** Codex' look-up of further tools has no name of its own on the wire. */
 export const toolSearchName = "tool_search";
@@ -17,10 +17,10 @@ export function namespaceOf(name: Json | undefined): string | null {
 }
 
 /** The tools beside the conversation and those inside it; one that is given again replaces the earlier. */
-export function readTools(tools: Json | undefined, lateTools: readonly LateTools[]): IrTool[] {
+export function readTools(tools: Json | undefined, lateTools: readonly LateTools[], notes: Notes): IrTool[] {
   const all = new Map<string, IrTool>();
   for (const given of [{ tools: tools ?? null, path: "tools" }, ...lateTools]) {
-    for (const tool of readToolList(given.tools, null, given.path)) all.set(keyOf(tool), tool);
+    for (const tool of readToolList(given.tools, null, given.path, notes)) all.set(keyOf(tool), tool);
   }
   return [...all.values()];
 }
@@ -29,20 +29,32 @@ function keyOf(tool: IrTool): string {
   return tool.type === "hosted" ? tool.path : `${tool.namespace ?? ""}\n${tool.name}`;
 }
 
-function readToolList(tools: Json | undefined, namespace: string | null, path: string): IrTool[] {
+function readToolList(
+  tools: Json | undefined,
+  namespace: string | null,
+  path: string,
+  notes: Notes,
+): IrTool[] {
   if (tools === null || tools === undefined) return [];
   if (!Array.isArray(tools)) refuse(path, "must be a list");
   return tools.flatMap((tool, index) => {
     const toolPath = `${path}[${index}]`;
-    return isObject(tool) ? readTool(tool, namespace, toolPath) : refuse(toolPath, "must be an object");
+    return isObject(tool)
+      ? readTool(tool, namespace, toolPath, notes)
+      : refuse(toolPath, "must be an object");
   });
 }
 
-function readTool(tool: JsonObject, namespace: string | null, path: string): IrTool[] {
+const functionFields: ReadonlySet<string> = new Set([
+  ...["type", "name", "description", "parameters", "strict"],
+]);
+
+function readTool(tool: JsonObject, namespace: string | null, path: string, notes: Notes): IrTool[] {
   const { type } = tool;
   const said = stringOf(tool["description"]);
   switch (type) {
     case "function":
+      noteOthers(tool, functionFields, notes, (field) => `tools[].${field}`);
       return [
         {
           type: "function",
@@ -59,13 +71,26 @@ function readTool(tool: JsonObject, namespace: string | null, path: string): IrT
       return [{ type: "custom", namespace, name: nameOf(tool, path), description: said, format }];
     }
     case "namespace":
-      return readToolList(tool["tools"], namespaceOf(nameOf(tool, path)), `${path}.tools`);
+      return introduced(
+        readToolList(tool["tools"], namespaceOf(nameOf(tool, path)), `${path}.tools`, notes),
+        said ?? "",
+      );
     case "tool_search":
       return [readToolSearch(tool, said, path)];
     default:
       if (typeof type !== "string") refuse(`${path}.type`, "must be a string");
       return [{ type: "hosted", dialect: "responses", name: type, path }];
   }
+}
+
+/** What is said of a whole namespace is said once, by the first of its tools. */
+function introduced(tools: readonly IrTool[], introduction: string): IrTool[] {
+  const first = introduction === "" ? -1 : tools.findIndex((tool) => tool.type !== "hosted");
+  return tools.map((tool, index) => {
+    if (index !== first || tool.type === "hosted") return tool;
+    const own = tool.description ?? "";
+    return { ...tool, description: own === "" ? introduction : `${introduction}\n\n${own}` };
+  });
 }
 
 function readToolSearch(tool: JsonObject, description: string | null, path: string): IrTool {

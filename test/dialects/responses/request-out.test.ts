@@ -242,6 +242,7 @@ test("C11/C12 documents: a file with its name, an address, or words", () => {
   ]);
   expect(item?.["content"]).toEqual([
     { type: "input_file", filename: "document.pdf", file_data: "data:application/pdf;base64,JVBE" },
+    { type: "input_text", text: "Title: b" },
     { type: "input_file", file_url: "https://example.com/b.pdf" },
     { type: "input_text", text: "Title: T\n\nwords" },
   ]);
