@@ -2,30 +2,7 @@ import { nanoPerCredit } from "../base/money.ts";
 import type { ExchangeFacts } from "./exchange.ts";
 import { Exposition, type Labels } from "./exposition.ts";
 import { boundsMs, Histogram } from "./histogram.ts";
-
-/** What is only known at the moment of asking; put together by whoever serves the metrics. */
-export interface Gauges {
-  readonly inFlight: number;
-  readonly heldCredits: number;
-  readonly heldTokens: number;
-  readonly eventLoopLagMs: number;
-  readonly residentBytes: number;
-  readonly journal: JournalGauges;
-  readonly breakers: readonly {
-    readonly deployment: string;
-    readonly state: string;
-    readonly inFlight: number;
-  }[];
-}
-
-export interface JournalGauges {
-  readonly batches: number;
-  readonly items: number;
-  readonly failedBatches: number;
-  readonly lastBatchItems: number;
-  readonly lastBatchMs: number;
-  readonly pendingItems: number;
-}
+import { type Gauges, renderGauges } from "./metrics-gauges.ts";
 
 /** The counters of one route, model and provider. */
 class Series {
@@ -164,56 +141,4 @@ function histogram(
   for (const series of all) {
     if (of(series).count > 0) out.histogram(name, series.labels, boundsMs, of(series));
   }
-}
-
-function renderGauges(out: Exposition, gauges: Gauges): void {
-  const gauge = (name: string, help: string, value: number) => {
-    out.family(name, "gauge", help);
-    out.sample(name, [], value);
-  };
-  gauge("sluice_in_flight", "Exchanges that are open now.", gauges.inFlight);
-  out.family("sluice_held", "gauge", "What open holds have set aside.");
-  out.sample("sluice_held", [["unit", "credits"]], gauges.heldCredits);
-  out.sample("sluice_held", [["unit", "tokens"]], gauges.heldTokens);
-  gauge("sluice_event_loop_lag_seconds", "The longest recent lag.", gauges.eventLoopLagMs / 1000);
-  gauge("process_resident_memory_bytes", "Resident memory.", gauges.residentBytes);
-  renderJournal(out, gauges.journal);
-  out.family("sluice_breaker_state", "gauge", "1 for the state that a deployment's breaker is in.");
-  for (const { deployment, state } of gauges.breakers) {
-    out.sample(
-      "sluice_breaker_state",
-      [
-        ["deployment", deployment],
-        ["state", state],
-      ],
-      1,
-    );
-  }
-  out.family("sluice_deployment_in_flight", "gauge", "Open calls to a deployment.");
-  for (const { deployment, inFlight } of gauges.breakers) {
-    out.sample("sluice_deployment_in_flight", [["deployment", deployment]], inFlight);
-  }
-}
-
-function renderJournal(out: Exposition, journal: JournalGauges): void {
-  const one = (name: string, type: "counter" | "gauge", help: string, value: number) => {
-    out.family(name, type, help);
-    out.sample(name, [], value);
-  };
-  one("sluice_journal_batches_total", "counter", "Batches written.", journal.batches);
-  one(
-    "sluice_journal_items_total",
-    "counter",
-    "Items written; by batches, the mean batch size.",
-    journal.items,
-  );
-  one(
-    "sluice_journal_failed_batches_total",
-    "counter",
-    "Batches that could not be written.",
-    journal.failedBatches,
-  );
-  one("sluice_journal_last_batch_items", "gauge", "Items of the last batch.", journal.lastBatchItems);
-  one("sluice_journal_last_batch_seconds", "gauge", "Time the last batch took.", journal.lastBatchMs / 1000);
-  one("sluice_journal_pending_items", "gauge", "Items that wait to be written.", journal.pendingItems);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type Gauges, Metrics } from "../../src/observe/metrics.ts";
+import { Metrics } from "../../src/observe/metrics.ts";
+import type { Gauges } from "../../src/observe/metrics-gauges.ts";
 import { exchangeFacts } from "./fixtures.ts";
 
 const gauges: Gauges = {

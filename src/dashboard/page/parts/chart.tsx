@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { isDark } from "../theme.ts";
+import { colourOf } from "./colour.ts";
 
 export interface Line {
   readonly label: string;
@@ -22,10 +23,6 @@ interface ChartProps {
 
 const height = 180;
 
-function colourOf(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
 function seriesOf(line: Line): uPlot.Series {
   const stroke = colourOf(`--chart-${line.colour}`);
   const shared = { label: line.label, stroke, points: { show: false }, spanGaps: true };
@@ -35,7 +32,7 @@ function seriesOf(line: Line): uPlot.Series {
   }
   const paths = uPlot.paths.spline?.();
   const curve = { ...shared, width: 1.75, ...(paths ? { paths } : {}) };
-  return line.shape === "area" ? { ...curve, fill: `${stroke}1f` } : curve;
+  return line.shape === "area" ? { ...curve, fill: colourOf(`--chart-${line.colour}`, 0.12) } : curve;
 }
 
 function halfStep(chart: uPlot): number {
@@ -55,7 +52,11 @@ function timeLabels(_chart: uPlot, splits: number[]): string[] {
 }
 
 function optionsOf(props: ChartProps, width: number, onPoint: (index: number | null) => void): uPlot.Options {
-  const axis = { stroke: colourOf("--muted"), font: `11px ${colourOf("--font")}`, ticks: { show: false } };
+  const axis = {
+    stroke: colourOf("--muted"),
+    font: `11px ${getComputedStyle(document.body).fontFamily}`,
+    ticks: { show: false },
+  };
   const bars = props.lines.some((line) => line.shape === "bars");
   const grid = { stroke: colourOf("--line"), width: 1 };
   return {

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { isDark } from "../theme.ts";
+import { colourOf } from "./colour.ts";
 
 const width = 96;
 const height = 26;
@@ -13,7 +14,7 @@ export function Sparkline({ values, label }: { values: readonly number[]; label:
   useEffect(() => {
     const element = place.current;
     if (!element || !uPlot.paths.bars) return;
-    const stroke = getComputedStyle(document.documentElement).getPropertyValue("--chart-1").trim();
+    const stroke = colourOf("--chart-1");
     const paths = uPlot.paths.bars({ size: [0.7, 6], radius: 0.3 });
     const chart = new uPlot(
       {
