@@ -2,9 +2,16 @@ import type { Json } from "../base/json.ts";
 import type { Target } from "./codec.ts";
 import { type Effort, efforts, type IrReasoningSettings } from "./ir.ts";
 import { takesEffortNone } from "./models.ts";
+import { refuse } from "./notes.ts";
 
-export function isEffort(value: Json | undefined): value is Effort {
+function isEffort(value: Json | undefined): value is Effort {
   return efforts.some((effort) => effort === value);
+}
+
+/** Null when the client did not say; a word that is no effort is refused, naming its field. */
+export function readEffort(value: Json | undefined, field: string): Effort | null {
+  if (value === undefined || value === null) return null;
+  return isEffort(value) ? value : refuse(field, `must be one of ${efforts.join(", ")}`);
 }
 
 /** Where each dialect's clients say how hard to think, to name what was left out. */

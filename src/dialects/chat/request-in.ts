@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { isEffort } from "../effort.ts";
+import { readEffort } from "../effort.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, stringOf, stringsOf } from "../json-fields.ts";
 import { type Notes, noteOthers, refuse } from "../notes.ts";
@@ -55,15 +55,19 @@ function refuseWhatChangesTheAnswer(body: JsonObject): void {
 }
 
 /** Chat clients read `reasoning_content`, so they want to see what they asked for. */
-function readReasoning(effort: Json | undefined): IrReasoningSettings | null {
-  if (!isEffort(effort)) return null;
+function readReasoning(asked: Json | undefined): IrReasoningSettings | null {
+  const effort = readEffort(asked, "reasoning_effort");
+  if (effort === null) return null;
   return { effort, thinking: null, budgetTokens: null, visible: true, summary: null };
 }
 
 function readFormat(format: JsonObject | null): IrFormat | null {
-  if (format?.["type"] === "json_object") return { type: "json_object" };
-  const described = objectOf(format?.["json_schema"]);
-  if (format?.["type"] !== "json_schema" || described === null) return null;
+  if (format === null || format["type"] === "text") return null;
+  if (format["type"] === "json_object") return { type: "json_object" };
+  if (format["type"] !== "json_schema")
+    refuse("response_format.type", "must be text, json_object or json_schema");
+  const described = objectOf(format["json_schema"]);
+  if (described === null) return refuse("response_format.json_schema", "must be an object");
   return {
     type: "json_schema",
     name: stringOf(described["name"]),

@@ -55,8 +55,8 @@ export function readToolChoice(body: JsonObject): IrToolChoice | null {
 
 function choiceOf(choice: Json | undefined): IrToolChoice | null {
   if (choice === "auto" || choice === "required" || choice === "none") return { type: choice };
-  const named = objectOf(choice);
-  if (named === null) return null;
+  if (choice === undefined || choice === null) return null;
+  const named = objectOf(choice) ?? refuse("tool_choice", "must be auto, required, none or an object");
   const allowed = objectOf(named["allowed_tools"]);
   if (allowed !== null) return allowedOf(allowed);
   const ref = refOf(named) ?? refOf({ function: named });

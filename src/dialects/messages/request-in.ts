@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../base/json.ts";
-import { isEffort } from "../effort.ts";
+import { readEffort } from "../effort.ts";
 import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../ir.ts";
 import { numberOf, objectOf, stringOf, stringsOf } from "../json-fields.ts";
-import type { Notes } from "../notes.ts";
+import { type Notes, refuse } from "../notes.ts";
 import { noteLeftOut } from "./left-out.ts";
 import { readMessages, readSystem } from "./messages-in.ts";
 import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
@@ -36,16 +36,22 @@ export function readRequest(body: JsonObject, notes: Notes): IrRequest {
   };
 }
 
+const thinkingTypes = ["adaptive", "enabled", "disabled"] as const;
+
 function readReasoning(body: JsonObject): IrReasoningSettings | null {
   const thinking = objectOf(body["thinking"]);
-  const effort = objectOf(body["output_config"])?.["effort"];
-  if (thinking === null && !isEffort(effort)) return null;
-  const type = thinking?.["type"];
-  const display = stringOf(thinking?.["display"]);
+  const effort = readEffort(objectOf(body["output_config"])?.["effort"], "output_config.effort");
+  if (thinking === null) {
+    return effort === null
+      ? null
+      : { effort, thinking: null, budgetTokens: null, visible: null, summary: null };
+  }
+  const type = thinkingTypes.find((known) => known === thinking["type"]);
+  const display = stringOf(thinking["display"]);
   return {
-    effort: isEffort(effort) ? effort : null,
-    thinking: type === "adaptive" || type === "enabled" || type === "disabled" ? type : null,
-    budgetTokens: numberOf(thinking?.["budget_tokens"]),
+    effort,
+    thinking: type ?? refuse("thinking.type", `must be one of ${thinkingTypes.join(", ")}`),
+    budgetTokens: numberOf(thinking["budget_tokens"]),
     visible: display === null ? null : display !== "omitted",
     summary: null,
   };
@@ -54,8 +60,10 @@ function readReasoning(body: JsonObject): IrReasoningSettings | null {
 /** `output_format` is where the beta had it. */
 function readFormat(body: JsonObject): IrFormat | null {
   const format = objectOf(objectOf(body["output_config"])?.["format"]) ?? objectOf(body["output_format"]);
-  const schema = objectOf(format?.["schema"]);
-  if (format?.["type"] !== "json_schema" || schema === null) return null;
+  if (format === null) return null;
+  const schema = objectOf(format["schema"]);
+  if (format["type"] !== "json_schema") refuse("output_config.format.type", "must be json_schema");
+  if (schema === null) return refuse("output_config.format.schema", "must be a JSON schema");
   return { type: "json_schema", name: null, description: null, schema, strict: null };
 }
 

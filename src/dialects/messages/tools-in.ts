@@ -39,8 +39,10 @@ export function readToolChoice(body: JsonObject): IrToolChoice | null {
       return { type: "required" };
     case "tool":
       return readNamed(body, stringOf(choice["name"]) ?? "");
-    default:
+    case undefined:
       return null;
+    default:
+      return refuse("tool_choice.type", "must be auto, any, tool or none");
   }
 }
 

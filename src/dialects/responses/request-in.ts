@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { type Effort, efforts, type IrFormat, type IrReasoningSettings, type IrRequest } from "../ir.ts";
+import { readEffort } from "../effort.ts";
+import type { IrFormat, IrReasoningSettings, IrRequest } from "../ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, stringOf } from "../json-fields.ts";
 import { type Notes, noteOthers, refuse } from "../notes.ts";
 import { readInput } from "./input-in.ts";
@@ -89,20 +90,12 @@ function readReasoningSettings(reasoning: Json | undefined, notes: Notes): IrRea
   const summary = stringOf(reasoning["summary"]) ?? stringOf(reasoning["generate_summary"]);
   noteOthers(reasoning, reasoningFields, notes, (field) => `reasoning.${field}`);
   return {
-    effort: readEffort(reasoning["effort"]),
+    effort: readEffort(reasoning["effort"], "reasoning.effort"),
     thinking: null,
     budgetTokens: null,
     visible: summary === null ? null : true,
     summary,
   };
-}
-
-function readEffort(effort: Json | undefined): Effort | null {
-  if (effort === undefined || effort === null) return null;
-  return (
-    efforts.find((known) => known === effort) ??
-    refuse("reasoning.effort", `must be one of ${efforts.join(", ")}`)
-  );
 }
 
 function readFormat(format: Json | undefined): IrFormat | null {

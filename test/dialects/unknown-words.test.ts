@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test";
+import type { DialectName } from "../../src/base/dialect.ts";
+import { GatewayError } from "../../src/base/errors.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { translate } from "../../src/dialects/translate.ts";
+
+const target = {
+  dialect: "messages",
+  kind: "anthropic",
+  upstreamModel: "claude-opus-4-6",
+  maxOutputTokens: 4096,
+  maxTokensField: "max_tokens",
+  streamUsage: true,
+  capabilities: {},
+} as const;
+
+const asked: Readonly<Record<DialectName, JsonObject>> = {
+  chat: { messages: [{ role: "user", content: "Hi" }] },
+  responses: { input: "Hi" },
+  messages: { max_tokens: 10, messages: [{ role: "user", content: "Hi" }] },
+};
+
+function refusedField(dialect: DialectName, fields: JsonObject): string | null {
+  const toward = dialect === "messages" ? ({ ...target, dialect: "chat", kind: "openai" } as const) : target;
+  try {
+    translate(
+      {
+        dialect,
+        body: { model: "m", ...asked[dialect], ...fields },
+        model: "m",
+        nowSeconds: 1,
+        estimatedInputTokens: 1,
+      },
+      toward,
+    );
+    return null;
+  } catch (error) {
+    return error instanceof GatewayError ? (error.param ?? "") : String(error);
+  }
+}
+
+const tools = [{ name: "f", input_schema: { type: "object" } }];
+
+test.each([
+  ["chat", { reasoning_effort: "enormous" }, "reasoning_effort"],
+  ["chat", { response_format: { type: "yaml" } }, "response_format.type"],
+  ["chat", { tool_choice: "perhaps" }, "tool_choice"],
+  ["responses", { reasoning: { effort: "enormous" } }, "reasoning.effort"],
+  ["responses", { text: { format: { type: "yaml" } } }, "text.format.type"],
+  ["messages", { output_config: { effort: "enormous" } }, "output_config.effort"],
+  ["messages", { output_config: { format: { type: "yaml" } } }, "output_config.format.type"],
+  ["messages", { thinking: { type: "sometimes" } }, "thinking.type"],
+  ["messages", { tools, tool_choice: { type: "perhaps" } }, "tool_choice.type"],
+] as const)(
+  "%s: a word that nobody knows is refused where it stands, and not passed over: %o",
+  (dialect, fields, field) => {
+    expect(refusedField(dialect, fields as unknown as JsonObject)).toBe(field);
+  },
+);
