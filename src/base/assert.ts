@@ -1,5 +1,5 @@
 /** A broken assertion is a bug in Sluice, never the caller's fault; it must stop the work it guards. */
-export class AssertionError extends Error {
+class AssertionError extends Error {
   override readonly name = "AssertionError";
 }
 

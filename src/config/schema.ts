@@ -19,7 +19,7 @@ const secret = Type.String({
   description: "A secret, written `env:NAME` or `file:/path`; never the secret itself.",
 });
 
-export const timeoutsSchema = Type.Object(
+const timeoutsSchema = Type.Object(
   {
     connect: Type.Optional(
       seconds("Until the provider has accepted the connection.", defaults.timeouts.connect),
@@ -38,7 +38,7 @@ export const timeoutsSchema = Type.Object(
   closed,
 );
 
-export const providerSchema = Type.Object(
+const providerSchema = Type.Object(
   {
     kind: Type.Union([
       Type.Literal("openai"),
@@ -87,7 +87,7 @@ export const providerSchema = Type.Object(
   closed,
 );
 
-export const priceSchema = Type.Object(
+const priceSchema = Type.Object(
   {
     input: usdPerMillion("USD per million input tokens."),
     output: usdPerMillion("USD per million output tokens."),
@@ -97,7 +97,7 @@ export const priceSchema = Type.Object(
   closed,
 );
 
-export const deploymentSchema = Type.Object(
+const deploymentSchema = Type.Object(
   {
     provider: Type.String({ minLength: 1 }),
     upstream_model: Type.Optional(Type.String({ minLength: 1 })),
@@ -123,7 +123,7 @@ export const capabilitiesSchema = Type.Object(
   { additionalProperties: Type.Unknown() },
 );
 
-export const modelSchema = Type.Object(
+const modelSchema = Type.Object(
   {
     id: Type.String({ minLength: 1, description: "What clients ask for." }),
     provider: Type.Optional(Type.String({ minLength: 1 })),

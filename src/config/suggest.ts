@@ -3,7 +3,7 @@
  * replacements and swaps of neighbours; a third of the word may be wrong, so that short names do not match
  * everything.
  */
-export function nearestName(typed: string, known: Iterable<string>): string | null {
+function nearestName(typed: string, known: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Math.floor(typed.length / 3) + 1;
   for (const name of known) {

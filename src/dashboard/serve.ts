@@ -16,7 +16,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-export const pageHeaders = {
+const pageHeaders = {
   "content-security-policy": policy,
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",

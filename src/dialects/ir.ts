@@ -59,12 +59,12 @@ export interface IrUrl {
   readonly url: string;
 }
 
-export interface IrPlainText {
+interface IrPlainText {
   readonly kind: "text";
   readonly text: string;
 }
 
-export interface IrParts {
+interface IrParts {
   readonly kind: "parts";
   readonly parts: readonly IrContent[];
 }
@@ -167,7 +167,7 @@ export interface IrCustomTool extends ToolRef {
 }
 
 /** A tool that the provider itself executes, such as web search; only its own dialect can express it. */
-export interface IrHostedTool {
+interface IrHostedTool {
   readonly type: "hosted";
   readonly dialect: DialectName;
   /** The wire's `type`, such as `web_search` or `web_search_20250305`. */
@@ -209,7 +209,7 @@ export type IrFormat =
     }
   | { readonly type: "json_object" };
 
-export interface IrSampling {
+interface IrSampling {
   readonly temperature: number | null;
   readonly topP: number | null;
   readonly topK: number | null;

@@ -54,7 +54,7 @@ export const governedNames = [
 
 export type GovernedName = (typeof governedNames)[number];
 
-export const maxDepth = 64;
+const maxDepth = 64;
 
 /** Finds the governed members of the object that is the whole body; a 400 when that cannot be done. */
 export function scanTopLevel(bytes: Uint8Array): Layout {

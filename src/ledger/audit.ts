@@ -1,6 +1,6 @@
 import type { AccountTotals, Snapshot, Store } from "../store/store.ts";
 
-export interface Difference {
+interface Difference {
   readonly keyId: string;
   readonly field: keyof AccountTotals;
   readonly kept: number | string;

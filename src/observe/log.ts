@@ -60,7 +60,7 @@ function jsonLogs(level: string): Logs {
   };
 }
 
-export function exchangeLine(facts: ExchangeFacts): string {
+function exchangeLine(facts: ExchangeFacts): string {
   const usage = facts.usage;
   let line = `{"level":30,"time":${facts.atMs},"msg":"exchange","request_id":"${facts.requestId}"`;
   line += `,"key":${quote(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)}`;

@@ -15,7 +15,7 @@ export interface Gauges {
   }[];
 }
 
-export interface JournalGauges {
+interface JournalGauges {
   readonly batches: number;
   readonly items: number;
   readonly failedBatches: number;

@@ -56,7 +56,7 @@ function operationOf(route: string): "chat" | null {
 type Attributes = Record<string, string | number | boolean>;
 
 /** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/; what it has no name for is `sluice.*`. */
-export function attributesOf(facts: ExchangeFacts, operation: string): Attributes {
+function attributesOf(facts: ExchangeFacts, operation: string): Attributes {
   const attributes: Attributes = {
     "gen_ai.operation.name": operation,
     "http.request.method": facts.method,

@@ -143,13 +143,13 @@ export interface StoredResponse {
 }
 
 /** The beginning of a long response, written in parts while it was relayed. */
-export interface Recording {
+interface Recording {
   readonly id: string;
   readonly parts: number;
 }
 
 /** Written ahead so that the gateway need not keep a long response in memory until its end. */
-export interface ResponsePart {
+interface ResponsePart {
   readonly recordingId: string;
   readonly sequence: number;
   readonly body: Uint8Array;

@@ -46,7 +46,7 @@ function dataOf(frame: string): string | null {
 }
 
 /** The error in a JSON text, if that is what it is. */
-export function errorIn(text: string): JsonObject | null {
+function errorIn(text: string): JsonObject | null {
   if (!suspicious.test(text)) return null;
   try {
     const value: Json = JSON.parse(text);

@@ -130,14 +130,14 @@ function plain(all: readonly StepSums[]): OverviewView["before"] {
   };
 }
 
-export type Percentiles = Pick<
+type Percentiles = Pick<
   SumsView,
   "first_byte_p50_ms" | "first_byte_p95_ms" | "total_p50_ms" | "total_p95_ms"
 >;
 
 type Band = Pick<LatencyBand, "measure" | "upToMs" | "requests">;
 
-export function percentiles(bands: readonly Band[]): Percentiles {
+function percentiles(bands: readonly Band[]): Percentiles {
   const firstByte = bands.filter((band) => band.measure === "first_byte");
   const total = bands.filter((band) => band.measure === "total");
   return {

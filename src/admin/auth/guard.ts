@@ -12,7 +12,7 @@ export interface Guard {
 
 export type Actor = "session" | "token";
 
-export interface Admitted {
+interface Admitted {
   readonly kind: "admitted";
   readonly actor: Actor;
 }

@@ -1,6 +1,6 @@
 import { OperationRefusal } from "./refusal.ts";
 
-export const longestLabel = 200;
+const longestLabel = 200;
 
 interface KeyFields {
   readonly label?: string | null | undefined;

@@ -27,13 +27,13 @@ export interface KeyView {
   readonly outputTokens: number;
 }
 
-export interface CreditStanding {
+interface CreditStanding {
   readonly purchasedNano: number;
   readonly usedNano: number;
   readonly balanceNano: number;
 }
 
-export interface BudgetStanding {
+interface BudgetStanding {
   /** Null: without limit. */
   readonly tokens: number | null;
   readonly period: BudgetPeriod;

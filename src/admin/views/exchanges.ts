@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { count, credits, durationMs, moment, nullable, oneOf } from "./shapes.ts";
 
 export const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
-export const bases = ["measured", "estimated"] as const;
+const bases = ["measured", "estimated"] as const;
 export const entryKinds = ["topup", "adjustment", "charge", "overrun"] as const;
 
 export const exchangeView = Type.Object({
@@ -57,7 +57,7 @@ export const exchangeDetailView = Type.Object({
 export type ExchangeDetailView = Static<typeof exchangeDetailView>;
 
 /** One line of the live tail: an exchange the moment it ended, refused ones too. */
-export const tailView = Type.Object({
+const tailView = Type.Object({
   id: Type.String(),
   at: moment,
   key_prefix: nullable(Type.String()),

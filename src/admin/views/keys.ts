@@ -3,7 +3,7 @@ import { count, credits, moment, nullable, oneOf } from "./shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
 export const keyModes = ["credit", "token_budget"] as const;
-export const periods = ["day", "week", "month", "none"] as const;
+const periods = ["day", "week", "month", "none"] as const;
 
 const creditStanding = Type.Object({ purchased: credits, used: credits, balance: credits });
 
@@ -38,7 +38,7 @@ const keyFields = {
 export const keyView = Type.Object(keyFields);
 export type KeyView = Static<typeof keyView>;
 
-export const listedKeyView = Type.Object({
+const listedKeyView = Type.Object({
   ...keyFields,
   recent: Type.Array(Type.Number(), {
     description: "What it spent on each of the last 14 days, oldest first: credits, or tokens of a budget.",
@@ -79,7 +79,6 @@ export const newKeyBody = Type.Object(
   },
   closed,
 );
-export type NewKeyBody = Static<typeof newKeyBody>;
 
 export const keyChangesBody = Type.Object(changeable, closed);
 export type KeyChangesBody = Static<typeof keyChangesBody>;
@@ -94,10 +93,8 @@ export const topUpBody = Type.Object(
   },
   closed,
 );
-export type TopUpBody = Static<typeof topUpBody>;
 
 export const rotateBody = Type.Object(
   { grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 0 })) },
   closed,
 );
-export type RotateBody = Static<typeof rotateBody>;

@@ -20,7 +20,6 @@ const healthView = Type.Object({
   keys: count,
   keys_ready: Type.Integer({ minimum: 0, description: "Credentials that are not resting." }),
 });
-export type DeploymentHealthView = Static<typeof healthView>;
 
 const deploymentView = Type.Object({
   name: Type.String({ description: "`provider/upstream_model`." }),

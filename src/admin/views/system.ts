@@ -22,7 +22,7 @@ export const healthView = Type.Object({
 });
 export type HealthView = Static<typeof healthView>;
 
-export const sessionView = Type.Object({ signed_in: Type.Boolean() });
+const sessionView = Type.Object({ signed_in: Type.Boolean() });
 export type SessionView = Static<typeof sessionView>;
 
 export const signInBody = Type.Object(

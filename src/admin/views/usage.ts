@@ -16,10 +16,10 @@ const percentiles = {
   total_p95_ms: nullable(durationMs),
 };
 
-export const sumsView = Type.Object({ ...sums, ...percentiles });
+const sumsView = Type.Object({ ...sums, ...percentiles });
 export type SumsView = Static<typeof sumsView>;
 
-export const usageRowView = Type.Object({
+const usageRowView = Type.Object({
   group: Type.String({ description: "A time, a key's id, a model or a provider." }),
   name: Type.String({ description: "What people call it: for keys the label." }),
   ...sums,

@@ -9,7 +9,7 @@ export interface Completion {
   readonly choices: ReadonlyMap<string, readonly string[]>;
 }
 
-export interface Word {
+interface Word {
   readonly text: string;
   readonly meaning: string;
 }

@@ -20,7 +20,7 @@ export class ApiError extends Error {
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-export function pathWith(path: string, query: Query): string {
+function pathWith(path: string, query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== "") search.set(name, String(value));

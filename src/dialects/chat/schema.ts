@@ -26,7 +26,7 @@ const otherCall = Type.Object({
   type: Type.Intersect([Type.String(), Type.Not(Type.Literal("function"))]),
 });
 
-export const chatToolCall = Type.Union([functionCall, otherCall]);
+const chatToolCall = Type.Union([functionCall, otherCall]);
 
 export const chatMessage = Type.Object({
   role: Type.Union(

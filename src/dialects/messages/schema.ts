@@ -13,7 +13,7 @@ import {
 
 const typedBlocks = Type.Array(Type.Object({ type: Type.String() }));
 
-export const messagesContent = Type.Union([Type.String(), typedBlocks]);
+const messagesContent = Type.Union([Type.String(), typedBlocks]);
 
 const user = Type.Literal("user");
 const assistant = Type.Literal("assistant");

@@ -4,7 +4,7 @@ const lf = 10;
 const cr = 13;
 
 /** No provider sends an event of this size in good faith; keeping more of it would let one call eat the memory. */
-export const maxEventBytes = 8 * 1024 * 1024;
+const maxEventBytes = 8 * 1024 * 1024;
 
 /**
  * Cuts a provider's byte stream after whole server-sent events. What a network chunk holds is mostly whole

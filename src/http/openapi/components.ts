@@ -36,8 +36,6 @@ const named: Readonly<Record<string, TSchema>> = {
   ErrorEnvelopeB: errorEnvelopeB,
 };
 
-export type SchemaName = keyof typeof named;
-
 const nonNegative = { type: "integer", minimum: 0 };
 
 const headers: JsonObject = {

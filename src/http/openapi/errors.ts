@@ -3,7 +3,7 @@ import { type ErrorCode, errorKinds } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 
 /** Interface 7.2: when each code is given. */
-export const conditions: Readonly<Record<ErrorCode, string>> = {
+const conditions: Readonly<Record<ErrorCode, string>> = {
   invalid_credentials:
     "Key missing, malformed, unknown, revoked or suspended, or used on the other mode's origin.",
   key_expired: "Key has expired.",

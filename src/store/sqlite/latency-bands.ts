@@ -1,5 +1,5 @@
 /** The upper bound of the last band: there is none. */
-export const noUpperBoundMs = Number.MAX_SAFE_INTEGER;
+const noUpperBoundMs = Number.MAX_SAFE_INTEGER;
 
 /** Three bands for every power of ten: percentiles read from them are right to a factor of about two. */
 const boundsMs = [

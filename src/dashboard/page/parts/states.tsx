@@ -32,7 +32,7 @@ export function Failure({ error, onRetry }: { error: ApiError; onRetry?: () => v
   );
 }
 
-export function Loading({ rows = 6 }: { rows?: number }) {
+function Loading({ rows = 6 }: { rows?: number }) {
   return (
     <div class="skeleton" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (

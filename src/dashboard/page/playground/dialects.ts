@@ -7,7 +7,7 @@ export interface Question {
   readonly stream: boolean;
 }
 
-export interface PageDialect {
+interface PageDialect {
   readonly name: string;
   readonly path: string;
   body(question: Question): Record<string, unknown>;
