@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { dialectNames } from "../../src/base/dialect.ts";
+import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import type { Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
@@ -67,8 +67,12 @@ function errandIn(folder: string, secret: string): Errand {
         ],
       },
     ],
-    farewell: `Both files say ${secret}.`,
+    farewell: farewell(secret),
   };
+}
+
+function farewell(secret: string): string {
+  return `Both files say ${secret}.`;
 }
 
 function commandFor({ url, key, model }: Access) {
@@ -98,29 +102,66 @@ suite("the real Claude Code", () => {
 
   afterAll(() => world.dispose());
 
+  interface Finished {
+    readonly code: number;
+    /** The one object that it prints. */
+    readonly told: Readonly<Record<string, unknown>>;
+    /** What it was told to write down. */
+    readonly written: string;
+  }
+
+  async function run(
+    dialect: DialectName,
+    secret: string,
+    trouble: Pick<Errand, "trouble"> = {},
+  ): Promise<Finished> {
+    using workshop = new Workshop({
+      "first.txt": `first ${secret}`,
+      "second.txt": `second ${secret}`,
+      "point.png": Buffer.from(png, "base64"),
+    });
+    world.provider.send({ ...errandIn(workshop.work, secret), ...trouble });
+    const { args, env } = commandFor(world.access(dialect));
+    const { code, stdout } = await runAgent([claude ?? "", ...args], workshop, env);
+    return { code, told: JSON.parse(stdout), written: await workshop.read("answer.txt") };
+  }
+
+  function expectDone({ code, told, written }: Finished, secret: string): void {
+    expect(world.provider.complaints).toEqual([]);
+    expect(told).toMatchObject({ is_error: false, result: farewell(secret), permission_denials: [] });
+    expect(code).toBe(0);
+    expect(written).toBe(`"${secret}" 😀\n`);
+  }
+
+  const patienceMs = 60_000;
+
   test.each([...dialectNames])(
     "runs an errand with tools through several turns on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
-      using workshop = new Workshop({
-        "first.txt": `first ${secret}`,
-        "second.txt": `second ${secret}`,
-        "point.png": Buffer.from(png, "base64"),
-      });
-      const errand = errandIn(workshop.work, secret);
-      world.provider.send(errand);
-      const { args, env } = commandFor(world.access(dialect));
-      const run = await runAgent([claude ?? "", ...args], workshop, env);
-      expect(world.provider.complaints).toEqual([]);
-      expect(run).toMatchObject({ code: 0 });
-      expect(JSON.parse(run.stdout)).toMatchObject({
-        is_error: false,
-        result: errand.farewell,
-        permission_denials: [],
-      });
+      expectDone(await run(dialect, secret), secret);
       expect(world.provider.steps).toEqual([0, 1, 2, 3]);
-      expect(await workshop.read("answer.txt")).toBe(`"${secret}" 😀\n`);
     },
-    60_000,
+    patienceMs,
+  );
+
+  test.each([...dialectNames])(
+    "notices an answer that breaks off and asks again, on a provider of %s",
+    async (dialect) => {
+      const secret = crypto.randomUUID();
+      expectDone(await run(dialect, secret, { trouble: "breaks off" }), secret);
+      expect(world.provider.steps).toEqual([0, 0, 1, 2, 3]);
+    },
+    patienceMs,
+  );
+
+  test.each([...dialectNames])(
+    "understands by how much a prompt is too long, on a provider of %s",
+    async (dialect) => {
+      const { told } = await run(dialect, "", { trouble: "too long" });
+      expect(told).toMatchObject({ is_error: true, terminal_reason: "prompt_too_long" });
+      expect(told["result"]).toContain("~210000 tokens (limit 200000)");
+    },
+    patienceMs,
   );
 });

@@ -95,6 +95,40 @@ suite("the real Codex", () => {
 
   afterAll(() => world.dispose());
 
+  interface Finished {
+    readonly code: number;
+    readonly stdout: string;
+    /** What it was told to write down. */
+    readonly written: string;
+  }
+
+  async function run(
+    family: string,
+    dialect: DialectName,
+    errand: Errand,
+    secret: string,
+  ): Promise<Finished> {
+    using workshop = new Workshop({
+      "first.txt": `first ${secret}`,
+      "point.png": Buffer.from(png, "base64"),
+    });
+    world.provider.send(errand);
+    const access = world.access(dialect, family);
+    const { code, stdout } = await runAgent([codex ?? "", ...argumentsFor(access)], workshop, {
+      CODEX_HOME: workshop.home,
+      SLUICE_KEY: access.key,
+    });
+    return { code, stdout, written: await workshop.read("answer.txt") };
+  }
+
+  function expectDone({ code, stdout, written }: Finished, errand: Errand, secret: string): void {
+    expect(world.provider.complaints).toEqual([]);
+    expect(messagesIn(stdout)).toEqual([errand.farewell]);
+    expect(code).toBe(0);
+    expect(written.trim()).toBe(`"${secret}" 😀`);
+  }
+
+  const patienceMs = 60_000;
   const cases = Object.keys(families).flatMap((family) =>
     dialectNames.map((dialect): [string, DialectName] => [family, dialect]),
   );
@@ -103,23 +137,33 @@ suite("the real Codex", () => {
     "runs an errand as for the model %s, through several turns, on a provider of %s",
     async (family, dialect) => {
       const secret = crypto.randomUUID();
-      using workshop = new Workshop({
-        "first.txt": `first ${secret}`,
-        "point.png": Buffer.from(png, "base64"),
-      });
       const errand = errandFor(family, secret);
-      world.provider.send(errand);
-      const access = world.access(dialect, family);
-      const run = await runAgent([codex ?? "", ...argumentsFor(access)], workshop, {
-        CODEX_HOME: workshop.home,
-        SLUICE_KEY: access.key,
-      });
-      expect(world.provider.complaints).toEqual([]);
-      expect(run).toMatchObject({ code: 0 });
-      expect(messagesIn(run.stdout)).toEqual([errand.farewell]);
+      expectDone(await run(family, dialect, errand, secret), errand, secret);
       expect(world.provider.steps).toEqual([...errand.steps.keys(), errand.steps.length]);
-      expect((await workshop.read("answer.txt")).trim()).toBe(`"${secret}" 😀`);
     },
-    60_000,
+    patienceMs,
+  );
+
+  test.each([...dialectNames])(
+    "notices an answer that breaks off and asks again, on a provider of %s",
+    async (dialect) => {
+      const secret = crypto.randomUUID();
+      const errand: Errand = { ...errandFor("gpt-5.5", secret), trouble: "breaks off" };
+      expectDone(await run("gpt-5.5", dialect, errand, secret), errand, secret);
+      expect(world.provider.steps).toEqual([0, ...errand.steps.keys(), errand.steps.length]);
+    },
+    patienceMs,
+  );
+
+  test.each([...dialectNames])(
+    "is told at once that a prompt is too long, on a provider of %s",
+    async (dialect) => {
+      const errand: Errand = { ...errandFor("gpt-5.5", ""), trouble: "too long" };
+      const { code, stdout } = await run("gpt-5.5", dialect, errand, "");
+      expect(code).toBe(1);
+      expect(stdout).toContain("context_length_exceeded");
+      expect(stdout).toContain('"turn.failed"');
+    },
+    patienceMs,
   );
 });

@@ -5,6 +5,8 @@ import type { SaidCall } from "../conversation/scenario.ts";
  * their results are as they must be; in the end it says something.
  */
 export interface Errand {
+  /** What goes wrong at first: the answer to the first request breaks off, or the prompt is said to be too long. */
+  readonly trouble?: "breaks off" | "too long";
   readonly steps: readonly Step[];
   readonly farewell: string;
 }

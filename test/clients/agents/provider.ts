@@ -1,6 +1,6 @@
 import { type DialectName, dialectNames } from "../../../src/base/dialect.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { type Answer, json, sse } from "../../support/answers.ts";
+import { type Answer, anthropicError, json, openAiError, sse } from "../../support/answers.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
 import { Complaint, complain } from "../conversation/dialect.ts";
 import { providerDialects } from "../conversation/provider.ts";
@@ -22,14 +22,19 @@ export function startAgentProvider(): AgentProvider {
   const steps: number[] = [];
   const complaints: string[] = [];
   let errand: Errand = { steps: [], farewell: "" };
+  let troubled = false;
 
   function answer(request: SeenRequest): Answer {
     if (request.path.endsWith("/count_tokens")) return json({ input_tokens: 1000 });
     const dialect = dialectAt(request.path);
     const heard = overhear[dialect](request.body);
     try {
-      const turn = isAboutErrand(heard, errand) ? nextTurn(heard, dialect) : aside;
-      return render(dialect, turn, request.body);
+      if (!isAboutErrand(heard, errand)) return render(dialect, aside, request.body);
+      if (errand.trouble === "too long") return tooLong(dialect);
+      const turn = nextTurn(heard, dialect);
+      if (errand.trouble === undefined || troubled) return render(dialect, turn, request.body);
+      troubled = true;
+      return render(dialect, { ...turn, ending: "cut" }, request.body);
     } catch (error) {
       if (!(error instanceof Complaint)) throw error;
       complaints.push(`${dialect}: ${error.message}`);
@@ -52,6 +57,7 @@ export function startAgentProvider(): AgentProvider {
     complaints,
     send(next) {
       errand = next;
+      troubled = false;
       steps.length = 0;
       complaints.length = 0;
     },
@@ -94,7 +100,19 @@ function check(
     if (result === undefined || shown !== true) complain(`${call.id} gave no`, expects, result, pictures);
   }
   const seal = dialect === "chat" ? thinking : sealOf(step);
-  if (!seals.includes(seal)) complain(`the thinking of step ${step} did not come back:`, seals);
+  // Codex keeps what was thought before an answer broke off as well, so there may be more than that.
+  if (!seals.some((returned) => returned.includes(seal)))
+    complain(`the thinking of step ${step} did not come back:`, seals);
+}
+
+/** As the vendors word it. */
+function tooLong(dialect: DialectName): Answer {
+  if (dialect === "messages") {
+    return anthropicError(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
+  }
+  const message =
+    "This model's maximum context length is 200000 tokens. However, your messages resulted in 210000 tokens.";
+  return openAiError(400, message, "context_length_exceeded");
 }
 
 function render(dialect: DialectName, turn: Turn, body: JsonObject): Answer {
