@@ -7,10 +7,10 @@ import type { IrReasoning, Seal } from "./ir.ts";
  * provider gets its own reasoning back bit by bit. The prefix tells ours from a vendor's own, because
  * neither vendor may ever see the other's.
  */
-const prefix = "slu1.";
+export const carrierMark = "slu1.";
 
 export function isCarrier(text: string): boolean {
-  return text.startsWith(prefix);
+  return text.startsWith(carrierMark);
 }
 
 /** For Responses, whose clients may rewrite the visible summary: the carrier holds the text as well. */
@@ -32,7 +32,7 @@ export const partSeparator = "\n\n";
 export function uncarry(text: string, visible: string): IrReasoning | null {
   if (!isCarrier(text)) return null;
   try {
-    const payload: unknown = JSON.parse(Buffer.from(text.slice(prefix.length), "base64url").toString());
+    const payload: unknown = JSON.parse(Buffer.from(text.slice(carrierMark.length), "base64url").toString());
     if (!isObject(payload) || !isObject(payload["seal"])) return null;
     const seal = readSeal(payload["seal"]);
     return seal === null ? null : { type: "reasoning", parts: readParts(payload, visible), seal };
@@ -42,7 +42,7 @@ export function uncarry(text: string, visible: string): IrReasoning | null {
 }
 
 function encode(payload: JsonObject): string {
-  return prefix + Buffer.from(JSON.stringify(payload)).toString("base64url");
+  return carrierMark + Buffer.from(JSON.stringify(payload)).toString("base64url");
 }
 
 function readParts(payload: JsonObject, visible: string): string[] {

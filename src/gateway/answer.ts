@@ -38,7 +38,7 @@ export async function answer(answering: Answering): Promise<Response> {
   const { exchange, opened, attempt, generation } = answering;
   exchange.deployment = opened.deployment;
   exchange.attempts = opened.attempts;
-  exchange.dropped = attempt.translation?.dropped ?? [];
+  exchange.dropped = attempt.dropped;
   try {
     if (!generation.request.stream)
       return await answerWhole(answering, await readWhole(opened, attempt), jsonHeaders);

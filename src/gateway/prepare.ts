@@ -5,6 +5,7 @@ import { type BodyChanges, patchBody } from "../dialects/patch.ts";
 import { translate } from "../dialects/translate.ts";
 import type { ForwardedHeaders } from "../providers/provider.ts";
 import type { Deployment, Prepared } from "../upstream/upstream.ts";
+import { ownBytes } from "./own-bytes.ts";
 import type { ClientRequest } from "./request.ts";
 
 /** What one deployment is sent, and how its answer comes back to the client's dialect. */
@@ -14,6 +15,8 @@ export interface Attempt {
   readonly prepared: Prepared;
   /** Null where the provider speaks the client's dialect and the bytes pass through. */
   readonly translation: Translation | null;
+  /** Fields of the request that were left out. */
+  readonly dropped: readonly string[];
   /** The same where it passes through, for a provider that streams when it should not, or does not when it should. */
   reread(): Translation;
   /** The gateway asked for a usage chunk that the client did not ask for. */
@@ -65,12 +68,14 @@ function passThrough(generation: Generation, deployment: Deployment): Attempt {
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
   const wanted = askForIt ? { ...renamed, "stream_options.include_usage": true } : renamed;
-  const body = patchBody(request.bytes, request.layout, wanted);
+  const { bytes, layout, dropped } = ownBytes(request, dialect, deployment);
+  const body = patchBody(bytes, layout, wanted);
   const reread = () => translation(generation, deployment, dialect);
   return {
     dialect,
     prepared: { operation: dialect, body, headers },
     translation: null,
+    dropped,
     reread,
     hideUsage: askForIt,
   };
@@ -84,7 +89,14 @@ function asksForUsage({ body }: ClientRequest): boolean {
 function translated(generation: Generation, deployment: Deployment, toward: DialectName): Attempt {
   const made = translation(generation, deployment, toward);
   const prepared = { operation: toward, body: JSON.stringify(made.body), headers: generation.headers };
-  return { dialect: toward, prepared, translation: made, reread: () => made, hideUsage: false };
+  return {
+    dialect: toward,
+    prepared,
+    translation: made,
+    dropped: made.dropped,
+    reread: () => made,
+    hideUsage: false,
+  };
 }
 
 function translation(generation: Generation, deployment: Deployment, toward: DialectName): Translation {

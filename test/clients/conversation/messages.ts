@@ -6,7 +6,9 @@ import {
   objectOf,
   type ProviderDialect,
   pieces,
+  sealed,
   stringOf,
+  unsealed,
 } from "./dialect.ts";
 import {
   type Ending,
@@ -87,7 +89,7 @@ function hearAssistant(block: JsonObject): Utterance {
     case "text":
       return { who: "assistant", text: stringOf(block["text"], "a block") };
     case "thinking": {
-      const seal = stringOf(block["signature"], "a signature");
+      const seal = unsealed(block["signature"], "anthropic");
       return { who: "assistant", thinking: stringOf(block["thinking"], "thinking"), seal };
     }
     case "tool_use": {
@@ -133,7 +135,7 @@ function blockOf(said: Said): JsonObject[] {
     case "text":
       return [{ type: "text", text: said.text }];
     case "thinking":
-      return [{ type: "thinking", thinking: said.text, signature: said.seal }];
+      return [{ type: "thinking", thinking: said.text, signature: sealed(said.seal, "anthropic") }];
     case "call":
       return [{ type: "tool_use", id: said.id, name: said.name, input: said.input }];
     case "refusal":
@@ -193,7 +195,7 @@ function deltasOf(said: Said): JsonObject[] {
   }
   if (said.type === "thinking") {
     const thoughts = pieces(said.text).map((piece) => ({ type: "thinking_delta", thinking: piece }));
-    return [...thoughts, { type: "signature_delta", signature: said.seal }];
+    return [...thoughts, { type: "signature_delta", signature: sealed(said.seal, "anthropic") }];
   }
   return pieces(said.text).map((piece) => ({ type: "text_delta", text: piece }));
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../src/base/json.ts";
-import { failureWords, pieces } from "./dialect.ts";
+import { failureWords, pieces, sealed } from "./dialect.ts";
 import type { Said, TokenCount, Turn } from "./scenario.ts";
 
 /** What OpenAI echoes of the request, as far as its clients look at it. */
@@ -44,7 +44,7 @@ function itemOf(said: Said, at: number, status: string): JsonObject {
         id: `rs_up${at}`,
         type: "reasoning",
         summary: [summaryOf(said.text)],
-        encrypted_content: said.seal,
+        encrypted_content: sealed(said.seal, "openai"),
       };
     case "call": {
       const call = { status, call_id: said.id, name: said.name };

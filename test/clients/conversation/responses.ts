@@ -1,5 +1,14 @@
 import type { JsonObject } from "../../../src/base/json.ts";
-import { complain, listOf, objectOf, type ProviderDialect, parsed, pictureAt, stringOf } from "./dialect.ts";
+import {
+  complain,
+  listOf,
+  objectOf,
+  type ProviderDialect,
+  parsed,
+  pictureAt,
+  stringOf,
+  unsealed,
+} from "./dialect.ts";
 import { responseOf, streamResponse } from "./responses-answer.ts";
 import type { Heard, Utterance } from "./scenario.ts";
 
@@ -81,7 +90,7 @@ function hearReasoning(item: JsonObject): Utterance {
   const thinking = listOf(item["summary"])
     .map((part) => stringOf(part["text"], "a summary"))
     .join("");
-  return { who: "assistant", thinking, seal: stringOf(item["encrypted_content"], "a seal") };
+  return { who: "assistant", thinking, seal: unsealed(item["encrypted_content"], "openai") };
 }
 
 function textIn(content: unknown): string {

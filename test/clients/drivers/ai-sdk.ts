@@ -17,7 +17,7 @@ import {
 import type { DialectName } from "../../../src/base/dialect.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
-import { type Access, type Client, mostTurns, type Understood } from "./client.ts";
+import { type Access, type Client, modelAt, mostTurns, type Understood } from "./client.ts";
 
 /** It warns of every model that it does not know by name, and it knows none of a gateway's. */
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
@@ -41,25 +41,32 @@ export const aiSdk: Readonly<Record<DialectName, Client>> = {
   ),
 };
 
-function client(dialect: DialectName, name: string, modelAt: (access: Access) => LanguageModel): Client {
+function client(dialect: DialectName, name: string, modelOf: (access: Access) => LanguageModel): Client {
   return {
     name: `ai with ${name}`,
     dialect,
     async converse(access, ask, stream) {
       const run = stream ? streamed : whole;
       const asked: ModelMessage[] = [{ role: "user", content: ask.user.map(partOf) }];
-      const { steps, said } = await run(optionsFor(modelAt(access), ask, asked));
+      const first = modelOf(access);
+      const later = modelOf({ ...access, model: modelAt(access, 1) });
+      const { steps, said } = await run(optionsFor([first, later], ask, asked));
       if (ask.reply === null) return steps;
       const replied: ModelMessage[] = [...asked, ...said, { role: "user", content: ask.reply }];
-      return [...steps, ...(await run(optionsFor(modelAt(access), ask, replied))).steps];
+      return [...steps, ...(await run(optionsFor([later, later], ask, replied))).steps];
     },
   };
 }
 
-function optionsFor(model: LanguageModel, ask: Ask, messages: ModelMessage[]) {
+function optionsFor(
+  [first, later]: readonly [LanguageModel, LanguageModel],
+  ask: Ask,
+  messages: ModelMessage[],
+) {
   const { effort } = ask;
   return {
-    model,
+    model: first,
+    prepareStep: ({ stepNumber }: { stepNumber: number }) => ({ model: stepNumber === 0 ? first : later }),
     maxRetries: 0,
     instructions: ask.system,
     messages,

@@ -1,6 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
-import { type Access, type Client, isLast, mustBeSame, type Understood } from "./client.ts";
+import { type Client, isLast, modelAt, mustBeSame, type Understood } from "./client.ts";
 
 /** The official package, with the helper that puts a stream together. */
 export const anthropicMessages: Client = {
@@ -11,7 +11,7 @@ export const anthropicMessages: Client = {
     const messages: Anthropic.MessageParam[] = [{ role: "user", content: ask.user.map(blockOf) }];
     const answers: Understood[] = [];
     for (;;) {
-      const answer = await request(client, bodyOf(access, ask, messages), stream);
+      const answer = await request(client, bodyOf(modelAt(access, answers.length), ask, messages), stream);
       const understood = understand(answer);
       answers.push(understood);
       if (isLast(ask, answers)) break;
@@ -24,7 +24,7 @@ export const anthropicMessages: Client = {
 };
 
 function bodyOf(
-  { model }: Access,
+  model: string,
   ask: Ask,
   messages: Anthropic.MessageParam[],
 ): Anthropic.MessageCreateParamsNonStreaming {

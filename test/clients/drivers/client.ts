@@ -7,6 +7,12 @@ export interface Access {
   readonly url: string;
   readonly key: string;
   readonly model: string;
+  /** Whom to ask from the second turn on, for a user who changes the model in the middle. */
+  readonly nextModel?: string;
+}
+
+export function modelAt({ model, nextModel }: Access, turn: number): string {
+  return turn === 0 ? model : (nextModel ?? model);
 }
 
 /** One answer as a client has understood it. */

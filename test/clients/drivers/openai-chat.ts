@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
-import { type Access, type Client, isLast, mustBeSame, type Understood } from "./client.ts";
+import { type Client, isLast, modelAt, mustBeSame, type Understood } from "./client.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
 type Answer = OpenAI.ChatCompletion;
@@ -18,7 +18,11 @@ export const openAiChat: Client = {
     ];
     const answers: Understood[] = [];
     for (;;) {
-      const { answer, reasoning } = await request(client, bodyOf(access, ask, messages), stream);
+      const { answer, reasoning } = await request(
+        client,
+        bodyOf(modelAt(access, answers.length), ask, messages),
+        stream,
+      );
       const understood = understand(answer, reasoning);
       answers.push(understood);
       if (isLast(ask, answers)) break;
@@ -32,7 +36,7 @@ export const openAiChat: Client = {
 
 type Body = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "stream" | "stream_options">;
 
-function bodyOf({ model }: Access, ask: Ask, messages: Message[]): Body {
+function bodyOf(model: string, ask: Ask, messages: Message[]): Body {
   return {
     model,
     messages,

@@ -6,7 +6,7 @@ import type {
   ResponseInputItem,
 } from "openai/resources/responses/responses";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
-import { type Access, type Client, isLast, mustBeSame, type Understood } from "./client.ts";
+import { type Client, isLast, modelAt, mustBeSame, type Understood } from "./client.ts";
 
 /** The official package; its `stream` helper throws at every event that is out of order or unknown. */
 export const openAiResponses: Client = {
@@ -17,7 +17,7 @@ export const openAiResponses: Client = {
     const input: ResponseInputItem[] = [{ role: "user", content: ask.user.map(partOf) }];
     const answers: Understood[] = [];
     for (;;) {
-      const answer = await request(client, bodyOf(access, ask, input), stream);
+      const answer = await request(client, bodyOf(modelAt(access, answers.length), ask, input), stream);
       const understood = understand(answer);
       answers.push(understood);
       if (isLast(ask, answers)) break;
@@ -31,7 +31,7 @@ export const openAiResponses: Client = {
 
 type Body = Omit<ResponseCreateParamsNonStreaming, "stream" | "stream_options">;
 
-function bodyOf({ model }: Access, ask: Ask, input: ResponseInputItem[]): Body {
+function bodyOf(model: string, ask: Ask, input: ResponseInputItem[]): Body {
   return {
     model,
     input,

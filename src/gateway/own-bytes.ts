@@ -1,0 +1,30 @@
+import type { DialectName } from "../base/dialect.ts";
+import { mayHoldCarrier, withoutCarriers } from "../dialects/foreign-seals.ts";
+import { type Layout, scanTopLevel } from "../dialects/layout.ts";
+import type { Deployment } from "../upstream/upstream.ts";
+import type { ClientRequest } from "./request.ts";
+
+export interface OwnBytes {
+  readonly bytes: Uint8Array;
+  readonly layout: Layout;
+  /** Fields of the request that were left out. */
+  readonly dropped: readonly string[];
+}
+
+const nothing: readonly string[] = [];
+
+/**
+ * A body that passes through, as the client sent it. Only a conversation that began on another provider is
+ * written anew, because its carriers mean nothing to the vendors. Another Sluice may be behind a compatible
+ * provider, and then the carriers are that one's own.
+ */
+export function ownBytes(request: ClientRequest, dialect: DialectName, deployment: Deployment): OwnBytes {
+  const { bytes, layout } = request;
+  const { kind } = deployment.provider.settings;
+  const isVendor = kind === "openai" || kind === "anthropic";
+  if (dialect === "chat" || !isVendor || !mayHoldCarrier(bytes)) return { bytes, layout, dropped: nothing };
+  const { body, dropped } = withoutCarriers(dialect, request.body);
+  if (dropped === null) return { bytes, layout, dropped: nothing };
+  const written = new TextEncoder().encode(JSON.stringify(body));
+  return { bytes: written, layout: scanTopLevel(written), dropped: [dropped] };
+}

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { dialectNames } from "../../src/base/dialect.ts";
+import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
+import { goodScenarios } from "./conversation/scenarios.ts";
+import { clients } from "./drivers/all.ts";
+import { understoodAs } from "./expectations.ts";
+import { startWorld, type World } from "./world.ts";
+
+/**
+ * A user who changes the model in the middle of a conversation: the history holds what another vendor's model
+ * has said, called and thought. The provider refuses a seal that is not its own, as real ones do.
+ */
+const scenarios = goodScenarios.filter(({ turns }) => turns.length > 1);
+const ways = dialectNames.flatMap((from) =>
+  dialectNames.filter((to) => to !== from).map((to) => [from, to] as const),
+);
+
+let world: World<ConversationProvider>;
+
+beforeAll(async () => {
+  world = await startWorld(startConversationProvider(scenarios));
+}, 30_000);
+
+beforeEach(() => world.provider.forget());
+
+afterAll(() => world.dispose());
+
+describe.each(clients.map((client) => [client.name, client] as const))("%s", (_, client) => {
+  test.each(ways)("goes on with a conversation of %s on a provider of %s", async (from, to) => {
+    for (const stream of [false, true]) {
+      for (const { ask, turns } of scenarios) {
+        const access = { ...world.access(from), nextModel: world.access(to).model };
+        const answers = await client.converse(access, ask, stream);
+        expect(world.provider.complaints).toEqual([]);
+        expect(answers).toEqual(turns.map(understoodAs));
+      }
+    }
+    // Without a seal only a provider that reasons in the open can be shown what another has thought.
+    const returned = world.provider.replies.some(({ reasoningReturned }) => reasoningReturned);
+    expect(returned).toBe(to === "chat");
+  });
+});
