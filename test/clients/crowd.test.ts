@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
-import { goodScenarios } from "./conversation/scenarios.ts";
+import { goodScenarios, textScenario } from "./conversation/scenarios.ts";
 import { clients } from "./drivers/all.ts";
 import { understoodAs } from "./expectations.ts";
 import { startWorld, type World } from "./world.ts";
@@ -59,8 +59,8 @@ test("every pair has heartbeats in the client's own dialect while the provider i
 
 async function streamedText(client: DialectName, provider: DialectName): Promise<string> {
   const { key, model, url } = world.access(provider);
-  const system = goodScenarios[0]?.ask.system;
-  const asked = [{ role: "user", content: goodScenarios[0]?.ask.user[0] }];
+  const { system, user } = textScenario.ask;
+  const asked = [{ role: "user", content: user[0] }];
   const instructed = [{ role: "system", content: system }, ...asked];
   const bodies = {
     chat: { messages: instructed },

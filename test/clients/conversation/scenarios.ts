@@ -31,7 +31,8 @@ const clock: Tool = {
   run: (input) => `${input["city"]}: 14:05`,
 };
 
-const text: Scenario = {
+/** A part of the input came from a cache: counted apart in one dialect, within the input in the others. */
+export const textScenario: Scenario = {
   name: "text, with usage of a cache",
   ask: { ...plain, user: ["What does a sluice do?"] },
   turns: [
@@ -230,7 +231,7 @@ const cut: Scenario = {
 
 /** Those that end well, in one way or another. */
 export const goodScenarios: readonly Scenario[] = [
-  text,
+  textScenario,
   tools,
   emptiness,
   thinking,
@@ -244,4 +245,4 @@ export const goodScenarios: readonly Scenario[] = [
 export const badScenarios: readonly Scenario[] = [failure, cut];
 
 /** What the shorter lists play. */
-export const essentialScenarios: readonly Scenario[] = [text, tools, thinking, images];
+export const essentialScenarios: readonly Scenario[] = [textScenario, tools, thinking, images];
