@@ -1,33 +1,45 @@
 import { estimateText } from "../catalog/estimate.ts";
 
-const keptChars = 256 * 1024;
+/** Some sixteen thousand tokens; a stream in all may keep 256 KiB. */
+const maxKeptChars = 64 * 1024;
 
 /**
  * What a stream has produced, in case the provider never says how much it was. The text itself is kept up
- * to a bound so that it can be counted exactly; of anything longer only an estimate of its tokens is.
+ * to a bound so that it can be counted exactly; of anything longer only an estimate of its tokens is. Each
+ * piece is looked at once, when it comes: joining and estimating all of it again with every progress row
+ * would make garbage of the whole answer twice a second.
  */
 export class Produced {
-  #text = "";
+  readonly #pieces: string[] = [];
+  #keptChars = 0;
+  #estimatedTokens = 0;
   #tokensOfTheRest = 0;
 
   add(text: string): void {
-    if (this.#text.length + text.length <= keptChars) this.#text += text;
-    else this.#tokensOfTheRest += estimateText(text);
+    if (text === "") return;
+    const tokens = estimateText(text);
+    this.#estimatedTokens += tokens;
+    if (this.#keptChars + text.length > maxKeptChars) {
+      this.#tokensOfTheRest += tokens;
+      return;
+    }
+    this.#keptChars += text.length;
+    this.#pieces.push(text);
   }
 
   get isEmpty(): boolean {
-    return this.#text === "" && this.#tokensOfTheRest === 0;
+    return this.#keptChars === 0 && this.#tokensOfTheRest === 0;
   }
 
   /** Cheap enough for every progress row. */
   estimate(): number {
-    return estimateText(this.#text) + this.#tokensOfTheRest;
+    return this.#estimatedTokens;
   }
 
   /** By the tokenizer, in its own thread; never 0 once there is content. */
   async count(countText: (texts: string[]) => Promise<number>): Promise<number> {
     if (this.isEmpty) return 0;
-    const counted = this.#text === "" ? 0 : await countText([this.#text]);
+    const counted = this.#keptChars === 0 ? 0 : await countText([this.#pieces.join("")]);
     return Math.max(1, counted + this.#tokensOfTheRest);
   }
 }

@@ -38,6 +38,9 @@ export interface RelayParts {
 /** How often what was produced is journaled while a stream runs. */
 const progressEveryMs = 500;
 
+/** Text that waits to be counted is part of what a stream may keep in memory, also between two progress rows. */
+const mostProducedChars = 32 * 1024;
+
 /** How long bytes may still come behind the proper end; reading them lets the provider's connection be used again. */
 const trailingMs = 1000;
 
@@ -91,6 +94,7 @@ export class Relay implements Guarded {
     for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
       if (this.#isOver) return;
       const blocked = this.#write(transit.push(chunk));
+      if (transit.producedChars > mostProducedChars) this.#produced.add(transit.takeProduced());
       if (blocked !== undefined) await blocked;
       this.#throwIfBroken();
       if (transit.ended) return this.#conclude();

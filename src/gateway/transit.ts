@@ -34,4 +34,6 @@ export interface Transit {
   readonly started: boolean;
   /** Text produced since the last call. */
   takeProduced(): string;
+  /** How much of that is waiting to be taken, as far as it has been read. */
+  readonly producedChars: number;
 }

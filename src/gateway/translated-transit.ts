@@ -9,6 +9,7 @@ export class TranslatedTransit implements Transit {
   readonly #decoder = new SseDecoder();
   readonly #translator: StreamTranslator;
   readonly #requestId: string;
+  #produced = "";
   brokenBy: GatewayError | null = null;
 
   constructor(translator: StreamTranslator, requestId: string) {
@@ -79,6 +80,13 @@ export class TranslatedTransit implements Transit {
   }
 
   takeProduced(): string {
-    return this.#translator.takeProduced();
+    const produced = this.#produced + this.#translator.takeProduced();
+    this.#produced = "";
+    return produced;
+  }
+
+  get producedChars(): number {
+    this.#produced += this.#translator.takeProduced();
+    return this.#produced.length;
   }
 }

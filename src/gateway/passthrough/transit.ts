@@ -106,4 +106,8 @@ export class PassthroughTransit implements Transit {
   takeProduced(): string {
     return this.#watch.takeProduced();
   }
+
+  get producedChars(): number {
+    return this.#watch.producedChars;
+  }
 }

@@ -50,6 +50,10 @@ export abstract class Watch {
     return produced;
   }
 
+  get producedChars(): number {
+    return this.#produced.length;
+  }
+
   /**
    * The provider's body is over and nothing is held. What the stream still lacks for a proper end, or null
    * when it broke off.

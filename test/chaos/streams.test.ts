@@ -1,0 +1,192 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { type Step, sse } from "../support/answers.ts";
+import { configFor } from "../support/config.ts";
+import { fixture } from "../support/fixtures.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { seededRandom } from "../support/random.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+import { RawClient } from "./raw-client.ts";
+
+const isSoak = process.env["SLUICE_SOAK"] === "1";
+const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
+const streams = isCompiled ? 2000 : 300;
+const rounds = isSoak ? 20 : isCompiled ? 3 : 1;
+const stalledReaders = isSoak ? 1000 : isCompiled ? 300 : 50;
+const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+const random = seededRandom(seed);
+const adminToken = "chaos-admin-token";
+
+let provider: ScriptedProvider;
+let sluice: Sluice;
+let key: TestKey;
+
+beforeAll(async () => {
+  provider = startProvider();
+  const head = "[server]\nstalled_reader = 600\nmax_concurrent = 5000";
+  sluice = await startSluice({
+    config: configFor({ url: provider.url, head }),
+    env: { SLUICE_ADMIN_TOKEN: adminToken },
+  });
+  key = await sluice.createKey({ credit: 1_000_000 });
+});
+afterEach(() => provider.reset());
+afterAll(async () => {
+  await sluice.dispose();
+  provider.stop();
+});
+
+const ask = {
+  model: "gpt-test",
+  stream: true,
+  max_tokens: 100,
+  messages: [{ role: "user", content: "Hello" }],
+};
+
+function residentMiB(): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${sluice.pid}/status`, "latin1"))?.[1];
+  return Number(kilobytes) / 1024;
+}
+
+async function metric(name: string): Promise<number> {
+  const headers = { authorization: `Bearer ${adminToken}` };
+  const text = await (await sluice.request("/metrics", { headers })).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+}
+
+/** Nothing is held, nothing runs, and no provider is being read any more. */
+async function expectQuiet(): Promise<void> {
+  await waitFor(async () => (await metric("sluice_in_flight")) === 0, "all exchanges to end", 30_000);
+  const usage = (await (await sluice.request("/v1/usage", { key })).json()) as {
+    credits: { reserved: number };
+  };
+  expect(usage.credits.reserved).toBe(0);
+  await waitFor(
+    () => provider.requests.every(({ abortedAtMs, finishedAtMs }) => (abortedAtMs ?? finishedAtMs) !== null),
+    "every upstream call to be over",
+    30_000,
+  );
+}
+
+/** All at once, held open in the middle until everybody is there; a fifth leaves at random moments. */
+async function streamAll(): Promise<{ complete: number; cut: number }> {
+  provider.reset();
+  const gate = Promise.withResolvers<void>();
+  const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
+  const middle = Math.floor(events.length / 2);
+  provider.script(() => {
+    const steps: Step[] = [
+      { write: events.slice(0, middle).join("") },
+      { until: gate.promise },
+      ...events
+        .slice(middle)
+        .flatMap((event): Step[] => [{ write: event }, { sleepMs: 1 + random.below(5) }]),
+    ];
+    return { ...sse(""), steps };
+  });
+  const clients = await Promise.all(
+    Array.from({ length: streams }, () => RawClient.send(sluice.url, key, ask)),
+  );
+  await waitFor(() => provider.requests.length === streams, `all ${streams} to be asked at once`, 60_000);
+  const leaving = clients.filter(() => random.chance(0.2));
+  const early = leaving.filter(() => random.chance(0.5));
+  for (const client of early) client.cut();
+  gate.resolve();
+  for (const client of leaving) {
+    if (random.chance(0.1)) await Bun.sleep(1);
+    client.cut();
+  }
+  const staying = clients.filter((client) => !leaving.includes(client));
+  await waitFor(
+    () => staying.every(({ isComplete }) => isComplete),
+    "those who stay to read the end",
+    60_000,
+  );
+  for (const client of staying) client.cut();
+  return { complete: staying.length, cut: leaving.length };
+}
+
+test(`${streams} concurrent streams, a fifth of them cut at random, leave nothing behind (SEED=${seed})`, async () => {
+  const residents: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const { complete, cut } = await streamAll();
+    expect(complete + cut).toBe(streams);
+    expect(cut).toBeGreaterThan(streams / 10);
+    await expectQuiet();
+    residents.push(residentMiB());
+  }
+  // The first round fills the pools of the runtime; from then on there is nothing that may grow.
+  const [first = 0, ...later] = residents;
+  const last = later.slice(-3);
+  console.log(`resident after each round: ${residents.map(Math.round).join(", ")} MiB`);
+  if (last.length > 0) expect(Math.min(...last)).toBeLessThan(first + 60);
+  const audit = await sluice.cli("ledger", "audit");
+  expect(audit.code, audit.stdout + audit.stderr).toBe(0);
+}, 600_000);
+
+/**
+ * Each is offered half a megabyte, far more than a model writes, and reads nothing of it. Providers that send
+ * faster are held off as well (below), but then the runtime's own buffers, about a megabyte each, count more.
+ */
+test(`${stalledReaders} stalled readers cost less than 300 KiB each (invariant 9)`, async () => {
+  await useNormally();
+  const beforeMiB = residentMiB();
+  const filler = `data: {"choices":[{"index":0,"delta":{"content":"${"x".repeat(2000)}"},"finish_reason":null}]}\n\n`;
+  const writing = Array.from({ length: 256 }, (): Step[] => [
+    { write: filler },
+    { sleepMs: stalledReaders / 20 },
+  ]);
+  provider.script(() => ({ ...sse(""), steps: [...writing.flat(), { stall: true }] }));
+  const clients = await stall(stalledReaders);
+  await untilSteady();
+  await useNormally();
+  const grownMiB = residentMiB() - beforeMiB;
+  console.log(`${stalledReaders} stalled readers: ${Math.round(grownMiB)} MiB more`);
+  expect(grownMiB).toBeLessThan(stalledReaders * 0.3);
+  for (const client of clients) client.cut();
+  await expectQuiet();
+}, 300_000);
+
+test("a reader that stalls stops the reading upstream, however much there is to read", async () => {
+  const filler = `data: {"choices":[{"index":0,"delta":{"content":"${"x".repeat(50_000)}"},"finish_reason":null}]}\n\n`;
+  const beforeMiB = residentMiB();
+  provider.script(() => ({ ...sse(""), steps: Array.from({ length: 4000 }, () => ({ write: filler })) }));
+  const clients = await stall(5);
+  await untilSteady();
+  expect(provider.requests.every(({ finishedAtMs }) => finishedAtMs === null)).toBe(true);
+  expect(residentMiB() - beforeMiB).toBeLessThan(150);
+  for (const client of clients) client.cut();
+  await expectQuiet();
+}, 60_000);
+
+async function stall(count: number): Promise<RawClient[]> {
+  const before = provider.requests.length;
+  const clients: RawClient[] = [];
+  for (let index = 0; index < count; index += 1) {
+    clients.push(await RawClient.send(sluice.url, key, ask, { stalled: true }));
+  }
+  await waitFor(() => provider.requests.length === before + count, "all to be asked", 60_000);
+  return clients;
+}
+
+/** Other work goes on, which is when the runtime collects what nobody needs any more. */
+async function useNormally(): Promise<void> {
+  const small = { model: "local-test", messages: [{ role: "user", content: "Hello" }] };
+  provider.script(null);
+  for (let index = 0; index < 1000; index += 1) {
+    const response = await sluice.request("/v1/chat/completions", { key, body: small });
+    expect((await response.text()).length).toBeGreaterThan(0);
+  }
+}
+
+/** Buffers fill until everybody is stuck; then memory stands still. */
+async function untilSteady(): Promise<void> {
+  let lastMiB = residentMiB();
+  for (let quiet = 0; quiet < 4; ) {
+    await Bun.sleep(250);
+    const nowMiB = residentMiB();
+    quiet = Math.abs(nowMiB - lastMiB) < 2 ? quiet + 1 : 0;
+    lastMiB = nowMiB;
+  }
+}
