@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import Anthropic from "@anthropic-ai/sdk";
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import type { Scenario } from "./conversation/scenario.ts";
@@ -53,6 +54,18 @@ for (const client of clients) {
     });
   }
 }
+
+test.each(["chat", "responses"] as const)(
+  "tokens are counted for a model on a provider of %s",
+  async (provider) => {
+    const { url, key, model } = world.access(provider);
+    const anthropic = new Anthropic({ baseURL: url, apiKey: key, authToken: null, maxRetries: 0 });
+    const messages = [{ role: "user" as const, content: "one two three four five six seven eight" }];
+    const { input_tokens: counted } = await anthropic.messages.countTokens({ model, messages });
+    expect(counted).toBeGreaterThanOrEqual(8);
+    expect(world.provider.replies).toEqual([]);
+  },
+);
 
 function converse(client: Client, provider: DialectName, { ask }: Scenario, stream: boolean) {
   return client.converse(world.access(provider), ask, stream);
