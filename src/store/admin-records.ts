@@ -1,4 +1,4 @@
-/** One change that an operator made through the admin API. */
+/** One change that an operator made, through the admin API or at the command line. */
 export interface AuditRecord {
   readonly id: number;
   readonly atMs: number;

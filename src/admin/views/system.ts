@@ -4,7 +4,9 @@ import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
 export const auditView = Type.Object({
   id: Type.Integer(),
   at: moment,
-  actor: Type.String({ description: "`session` for the dashboard, `token` for programs." }),
+  actor: Type.String({
+    description: "`session` for the dashboard, `token` for programs, `cli` for the command line.",
+  }),
   address: Type.String(),
   action: Type.String(),
   target: nullable(Type.String()),

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { KeySpec } from "../../../keys/issue.ts";
 import type { BudgetPeriod, KeyMode } from "../../../store/store.ts";
 import { atLeastOne, atLeastZero, creditAmount, expiry, nameList } from "../../arguments.ts";
+import { auditChange } from "../../audit.ts";
 import { Misuse } from "../../failure.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
@@ -54,6 +55,7 @@ export function keysCreateCommand(terminal: Terminal): Command {
       warnOfUnknownNames(options, terminal);
       await withStore(terminal, options, { create: true }, async (context) => {
         const { key, secret } = await createKey(context, newKeyFrom(options));
+        await auditChange(context, "key.create", key, key.mode);
         showKey(await viewKey(context, key), { secret, json: options.json === true }, terminal);
       });
     });

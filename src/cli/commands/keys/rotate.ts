@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { duration } from "../../arguments.ts";
+import { auditChange } from "../../audit.ts";
 import { confirm } from "../../confirm.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
@@ -39,6 +40,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
           await confirm(`The old secret of ${prefix} stops working at once. Rotate it?`, options, terminal);
         }
         const { key, secret } = await rotateKey(context, id, options.grace);
+        await auditChange(context, "key.rotate", key, `grace ${options.grace / 1000} s`);
         showKey(
           await viewKey(context, key),
           { secret, done: "rotated", json: options.json === true },

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { StoredKeyStatus } from "../../../store/store.ts";
+import { auditChange } from "../../audit.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -30,6 +31,13 @@ function statusCommand(name: string, summary: string, status: StoredKeyStatus, t
     .action(async (key: string, options: DataOptions) => setStatus(key, status, options, terminal));
 }
 
+const auditedAs: Readonly<Record<StoredKeyStatus, string>> = {
+  active: "key.enable",
+  disabled: "key.disable",
+  suspended: "key.suspend",
+  revoked: "key.revoke",
+};
+
 export async function setStatus(
   name: string,
   status: StoredKeyStatus,
@@ -40,6 +48,7 @@ export async function setStatus(
   const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
   await withStore(terminal, options, {}, async (context) => {
     const { key, changed } = await changeStatus(context, name, status);
+    if (changed) await auditChange(context, auditedAs[status], key);
     const view = await viewKey(context, key);
     if (options.json) {
       printJson({ ...keyDocument(view), changed }, terminal);

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { creditsFromNano } from "../../../base/money.ts";
 import { positiveCreditAmount } from "../../arguments.ts";
+import { auditChange } from "../../audit.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { credits } from "../../terminal/format.ts";
@@ -30,6 +31,8 @@ export function keysTopUpCommand(terminal: Terminal): Command {
       await withStore(terminal, options, {}, async (context) => {
         const { reference, note } = options;
         const { key, entry, repeated } = await topUp(context, name, { amountNano, reference, note });
+        const known = repeated ? " (known reference, nothing added)" : "";
+        await auditChange(context, "key.topup", key, `+${creditsFromNano(amountNano)} credits${known}`);
         const view = await viewKey(context, key);
         if (options.json) {
           const added = {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { KeyUpdate } from "../../../admin/operations/update-key.ts";
 import type { BudgetPeriod } from "../../../store/store.ts";
 import { atLeastOne, atLeastZero, expiry, nameList, orWord } from "../../arguments.ts";
+import { auditChange } from "../../audit.ts";
 import { Misuse } from "../../failure.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
@@ -49,9 +50,18 @@ export function keysUpdateCommand(terminal: Terminal): Command {
       warnOfUnknownNames({ ...update, config: options.config }, terminal);
       await withStore(terminal, options, {}, async (context) => {
         const key = await updateKey(context, name, update);
+        await auditChange(context, "key.update", key, namesOf(update));
         showKey(await viewKey(context, key), { done: "updated", json: options.json === true }, terminal);
       });
     });
+}
+
+/** What was changed, without to what: a label may be somebody's name. */
+function namesOf(update: KeyUpdate): string {
+  return Object.entries(update)
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name)
+    .join(", ");
 }
 
 function updateFrom(options: Options): KeyUpdate {

@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { type KeyJson, newPlace, sluiceJson } from "./fixtures.ts";
+
+test("every change at the command line is in the audit log, and no secret is", async () => {
+  const place = newPlace();
+  const flags = ["--mode", "credit", "--credit", "1"];
+  const made = await sluiceJson<KeyJson & { key: string }>(place, "keys", "create", ...flags);
+  const rotated = await sluiceJson<KeyJson & { key: string }>(place, "keys", "rotate", made.prefix);
+  await sluiceJson(place, "keys", "topup", made.id, "2.5", "--reference", "invoice");
+  await sluiceJson(place, "keys", "topup", made.id, "2.5", "--reference", "invoice");
+  await sluiceJson(place, "keys", "update", made.id, "--label", "Ada", "--rpm", "5");
+  await sluiceJson(place, "keys", "disable", made.id);
+  await sluiceJson(place, "keys", "disable", made.id);
+  await sluiceJson(place, "keys", "enable", made.id);
+  await sluiceJson(place, "keys", "suspend", made.id);
+  await sluiceJson(place, "keys", "revoke", made.id, "--yes");
+
+  const dir = join(place.folder, "sluice-data");
+  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  const rows = (await store.admin.listAudit({ limit: 100 })).toReversed();
+  await store.close();
+  expect(rows.map(({ action, detail }) => [action, detail])).toEqual([
+    ["key.create", "credit"],
+    ["key.rotate", "grace 0 s"],
+    ["key.topup", "+2.5 credits"],
+    ["key.topup", "+2.5 credits (known reference, nothing added)"],
+    ["key.update", "label, rpmLimit"],
+    ["key.disable", null],
+    ["key.enable", null],
+    ["key.suspend", null],
+    ["key.revoke", null],
+  ]);
+  expect(new Set(rows.map(({ actor }) => actor))).toEqual(new Set(["cli"]));
+  const written = JSON.stringify(rows);
+  expect(written).not.toContain(made.key);
+  expect(written).not.toContain(rotated.key);
+});
