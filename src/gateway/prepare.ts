@@ -70,6 +70,7 @@ function passThrough(generation: Generation, deployment: Deployment): Attempt {
   const wanted = askForIt ? { ...renamed, "stream_options.include_usage": true } : renamed;
   const { bytes, layout, dropped } = ownBytes(request, dialect, deployment);
   const body = patchBody(bytes, layout, wanted);
+  request.forgetBody();
   const reread = () => translation(generation, deployment, dialect);
   return {
     dialect,

@@ -3,28 +3,49 @@ import { GatewayError, invalidRequest } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { Layout } from "../dialects/layout.ts";
-import { parseBody, type RequestKind, validateRequest } from "../dialects/validate.ts";
+import { type ParsedBody, parseBody, type RequestKind, validateRequest } from "../dialects/validate.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Call } from "./exchange.ts";
 import type { Configured } from "./gateway.ts";
 import { readBody } from "./read-body.ts";
 
 /** A client's request, read and found valid. */
-export interface ClientRequest {
+export class ClientRequest {
   readonly bytes: Uint8Array;
-  readonly body: JsonObject;
   readonly layout: Layout;
   readonly modelId: string;
   readonly stream: boolean;
+  #body: JsonObject | null;
+
+  constructor(bytes: Uint8Array, { body, layout }: ParsedBody) {
+    this.bytes = bytes;
+    this.layout = layout;
+    this.modelId = body["model"] as string;
+    this.stream = body["stream"] === true;
+    this.#body = body;
+  }
+
+  get body(): JsonObject {
+    this.#body ??= parseBody(this.bytes).body;
+    return this.#body;
+  }
+
+  /**
+   * The bytes are on their way, and the parsed form will hardly be asked for again. A long conversation is
+   * thousands of objects, which every garbage collection would visit for as long as the provider thinks.
+   */
+  forgetBody(): void {
+    this.#body = null;
+  }
 }
 
 const maxIdempotencyKeyChars = 255;
 
 export async function readRequest(call: Call, kind: RequestKind, maxBytes: number): Promise<ClientRequest> {
   const bytes = await readBody(call.request, maxBytes);
-  const { body, layout } = parseBody(bytes);
-  validateRequest(kind, body, { anthropicBeta: call.request.headers.has("anthropic-beta") });
-  return { bytes, body, layout, modelId: body["model"] as string, stream: body["stream"] === true };
+  const parsed = parseBody(bytes);
+  validateRequest(kind, parsed.body, { anthropicBeta: call.request.headers.has("anthropic-beta") });
+  return new ClientRequest(bytes, parsed);
 }
 
 /** The interface gives the header 1 to 255 characters; anything else is a client's mistake worth telling. */
