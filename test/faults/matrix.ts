@@ -28,6 +28,10 @@ export interface Fault {
   readonly retryAfter?: string;
   /** How often the provider is asked; once unless told. */
   readonly attempts?: number;
+  /** Where the provider is said to be, if not where it is; `plain` is a web server without TLS. */
+  readonly baseUrl?: (plain: string) => string;
+  /** The stream shows life before it ends. */
+  readonly beats?: true;
 }
 
 /** An event that only comes after content, in each dialect. */
@@ -43,9 +47,27 @@ const afterContent = (then: Answer["steps"]) => (dialect: DialectName) =>
   cutBefore(stream(dialect), lateEvent[dialect], then);
 const errorFrame = 'data: {"type":"error","error":{"type":"server_error","message":"it broke"}}\n\n';
 const upstreamError = { status: 502, code: "upstream_error" };
+const unreachable = { status: 502, code: "provider_unavailable" };
+/** No name server is asked for it: a part of a name has at most 63 letters. */
+const noSuchHost = `http://${"x".repeat(64)}.invalid`;
 const tooSlow = { status: 502, code: "upstream_error", messagesStatus: 504 };
 
 export const faults: readonly Fault[] = [
+  ...Object.entries({
+    "refuses connections": () => "http://127.0.0.1:1",
+    "has a name that nobody knows": () => noSuchHost,
+    "speaks no TLS": (plain: string) => plain.replace("http:", "https:"),
+  }).map(
+    ([name, baseUrl]): Fault => ({
+      name,
+      stream: true,
+      baseUrl,
+      answer: silence,
+      expected: unreachable,
+      bill: "R",
+      attempts: 0,
+    }),
+  ),
   {
     name: "hangs up before headers",
     stream: true,
@@ -65,6 +87,7 @@ export const faults: readonly Fault[] = [
   {
     name: "falls silent mid-stream",
     stream: true,
+    beats: true,
     answer: afterContent([{ stall: true }]),
     expected: "in-band",
     bill: "P",

@@ -32,6 +32,15 @@ const inBandShapes: Readonly<Record<DialectName, RegExp>> = {
   messages: /event: error\ndata: \{"type":"error","error":\{"type":"\w+","message":"/,
 };
 
+const heartbeats: Readonly<Record<DialectName, RegExp>> = {
+  chat: /^: keepalive$/m,
+  responses: /^event: keepalive$/m,
+  messages: /^event: ping$/m,
+};
+
+/** Answers a TLS greeting with a 400, as web servers do. */
+const plain = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+
 let provider: ScriptedProvider;
 let sluice: Sluice;
 
@@ -42,22 +51,22 @@ beforeAll(async () => {
     return pair.fault.answer(pair.dialect);
   });
   sluice = await startSluice({
-    config: ["[server]\nheartbeat = 0.25", ...pairs.map(({ id, dialect }) => configOf(id, dialect))].join(
-      "\n",
-    ),
+    config: ["[server]\nheartbeat = 0.25", ...pairs.map(configOf)].join("\n"),
     env: { PROVIDER_KEY: "sk-upstream-canary" },
   });
 });
 afterAll(async () => {
   await sluice.dispose();
   provider.stop();
+  await plain.stop(true);
 });
 
-function configOf(id: string, dialect: DialectName): string {
+function configOf({ id, dialect, fault }: (typeof pairs)[number]): string {
   const isMessages = dialect === "messages";
+  const base = fault.baseUrl?.(plain.url.origin) ?? provider.url;
   return `[providers.${id}]
 kind = "${isMessages ? "anthropic" : "openai"}"
-base_url = "${provider.url}/${id}${isMessages ? "" : "/v1"}"
+base_url = "${base}/${id}${isMessages ? "" : "/v1"}"
 api_key = "env:PROVIDER_KEY"
 dialects = ["${dialect}"]
 timeouts = { first_byte = 0.5, stream_first_byte = 0.5, gap = 0.6, total = 2 }
@@ -92,7 +101,7 @@ describe.each([...dialectNames])("toward a %s client, a provider that", (dialect
         key,
         body: { model: id, stream: fault.stream, ...body },
       });
-      if (fault.expected === "in-band") await checkInBand(dialect, response);
+      if (fault.expected === "in-band") await checkInBand(dialect, fault, response);
       else await checkStatus(dialect, fault, fault.expected, response);
       await checkBill(key, fault);
       expect(provider.requests.filter((request) => isFor(request, id))).toHaveLength(fault.attempts ?? 1);
@@ -100,11 +109,12 @@ describe.each([...dialectNames])("toward a %s client, a provider that", (dialect
   );
 });
 
-async function checkInBand(dialect: DialectName, response: Response): Promise<void> {
+async function checkInBand(dialect: DialectName, fault: Fault, response: Response): Promise<void> {
   expect(response.status).toBe(200);
   const { text } = await readStream(response);
   expect(text).toMatch(inBandShapes[dialect]);
   expect(text).not.toMatch(properEnds[dialect]);
+  if (fault.beats === true) expect(text).toMatch(heartbeats[dialect]);
 }
 
 async function checkStatus(
