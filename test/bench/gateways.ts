@@ -25,7 +25,7 @@ export const adminToken = "bench-admin-token-0123456789abcdef";
 export async function startProvider(folder: string): Promise<Gateway> {
   const command = [process.execPath, join(import.meta.dir, "provider.ts")];
   const logFile = join(folder, "provider.log");
-  return forwarding("direct", () => startServer({ core: "surroundings", command, logFile }));
+  return forwarding("direct", () => startServer({ command, logFile }));
 }
 
 export function startBare(folder: string, providerUrl: string): Promise<Gateway> {
@@ -33,7 +33,7 @@ export function startBare(folder: string, providerUrl: string): Promise<Gateway>
   // Bun's `fetch` keeps no more than 256 requests open unless told so before it starts.
   const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65535" };
   const logFile = join(folder, "bare.log");
-  return forwarding("bare", () => startServer({ core: "gateway", command, logFile, env }));
+  return forwarding("bare", () => startServer({ command, logFile, env }));
 }
 
 /** Both take a provider's paths as they are. */
@@ -52,7 +52,6 @@ export function startPortkey(folder: string, script: string, providerUrl: string
   };
   const start = () =>
     startServer({
-      core: "gateway",
       command,
       logFile: join(folder, "portkey.log"),
       env: { NODE_ENV: "production", TRUSTED_CUSTOM_HOSTS: "127.0.0.1" },
@@ -74,7 +73,7 @@ export async function startSluice(folder: string, providerUrl: string, secret?: 
   };
   const key = secret ?? createKey(env);
   const command = [executable, "serve", "--host", "127.0.0.1", "--port", "0"];
-  const start = () => startServer({ core: "gateway", command, logFile: join(folder, "sluice.log"), env });
+  const start = () => startServer({ command, logFile: join(folder, "sluice.log"), env });
   return gateway("sluice", start, { authorization: `Bearer ${key}` }, paths.chat);
 }
 
@@ -122,7 +121,7 @@ function sluiceConfig(providerUrl: string): string {
   const provider = (name: string, kind: string, base: string) =>
     `[providers.${name}]\nkind = "${kind}"\nbase_url = "${providerUrl}${base}"\napi_key = "env:BENCH_PROVIDER_KEY"\n`;
   const model = (id: string, provider: string) =>
-    `[[models]]\nid = "${id}"\nprovider = "${provider}"\nupstream_model = "bench-upstream"\n` +
+    `[[models]]\nid = "${id}"\nprovider = "${provider}"\n` +
     "context_window = 200000\nmax_output_tokens = 4096\nprice = { input = 1.25, output = 10.0, cached_input = 0.125 }\n";
   return [
     provider("openai", "openai", "/v1"),

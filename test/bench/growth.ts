@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { migrations } from "../../src/store/sqlite/migrate.ts";
 import type { Cell } from "./cells.ts";
 import { fillStore } from "./fill.ts";
 import { startSluice } from "./gateways.ts";
@@ -44,9 +45,10 @@ export async function measureGrowth(load: LoadProcess, options: GrowthOptions): 
   };
 }
 
-/** Made once and kept in the cache, because it takes most of a minute; runs work on a copy. */
+/** Made once for a schema and kept in the cache, because it takes most of a minute; runs work on a copy. */
 async function provideHistory(cache: string): Promise<string> {
-  const folder = join(cache, `history-${grown.keys}-${grown.records}`);
+  const schema = Bun.hash(migrations.join("")).toString(36);
+  const folder = join(cache, `history-${grown.keys}-${grown.records}-${schema}`);
   if (existsSync(folder)) return folder;
   const unfinished = `${folder}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { LoadJob, LoadResult } from "./load-job.ts";
-import { onCore, track } from "./processes.ts";
+import { track } from "./processes.ts";
 
 export interface LoadProcess {
   run(job: LoadJob): Promise<LoadResult>;
@@ -10,7 +10,7 @@ export interface LoadProcess {
 /** Starts the load's own process; it runs one job at a time. */
 export function startLoad(): LoadProcess {
   let answered: (result: LoadResult) => void = () => {};
-  const child = Bun.spawn(onCore("surroundings", [process.execPath, join(import.meta.dir, "load.ts")]), {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "load.ts")], {
     ipc: (result: LoadResult) => answered(result),
     stdin: "ignore",
     stdout: "inherit",

@@ -1,18 +1,5 @@
 import { rmSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import type { Subprocess } from "bun";
-
-/**
- * The gateway under test has a core for itself; provider and load share another, so that they take nothing
- * from it. On a machine with one core, or without `taskset`, everything runs where the kernel puts it.
- */
-export type Core = "gateway" | "surroundings";
-
-const pinning = availableParallelism() > 1 && Bun.which("taskset") !== null;
-
-export function onCore(core: Core, command: readonly string[]): string[] {
-  return pinning ? ["taskset", "-c", core === "gateway" ? "1" : "0", ...command] : [...command];
-}
 
 const children = new Set<Subprocess>();
 process.on("exit", () => {
@@ -26,7 +13,6 @@ export interface StartedServer {
 }
 
 export interface ServerCommand {
-  readonly core: Core;
   readonly command: readonly string[];
   readonly logFile: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -36,10 +22,10 @@ export interface ServerCommand {
 
 /** Starts a server with its output in a file, as under a service manager, and waits until it serves. */
 export async function startServer(options: ServerCommand): Promise<StartedServer> {
-  const { core, command, logFile, env = {}, ready = /listening on http:\/\/[\d.]+:(\d+)/ } = options;
+  const { command, logFile, env = {}, ready = /listening on http:\/\/[\d.]+:(\d+)/ } = options;
   // The address is read from the log, so it must not be the one of an earlier start.
   rmSync(logFile, { force: true });
-  const child = Bun.spawn(onCore(core, command), {
+  const child = Bun.spawn([...command], {
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
     stdin: "ignore",
     stdout: Bun.file(logFile),

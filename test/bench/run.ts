@@ -10,7 +10,7 @@ import { measurePaced } from "./paced.ts";
 import { providePortkey } from "./portkey.ts";
 import { processorName, residentMegabytes } from "./proc.ts";
 import type { CellResult, Results } from "./results.ts";
-import { type Figures, measureInTurns, type Pace } from "./rounds.ts";
+import { type Figures, measureInTurns, type Pace, warmUp } from "./rounds.ts";
 
 export interface RunOptions {
   readonly full: boolean;
@@ -38,7 +38,9 @@ export async function runBench({ full, only, progress }: RunOptions): Promise<Re
     const idleMegabytes = residentMegabytes(sluice.pid);
 
     const cells: CellResult[] = [];
-    const pace = full ? { rounds: 5, windowMs: 1000 } : { rounds: 3, windowMs: 700 };
+    const pace = full ? { rounds: 5, windowMs: 1000 } : { rounds: 3, windowMs: 600 };
+    progress("warming up");
+    await warmUp(load, [bare, sluice]);
     const wanted = (full ? fullGrid() : shortList()).filter((cell) => cellName(cell).includes(only ?? ""));
     for (const cell of wanted) {
       progress(cellName(cell));
