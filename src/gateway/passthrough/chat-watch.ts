@@ -3,7 +3,7 @@ import type { Usage } from "../../base/usage.ts";
 import { reportedFailure } from "../../dialects/failure.ts";
 import { readUsage } from "../../dialects/usage.ts";
 import { jsonOf, type RawEvent } from "./raw-events.ts";
-import { type Ruling, Watch } from "./watch.ts";
+import { earlier, none, type Ruling, Watch } from "./watch.ts";
 
 const doneMark = Buffer.from("[DONE]");
 const usageMark = Buffer.from('"usage"');
@@ -27,8 +27,9 @@ export class ChatWatch extends Watch {
     this.#hideUsage = hideUsage;
   }
 
-  protected isMarked(events: Buffer): boolean {
-    return events.indexOf(doneMark) >= 0 || hasFigures(events) || events.indexOf(errorMark) >= 0;
+  protected firstMark(events: Buffer): number {
+    const end = earlier(events.indexOf(doneMark), events.indexOf(errorMark));
+    return earlier(end, firstFigures(events));
   }
 
   protected judge({ data }: RawEvent): Ruling {
@@ -84,11 +85,11 @@ function strings(from: JsonObject, names: readonly string[]): string {
 }
 
 /** With `include_usage` every chunk says `"usage":null`; only an object is worth a closer look. */
-function hasFigures(events: Buffer): boolean {
+function firstFigures(events: Buffer): number {
   for (let at = events.indexOf(usageMark); at >= 0; at = events.indexOf(usageMark, at + usageMark.length)) {
     let next = at + usageMark.length;
     while (events[next] === space || events[next] === colon) next += 1;
-    if (events[next] === openBrace) return true;
+    if (events[next] === openBrace) return at;
   }
-  return false;
+  return none;
 }

@@ -69,7 +69,7 @@ export class FrameJoiner {
 }
 
 /** The index behind the last blank line, 0 when there is none. Lines may end in LF, CRLF or CR. */
-function wholeEventsEnd(bytes: Uint8Array): number {
+export function wholeEventsEnd(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at > 0; at -= 1) {
     const byte = bytes[at];
     if (byte !== lf && byte !== cr) continue;

@@ -3,7 +3,7 @@ import type { Usage } from "../../base/usage.ts";
 import { reportedFailure } from "../../dialects/failure.ts";
 import { readUsage } from "../../dialects/usage.ts";
 import { jsonOf, type RawEvent } from "./raw-events.ts";
-import { type Ruling, Watch } from "./watch.ts";
+import { earlier, type Ruling, Watch } from "./watch.ts";
 
 const messageMark = Buffer.from('"message_');
 const errorMark = Buffer.from('"error"');
@@ -18,8 +18,8 @@ export class MessagesWatch extends Watch {
     return this.#isFinal ? this.partialUsage : null;
   }
 
-  protected isMarked(events: Buffer): boolean {
-    return events.indexOf(messageMark) >= 0 || events.indexOf(errorMark) >= 0;
+  protected firstMark(events: Buffer): number {
+    return earlier(events.indexOf(messageMark), events.indexOf(errorMark));
   }
 
   protected judge({ data }: RawEvent): Ruling {

@@ -14,12 +14,17 @@ export interface RawEvent {
 }
 
 export function* rawEvents(events: Uint8Array): Generator<RawEvent> {
-  let start = 0;
-  while (start < events.length) {
-    const end = eventEnd(events, start);
-    yield { start, end, data: dataOf(decoder.decode(events.subarray(start, end))) };
-    start = end;
+  for (let start = 0; start < events.length; ) {
+    const event = rawEvent(events, start);
+    yield event;
+    start = event.end;
   }
+}
+
+/** The event that begins at this index. */
+export function rawEvent(events: Uint8Array, start: number): RawEvent {
+  const end = eventEnd(events, start);
+  return { start, end, data: dataOf(decoder.decode(events.subarray(start, end))) };
 }
 
 function eventEnd(bytes: Uint8Array, start: number): number {

@@ -3,7 +3,7 @@ import type { Usage } from "../../base/usage.ts";
 import { reportedFailure } from "../../dialects/failure.ts";
 import { readUsage } from "../../dialects/usage.ts";
 import { jsonOf, type RawEvent } from "./raw-events.ts";
-import { type Ruling, type StreamPosition, Watch } from "./watch.ts";
+import { earlier, type Ruling, type StreamPosition, Watch } from "./watch.ts";
 
 const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
   Buffer.from(mark),
@@ -23,8 +23,10 @@ export class ResponsesWatch extends Watch {
     return { sequenceNumber: this.#sequence, responseId: this.#responseId };
   }
 
-  protected isMarked(events: Buffer): boolean {
-    return events.indexOf(errorMark) >= 0 || terminalMarks.some((mark) => events.indexOf(mark) >= 0);
+  protected firstMark(events: Buffer): number {
+    let first = events.indexOf(errorMark);
+    for (const mark of terminalMarks) first = earlier(first, events.indexOf(mark));
+    return first;
   }
 
   protected judge({ data }: RawEvent): Ruling {

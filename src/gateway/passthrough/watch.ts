@@ -1,7 +1,17 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import { jsonOf, type RawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
+import { wholeEventsEnd } from "./joiner.ts";
+import { jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
+
+/** What stands for an index where there is none. */
+export const none = -1;
+
+/** The smaller of two places, where there are any. */
+export function earlier(one: number, other: number): number {
+  if (one === none || other === none) return Math.max(one, other);
+  return Math.min(one, other);
+}
 
 /** What becomes of one event: it leaves, it is left out, or the stream's proper end or failure begins with it. */
 export type Ruling = "forward" | "drop" | "hold" | "stop";
@@ -17,7 +27,7 @@ export interface StreamPosition {
  * which must wait until the charge is committed, and it knows what was produced if the stream breaks off.
  *
  * Speed comes from not looking: each dialect names marks that its few important events carry, they are
- * searched for natively in the bytes, and only a run of events with a mark is taken apart.
+ * searched for natively in the bytes, and only events with a mark are looked at.
  */
 export abstract class Watch {
   /** The event that ends the stream and all behind it that came along. */
@@ -35,10 +45,9 @@ export abstract class Watch {
 
   /** Takes whole events; returns those that may leave now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
-    const view = Buffer.from(events.buffer, events.byteOffset, events.byteLength);
-    const leaving = this.isMarked(view) ? this.#sort(view) : events;
-    this.#unread.add(leaving);
-    if (!this.started || this.#unread.tooMany) this.#read();
+    const leaving = this.#sort(Buffer.from(events.buffer, events.byteOffset, events.byteLength));
+    this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
+    if (this.#unread.tooMany) this.#read();
     return leaving;
   }
 
@@ -66,7 +75,8 @@ export abstract class Watch {
     return { sequenceNumber: 0, responseId: null };
   }
 
-  protected abstract isMarked(events: Buffer): boolean;
+  /** Where in these bytes the first mark stands, or `none`. It must not come after the event that carries it. */
+  protected abstract firstMark(events: Buffer): number;
   protected abstract judge(event: RawEvent): Ruling;
   /** The text that an event produced, all of it that a provider bills. */
   protected abstract producedBy(event: JsonObject): string;
@@ -76,24 +86,49 @@ export abstract class Watch {
     this.#read();
   }
 
-  #sort(view: Buffer): Uint8Array {
+  #sort(events: Buffer): Uint8Array {
     const kept: Uint8Array[] = [];
-    for (const event of rawEvents(view)) {
+    let keptFrom = 0;
+    let keptTo = events.length;
+    for (let at = 0; at < events.length; ) {
+      const mark = this.firstMark(events.subarray(at));
+      if (mark === none) break;
+      const event = rawEvent(events, at + wholeEventsEnd(events.subarray(at, at + mark)));
       const ruling = this.judge(event);
-      if (ruling === "hold") this.held = view.subarray(event.start);
-      if (ruling === "hold" || ruling === "stop") break;
-      if (ruling === "forward") kept.push(view.subarray(event.start, event.end));
+      if (ruling === "hold") this.held = events.subarray(event.start);
+      if (ruling === "hold" || ruling === "stop") {
+        keptTo = event.start;
+        break;
+      }
+      if (ruling === "drop") {
+        kept.push(events.subarray(keptFrom, event.start));
+        keptFrom = event.end;
+      }
+      at = event.end;
     }
-    return kept.length === 1 ? (kept[0] as Uint8Array) : Buffer.concat(kept);
+    const last = events.subarray(keptFrom, keptTo);
+    return kept.length === 0 ? last : Buffer.concat([...kept, last]);
+  }
+
+  /** Reads up to and including the first content; returns the index behind it. */
+  #readToContent(events: Uint8Array): number {
+    for (const { end, data } of rawEvents(events)) {
+      this.#readEvent(data);
+      if (this.started) return end;
+    }
+    return events.length;
   }
 
   #read(): void {
     for (const run of this.#unread.take()) {
-      for (const { data } of rawEvents(run)) {
-        const event = jsonOf(data);
-        if (event !== null) this.#produced += this.producedBy(event);
-      }
+      for (const { data } of rawEvents(run)) this.#readEvent(data);
     }
+  }
+
+  #readEvent(data: string): void {
+    const event = jsonOf(data);
+    if (event === null) return;
+    this.#produced += this.producedBy(event);
     if (this.#produced !== "") this.started = true;
   }
 }
