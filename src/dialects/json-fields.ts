@@ -18,12 +18,15 @@ export function objectOf(value: Json | undefined): JsonObject | null {
   return isObject(value) ? value : null;
 }
 
+/** Shared, because most events of a stream have none of most things. */
+const none: readonly never[] = [];
+
 export function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? value : none;
 }
 
 export function objectsOf(value: Json | undefined): readonly JsonObject[] {
-  return listOf(value).filter(isObject);
+  return Array.isArray(value) ? value.filter(isObject) : none;
 }
 
 export function stringsOf(value: Json | undefined): readonly string[] {

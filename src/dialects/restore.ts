@@ -59,7 +59,8 @@ export class StreamRestorer {
         this.#emit({ ...event, block: this.#head(event.index, event.block) });
         return;
       case "delta":
-        this.#delta(event.index, event.text);
+        if (this.#unwrappers.size === 0) this.#emit(event);
+        else this.#delta(event.index, event.text);
         return;
       case "block_end":
         this.#flush(event.index);

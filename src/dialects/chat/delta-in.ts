@@ -15,6 +15,7 @@ export function isFailure(body: JsonObject): boolean {
 export function reasoningOf(message: JsonObject): string {
   const plain = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]);
   if (plain !== null) return plain;
+  if (!Array.isArray(message["reasoning_details"]) && !Array.isArray(message["content"])) return "";
   const details = objectsOf(message["reasoning_details"]).map((part) => textIn(part["text"]));
   const parts = objectsOf(message["content"]).filter((part) => part["type"] === "thinking");
   return [...details, ...parts.map((part) => textIn(part["thinking"]))].join("");
@@ -43,9 +44,13 @@ export interface CallFragment {
   readonly custom: boolean;
 }
 
+const none: readonly CallFragment[] = [];
+
 export function callsOf(message: JsonObject): readonly CallFragment[] {
   const legacy = objectOf(message["function_call"]);
-  const calls = objectsOf(message["tool_calls"]).map(readCall);
+  const fragments = objectsOf(message["tool_calls"]);
+  if (legacy === null && fragments.length === 0) return none;
+  const calls = fragments.map(readCall);
   return legacy === null ? calls : [...calls, readCall({ index: 0, function: legacy })];
 }
 

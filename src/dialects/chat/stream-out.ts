@@ -96,7 +96,10 @@ export class ChatStreamWriter implements StreamWriter {
 
   #delta(index: number, text: string): string {
     const call = this.#calls.get(index);
-    if (call === undefined) return this.#chunk({ [this.#fields.get(index) ?? "content"]: text });
+    // Nearly all events of a stream are these: only the text is worth a serialiser.
+    if (call === undefined) {
+      return this.#written(`{"${this.#fields.get(index) ?? "content"}":${JSON.stringify(text)}}`, "null");
+    }
     const fragment: JsonObject = call.custom
       ? { custom: { input: text } }
       : { function: { arguments: text } };
@@ -104,7 +107,11 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   #chunk(delta: JsonObject, finish: Json = null): string {
-    const choice = `[{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}]`;
+    return this.#written(JSON.stringify(delta), JSON.stringify(finish));
+  }
+
+  #written(delta: string, finish: string): string {
+    const choice = `[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]`;
     return dataFrame(`${this.#head},"choices":${choice}${this.#wantsUsage ? ',"usage":null' : ""}}`);
   }
 

@@ -160,7 +160,11 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   #delta(block: Block, text: string): string {
-    return frame({ type: "content_block_delta", index: block.written, delta: deltaOf(block.head, text) });
+    const { type, field } = deltas[block.head.type];
+    // Nearly all events of a stream are these: only the text is worth a serialiser.
+    const delta = `{"type":"${type}","${field}":${JSON.stringify(text)}}`;
+    const data = `{"type":"content_block_delta","index":${block.written},"delta":${delta}}`;
+    return namedFrame("content_block_delta", data);
   }
 
   /** Sealed reasoning is a block even when its text is withheld; text that never came is none. */
@@ -198,12 +202,13 @@ function beginning({ head, seal }: Block): JsonObject {
     : { type: "text", text: "" };
 }
 
-function deltaOf(head: IrBlockHead, text: string): JsonObject {
-  if (head.type === "tool_call") return { type: "input_json_delta", partial_json: text };
-  return head.type === "reasoning"
-    ? { type: "thinking_delta", thinking: text }
-    : { type: "text_delta", text };
-}
+/** What a block's pieces are called. A refusal is told in the finish; its words are text like any other. */
+const deltas = {
+  tool_call: { type: "input_json_delta", field: "partial_json" },
+  reasoning: { type: "thinking_delta", field: "thinking" },
+  text: { type: "text_delta", field: "text" },
+  refusal: { type: "text_delta", field: "text" },
+} as const;
 
 function frame(data: JsonObject & { readonly type: string }): string {
   return namedFrame(data.type, JSON.stringify(data));
