@@ -1,11 +1,11 @@
 import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { drip, sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
-import { answerFrom } from "../support/fixtures.ts";
+import { answerFrom, fixture } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
@@ -202,6 +202,51 @@ function fill(disk: string): string {
   }
   closeSync(descriptor);
   return file;
+}
+
+test("out of file descriptors, what runs goes on, new work is answered or shed, and nothing stays held", async () => {
+  await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
+  const key = await sluice.createKey();
+  const gate = Promise.withResolvers<void>();
+  const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
+  provider.script((request) => {
+    if (request.body["stream"] !== true) return answerFrom("chat/text.json");
+    const steps = [
+      { write: events.slice(0, 4).join("") },
+      { until: gate.promise },
+      { write: events.slice(4).join("") },
+    ];
+    return { ...sse(""), steps };
+  });
+  const reader = new StreamReader(
+    await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } }),
+  );
+  await reader.until("Sluices");
+  const isLimited = limitDescriptors(sluice.pid, readdirSync(`/proc/${sluice.pid}/fd`).length + 6);
+  if (!isLimited) console.warn("SKIPPED IN PART: there is no prlimit here, so descriptors do not run out");
+  const statuses = await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const headers = { connection: "close" };
+      const response = await sluice.request("/v1/chat/completions", { key, body: ask, headers });
+      await response.text();
+      return response.status;
+    }),
+  );
+  for (const status of statuses) expect([200, 502, 503]).toContain(status);
+  limitDescriptors(sluice.pid, 20_000);
+  gate.resolve();
+  while ((await reader.nextChunk()) !== null);
+  expect(reader.result().text).toEndWith("data: [DONE]\n\n");
+  await waitFor(
+    async () => (await sluice.request("/v1/chat/completions", { key, body: ask })).status === 200,
+    "new work to be done again",
+  );
+  expect((await creditsOf(sluice, key)).reserved).toBe(0);
+});
+
+function limitDescriptors(pid: number, limit: number): boolean {
+  if (Bun.which("prlimit") === null) return false;
+  return Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}:`]).exitCode === 0;
 }
 
 test("two gateways on one data folder are refused", async () => {
