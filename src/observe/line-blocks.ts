@@ -11,7 +11,7 @@ const mostUnsentBytes = 1024 * 1024;
 export class LineBlocks {
   readonly #descriptor: number;
   #block = "";
-  /** What the descriptor would not take; only a pipe that does not block has any. */
+  /** What the descriptor would not take; it stays empty but for a pipe that does not block. */
   #unsent: Buffer | null = null;
 
   constructor(descriptor: number) {

@@ -53,8 +53,9 @@ export class HttpProvider implements Provider {
 
   headers(operation: Operation, apiKey: string | null, forwarded: ForwardedHeaders): Record<string, string> {
     const fixed = this.#fixed(apiKey);
-    if (operation === "chat" || operation === "responses") return { ...only("openai", forwarded), ...fixed };
-    return { "anthropic-version": defaultAnthropicVersion, ...only("anthropic", forwarded), ...fixed };
+    if (operation === "chat" || operation === "responses")
+      return { ...ofFamily("openai", forwarded), ...fixed };
+    return { "anthropic-version": defaultAnthropicVersion, ...ofFamily("anthropic", forwarded), ...fixed };
   }
 
   send(url: string, init: BunFetchRequestInit & { signal: AbortSignal }): Promise<Response> {
@@ -80,7 +81,7 @@ export class HttpProvider implements Provider {
 }
 
 /** A request that was translated carries nothing that only the client's own dialect understands. */
-function only(family: "openai" | "anthropic", forwarded: ForwardedHeaders): ForwardedHeaders {
+function ofFamily(family: "openai" | "anthropic", forwarded: ForwardedHeaders): ForwardedHeaders {
   let kept: Record<string, string> | undefined;
   for (const name in forwarded) {
     const value = forwarded[name];

@@ -4,6 +4,7 @@ import { count, date, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { balanceWords, spentWords } from "../parts/balance.tsx";
+import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { hrefOf } from "../router.ts";
@@ -13,7 +14,7 @@ import { KeyMenu } from "./key-menu.tsx";
 
 function Facts({ of: key }: { of: KeyView }) {
   const balance = balanceWords(key);
-  const facts: readonly (readonly [string, string, string?])[] = [
+  const facts: readonly Fact[] = [
     [key.credit ? "Balance" : "Tokens left", balance.main, balance.side],
     ["Spent", spentWords(key), key.credit ? "credits" : "tokens in this period"],
     ["Requests", count(key.requests), `${shortCount(key.input_tokens + key.output_tokens)} tokens`],
@@ -21,17 +22,7 @@ function Facts({ of: key }: { of: KeyView }) {
     ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],
     ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
   ];
-  return (
-    <dl class="tiles card">
-      {facts.map(([name, value, note]) => (
-        <div class="tile" key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-          <dd class="muted">{note}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FactTiles facts={facts} />;
 }
 
 export function KeyPage({ id }: { id: string }) {

@@ -2,11 +2,12 @@ import type { AuditView, HealthView, Page } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { bytes, count, duration, moment, uptime } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
+import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 
 function HealthTiles({ health }: { health: HealthView }) {
-  const facts: readonly (readonly [string, string, string])[] = [
+  const facts: readonly Fact[] = [
     ["Version", health.version, "of Sluice"],
     ["State", health.status, "takes new work"],
     ["Up for", uptime(health.uptime_seconds), "since the last start"],
@@ -14,17 +15,7 @@ function HealthTiles({ health }: { health: HealthView }) {
     ["Memory", bytes(health.memory_bytes), "resident"],
     ["Loop lag", duration(health.event_loop_lag_ms), "the longest of late"],
   ];
-  return (
-    <dl class="tiles card">
-      {facts.map(([name, value, note]) => (
-        <div class="tile" key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-          <dd class="muted">{note}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FactTiles facts={facts} />;
 }
 
 function AuditTable({ rows }: { rows: readonly AuditView[] }) {

@@ -46,7 +46,7 @@ function pretty(text: string): string {
   return value === null ? text : JSON.stringify(value, null, 2);
 }
 
-/** Calls the gateway as any client would, with a key and nothing of the admin session. */
+/** Calls the gateway the way every client does, with a key and nothing of the admin session. */
 export async function run(call: Call, signal: AbortSignal, show: (run: Run) => void): Promise<void> {
   const dialect = pageDialects[call.dialect];
   const startedMs = performance.now();

@@ -1,0 +1,17 @@
+/** A name, its value, and a word about it. */
+export type Fact = readonly [name: string, value: string, note?: string | undefined];
+
+/** A few facts side by side in one card. */
+export function FactTiles({ facts }: { facts: readonly Fact[] }) {
+  return (
+    <dl class="tiles card">
+      {facts.map(([name, value, note]) => (
+        <div class="tile" key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+          <dd class="muted">{note}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
