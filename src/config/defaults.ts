@@ -11,7 +11,7 @@ export const defaults = {
   shutdownGrace: 30,
   stalledReader: 60,
   maxConcurrent: 10_000,
-  anonymousRpm: 60,
+  anonymousRpm: 300,
   logLevel: "info",
   logFormat: "auto",
   usdPerCredit: 1,
