@@ -19,11 +19,3 @@ const reachable: Readonly<Record<StoredKeyStatus, readonly StoredKeyStatus[]>> =
 export function mayBecome(from: StoredKeyStatus, to: StoredKeyStatus): boolean {
   return from === to || reachable[from].includes(to);
 }
-
-export function inScope(key: KeyRecord, provider: string): boolean {
-  return key.scope === "all" || key.scope === provider;
-}
-
-export function isEntitled(key: KeyRecord, model: string): boolean {
-  return key.models === null || key.models.includes(model);
-}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { Catalog } from "../../src/catalog/catalog.ts";
+import { Catalog, inScope } from "../../src/catalog/catalog.ts";
 import { deployment, model, price } from "./fixtures.ts";
 
 const shared = model("shared", { deployments: [deployment("openai"), deployment("anthropic")] });
@@ -26,6 +26,12 @@ describe("which models a key may use", () => {
       }
     });
   }
+
+  test("a scope is one provider or all", () => {
+    expect(inScope("all", { provider: "openai" })).toBe(true);
+    expect(inScope("openai", { provider: "openai" })).toBe(true);
+    expect(inScope("anthropic", { provider: "openai" })).toBe(false);
+  });
 
   test("callers without a key see the public models", () => {
     expect(catalog.publicModels().map(({ id }) => id)).toEqual(["shared", "claude"]);

@@ -3,7 +3,7 @@ import { hasKeyForm, newSecret } from "../../src/keys/form.ts";
 import { hashSecret } from "../../src/keys/hash.ts";
 import { issueKey, rotateKey } from "../../src/keys/issue.ts";
 import { KeyRing } from "../../src/keys/keyring.ts";
-import { effectiveStatus, inScope, isEntitled, mayBecome } from "../../src/keys/status.ts";
+import { effectiveStatus, mayBecome } from "../../src/keys/status.ts";
 import { openBench } from "../ledger/fixtures.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -58,15 +58,6 @@ describe("a key's status", () => {
     expect(mayBecome("disabled", "revoked")).toBe(true);
     expect(mayBecome("revoked", "active")).toBe(false);
     expect(mayBecome("revoked", "revoked")).toBe(true);
-  });
-
-  test("has a scope of one provider or all, and an entitlement to some models or all", () => {
-    expect(inScope(keyRecord({ scope: "all" }), "openai")).toBe(true);
-    expect(inScope(keyRecord({ scope: "openai" }), "openai")).toBe(true);
-    expect(inScope(keyRecord({ scope: "anthropic" }), "openai")).toBe(false);
-    expect(isEntitled(keyRecord({ models: null }), "m")).toBe(true);
-    expect(isEntitled(keyRecord({ models: ["m"] }), "m")).toBe(true);
-    expect(isEntitled(keyRecord({ models: [] }), "m")).toBe(false);
   });
 });
 
