@@ -2,6 +2,7 @@ import type { DialectName } from "../base/dialect.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Usage } from "../base/usage.ts";
+import type { Shortcut } from "./shortcut.ts";
 
 /** What the translation must know of the model behind a deployment. */
 export interface Target {
@@ -70,6 +71,8 @@ export interface TranslatedResponse {
 export interface StreamTranslator {
   /** The client's bytes as text, possibly "". Throws a GatewayError when the provider's stream is broken. */
   push(frame: SseFrame): string;
+  /** For the frames that follow, until one does not fit it and is pushed. Null while each has to be pushed. */
+  readonly shortcut: Shortcut | null;
   /** For a provider that answers with one JSON body although a stream was asked for: all of it at once. */
   pushWhole(body: JsonObject): string;
   /** The provider's body has ended; decides whether that was a proper end (see `ended`). */

@@ -4,6 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Source, SseFrame, Target } from "./codec.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir.ts";
 import type { Notes } from "./notes.ts";
+import type { Stencil } from "./shortcut.ts";
 
 /**
  * One wire format in both roles. Readers throw an `invalid_request` GatewayError with the field's path for
@@ -49,11 +50,20 @@ export interface StreamReader {
   end(): void;
   /** True once the provider's proper end has been read. */
   readonly ended: boolean;
+  /**
+   * Of a frame that told one delta and nothing else: its text, if one with another text in its place, coming
+   * next, would tell that text and nothing else; null when it might not. See shortcut.ts.
+   */
+  plainText(data: JsonObject): string | null;
 }
 
 /** Writes a client's stream; what an event allows leaves with it, except for the frames that end the stream. */
 export interface StreamWriter {
   write(event: IrEvent): string;
+  /** How a delta of that block is written as long as nothing else is; null when that cannot be said. See shortcut.ts. */
+  stencil(index: number): Stencil | null;
+  /** Deltas of that block have been written by its stencil; this was their text. */
+  passed(index: number, text: string): void;
   /** The frames that end the stream properly; asked for once, after `finish`. */
   terminal(): string;
   /** The in-band failure; it may come at any point, even before anything was written. */

@@ -53,13 +53,18 @@ export class StreamRestorer {
     this.#emit = emit;
   }
 
+  /** Whether deltas come out as they went in. */
+  get keepsDeltas(): boolean {
+    return this.#unwrappers.size === 0;
+  }
+
   push(event: IrEvent): void {
     switch (event.type) {
       case "block_start":
         this.#emit({ ...event, block: this.#head(event.index, event.block) });
         return;
       case "delta":
-        if (this.#unwrappers.size === 0) this.#emit(event);
+        if (this.keepsDeltas) this.#emit(event);
         else this.#delta(event.index, event.text);
         return;
       case "block_end":

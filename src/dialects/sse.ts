@@ -1,5 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
 import type { SseFrame } from "./codec.ts";
+import type { Shortcut } from "./shortcut.ts";
 
 /** No provider's event comes near this; one that grows past it would only eat memory. */
 const maxFrameChars = 8 * 1024 * 1024;
@@ -8,10 +9,17 @@ const space = 32;
 
 /**
  * Bytes in, frames out, however the bytes are cut: inside a UTF-8 sequence, between CR and LF, anywhere.
- * One per stream. It keeps the unfinished line only, and looks at each character once.
+ * One per stream. It keeps the unfinished line only, and looks at each character once. Either `push` and
+ * take all frames of a piece at once, or `feed` it and ask for the `next` until there is none.
  */
 export class SseDecoder {
   readonly #utf8 = new TextDecoder();
+  #text = "";
+  /** Up to where the text has been read. */
+  #at = 0;
+  /** The next line ends of either kind, at the text's length when there is none; looked for when passed. */
+  #feed = 0;
+  #return = 0;
   /** The beginning of a line whose end has not come yet. */
   #line = "";
   #event = "";
@@ -21,57 +29,98 @@ export class SseDecoder {
 
   /** Throws `upstream_error` for a frame of more than 8 MiB. */
   push(bytes: Uint8Array): SseFrame[] {
-    const frames: SseFrame[] = [];
-    this.#read(this.#utf8.decode(bytes, { stream: true }), frames);
-    return frames;
+    this.feed(bytes);
+    return this.#rest();
   }
 
   /** The body has ended: its last frame may lack the blank line, and its last line the line end. */
   end(): SseFrame[] {
-    const frames: SseFrame[] = [];
-    this.#read(this.#utf8.decode(), frames);
-    if (this.#line !== "") this.#take(this.#line, frames);
+    this.#load(this.#utf8.decode());
+    const frames = this.#rest();
+    if (this.#line !== "") this.#take(this.#line);
     this.#line = "";
-    this.#dispatch(frames);
+    const last = this.#dispatch();
+    if (last !== null) frames.push(last);
     return frames;
   }
 
-  #read(text: string, frames: SseFrame[]): void {
-    if (text === "") return;
-    let from = this.#afterReturn && text.startsWith("\n") ? 1 : 0;
-    this.#afterReturn = false;
-    let feed = text.indexOf("\n", from);
-    let back = text.indexOf("\r", from);
-    while (feed !== -1 || back !== -1) {
-      const returned = back !== -1 && (feed === -1 || back < feed);
-      const end = returned ? back : feed;
-      this.#take(this.#line === "" ? text.slice(from, end) : this.#line + text.slice(from, end), frames);
-      this.#line = "";
-      from = end + 1;
-      if (returned && from === text.length) this.#afterReturn = true;
-      else if (returned && feed === from) from += 1;
-      if (feed !== -1 && feed < from) feed = text.indexOf("\n", from);
-      if (returned) back = text.indexOf("\r", from);
-    }
-    if (from < text.length) this.#line += from === 0 ? text : text.slice(from);
-    this.#limit(this.#line.length);
+  /** Only when `next` has given all frames of the piece before. */
+  feed(bytes: Uint8Array): void {
+    this.#load(this.#utf8.decode(bytes, streaming));
   }
 
-  /** One whole line. Comments, `id`, `retry` and unknown fields mean nothing here. */
-  #take(line: string, frames: SseFrame[]): void {
-    if (line === "") this.#dispatch(frames);
-    else if (line.startsWith("data:")) {
+  /** Null when more bytes are needed. Throws `upstream_error` for a frame of more than 8 MiB. */
+  next(): SseFrame | null {
+    for (let line = this.#nextLine(); line !== null; line = this.#nextLine()) {
+      const frame = line === "" ? this.#dispatch() : this.#take(line);
+      if (frame !== null) return frame;
+    }
+    return null;
+  }
+
+  /** The frames that come next and that the shortcut knows, as it writes them; those that follow are for `next`. */
+  rewrite(shortcut: Shortcut): string {
+    if (this.#line !== "" || this.#event !== "" || this.#data !== null) return "";
+    this.#at = shortcut.run(this.#text, this.#at);
+    return shortcut.takeWritten();
+  }
+
+  #rest(): SseFrame[] {
+    const frames: SseFrame[] = [];
+    for (let frame = this.next(); frame !== null; frame = this.next()) frames.push(frame);
+    return frames;
+  }
+
+  #load(text: string): void {
+    if (text === "") return;
+    this.#text = text;
+    this.#at = this.#afterReturn && text.startsWith("\n") ? 1 : 0;
+    this.#afterReturn = false;
+    this.#feed = -1;
+    this.#return = -1;
+  }
+
+  /** Null when the text holds no whole line any more; what it still holds is kept. */
+  #nextLine(): string | null {
+    const text = this.#text;
+    const from = this.#at;
+    if (from === text.length) return null;
+    if (this.#feed < from) this.#feed = orEnd(text, text.indexOf("\n", from));
+    if (this.#return < from) this.#return = orEnd(text, text.indexOf("\r", from));
+    const end = Math.min(this.#feed, this.#return);
+    const piece = text.slice(from, end);
+    const line = this.#line === "" ? piece : this.#line + piece;
+    if (end === text.length) {
+      this.#at = end;
+      this.#line = line;
+      this.#limit(line.length);
+      return null;
+    }
+    this.#line = "";
+    this.#at = end + 1;
+    if (end === this.#return) {
+      if (this.#at === text.length) this.#afterReturn = true;
+      else if (this.#feed === this.#at) this.#at += 1;
+    }
+    return line;
+  }
+
+  /** One whole line that is not blank. Comments, `id`, `retry` and unknown fields mean nothing here. */
+  #take(line: string): null {
+    if (line.startsWith("data:")) {
       const value = fieldValue(line, 5);
       this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
       this.#limit(this.#data.length);
     } else if (line.startsWith("event:")) this.#event = fieldValue(line, 6);
     else if (line === "data") this.#data = this.#data === null ? "" : `${this.#data}\n`;
+    return null;
   }
 
-  #dispatch(frames: SseFrame[]): void {
-    if (this.#data !== null) frames.push({ event: this.#event, data: this.#data });
+  #dispatch(): SseFrame | null {
+    const frame = this.#data === null ? null : { event: this.#event, data: this.#data };
     this.#event = "";
     this.#data = null;
+    return frame;
   }
 
   #limit(chars: number): void {
@@ -79,6 +128,12 @@ export class SseDecoder {
       throw new GatewayError("upstream_error", "The provider sent an event of more than 8 MiB.");
     }
   }
+}
+
+const streaming = { stream: true };
+
+function orEnd(text: string, found: number): number {
+  return found === -1 ? text.length : found;
 }
 
 function fieldValue(line: string, colonEnd: number): string {

@@ -1,6 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
 import type { Usage } from "../base/usage.ts";
-import type { SseFrame, StreamTranslator } from "../dialects/codec.ts";
+import type { StreamTranslator } from "../dialects/codec.ts";
 import { SseDecoder } from "../dialects/sse.ts";
 import type { Transit } from "./transit.ts";
 
@@ -17,29 +17,29 @@ export class TranslatedTransit implements Transit {
     this.#requestId = requestId;
   }
 
+  /** Behind its proper end a provider has nothing more to say, whatever it sends. */
   push(chunk: Uint8Array): string {
-    return this.#write(this.#decoder.push(chunk));
+    let text = "";
+    try {
+      if (!this.ended) this.#decoder.feed(chunk);
+      while (!this.ended) {
+        const { shortcut } = this.#translator;
+        if (shortcut !== null) text += this.#decoder.rewrite(shortcut);
+        const frame = this.#decoder.next();
+        if (frame === null) break;
+        text += this.#translator.push(frame);
+      }
+    } catch (error) {
+      this.#breakBy(error);
+    }
+    return text;
   }
 
   end(): string {
-    const last = this.#write(this.#decoder.end());
-    if (this.ended || this.brokenBy !== null) return last;
-    try {
-      return last + this.#translator.end();
-    } catch (error) {
-      this.#breakBy(error);
-      return last;
-    }
-  }
-
-  /** Behind its proper end a provider has nothing more to say, whatever it sends. */
-  #write(frames: readonly SseFrame[]): string {
     let text = "";
     try {
-      for (const frame of frames) {
-        if (this.ended) break;
-        text += this.#translator.push(frame);
-      }
+      for (const frame of this.#decoder.end()) if (!this.ended) text += this.#translator.push(frame);
+      if (!this.ended) text += this.#translator.end();
     } catch (error) {
       this.#breakBy(error);
     }

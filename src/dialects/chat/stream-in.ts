@@ -23,6 +23,7 @@ export class ChatStreamReader implements StreamReader {
   #blocks = 0;
   #open: { readonly kind: TextKind; readonly index: number } | null = null;
   #begun = false;
+  #tier: string | null = null;
   #finish: IrFinish | null = null;
   ended = false;
 
@@ -51,12 +52,21 @@ export class ChatStreamReader implements StreamReader {
     this.ended = true;
   }
 
+  /** While text is open no tag is looked for any more, so it is what stands in the content. */
+  plainText(chunk: JsonObject): string | null {
+    const delta = objectOf(objectsOf(chunk["choices"])[0]?.["delta"]);
+    const kind = this.#open?.kind;
+    if (delta === null || (kind !== "text" && kind !== "reasoning")) return null;
+    return kind === "text" ? contentOf(delta) : reasoningOf(delta);
+  }
+
   #read(chunk: JsonObject): void {
     const [choice] = objectsOf(chunk["choices"]);
     const delta = objectOf(choice?.["delta"]);
     if (delta !== null && this.#finish === null) this.#readDelta(delta);
     const tier = stringOf(chunk["service_tier"]);
-    if (tier !== null) this.#emit({ type: "service_tier", tier });
+    if (tier !== null && tier !== this.#tier) this.#emit({ type: "service_tier", tier });
+    this.#tier = tier ?? this.#tier;
     const usage = readUsage("chat", chunk["usage"] ?? choice?.["usage"]);
     if (usage !== null) this.#emit({ type: "usage", usage });
     const finish = readFinish(choice?.["finish_reason"]);

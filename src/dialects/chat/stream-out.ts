@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
@@ -6,11 +7,10 @@ import type { ClientCall, StreamWriter } from "../dialect.ts";
 import { heartbeat, inBandError } from "../envelope.ts";
 import type { IrBlockHead, IrEvent, IrFinish } from "../ir.ts";
 import { objectOf } from "../json-fields.ts";
+import { fillIn, type Stencil } from "../shortcut.ts";
 import { dataFrame } from "../sse.ts";
 import { writeFinish } from "./finish.ts";
 import { writeUsage } from "./usage-out.ts";
-
-type TextField = "content" | "reasoning_content" | "refusal";
 
 const textFields = { text: "content", reasoning: "reasoning_content", refusal: "refusal" } as const;
 
@@ -23,8 +23,11 @@ interface OpenCall {
 export class ChatStreamWriter implements StreamWriter {
   /** Everything of a chunk before its choices; the same throughout the stream. */
   readonly #head: string;
+  /** The same up to the delta of the one choice. */
+  readonly #opening: string;
   readonly #wantsUsage: boolean;
-  readonly #fields = new Map<number, TextField>();
+  /** Of blocks of text; nearly all events of a stream are their deltas, so only the text is left to be written. */
+  readonly #stencils = new Map<number, Stencil>();
   readonly #calls = new Map<number, OpenCall>();
   #finish: IrFinish | null = null;
   #usage: Usage | null = null;
@@ -38,6 +41,7 @@ export class ChatStreamWriter implements StreamWriter {
       model: call.source.model,
     });
     this.#head = head.slice(0, -1);
+    this.#opening = `data: ${this.#head},"choices":[{"index":0,"delta":`;
     this.#wantsUsage = asksForUsage(call);
   }
 
@@ -64,6 +68,12 @@ export class ChatStreamWriter implements StreamWriter {
     }
   }
 
+  stencil(index: number): Stencil | null {
+    return this.#stencils.get(index) ?? null;
+  }
+
+  passed(): void {}
+
   terminal(): string {
     const finish = this.#finish;
     const explanation = this.#declined ? null : (finish?.explanation ?? null);
@@ -82,7 +92,7 @@ export class ChatStreamWriter implements StreamWriter {
 
   #begin(index: number, head: IrBlockHead): string {
     if (head.type !== "tool_call") {
-      this.#fields.set(index, textFields[head.type]);
+      this.#stencils.set(index, this.#cut(textFields[head.type]));
       if (head.type === "refusal") this.#declined = true;
       return "";
     }
@@ -95,11 +105,10 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   #delta(index: number, text: string): string {
+    const stencil = this.#stencils.get(index);
+    if (stencil !== undefined) return fillIn(stencil, text);
     const call = this.#calls.get(index);
-    // Nearly all events of a stream are these: only the text is worth a serialiser.
-    if (call === undefined) {
-      return this.#written(`{"${this.#fields.get(index) ?? "content"}":${JSON.stringify(text)}}`, "null");
-    }
+    assert(call !== undefined, `block ${index} has not begun`);
     const fragment: JsonObject = call.custom
       ? { custom: { input: text } }
       : { function: { arguments: text } };
@@ -107,12 +116,17 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   #chunk(delta: JsonObject, finish: Json = null): string {
-    return this.#written(JSON.stringify(delta), JSON.stringify(finish));
+    return this.#opening + JSON.stringify(delta) + this.#closing(JSON.stringify(finish));
   }
 
-  #written(delta: string, finish: string): string {
-    const choice = `[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]`;
-    return dataFrame(`${this.#head},"choices":${choice}${this.#wantsUsage ? ',"usage":null' : ""}}`);
+  #cut(field: string): Stencil {
+    return { before: `${this.#opening}{"${field}":"`, after: `"}${this.#closing("null")}` };
+  }
+
+  /** Everything of a chunk behind its delta. */
+  #closing(finish: string): string {
+    const usage = this.#wantsUsage ? ',"usage":null' : "";
+    return `,"logprobs":null,"finish_reason":${finish}}]${usage}}\n\n`;
   }
 
   #usageChunk(): string {

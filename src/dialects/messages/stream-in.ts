@@ -49,6 +49,10 @@ export class MessagesStreamReader implements StreamReader {
     this.ended = true;
   }
 
+  plainText(data: JsonObject): string | null {
+    return textOf(objectOf(data["delta"]) ?? {});
+  }
+
   #read(type: string, data: JsonObject): void {
     const index = numberOf(data["index"]) ?? 0;
     switch (type) {
@@ -98,9 +102,9 @@ export class MessagesStreamReader implements StreamReader {
   #delta(index: number, delta: JsonObject): void {
     const open = this.#open.get(index);
     if (open === undefined) return;
-    const { text, partial_json: json, thinking, signature } = delta;
+    const { signature } = delta;
     if (typeof signature === "string") open.seal = { maker: "anthropic", signature };
-    this.#append(open, stringOf(text) ?? stringOf(json) ?? stringOf(thinking) ?? "");
+    this.#append(open, textOf(delta));
   }
 
   #append(open: OpenBlock, text: string): void {
@@ -123,6 +127,10 @@ export class MessagesStreamReader implements StreamReader {
     const usage = readUsage("messages", this.#usage);
     if (usage !== null) this.#emit({ type: "usage", usage });
   }
+}
+
+function textOf({ text, partial_json: json, thinking }: JsonObject): string {
+  return stringOf(text) ?? stringOf(json) ?? stringOf(thinking) ?? "";
 }
 
 function headOf(block: JsonObject): IrBlockHead | null {

@@ -6,6 +6,7 @@ import { partSeparator } from "../carrier.ts";
 import type { ClientCall, StreamWriter } from "../dialect.ts";
 import { heartbeat, inBandError } from "../envelope.ts";
 import type { IrBlockHead, IrEvent, IrFinish, Seal } from "../ir.ts";
+import { fillIn, type Stencil } from "../shortcut.ts";
 import { namedFrame } from "../sse.ts";
 import { writeFinish } from "./finish.ts";
 import { signatureOf } from "./response-out.ts";
@@ -65,6 +66,15 @@ export class MessagesStreamWriter implements StreamWriter {
     }
   }
 
+  stencil(index: number): Stencil | null {
+    const block = this.#block(index);
+    return this.#isFirst(block) && block.written !== null ? stencilOf(block.head, block.written) : null;
+  }
+
+  passed(index: number, text: string): void {
+    measure(this.#block(index), text);
+  }
+
   terminal(): string {
     assert(this.#finish !== null, "a stream ends properly only after its finish");
     const usage = this.#usage ?? { ...noUsage, inputTokens: this.#call.source.estimatedInputTokens };
@@ -113,8 +123,7 @@ export class MessagesStreamWriter implements StreamWriter {
 
   #append(index: number, text: string): string {
     const block = this.#block(index);
-    const last = Math.max(block.parts.length - 1, 0);
-    block.parts[last] = (block.parts[last] ?? 0) + text.length;
+    measure(block, text);
     return this.#text(block, text);
   }
 
@@ -160,11 +169,8 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   #delta(block: Block, text: string): string {
-    const { type, field } = deltas[block.head.type];
-    // Nearly all events of a stream are these: only the text is worth a serialiser.
-    const delta = `{"type":"${type}","${field}":${JSON.stringify(text)}}`;
-    const data = `{"type":"content_block_delta","index":${block.written},"delta":${delta}}`;
-    return namedFrame("content_block_delta", data);
+    assert(block.written !== null, "a block is opened before its deltas are written");
+    return fillIn(stencilOf(block.head, block.written), text);
   }
 
   /** Sealed reasoning is a block even when its text is withheld; text that never came is none. */
@@ -193,6 +199,11 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 }
 
+function measure(block: Block, text: string): void {
+  const last = Math.max(block.parts.length - 1, 0);
+  block.parts[last] = (block.parts[last] ?? 0) + text.length;
+}
+
 /** Everything but the frame's name comes as deltas: clients throw away what stands here. */
 function beginning({ head, seal }: Block): JsonObject {
   if (seal?.maker === "anthropic-redacted") return { type: "redacted_thinking", data: seal.data };
@@ -209,6 +220,13 @@ const deltas = {
   text: { type: "text_delta", field: "text" },
   refusal: { type: "text_delta", field: "text" },
 } as const;
+
+/** Nearly all events of a stream are deltas: only their text is worth a serialiser. */
+function stencilOf(head: IrBlockHead, index: number): Stencil {
+  const { type, field } = deltas[head.type];
+  const data = `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":"`;
+  return { before: `event: content_block_delta\ndata: ${data}`, after: '"}}\n\n' };
+}
 
 function frame(data: JsonObject & { readonly type: string }): string {
   return namedFrame(data.type, JSON.stringify(data));

@@ -50,6 +50,11 @@ class ResponsesStreamReader implements StreamReader {
     this.#blocks = new Blocks(emit);
   }
 
+  /** Its frames are numbered, so no two differ in their text alone. */
+  plainText(): null {
+    return null;
+  }
+
   push(frame: SseFrame): void {
     if (this.ended || frame.data === "" || frame.data === "[DONE]") return;
     const event = parseObject(frame.data);

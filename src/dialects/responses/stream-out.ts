@@ -79,6 +79,15 @@ class ResponsesStreamWriter implements StreamWriter {
     }
   }
 
+  /** Its frames are numbered, so no two are the same around their text. */
+  stencil(): null {
+    return null;
+  }
+
+  passed(): void {
+    assert(false, "without a stencil nothing is written by it");
+  }
+
   terminal(): string {
     const incomplete = this.#finish === null ? null : incompleteReason(this.#finish.reason);
     const status = incomplete === null ? "completed" : "incomplete";

@@ -1,0 +1,304 @@
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../src/base/errors.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { SseFrame, StreamTranslator } from "../../src/dialects/codec.ts";
+import { SseDecoder } from "../../src/dialects/sse.ts";
+import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
+import { type Golden, parseGolden, readGoldens, translationOf } from "../dialects/golden-file.ts";
+import { bytesOf, requestOf } from "../dialects/golden-run.ts";
+import { type SeededRandom, seededRandom } from "../support/random.ts";
+
+/**
+ * A transit passes on frames that differ in their text alone without parsing them. What the client reads,
+ * what is counted and how it ends must be what comes out when every frame is read in full.
+ */
+
+interface Outcome {
+  readonly text: string;
+  readonly produced: string;
+  readonly started: boolean;
+  readonly usage: unknown;
+}
+
+/** Every frame in full, one by one. */
+function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
+  const translator = translationOf(golden, body).stream();
+  const decoder = new SseDecoder();
+  let text = "";
+  try {
+    for (const frame of [...decoder.push(stream), ...decoder.end()]) {
+      if (!translator.ended) text += translator.push(frame);
+    }
+    if (!translator.ended) text += translator.end();
+    text += translator.terminal();
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    text += translator.failure(error, "req_1");
+  }
+  const { started, usage } = translator;
+  return { text, produced: translator.takeProduced(), started, usage };
+}
+
+function inTransit(translator: StreamTranslator, pieces: Iterable<Uint8Array>): Outcome {
+  const transit = new TranslatedTransit(translator, "req_1");
+  let text = "";
+  for (const piece of pieces) if (transit.brokenBy === null) text += transit.push(piece);
+  if (transit.brokenBy === null && !transit.ended) text += transit.end();
+  text += transit.brokenBy === null ? transit.terminal() : transit.failure(transit.brokenBy);
+  return { text, produced: transit.takeProduced(), started: transit.started, usage: transit.partialUsage };
+}
+
+function* cutAt(bytes: Uint8Array, ...places: readonly number[]): Generator<Uint8Array> {
+  let from = 0;
+  for (const place of [...places, bytes.length]) {
+    yield bytes.subarray(from, place);
+    from = place;
+  }
+}
+
+function framesOf(stream: string): Uint8Array[] {
+  return stream.split(/(?<=\n\n)/).map(bytesOf);
+}
+
+function* places(bytes: Uint8Array, step: number): Generator<number> {
+  for (let at = step; at < bytes.length; at += step) yield at;
+}
+
+const goldens = readGoldens().filter((golden) => golden.sections.has("provider streams"));
+
+describe("every golden stream comes out the same", () => {
+  for (const golden of goldens) {
+    test(golden.file, () => {
+      const stream = golden.sections.get("provider streams") ?? "";
+      const bytes = bytesOf(stream);
+      const body = requestOf(golden);
+      const full = inFull(golden, body, bytes);
+      const same = (pieces: Iterable<Uint8Array>) =>
+        expect(inTransit(translationOf(golden, body).stream(), pieces)).toEqual(full);
+      same([bytes]);
+      same(framesOf(stream));
+      for (const step of [1, 2, 7, 64]) same(cutAt(bytes, ...places(bytes, step)));
+    });
+  }
+});
+
+/** How many frames were read in full. */
+function counted(translator: StreamTranslator): { translator: StreamTranslator; frames: SseFrame[] } {
+  const frames: SseFrame[] = [];
+  const push = translator.push.bind(translator);
+  translator.push = (frame) => {
+    frames.push(frame);
+    return push(frame);
+  };
+  return { translator, frames };
+}
+
+const pairs = ["messages -> chat", "chat -> messages"] as const;
+type Pair = (typeof pairs)[number];
+
+function goldenOf(pair: Pair): Golden {
+  return parseGolden("made", `A made one\n${pair}\n`);
+}
+
+function streamOf(pair: Pair, literals: readonly string[]): string {
+  const chunks = literals.map((literal) =>
+    pair === "messages -> chat" ? chatChunk(`{"content":${literal}}`) : messagesDelta("text", literal),
+  );
+  return opening[pair] + chunks.join("") + ending[pair];
+}
+
+function chatChunk(delta: string): string {
+  return `data: {"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":${delta},"finish_reason":null}]}\n\n`;
+}
+
+function messagesDelta(field: string, literal: string, index = 0): string {
+  const delta = `{"type":"${field}_delta","${field}":${literal}}`;
+  return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${delta}}\n\n`;
+}
+
+const opening: Readonly<Record<Pair, string>> = {
+  "messages -> chat": chatChunk('{"role":"assistant","content":""}'),
+  "chat -> messages":
+    'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":5,"output_tokens":1}}}\n\n' +
+    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n',
+};
+
+const ending: Readonly<Record<Pair, string>> = {
+  "messages -> chat":
+    'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n' +
+    'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":7}}\n\ndata: [DONE]\n\n',
+  "chat -> messages":
+    'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n' +
+    'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}\n\n' +
+    'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+};
+
+describe("frames that repeat are not read in full", () => {
+  for (const pair of pairs) {
+    const literals = Array.from({ length: 100 }, (_, index) => JSON.stringify(`word ${index}\n`));
+    const stream = streamOf(pair, literals);
+    const golden = goldenOf(pair);
+    const run = (pieces: Iterable<Uint8Array>) => {
+      const { translator, frames } = counted(translationOf(golden, requestOf(golden)).stream());
+      expect(inTransit(translator, pieces)).toEqual(inFull(golden, requestOf(golden), bytesOf(stream)));
+      return frames.length;
+    };
+
+    test(`${pair}, however many come at once`, () => {
+      expect(run(framesOf(stream))).toBeLessThan(12);
+      expect(run([bytesOf(stream)])).toBeLessThan(12);
+    });
+
+    test(`${pair}, except for one where the bytes were cut`, () => {
+      const bytes = bytesOf(stream);
+      const cuts = [...places(bytes, 1000)];
+      expect(run(cutAt(bytes, ...cuts))).toBeLessThan(12 + cuts.length);
+    });
+
+    test(`${pair}, nor when something else has come between`, () => {
+      const half =
+        opening[pair] +
+        literals
+          .slice(0, 50)
+          .map((it) => frameOf(pair, it))
+          .join("");
+      const interrupted = stream.replace(half, half + odd[pair]);
+      expect(interrupted).not.toBe(stream);
+      const { translator, frames } = counted(translationOf(golden, requestOf(golden)).stream());
+      const outcome = inTransit(translator, framesOf(interrupted));
+      expect(outcome).toEqual(inFull(golden, requestOf(golden), bytesOf(interrupted)));
+      expect(frames.length).toBeLessThan(16);
+    });
+  }
+});
+
+describe("a frame that only looks like one that repeats is read in full", () => {
+  const golden = goldenOf("messages -> chat");
+  const body = requestOf(golden);
+  const frame = frameOf("messages -> chat", '"a"');
+  const begun = [opening["messages -> chat"], frame, frame, frame];
+  const same = (pieces: readonly string[]) =>
+    expect(inTransit(translationOf(golden, body).stream(), pieces.map(bytesOf))).toEqual(
+      inFull(golden, body, bytesOf(pieces.join(""))),
+    );
+
+  test("when it stands behind the beginning of a line, a name or other data", () => {
+    for (const pending of [": busy", "event: error\n", "event: x\n", "data: {\n", "data\n", "\r", "da"]) {
+      same([...begun, pending, frame, frame, ending["messages -> chat"]]);
+    }
+  });
+
+  test("when the text it was learned from stands in it twice", () => {
+    for (const text of ["<another text>", "b"]) {
+      const twice = chatChunk(`{"content":"${text}"},"twin":"${text}"`);
+      const twin = twice.replace(`"twin":"${text}"`, '"twin":"c"');
+      same([...begun, twice, twin, twice, twin, ending["messages -> chat"]]);
+    }
+  });
+});
+
+function frameOf(pair: Pair, literal: string): string {
+  return streamOf(pair, [literal]).slice(opening[pair].length, -ending[pair].length);
+}
+
+const odd: Readonly<Record<Pair, string>> = {
+  "messages -> chat": chatChunk('{"content":"x"},"more":[1]'),
+  "chat -> messages": 'event: ping\ndata: {"type":"ping"}\n\n',
+};
+
+/** Strings as JSON may have them, and as it may not. */
+const oddLiterals = [
+  '""',
+  '"a"',
+  '"content"',
+  '"text"',
+  '"<another text>"',
+  '"Grüße, 世界"',
+  '"👩‍👩‍👧"',
+  '"\\ud83d"',
+  '"\\ude00"',
+  '"\\uD83D\\uDE00"',
+  '"\\u0041\\/\\b\\f"',
+  '"a\\nb\\tc"',
+  '"say \\"hi\\" \\\\"',
+  '"\\\\"',
+  '"\u2028\u007f"',
+  '"<think>"',
+  '"</think>"',
+  '"data: x"',
+  '"\\u0000"',
+];
+const brokenLiterals = ['"\\x"', '"a\tb"', '"a"b"', '"\\u00"', "null", "7", '["a"]', '"a\nb"', '"a\rb"'];
+
+/** Other ways to write the same, and things that stand between. */
+function variant(pair: Pair, literal: string, random: SeededRandom): string {
+  const frame = frameOf(pair, literal);
+  switch (random.below(14)) {
+    case 0:
+      return frame.replaceAll("\n", "\r\n");
+    case 1:
+      return frame.replace("data: ", "data:");
+    case 2:
+      return frame.replaceAll('":', '" : ');
+    case 3:
+      return `: busy\n${frame}`;
+    case 4:
+      return frame.replace("}\n\n", ',"service_tier":"flex"}\n\n');
+    case 5:
+      return frame.replace("}\n\n", ',"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n');
+    case 6:
+      return pair === "messages -> chat"
+        ? chatChunk(`{"reasoning_content":${literal}}`)
+        : messagesDelta("thinking", literal);
+    case 7:
+      return pair === "messages -> chat"
+        ? chatChunk(`{"content":"shadowed","content":${literal}}`)
+        : messagesDelta("text", literal, 1);
+    case 8:
+      return pair === "messages -> chat" ? chatChunk(`{"content":${literal},"refusal":"no"}`) : odd[pair];
+    case 9:
+      return frame.replace("data: {", 'data: {"obfuscation":"xyz",');
+    default:
+      return frame;
+  }
+}
+
+describe("streams at random come out the same, wherever they are cut", () => {
+  for (const pair of pairs) {
+    test(pair, () => {
+      const golden = goldenOf(pair);
+      const body = requestOf(golden);
+      for (let seed = 1; seed <= 400; seed += 1) {
+        const random = seededRandom(seed);
+        const bytes = bytesOf(randomStream(pair, random));
+        const full = inFull(golden, body, bytes);
+        const cuts = Array.from({ length: random.below(12) }, () => random.below(bytes.length));
+        const ways = [[], cuts.sort((a, b) => a - b), [...places(bytes, 1 + random.below(200))]];
+        for (const way of ways) {
+          const outcome = inTransit(translationOf(golden, body).stream(), cutAt(bytes, ...way));
+          expect(outcome, `seed ${seed}`).toEqual(full);
+        }
+      }
+    });
+
+    test(`${pair}, in two at every byte`, () => {
+      const golden = goldenOf(pair);
+      const body = requestOf(golden);
+      const stream = streamOf(pair, [...oddLiterals.slice(1), ...oddLiterals]);
+      const bytes = bytesOf(stream);
+      const full = inFull(golden, body, bytes);
+      for (let at = 0; at <= bytes.length; at += 1) {
+        const outcome = inTransit(translationOf(golden, body).stream(), cutAt(bytes, at));
+        expect(outcome, `cut at ${at}`).toEqual(full);
+      }
+    });
+  }
+});
+
+function randomStream(pair: Pair, random: SeededRandom): string {
+  const frames = Array.from({ length: 5 + random.below(40) }, () => {
+    const literal = random.chance(0.01) ? random.pick(brokenLiterals) : random.pick(oddLiterals);
+    return random.chance(0.8) ? frameOf(pair, literal) : variant(pair, literal, random);
+  });
+  return opening[pair] + frames.join("") + (random.chance(0.9) ? ending[pair] : "");
+}
