@@ -1,15 +1,21 @@
-const alphabet = [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"];
-/** Two characters at a time: half the steps, and half the strings on the way. */
-const pairs = alphabet.flatMap((first) => alphabet.map((second) => first + second));
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** Two characters at a time: half the steps. */
+const pairCount = alphabet.length ** 2;
+const firstOfPair = Uint8Array.from({ length: pairCount }, (_, pair) =>
+  alphabet.charCodeAt(Math.floor(pair / alphabet.length)),
+);
+const secondOfPair = Uint8Array.from({ length: pairCount }, (_, pair) =>
+  alphabet.charCodeAt(pair % alphabet.length),
+);
 /** Numbers from here on are thrown away, or the first pairs would come a little more often than the last. */
-const usable = Math.floor(65_536 / pairs.length) * pairs.length;
+const usable = Math.floor(65_536 / pairCount) * pairCount;
 
 const poolSize = 2048;
 const pool = new Uint16Array(poolSize);
 let used = poolSize;
 
 /** Draws from a pool, because asking the system for every few bytes costs more than the rest of an id. */
-function randomPair(): string {
+function randomPair(): number {
   for (;;) {
     if (used === poolSize) {
       crypto.getRandomValues(pool);
@@ -18,15 +24,21 @@ function randomPair(): string {
     const value = pool[used] as number;
     pool[used] = 0;
     used += 1;
-    if (value < usable) return pairs[value % pairs.length] as string;
+    if (value < usable) return value % pairCount;
   }
 }
 
-/** Uniform base62. */
+/** Where a text is put together: joining strings pair by pair costs three times as much. */
+const characters = Buffer.alloc(64);
+
+/** Uniform base62, at most 64 characters. */
 export function randomBase62(length: number): string {
-  let text = "";
-  while (text.length + 1 < length) text += randomPair();
-  return text.length < length ? text + randomPair().charAt(0) : text;
+  for (let at = 0; at < length; at += 2) {
+    const pair = randomPair();
+    characters[at] = firstOfPair[pair] as number;
+    characters[at + 1] = secondOfPair[pair] as number;
+  }
+  return characters.toString("latin1", 0, length);
 }
 
 /** 131 random bits behind a prefix that says what the id is of, such as `req_` or `key_`. */

@@ -1,0 +1,25 @@
+import { afterEach, expect, test } from "bun:test";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LineBlocks } from "../../src/observe/line-blocks.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "line-blocks-"));
+const file = join(folder, "log");
+const descriptor = openSync(file, "a");
+
+afterEach(() => {
+  closeSync(descriptor);
+  rmSync(folder, { recursive: true });
+});
+
+test("every line arrives whole and in order, whatever its length and letters", () => {
+  const blocks = new LineBlocks(descriptor);
+  const lines = Array.from({ length: 400 }, (_, place) => {
+    const text = place % 50 === 0 ? "größer 語 🙂".repeat(1 + place * 40) : "plain text ".repeat(10);
+    return `${place} ${text}\n`;
+  });
+  for (const line of lines) blocks.write(line);
+  blocks.flush();
+  expect(readFileSync(file, "utf8")).toBe(lines.join(""));
+});
