@@ -40,10 +40,13 @@ export async function answer(answering: Answering): Promise<Response> {
   exchange.attempts = opened.attempts;
   exchange.dropped = attempt.dropped;
   try {
-    if (!generation.request.stream)
-      return await answerWhole(answering, await readWhole(opened, attempt), jsonHeaders);
-    if (opened.streaming) return answerStream(answering);
-    return await answerWhole(answering, await readWholeAsStream(opened, attempt), streamHeaders);
+    const { stream } = generation.request;
+    if (stream && opened.streaming) return answerStream(answering);
+    const whole = await (stream ? readWholeAsStream(opened, attempt) : readWhole(opened, attempt));
+    const contentHeaders = stream ? streamHeaders : jsonHeaders;
+    // The charge is durable before the body leaves.
+    await settleWhole(answering, whole, contentHeaders);
+    return wholeResponse(answering, whole, contentHeaders);
   } catch (error) {
     opened.abort();
     opened.finished(exchange.call.request.signal.aborted ? "cancelled" : "failed");
@@ -51,13 +54,11 @@ export async function answer(answering: Answering): Promise<Response> {
   }
 }
 
-/** The charge is durable before the body leaves. */
-async function answerWhole(
-  answering: Answering,
+function settleWhole(
+  { gateway, exchange, generation, opened, bill, claim }: Answering,
   whole: WholeAnswer,
   contentHeaders: Readonly<Record<string, string>>,
-): Promise<Response> {
-  const { gateway, exchange, key, generation, opened, bill, claim } = answering;
+): Promise<void> {
   exchange.sawFirstByte();
   opened.finished("completed");
   const recorder = claim === null ? null : gateway.idempotency.record(claim);
@@ -71,7 +72,15 @@ async function answerWhole(
     produced,
     requestBytes: generation.request.bytes,
   };
-  await bill.settle("completed", evidence, 200, stored);
+  return bill.settle("completed", evidence, 200, stored);
+}
+
+function wholeResponse(
+  answering: Answering,
+  whole: WholeAnswer,
+  contentHeaders: Readonly<Record<string, string>>,
+): Response {
+  const { gateway, exchange, key, opened } = answering;
   leave(answering);
   const headers = { ...standingHeaders(exchange), ...opened.headers, ...contentHeaders };
   addCostHeaders(headers, gateway, exchange, key);

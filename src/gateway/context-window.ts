@@ -6,17 +6,22 @@ import type { TokenCounter } from "./bill.ts";
 const clearlyOver = 1.1;
 
 /**
- * Refuses input that cannot fit. The cheap estimate is an upper bound, so it can only acquit; when it does
- * not, the input is counted, in the tokenizer's own thread.
+ * Refuses input that cannot fit. The cheap estimate is an upper bound, so it can only acquit, and then there is
+ * nothing to await; when it does not, the input is counted.
  */
-export async function refuseOverlongInput(
+export function refuseOverlongInput(
   model: ModelSettings,
   estimatedInput: number,
   bytes: Uint8Array,
   tokens: TokenCounter,
-): Promise<void> {
+): Promise<void> | undefined {
   const window = model.contextWindow;
-  if (window === null || estimatedInput <= window) return;
+  if (window === null || estimatedInput <= window) return undefined;
+  return refuseBeyond(window, bytes, tokens);
+}
+
+/** The tokenizer has a thread of its own. */
+async function refuseBeyond(window: number, bytes: Uint8Array, tokens: TokenCounter): Promise<void> {
   const counted = await tokens.request(bytes);
   if (counted <= window * clearlyOver) return;
   throw new GatewayError(

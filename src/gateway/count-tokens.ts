@@ -4,7 +4,8 @@ import { admit } from "./admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { standingHeaders } from "./headers.ts";
-import { readRequest, resolveModel } from "./request.ts";
+import { readBody } from "./read-body.ts";
+import { parseRequest, resolveModel } from "./request.ts";
 
 /** A count is a help, not an answer: rather an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
@@ -14,7 +15,8 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const { configured } = gateway;
   const { call } = exchange;
   const key = await admit(gateway, exchange);
-  const request = await readRequest(call, "count_tokens", configured.settings.server.maxBodyBytes);
+  const bytes = await readBody(call.request, configured.settings.server.maxBodyBytes);
+  const request = parseRequest(call, "count_tokens", bytes);
   const model = resolveModel(configured, key, request.modelId);
   exchange.model = model;
   const headers = pickForwarded("messages", call.request.headers);

@@ -8,6 +8,8 @@ export type Claimed =
   | { readonly kind: "run"; readonly claim: Claim | null }
   | { readonly kind: "replay"; readonly response: StoredResponse };
 
+const nothingClaimed: Claimed = { kind: "run", claim: null };
+
 /** Without an `Idempotency-Key` there is nothing to claim, and nothing to await. */
 export function claimIdempotency(
   gateway: Gateway,
@@ -16,7 +18,7 @@ export function claimIdempotency(
   idempotencyKey: string | null,
   bytes: Uint8Array,
 ): Promise<Claimed> | Claimed {
-  if (idempotencyKey === null) return { kind: "run", claim: null };
+  if (idempotencyKey === null) return nothingClaimed;
   const bodyHash = Bun.SHA256.hash(bytes, "hex");
   return gateway.idempotency.claim({
     keyId: key.id,

@@ -49,10 +49,24 @@ export class Ongoing {
     });
   }
 
+  /**
+   * Takes a place for the exchange if there is one now, which there mostly is; if not, `enter` waits for it.
+   * Throws while nothing new is taken on. `leave` gives the place back.
+   */
+  tryEnter(exchange: Exchange, keyId: string): boolean {
+    this.#refuseWhenOverloaded();
+    if (!this.#all.tryEnter()) return false;
+    if (!this.#perKey.tryEnter(keyId)) {
+      this.#all.leave();
+      return false;
+    }
+    this.#exchanges.set(exchange, null);
+    return true;
+  }
+
   /** Takes a place for the exchange, after a short wait if need be, or refuses it. `leave` gives it back. */
   async enter(exchange: Exchange, keyId: string): Promise<void> {
-    if (this.isDraining) throw busy("The gateway is shutting down; try again shortly.");
-    if (this.#limits.lagMs() > overloadLagMs) throw busy("The gateway is overloaded; try again shortly.");
+    this.#refuseWhenOverloaded();
     const { signal } = exchange.call.request;
     if (!(await this.#all.enter(signal))) throw busy("The gateway is at its limit of concurrent requests.");
     if (!(await this.#perKey.enter(keyId, signal))) {
@@ -76,6 +90,11 @@ export class Ongoing {
 
   get size(): number {
     return this.#exchanges.size;
+  }
+
+  #refuseWhenOverloaded(): void {
+    if (this.isDraining) throw busy("The gateway is shutting down; try again shortly.");
+    if (this.#limits.lagMs() > overloadLagMs) throw busy("The gateway is overloaded; try again shortly.");
   }
 
   exchanges(): Iterable<Exchange> {

@@ -3,11 +3,16 @@ import { GatewayError, invalidRequest } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { Layout } from "../dialects/layout.ts";
-import { type ParsedBody, parseBody, type RequestKind, validateRequest } from "../dialects/validate.ts";
+import {
+  type ParsedBody,
+  parseBody,
+  type RequestKind,
+  type ValidationOptions,
+  validateRequest,
+} from "../dialects/validate.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Call } from "./exchange.ts";
 import type { Configured } from "./gateway.ts";
-import { readBody } from "./read-body.ts";
 
 /** A client's request, read and found valid. */
 export class ClientRequest {
@@ -41,10 +46,15 @@ export class ClientRequest {
 
 const maxIdempotencyKeyChars = 255;
 
-export async function readRequest(call: Call, kind: RequestKind, maxBytes: number): Promise<ClientRequest> {
-  const bytes = await readBody(call.request, maxBytes);
+const withBeta: ValidationOptions = { anthropicBeta: true };
+const withoutBeta: ValidationOptions = { anthropicBeta: false };
+
+/** Throws `invalid_request` for bytes that are no request of this kind. */
+export function parseRequest(call: Call, kind: RequestKind, bytes: Uint8Array): ClientRequest {
   const parsed = parseBody(bytes);
-  validateRequest(kind, parsed.body, { anthropicBeta: call.request.headers.has("anthropic-beta") });
+  const isFormatB = call.route.errors === "B";
+  const hasBeta = isFormatB && call.request.headers.has("anthropic-beta");
+  validateRequest(kind, parsed.body, hasBeta ? withBeta : withoutBeta);
   return new ClientRequest(bytes, parsed);
 }
 

@@ -88,13 +88,12 @@ export class Gates {
     return this.#gates.size;
   }
 
+  tryEnter(name: string): boolean {
+    return this.#gate(name).tryEnter();
+  }
+
   enter(name: string, signal: AbortSignal): boolean | Promise<boolean> {
-    let gate = this.#gates.get(name);
-    if (gate === undefined) {
-      gate = new Gate(this.#options);
-      this.#gates.set(name, gate);
-    }
-    return gate.enter(signal);
+    return this.#gate(name).enter(signal);
   }
 
   leave(name: string): void {
@@ -102,5 +101,14 @@ export class Gates {
     if (gate === undefined) return;
     gate.leave();
     if (gate.inside === 0 && gate.waiting === 0) this.#gates.delete(name);
+  }
+
+  #gate(name: string): Gate {
+    let gate = this.#gates.get(name);
+    if (gate === undefined) {
+      gate = new Gate(this.#options);
+      this.#gates.set(name, gate);
+    }
+    return gate;
   }
 }

@@ -54,6 +54,20 @@ describe("new work", () => {
     expect(ongoing.size).toBe(2);
   });
 
+  test("that finds a place needs no wait, and takes nothing where it finds none", async () => {
+    const ongoing = new Ongoing({ ...free, maxConcurrent: () => 2, maxPerKey: () => 1 });
+    const first = exchange();
+    expect(ongoing.tryEnter(first, "key_a")).toBe(true);
+    expect(ongoing.tryEnter(exchange(), "key_a")).toBe(false);
+    expect(ongoing.tryEnter(exchange(), "key_b")).toBe(true);
+    expect(ongoing.tryEnter(exchange(), "key_c")).toBe(false);
+    expect(ongoing.size).toBe(2);
+    ongoing.leave(first, "key_a");
+    expect(ongoing.tryEnter(exchange(), "key_a")).toBe(true);
+    ongoing.isDraining = true;
+    expect(() => ongoing.tryEnter(exchange(), "key_d")).toThrow(GatewayError);
+  });
+
   test("is shed with 503 while the event loop is far behind", async () => {
     let lagMs = 5000;
     const ongoing = new Ongoing({ ...free, lagMs: () => lagMs });
