@@ -1,5 +1,5 @@
 import { nanoFromPicoUsd } from "../base/money.ts";
-import { noUsage, type Usage } from "../base/usage.ts";
+import type { Usage } from "../base/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
 
 /** The price that clients are told; null for a model that costs nothing. */
@@ -55,6 +55,13 @@ export function holdAmount(
   if (mode === "token_budget") return tokens.input + tokens.output;
   if (price === null) return 0;
   const dearest = Math.max(price.input, price.cachedInput, price.cacheWrite);
-  const usage = { ...noUsage, inputTokens: tokens.input, outputTokens: tokens.output };
-  return cost(usage, { ...price, input: dearest }, microUsdPerCredit);
+  const usage = {
+    inputTokens: tokens.input,
+    cachedInputTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: tokens.output,
+    reasoningTokens: 0,
+  };
+  const { cachedInput, cacheWrite, output } = price;
+  return cost(usage, { input: dearest, cachedInput, cacheWrite, output }, microUsdPerCredit);
 }

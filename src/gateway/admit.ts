@@ -7,7 +7,7 @@ import type { Gateway } from "./gateway.ts";
 
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
 export function admit(gateway: Gateway, exchange: Exchange): KeyRecord | Promise<KeyRecord> {
-  const found = authenticate(gateway, exchange.call);
+  const found = authenticate(gateway, exchange);
   if (found instanceof Promise) return found.then((key) => takeToken(gateway, exchange, key));
   assert(found !== null, "only the model list is served without a key");
   return takeToken(gateway, exchange, found);
@@ -15,7 +15,7 @@ export function admit(gateway: Gateway, exchange: Exchange): KeyRecord | Promise
 
 /** The same for the one route that also serves callers without a key. */
 export async function admitOptional(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
-  const key = await authenticate(gateway, exchange.call);
+  const key = await authenticate(gateway, exchange);
   if (key !== null) return takeToken(gateway, exchange, key);
   takeAddressToken(gateway, exchange.call.address);
   return null;

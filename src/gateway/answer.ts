@@ -4,7 +4,7 @@ import type { Opened } from "../upstream/upstream.ts";
 import type { Bill } from "./bill.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import { addCostHeaders, costText, standingHeaders } from "./headers.ts";
+import { addCostHeaders, addHeaders, costText, standingHeaders } from "./headers.ts";
 import { PassthroughTransit } from "./passthrough/transit.ts";
 import type { Attempt, Generation } from "./prepare.ts";
 import { Produced } from "./produced.ts";
@@ -64,15 +64,22 @@ function settleWhole(
   const recorder = claim === null ? null : gateway.idempotency.record(claim);
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
   const stored = recorder?.finish({ status: 200, headers: contentHeaders }) ?? null;
-  const produced = new Produced();
-  if (whole.usage === null) produced.add(whole.produced());
   const evidence = {
     usage: whole.usage,
     partialUsage: null,
-    produced,
+    produced: whole.usage === null ? producedBy(whole) : notLookedAt,
     requestBytes: generation.request.bytes,
   };
   return bill.settle("completed", evidence, 200, stored);
+}
+
+/** Where the provider has counted, nobody counts again. */
+const notLookedAt = new Produced();
+
+function producedBy(whole: WholeAnswer): Produced {
+  const produced = new Produced();
+  produced.add(whole.produced());
+  return produced;
 }
 
 function wholeResponse(
@@ -82,7 +89,9 @@ function wholeResponse(
 ): Response {
   const { gateway, exchange, key, opened } = answering;
   leave(answering);
-  const headers = { ...standingHeaders(exchange), ...opened.headers, ...contentHeaders };
+  const headers = standingHeaders(exchange);
+  addHeaders(headers, opened.headers);
+  addHeaders(headers, contentHeaders);
   addCostHeaders(headers, gateway, exchange, key);
   return new Response(whole.body, { headers });
 }

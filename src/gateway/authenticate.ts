@@ -2,31 +2,36 @@ import { GatewayError } from "../base/errors.ts";
 import { hasKeyForm } from "../keys/form.ts";
 import { effectiveStatus } from "../keys/status.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { Call, Route } from "./exchange.ts";
+import type { Call, Exchange, Route } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
 /**
  * The key that a call may use, or null where none was sent and none is needed. Throws otherwise. Only a key
  * that is not known yet has to be waited for.
  */
-export function authenticate(gateway: Gateway, call: Call): KeyRecord | null | Promise<KeyRecord> {
+export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | null | Promise<KeyRecord> {
+  const { call, atMs } = exchange;
   try {
     const presented = readCredential(call);
     if (presented === null) return null;
     const key = gateway.keys.find(presented);
-    return key === null ? authenticateAfresh(gateway, call, presented) : checkKey(gateway, call.route, key);
+    return key === null ? authenticateAfresh(gateway, exchange, presented) : checkKey(key, call.route, atMs);
   } catch (error) {
     throw slowedDown(gateway, call, error);
   }
 }
 
 /** Somebody may have made the key a moment ago, in another process. */
-async function authenticateAfresh(gateway: Gateway, call: Call, presented: string): Promise<KeyRecord> {
+async function authenticateAfresh(
+  gateway: Gateway,
+  { call, atMs }: Exchange,
+  presented: string,
+): Promise<KeyRecord> {
   try {
     if (hasKeyForm(presented)) await gateway.catchUp();
     const key = gateway.keys.find(presented);
     if (key === null) throw refused("The API key is not valid.");
-    return checkKey(gateway, call.route, key);
+    return checkKey(key, call.route, atMs);
   } catch (error) {
     throw slowedDown(gateway, call, error);
   }
@@ -68,14 +73,15 @@ function readCredential({ request, route }: Call): string | null {
 }
 
 function bearerToken(authorization: string): string {
-  if (authorization.slice(0, 7).toLowerCase() !== "bearer ") {
+  // The usual spelling first, because it needs no new string.
+  if (!authorization.startsWith("Bearer ") && authorization.slice(0, 7).toLowerCase() !== "bearer ") {
     throw refused("The Authorization header must read `Bearer <key>`.");
   }
   return authorization.slice(7).trim();
 }
 
-function checkKey(gateway: Gateway, route: Route, key: KeyRecord): KeyRecord {
-  const status = effectiveStatus(key, gateway.clock.wallMs());
+function checkKey(key: KeyRecord, route: Route, atMs: number): KeyRecord {
+  const status = effectiveStatus(key, atMs);
   if (status === "revoked") throw refused("The API key has been revoked.");
   if (status === "suspended") throw refused("The API key is suspended.");
   if (key.mode !== route.mode) throw refused(wrongOrigin(key));

@@ -17,6 +17,11 @@ export function standingHeaders(exchange: Exchange): Record<string, string> {
   return headers;
 }
 
+/** Into the same object: a new one for every few headers would be most of what a response leaves behind. */
+export function addHeaders(headers: Record<string, string>, more: Readonly<Record<string, string>>): void {
+  for (const name in more) headers[name] = more[name] as string;
+}
+
 const longestDroppedText = 1000;
 
 /** Names that a client made up may hold anything; what a header cannot carry is shown as a question mark. */
@@ -35,10 +40,9 @@ export function addCostHeaders(
   key: KeyRecord,
 ): void {
   headers["x-sluice-cost"] = costText(exchange, key);
-  const summary = gateway.ledger.summary(key.id);
-  if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(summary.available);
-  else if (summary.budgetRemaining !== null)
-    headers["x-ratelimit-remaining-tokens"] = String(summary.budgetRemaining);
+  const remaining = gateway.ledger.remaining(key.id);
+  if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(remaining);
+  else if (Number.isFinite(remaining)) headers["x-ratelimit-remaining-tokens"] = String(remaining);
 }
 
 export function costText(exchange: Exchange, key: KeyRecord): string {

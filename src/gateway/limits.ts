@@ -11,6 +11,10 @@ const maxChoices = 128;
 /** What is assumed of a model that publishes neither an output limit nor a context window. */
 const assumedMaxOutput = 16_384;
 
+const chatLimits = ["max_completion_tokens", "max_tokens"] as const;
+const responsesLimits = ["max_output_tokens"] as const;
+const nothing: BodyChanges = {};
+
 export interface OutputLimit {
   /** The most tokens that the call may produce, all choices together. */
   readonly maxOutputTokens: number;
@@ -24,18 +28,17 @@ export function limitOutput(dialect: DialectName, body: JsonObject, model: Model
   if (dialect === "messages") {
     const asked = numberIn(body, "max_tokens");
     const effective = Math.min(asked ?? defaultMessagesMaxTokens, published ?? Number.POSITIVE_INFINITY);
-    return { maxOutputTokens: effective, changes: effective === asked ? {} : { max_tokens: effective } };
+    return { maxOutputTokens: effective, changes: effective === asked ? nothing : { max_tokens: effective } };
   }
-  const names = dialect === "chat" ? ["max_completion_tokens", "max_tokens"] : ["max_output_tokens"];
   let asked: number | null = null;
-  for (const name of names) {
+  for (const name of dialect === "chat" ? chatLimits : responsesLimits) {
     const value = numberIn(body, name);
     if (value === null) continue;
     if (published !== null && value > published) throw overLimit(name, value, model.id, published);
     asked ??= value;
   }
   const perChoice = asked ?? published ?? model.contextWindow ?? assumedMaxOutput;
-  return { maxOutputTokens: perChoice * (dialect === "chat" ? choices(body) : 1), changes: {} };
+  return { maxOutputTokens: perChoice * (dialect === "chat" ? choices(body) : 1), changes: nothing };
 }
 
 function overLimit(name: string, value: number, model: string, limit: number): GatewayError {

@@ -54,15 +54,18 @@ export class Account {
     this.#lastCostNano = totals.lastCostNano;
   }
 
-  /** Sets the amount aside, or throws why not. Nothing may be awaited between the check and the reservation. */
-  hold(amount: number, nowMs: number): HeldAmount {
+  /**
+   * Sets the amount aside, or throws why not; gives the start of the period that it counts against. Nothing may be
+   * awaited between the check and the reservation.
+   */
+  hold(amount: number, nowMs: number): number {
     assertAmount(amount, "hold");
     this.#turnPeriod(nowMs);
     const balance = this.#balance();
     if (balance < amount) throw this.#refusal(amount, balance, nowMs);
     if (balance - this.#held < amount) throw temporarilyReserved(this.key.mode);
     this.#held += amount;
-    return { amount, periodStartMs: this.#periodStartMs };
+    return this.#periodStartMs;
   }
 
   release(hold: HeldAmount): void {
@@ -96,11 +99,16 @@ export class Account {
     this.#lastCostNano = record.costNano;
   }
 
-  summary(nowMs: number): AccountSummary {
+  /** What may still be set aside; infinite for a budget without a limit. */
+  remaining(nowMs: number): number {
     this.#turnPeriod(nowMs);
+    return Math.max(0, this.#balance() - this.#held);
+  }
+
+  summary(nowMs: number): AccountSummary {
+    const remaining = this.remaining(nowMs);
     const isCredit = this.key.mode === "credit";
     const spendToday = utcDay(nowMs) <= this.#day ? this.#daySpend : 0;
-    const remaining = Math.max(0, this.#balance() - this.#held);
     return {
       mode: this.key.mode,
       posted: isCredit ? this.#posted : 0,

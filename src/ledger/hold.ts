@@ -20,14 +20,23 @@ export interface Hold {
   readonly state: "open" | "settled" | "released";
 }
 
+/**
+ * A usage record that is handed over to the ledger, which writes into it this settlement's outcome and basis, and
+ * what was really charged.
+ */
+export interface RecordInMaking extends UsageRecord {
+  outcome: Outcome;
+  basis: UsageBasis;
+  costNano: number;
+}
+
 export interface Settlement {
   /** The real cost: nano-credits, or tokens for token-budget keys. */
   readonly cost: number;
   readonly usage: Usage;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
-  /** Its outcome, basis and cost are replaced by this settlement's and what was really charged. */
-  readonly record: UsageRecord | null;
+  readonly record: RecordInMaking | null;
   readonly response: StoredResponse | null;
 }
 

@@ -87,7 +87,7 @@ export class Ledger {
     if (!this.#store.healthy) throw journalUnavailable();
     const account = this.#account(keyId);
     const openedAtMs = this.#clock.wallMs();
-    const { periodStartMs } = account.hold(amount, openedAtMs);
+    const periodStartMs = account.hold(amount, openedAtMs);
     this.#openHolds += 1;
     const hold: OpenHold = {
       id: exchangeId,
@@ -153,6 +153,11 @@ export class Ledger {
     return true;
   }
 
+  /** What a key may still spend, held amounts taken off; infinite for a budget without a limit. */
+  remaining(keyId: string): number {
+    return this.#account(keyId).remaining(this.#clock.wallMs());
+  }
+
   /** From memory, in the same time whatever the history. */
   summary(keyId: string): AccountSummary {
     return this.#account(keyId).summary(this.#clock.wallMs());
@@ -200,5 +205,8 @@ export class Ledger {
  */
 function recordOf({ record, outcome, basis }: Settlement, { key }: Account, { charged }: Settled) {
   if (record === null) return null;
-  return { ...record, outcome, basis, costNano: key.mode === "credit" ? charged : 0 };
+  record.outcome = outcome;
+  record.basis = basis;
+  record.costNano = key.mode === "credit" ? charged : 0;
+  return record;
 }
