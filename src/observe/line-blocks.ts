@@ -1,21 +1,20 @@
 import { writeSync } from "node:fs";
 
 /** Some hundred lines: a quarter of it costs half as much again, and an empty pipe takes all of it at once. */
-const blockChars = 32 * 1024;
+const blockBytes = 32 * 1024;
 /** No character takes more in UTF-8, per unit of a string's length. */
 const mostBytesPerChar = 3;
 /** A reader that has stalled must not make the gateway grow: what waits beyond this is given up. */
 const mostUnsentBytes = 1024 * 1024;
 
 /**
- * Where log lines go: collected, and written in blocks. One system call then serves dozens of requests, and
- * a line costs no more than adding one string to another.
+ * Where log lines go: collected, and written in blocks, so that one system call serves dozens of requests. A line
+ * is turned into bytes when it comes, while its pieces are at hand; kept as text, it would be all over the heap.
  */
 export class LineBlocks {
   readonly #descriptor: number;
-  /** Used for every block, because each would otherwise leave as much for the collector. */
-  readonly #encoded = Buffer.allocUnsafe(2 * mostBytesPerChar * blockChars);
-  #block = "";
+  readonly #block = Buffer.allocUnsafe(2 * blockBytes);
+  #filled = 0;
   /** What the descriptor would not take; it stays empty but for a pipe that does not block. */
   #unsent: Buffer | null = null;
 
@@ -24,23 +23,27 @@ export class LineBlocks {
   }
 
   write(line: string): void {
-    this.#block += line;
-    if (this.#block.length >= blockChars) this.flush();
+    const mostBytes = line.length * mostBytesPerChar;
+    if (this.#filled + mostBytes > this.#block.length) this.flush();
+    if (mostBytes > this.#block.length) {
+      this.#hand(Buffer.from(line));
+      return;
+    }
+    this.#filled += this.#block.write(line, this.#filled);
+    if (this.#filled >= blockBytes) this.flush();
   }
 
   flush(): void {
-    if (this.#block === "" && this.#unsent === null) return;
-    const block = this.#encode(this.#block);
-    this.#block = "";
+    if (this.#filled === 0 && this.#unsent === null) return;
+    const block = this.#block.subarray(0, this.#filled);
+    this.#filled = 0;
+    this.#hand(block);
+  }
+
+  #hand(block: Buffer): void {
     const bytes = this.#unsent === null ? block : Buffer.concat([this.#unsent, block]);
     const left = bytes.subarray(this.#send(bytes));
     this.#unsent = left.length === 0 || left.length > mostUnsentBytes ? null : Buffer.from(left);
-  }
-
-  /** A block that may not fit, such as one with a long error in it, gets a buffer of its own. */
-  #encode(block: string): Buffer {
-    if (block.length * mostBytesPerChar > this.#encoded.length) return Buffer.from(block);
-    return this.#encoded.subarray(0, this.#encoded.write(block));
   }
 
   /** How many bytes are dealt with: nobody can be told of a log that cannot be written, so errors end here. */
