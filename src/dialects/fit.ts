@@ -1,6 +1,6 @@
 import type { Target } from "./codec.ts";
 import { forceFormat } from "./format-tool.ts";
-import type { IrRequest } from "./ir.ts";
+import type { IrMessage, IrRequest } from "./ir.ts";
 import type { Notes } from "./notes.ts";
 import { fitTools } from "./tools/fit-tools.ts";
 import { ToolNames } from "./tools/names.ts";
@@ -13,10 +13,26 @@ export interface Fitted {
   readonly formatTool: string | null;
 }
 
+/** Only ever asked, so one serves every conversation without tools. */
+const noNames = new ToolNames({ tools: [], messages: [] });
+
 /** What every target needs, done once in the intermediate form, so that no writer has to. */
 export function fit(request: IrRequest, target: Target, notes: Notes): Fitted {
+  if (!mentionsTools(request)) return { ...forceFormat(request, target), names: noNames };
   const names = new ToolNames(request);
   const paired = { ...request, messages: pairCallsWithResults(request.messages) };
   const fitted = fitTools(paired, target, names, notes);
   return { ...forceFormat(fitted, target), names };
+}
+
+/** A conversation that has nothing to do with tools, as many are, fits every target as it is. */
+function mentionsTools(request: IrRequest): boolean {
+  if (request.tools.length > 0 || request.toolChoice !== null || request.parallelToolCalls !== null)
+    return true;
+  return request.messages.some(holdsCallOrResult);
+}
+
+function holdsCallOrResult(message: IrMessage): boolean {
+  for (const { type } of message.blocks) if (type === "tool_call" || type === "tool_result") return true;
+  return false;
 }

@@ -29,8 +29,13 @@ export function objectsOf(value: Json | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : none;
 }
 
+/** The first of a list that is an object, whatever stands before it. */
+export function firstObjectOf(value: Json | undefined): JsonObject | null {
+  return objectOf(listOf(value).find(isObject));
+}
+
 export function stringsOf(value: Json | undefined): readonly string[] {
-  return listOf(value).filter((entry) => typeof entry === "string");
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : none;
 }
 
 /** Null when the text is no JSON object. */

@@ -6,7 +6,8 @@ import type { JsonObject } from "../base/json.ts";
 export class Notes {
   /** Whose words a field is to be named in. */
   readonly client: DialectName;
-  readonly #dropped = new Set<string>();
+  /** Made when it is first needed: most requests lose nothing. */
+  #dropped: Set<string> | null = null;
 
   constructor(client: DialectName) {
     this.client = client;
@@ -14,23 +15,24 @@ export class Notes {
 
   /** `field` as the client wrote it: a name, or a path such as `tools[2]`. */
   drop(field: string): void {
+    this.#dropped ??= new Set();
     this.#dropped.add(field);
   }
 
   get dropped(): readonly string[] {
-    return [...this.#dropped];
+    return this.#dropped === null ? nothing : [...this.#dropped];
   }
 }
 
+const nothing: readonly string[] = [];
+
 /** Every field of an object that is not among those that are read, under its path. */
-export function noteOthers(
-  object: JsonObject,
-  read: ReadonlySet<string>,
-  notes: Notes,
-  path: (field: string) => string = (field) => field,
-): void {
-  for (const [field, value] of Object.entries(object)) {
-    if (!read.has(field) && value !== null && value !== undefined) notes.drop(path(field));
+export function noteOthers(object: JsonObject, read: ReadonlySet<string>, notes: Notes, prefix = ""): void {
+  // An object out of JSON has no prototype's fields, and `entries` would make an array of each of its own.
+  for (const field in object) {
+    if (read.has(field)) continue;
+    const value = object[field];
+    if (value !== null && value !== undefined) notes.drop(prefix + field);
   }
 }
 

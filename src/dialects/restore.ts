@@ -12,9 +12,16 @@ export interface Restoration {
 }
 
 export function restoreResponse(response: IrResponse, restoration: Restoration): IrResponse {
-  const blocks = response.blocks.map((block) => restoreBlock(block, restoration));
-  const has = (type: IrAssistantBlock["type"]): boolean => blocks.some((block) => block.type === type);
-  return { ...response, blocks, finish: agreeing(response.finish, has("tool_call"), has("refusal")) };
+  const { finish, usage, serviceTier } = response;
+  const blocks = has(response.blocks, "tool_call")
+    ? response.blocks.map((block) => restoreBlock(block, restoration))
+    : response.blocks;
+  const agreed = agreeing(finish, has(blocks, "tool_call"), has(blocks, "refusal"));
+  return { blocks, finish: agreed, usage, serviceTier };
+}
+
+function has(blocks: readonly IrAssistantBlock[], type: IrAssistantBlock["type"]): boolean {
+  return blocks.some((block) => block.type === type);
 }
 
 function restoreBlock(block: IrAssistantBlock, restoration: Restoration): IrAssistantBlock {
@@ -36,8 +43,8 @@ function refOf({ namespace, name, kind }: ClientTool): ClientTool {
  */
 function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinish {
   if (finish.reason !== "stop" && finish.reason !== "tool_calls") return finish;
-  if (called) return { ...finish, reason: "tool_calls" };
-  return { ...finish, reason: declined ? "refusal" : "stop" };
+  const reason = called ? "tool_calls" : declined ? "refusal" : "stop";
+  return reason === finish.reason ? finish : { ...finish, reason };
 }
 
 /** The same for a stream, event by event. */

@@ -1,8 +1,10 @@
 import { newId } from "../base/id.ts";
+import type { JsonObject } from "../base/json.ts";
 import type {
   ResponseCollector,
   Source,
   SseFrame,
+  StreamTranslator,
   Target,
   TranslatedResponse,
   Translation,
@@ -23,10 +25,10 @@ export function translate(source: Source, target: Target, mint = newId): Transla
   const provider = dialectOf(target.dialect).provider;
   const notes = new Notes(source.dialect);
   const request = client.readRequest(source.body, notes);
-  const { request: fitted, ...restored } = fit(request, target, notes);
+  const { request: fitted, names, formatTool } = fit(request, target, notes);
   const body = provider.writeRequest(fitted, target, notes);
-  const ways = { client, provider, call: { source, mint }, restoration: { ...restored, mint } };
-  return { body, dropped: notes.dropped, ...answersOf(ways) };
+  const ways = { client, provider, call: { source, mint }, restoration: { names, formatTool, mint } };
+  return new PairedDialects(body, notes.dropped, ways);
 }
 
 /**
@@ -38,18 +40,34 @@ function reread(source: Source, mint: Mint): Translation {
   const { client, provider } = dialectOf(source.dialect);
   const restoration = { names: null, formatTool: null, mint };
   const ways = { client, provider, call: { source, mint }, restoration };
-  return { body: source.body, dropped: [], ...answersOf(ways) };
+  return new PairedDialects(source.body, [], ways);
 }
 
 type Mint = ClientCall["mint"];
 
-function answersOf(ways: Ways): Pick<Translation, "response" | "stream" | "collect"> {
-  const { client, provider, call, restoration } = ways;
-  return {
-    response: (body) => writeWhole(client, call, restoreResponse(provider.readResponse(body), restoration)),
-    stream: () => new PairedStreams(ways),
-    collect: () => new PairedCollector(ways),
-  };
+class PairedDialects implements Translation {
+  readonly body: JsonObject;
+  readonly dropped: readonly string[];
+  readonly #ways: Ways;
+
+  constructor(body: JsonObject, dropped: readonly string[], ways: Ways) {
+    this.body = body;
+    this.dropped = dropped;
+    this.#ways = ways;
+  }
+
+  response(body: JsonObject): TranslatedResponse {
+    const { client, provider, call, restoration } = this.#ways;
+    return writeWhole(client, call, restoreResponse(provider.readResponse(body), restoration));
+  }
+
+  stream(): StreamTranslator {
+    return new PairedStreams(this.#ways);
+  }
+
+  collect(): ResponseCollector {
+    return new PairedCollector(this.#ways);
+  }
 }
 
 function writeWhole(client: ClientSide, call: ClientCall, response: IrResponse): TranslatedResponse {

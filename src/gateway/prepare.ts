@@ -106,7 +106,7 @@ function translation(generation: Generation, deployment: Deployment, toward: Dia
   return translate(
     {
       dialect,
-      body: { ...request.body, ...changes },
+      body: Object.keys(changes).length === 0 ? request.body : { ...request.body, ...changes },
       model: request.modelId,
       nowSeconds: generation.atSeconds,
       estimatedInputTokens: generation.estimatedInput,

@@ -7,26 +7,29 @@ import { refuse } from "../notes.ts";
 /** A message's content: a string, or parts in their order. Nothing at all is no block. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return listOf(content).flatMap((part, index) =>
-    isObject(part) ? readPart(part, `${path}[${index}]`) : refuse(`${path}[${index}]`, "must be an object"),
-  );
+  const blocks: IrContent[] = [];
+  listOf(content).forEach((part, index) => {
+    const at = `${path}[${index}]`;
+    const block = isObject(part) ? readPart(part, at) : refuse(at, "must be an object");
+    if (block !== null) blocks.push(block);
+  });
+  return blocks;
 }
 
 /** Where the dialect allows text alone: instructions, and what an assistant said. */
 export function readTexts(content: Json | undefined, path: string): IrText[] {
-  return readContent(content, path).map((block) =>
-    block.type === "text" ? block : refuse(path, "only text may stand here"),
-  );
+  const blocks = readContent(content, path);
+  return blocks.every((block) => block.type === "text") ? blocks : refuse(path, "only text may stand here");
 }
 
-function readPart(part: JsonObject, path: string): IrContent[] {
+function readPart(part: JsonObject, path: string): IrContent | null {
   switch (part["type"]) {
     case "text":
       return readText(part);
     case "image_url":
-      return [readImage(part, path)];
+      return readImage(part, path);
     case "file":
-      return [readFile(part, path)];
+      return readFile(part, path);
     case "input_audio":
       return refuse(path, "the model's provider takes no audio");
     default:
@@ -34,9 +37,10 @@ function readPart(part: JsonObject, path: string): IrContent[] {
   }
 }
 
-function readText(part: JsonObject): IrText[] {
+/** Null when it is empty. */
+function readText(part: JsonObject): IrText | null {
   const text = stringOf(part["text"]) ?? "";
-  return text === "" ? [] : [{ type: "text", text, ...cacheOf(part) }];
+  return text === "" ? null : { type: "text", text, ...cacheOf(part) };
 }
 
 function readImage(part: JsonObject, path: string): IrImage {

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Target } from "../codec.ts";
 import { dataUrl } from "../data-url.ts";
-import type { IrContent, IrDocument, IrImage } from "../ir.ts";
+import type { IrContent, IrDocument, IrImage, IrText } from "../ir.ts";
 import { takesCacheControl } from "../models.ts";
 import { refuse } from "../notes.ts";
 import { spellOut } from "../spell-out.ts";
@@ -15,13 +15,16 @@ export class ContentWriter {
   }
 
   write(blocks: readonly IrContent[]): Json {
+    const [first] = blocks;
+    if (blocks.length === 1 && first !== undefined && this.#isPlain(first)) return first.text;
     const spelled = blocks.flatMap(spellOut);
     const [only] = spelled;
-    const parts = spelled.map((block) => this.#part(block));
-    if (spelled.length === 1 && only?.type === "text" && parts[0]?.["cache_control"] === undefined) {
-      return only.text;
-    }
-    return parts;
+    if (spelled.length === 1 && only !== undefined && this.#isPlain(only)) return only.text;
+    return spelled.map((block) => this.#part(block));
+  }
+
+  #isPlain(block: IrContent): block is IrText {
+    return block.type === "text" && !(this.#keepsCache && block.cache !== undefined);
   }
 
   #part(block: IrContent): JsonObject {

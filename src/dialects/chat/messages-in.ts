@@ -73,7 +73,7 @@ class Turns {
       this.#answers.push(...blocks);
       this.#close();
     } else if (blocks.length > 0) {
-      this.add({ role: "user", blocks, ...(name === null ? {} : { name }) });
+      this.add(name === null ? { role: "user", blocks } : { role: "user", blocks, name });
     }
   }
 
@@ -82,7 +82,9 @@ class Turns {
     for (const call of calls) this.#kinds.set(call.id, call.kind);
     const blocks = [...readReasoning(message), ...readSaid(message, path), ...calls];
     const name = stringOf(message["name"]);
-    if (blocks.length > 0) this.add({ role: "assistant", blocks, ...(name === null ? {} : { name }) });
+    if (blocks.length > 0) {
+      this.add(name === null ? { role: "assistant", blocks } : { role: "assistant", blocks, name });
+    }
   }
 
   #close(): void {
@@ -100,6 +102,9 @@ function readReasoning(message: JsonObject): IrAssistantBlock[] {
 function readSaid(message: JsonObject, path: string): IrAssistantBlock[] {
   if (isObject(message["audio"])) refuse(`${path}.audio`, "the model's provider takes no audio");
   const { content } = message;
+  if (typeof content === "string" && typeof message["refusal"] !== "string") {
+    return readTexts(content, `${path}.content`);
+  }
   const refusals = objectsOf(content).filter((part) => part["type"] === "refusal");
   const others = Array.isArray(content) ? content.filter((part) => !isRefusal(part)) : content;
   const declined = [...refusals.map((part) => part["refusal"]), message["refusal"]];

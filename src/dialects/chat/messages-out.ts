@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import { partSeparator } from "../carrier.ts";
 import type { Target } from "../codec.ts";
 import { reasoningFields } from "../effort.ts";
@@ -27,25 +27,26 @@ export function writeMessages(request: IrRequest, target: Target, notes: Notes):
   if (request.system.length > 0) messages.push({ role: "system", content: content.write(request.system) });
   for (const message of request.messages) {
     if (message.role === "system") messages.push({ role: "system", content: content.write(message.blocks) });
-    else if (message.role === "user") messages.push(...writeUser(message, content));
-    else messages.push(...writeAssistant(message, content, target, notes));
+    else if (message.role === "user") addUser(messages, message, content);
+    else addAssistant(messages, message, content, target, notes);
   }
   return messages;
 }
 
 /** The answers of tools come first, each a message of its own; nothing may stand between them. */
-function writeUser(message: UserMessage, content: ContentWriter): JsonObject[] {
-  const answers: JsonObject[] = [];
+function addUser(messages: JsonObject[], message: UserMessage, content: ContentWriter): void {
   const said: IrContent[] = [];
   const pictures: IrContent[] = [];
   for (const block of message.blocks) {
-    if (block.type === "tool_result") answers.push(writeAnswer(block, pictures));
+    if (block.type === "tool_result") messages.push(writeAnswer(block, pictures));
     else said.push(block);
   }
-  const rest = [...pictures, ...said];
-  if (rest.length === 0) return answers;
-  const name = message.name === undefined ? {} : { name: message.name };
-  return [...answers, { role: "user", ...name, content: content.write(rest) }];
+  const rest = pictures.length === 0 ? said : [...pictures, ...said];
+  if (rest.length > 0) messages.push(named("user", message.name, content.write(rest)));
+}
+
+function named(role: string, name: string | undefined, content: Json): JsonObject {
+  return name === undefined ? { role, content } : { role, name, content };
 }
 
 /** A tool's message holds text only, so anything else it gave is put into `pictures`. */
@@ -63,12 +64,13 @@ function writeAnswer(result: IrToolResult, pictures: IrContent[]): JsonObject {
 }
 
 /** What it said and what it called are one message; an assistant that did neither has none. */
-function writeAssistant(
+function addAssistant(
+  messages: JsonObject[],
   message: AssistantMessage,
   content: ContentWriter,
   target: Target,
   notes: Notes,
-): JsonObject[] {
+): void {
   const texts: IrText[] = [];
   const calls: IrToolCall[] = [];
   let refusal = "";
@@ -80,17 +82,12 @@ function writeAssistant(
     else if (showsReasoning(block, target)) reasoning += block.parts.join(partSeparator);
     else notes.drop(reasoningFields[notes.client]);
   }
-  if (texts.length === 0 && calls.length === 0 && refusal === "") return [];
-  return [
-    {
-      role: "assistant",
-      ...(message.name === undefined ? {} : { name: message.name }),
-      content: texts.length === 0 ? null : content.write(texts),
-      ...(refusal === "" ? {} : { refusal }),
-      ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
-      ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall) }),
-    },
-  ];
+  if (texts.length === 0 && calls.length === 0 && refusal === "") return;
+  const written = named("assistant", message.name, texts.length === 0 ? null : content.write(texts));
+  if (refusal !== "") written["refusal"] = refusal;
+  if (reasoning !== "") written["reasoning_content"] = reasoning;
+  if (calls.length > 0) written["tool_calls"] = calls.map(writeCall);
+  messages.push(written);
 }
 
 /** Providers that reason in the open want it back beside their calls; OpenAI has no such field. */

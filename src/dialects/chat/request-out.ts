@@ -11,28 +11,28 @@ import { writeMessages } from "./messages-out.ts";
 
 const maxStops = 4;
 
+/** Field by field into one object: most requests have few of them, and every spread would be another object. */
 export function writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject {
   if (!takesCacheControl(target)) noteCacheMarks(request, notes);
-  return {
+  const body: JsonObject = {
     model: target.upstreamModel,
     messages: writeMessages(request, target, notes),
-    ...writeTools(request, target),
-    ...writeLimits(request, target, notes),
-    ...writeReasoning(request, target, notes),
-    ...(request.format === null ? {} : { response_format: writeFormat(request.format) }),
-    ...writeIdentity(request, target, notes),
-    ...writeStream(request, target),
   };
+  if (request.tools.length > 0) addTools(body, request, target);
+  addLimits(body, request, target, notes);
+  addSampling(body, request, target, notes);
+  addReasoning(body, request, target, notes);
+  if (request.format !== null) body["response_format"] = writeFormat(request.format);
+  if (target.kind === "openai") addIdentity(body, request, target);
+  else addUser(body, request, notes);
+  addStream(body, request, target);
+  return body;
 }
 
-function writeTools(request: IrRequest, target: Target): JsonObject {
-  if (request.tools.length === 0) return {};
-  const choice = request.toolChoice;
-  return {
-    tools: request.tools.flatMap((tool) => writeTool(tool, target)),
-    ...(choice === null ? {} : { tool_choice: writeChoice(choice) }),
-    ...(request.parallelToolCalls === null ? {} : { parallel_tool_calls: request.parallelToolCalls }),
-  };
+function addTools(body: JsonObject, request: IrRequest, target: Target): void {
+  body["tools"] = request.tools.flatMap((tool) => writeTool(tool, target));
+  if (request.toolChoice !== null) body["tool_choice"] = writeChoice(request.toolChoice);
+  if (request.parallelToolCalls !== null) body["parallel_tool_calls"] = request.parallelToolCalls;
 }
 
 function writeTool(tool: IrTool, target: Target): JsonObject[] {
@@ -57,7 +57,7 @@ function writeChoice(choice: IrToolChoice): JsonObject | string {
   return choice.type === "required" || choice.type === "none" ? choice.type : "auto";
 }
 
-function writeLimits(request: IrRequest, target: Target, notes: Notes): JsonObject {
+function addLimits(body: JsonObject, request: IrRequest, target: Target, notes: Notes): void {
   const limit = request.maxOutputTokens;
   const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   if (request.stop.length > maxStops && target.kind === "openai") {
@@ -66,35 +66,32 @@ function writeLimits(request: IrRequest, target: Target, notes: Notes): JsonObje
       `the model's provider takes at most ${maxStops}`,
     );
   }
-  return {
-    ...(limit === null ? {} : { [target.maxTokensField]: Math.min(limit, most) }),
-    ...(request.stop.length === 0 ? {} : { stop: [...request.stop] }),
-    ...writeSampling(request, target, notes),
-  };
+  if (limit !== null) body[target.maxTokensField] = Math.min(limit, most);
+  if (request.stop.length > 0) body["stop"] = [...request.stop];
 }
 
 /** OpenAI's reasoning models refuse sampling, and nobody but Anthropic promises to take top_k. */
-function writeSampling(request: IrRequest, target: Target, notes: Notes): JsonObject {
+function addSampling(body: JsonObject, request: IrRequest, target: Target, notes: Notes): void {
   const { temperature, topP, topK } = request.sampling;
   if (topK !== null) notes.drop("top_k");
-  if (!openAiTakesSampling(target, effortFor(request, target))) {
-    if (temperature !== null) notes.drop("temperature");
-    if (topP !== null) notes.drop("top_p");
-    return {};
+  if (temperature === null && topP === null) return;
+  const taken = openAiTakesSampling(target, effortFor(request, target));
+  if (temperature !== null) {
+    if (taken) body["temperature"] = temperature;
+    else notes.drop("temperature");
   }
-  return {
-    ...(temperature === null ? {} : { temperature }),
-    ...(topP === null ? {} : { top_p: topP }),
-  };
+  if (topP !== null) {
+    if (taken) body["top_p"] = topP;
+    else notes.drop("top_p");
+  }
 }
 
-function writeReasoning(request: IrRequest, target: Target, notes: Notes): JsonObject {
+function addReasoning(body: JsonObject, request: IrRequest, target: Target, notes: Notes): void {
   const { reasoning } = request;
+  if (reasoning === null) return;
   const effort = effortFor(request, target);
-  if (effort !== null) return { reasoning_effort: effort };
-  if (reasoning !== null && !reasons(target) && effortOf(reasoning) !== "none")
-    notes.drop(effortFields[notes.client]);
-  return {};
+  if (effort !== null) body["reasoning_effort"] = effort;
+  else if (!reasons(target) && effortOf(reasoning) !== "none") notes.drop(effortFields[notes.client]);
 }
 
 /** A model without reasoning is asked for none: it would answer 400. */
@@ -115,32 +112,29 @@ function writeFormat(format: IrFormat): JsonObject {
   };
 }
 
-/** OpenAI's own fields go to OpenAI only: other providers refuse what they do not know. */
-function writeIdentity(request: IrRequest, target: Target, notes: Notes): JsonObject {
+/** Fields that only OpenAI takes. */
+function addIdentity(body: JsonObject, request: IrRequest, target: Target): void {
+  Object.assign(body, openAiIdentity(request.identity, target));
+  if (request.serviceTier !== null) body["service_tier"] = request.serviceTier;
+  if (request.verbosity !== null) body["verbosity"] = request.verbosity;
+  if (request.store !== null) body["store"] = request.store;
+  if (request.metadata !== null) body["metadata"] = request.metadata;
+}
+
+/** Other providers refuse what they do not know, so OpenAI's own fields do not go to them. */
+function addUser(body: JsonObject, request: IrRequest, notes: Notes): void {
   const { user, safetyIdentifier, promptCacheKey } = request.identity;
-  if (target.kind !== "openai") {
-    const left = {
-      prompt_cache_key: promptCacheKey,
-      service_tier: request.serviceTier,
-      verbosity: request.verbosity,
-      store: request.store,
-      metadata: request.metadata,
-    };
-    for (const [name, value] of Object.entries(left)) if (value !== null) notes.drop(name);
-    const person = safetyIdentifier ?? user;
-    return person === null ? {} : { user: shortened(person) };
-  }
-  return {
-    ...openAiIdentity(request.identity, target),
-    ...(request.serviceTier === null ? {} : { service_tier: request.serviceTier }),
-    ...(request.verbosity === null ? {} : { verbosity: request.verbosity }),
-    ...(request.store === null ? {} : { store: request.store }),
-    ...(request.metadata === null ? {} : { metadata: request.metadata }),
-  };
+  if (promptCacheKey !== null) notes.drop("prompt_cache_key");
+  if (request.serviceTier !== null) notes.drop("service_tier");
+  if (request.verbosity !== null) notes.drop("verbosity");
+  if (request.store !== null) notes.drop("store");
+  if (request.metadata !== null) notes.drop("metadata");
+  const person = safetyIdentifier ?? user;
+  if (person !== null) body["user"] = shortened(person);
 }
 
 /** Usage is always asked for, whether or not the client wants to see it: it is what the call costs. */
-function writeStream(request: IrRequest, target: Target): JsonObject {
-  if (!request.stream) return { stream: false };
-  return { stream: true, ...(target.streamUsage ? { stream_options: { include_usage: true } } : {}) };
+function addStream(body: JsonObject, request: IrRequest, target: Target): void {
+  body["stream"] = request.stream;
+  if (request.stream && target.streamUsage) body["stream_options"] = { include_usage: true };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { nonsense, reportedFailure } from "../failure.ts";
 import type { IrAssistantBlock, IrResponse } from "../ir.ts";
-import { objectOf, objectsOf, stringOf } from "../json-fields.ts";
+import { firstObjectOf, objectOf, stringOf } from "../json-fields.ts";
 import { readUsage } from "../usage.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { readFinish } from "./finish.ts";
@@ -9,9 +9,9 @@ import { splitThinkTags } from "./think-tags.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
   if (isFailure(body)) throw reportedFailure(body);
-  const [choice] = objectsOf(body["choices"]);
+  const choice = firstObjectOf(body["choices"]);
   const message = objectOf(choice?.["message"]);
-  if (choice === undefined || message === null) throw nonsense("a chat completion without a message");
+  if (choice === null || message === null) throw nonsense("a chat completion without a message");
   const finish = readFinish(choice["finish_reason"]);
   if (finish === null) throw nonsense("a chat completion without a finish_reason");
   return {

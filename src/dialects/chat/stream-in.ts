@@ -3,7 +3,7 @@ import type { SseFrame } from "../codec.ts";
 import type { StreamReader } from "../dialect.ts";
 import { cutShort, nonsense, reportedFailure } from "../failure.ts";
 import type { IrEvent, IrFinish, Seal } from "../ir.ts";
-import { objectOf, objectsOf, parseObject, stringOf } from "../json-fields.ts";
+import { firstObjectOf, objectOf, parseObject, stringOf } from "../json-fields.ts";
 import { readUsage } from "../usage.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { readFinish } from "./finish.ts";
@@ -54,14 +54,14 @@ export class ChatStreamReader implements StreamReader {
 
   /** While text is open no tag is looked for any more, so it is what stands in the content. */
   plainText(chunk: JsonObject): string | null {
-    const delta = objectOf(objectsOf(chunk["choices"])[0]?.["delta"]);
+    const delta = objectOf(firstObjectOf(chunk["choices"])?.["delta"]);
     const kind = this.#open?.kind;
     if (delta === null || (kind !== "text" && kind !== "reasoning")) return null;
     return kind === "text" ? contentOf(delta) : reasoningOf(delta);
   }
 
   #read(chunk: JsonObject): void {
-    const [choice] = objectsOf(chunk["choices"]);
+    const choice = firstObjectOf(chunk["choices"]);
     const delta = objectOf(choice?.["delta"]);
     if (delta !== null && this.#finish === null) this.#readDelta(delta);
     const tier = stringOf(chunk["service_tier"]);

@@ -79,6 +79,7 @@ function overlap(text: string): number {
 }
 
 export function splitThinkTags(content: string): SplitText {
+  if (!content.trimStart().startsWith(open)) return { reasoning: "", text: content };
   const splitter = new ThinkTagSplitter();
   const { reasoning, text } = splitter.push(content);
   const rest = splitter.end();

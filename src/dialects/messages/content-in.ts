@@ -1,51 +1,64 @@
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage, IrSearchResult, IrText } from "../ir.ts";
-import { listOf, objectOf, objectsOf, stringOf } from "../json-fields.ts";
+import { objectOf, objectsOf, stringOf } from "../json-fields.ts";
 import { refuse } from "../notes.ts";
 
-/** A string is one text; nothing at all is no block. */
-export function blocksOf(content: Json | undefined): readonly JsonObject[] {
+/** What `read` makes of each block, where null is nothing. A string is one text, and an empty one no block. */
+export function readBlocks<Block>(
+  content: Json | undefined,
+  path: string,
+  read: (block: JsonObject, path: string) => Block | null,
+): (Block | IrText)[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return listOf(content).filter(isObject);
+  const found: Block[] = [];
+  objectsOf(content).forEach((block, index) => {
+    const made = read(block, `${path}[${index}]`);
+    if (made !== null) found.push(made);
+  });
+  return found;
 }
 
 export function readContent(content: Json | undefined, path: string): IrContent[] {
-  return blocksOf(content).flatMap((block, index) => readBlock(block, `${path}[${index}]`));
+  return readBlocks(content, path, readBlock);
 }
 
 export function readTexts(content: Json | undefined): IrText[] {
-  return blocksOf(content).flatMap((block) => (block["type"] === "text" ? readText(block) : []));
+  return readBlocks(content, "", (block) => (block["type"] === "text" ? readText(block) : null));
 }
 
 /** A block of a kind that is not known here is shown as the JSON that it is: it must not vanish. */
-export function readBlock(block: JsonObject, path: string): IrContent[] {
+export function readBlock(block: JsonObject, path: string): IrContent | null {
   switch (block["type"]) {
     case "text":
       return readText(block);
     case "image":
-      return [readImage(block, path)];
+      return readImage(block, path);
     case "document":
-      return [readDocument(block, path)];
+      return readDocument(block, path);
     case "search_result":
-      return [readSearchResult(block)];
+      return readSearchResult(block);
     case "tool_reference":
-      return [{ type: "text", text: `The tool ${stringOf(block["tool_name"]) ?? ""} can now be called.` }];
+      return { type: "text", text: `The tool ${stringOf(block["tool_name"]) ?? ""} can now be called.` };
     case "container_upload":
     case "compaction":
       return refuse(path, `the model's provider cannot read ${block["type"]}`);
     default:
-      return [{ type: "text", text: JSON.stringify(block) }];
+      return { type: "text", text: JSON.stringify(block) };
   }
 }
 
-function readText(block: JsonObject): IrText[] {
+/** Null when it is empty. */
+export function readText(block: JsonObject): IrText | null {
   const text = stringOf(block["text"]) ?? "";
-  return text === "" ? [] : [{ type: "text", text, ...cacheOf(block) }];
+  return text === "" ? null : withMark<IrText>({ type: "text", text }, block);
 }
 
 function readImage(block: JsonObject, path: string): IrImage {
   const source = objectOf(block["source"]) ?? {};
-  return { type: "image", source: readSource(source, path), path: `${path}.source`, ...cacheOf(block) };
+  return withMark<IrImage>(
+    { type: "image", source: readSource(source, path), path: `${path}.source` },
+    block,
+  );
 }
 
 function readSource(source: JsonObject, path: string): IrImage["source"] {
@@ -62,14 +75,14 @@ function readDocument(block: JsonObject, path: string): IrDocument {
   const source = objectOf(block["source"]) ?? {};
   const title = stringOf(block["title"]);
   const context = stringOf(block["context"]);
-  return {
+  const document: IrDocument = {
     type: "document",
     source: readDocumentSource(source, path),
     path: `${path}.source`,
     ...(title === null ? {} : { title }),
     ...(context === null ? {} : { context }),
-    ...cacheOf(block),
   };
+  return withMark(document, block);
 }
 
 function readDocumentSource(source: JsonObject, path: string): IrDocument["source"] {
@@ -81,16 +94,22 @@ function readDocumentSource(source: JsonObject, path: string): IrDocument["sourc
 }
 
 function readSearchResult(block: JsonObject): IrSearchResult {
-  return {
+  const result: IrSearchResult = {
     type: "search_result",
     title: stringOf(block["title"]) ?? "",
     source: stringOf(block["source"]) ?? "",
-    content: objectsOf(block["content"]).flatMap(readText),
-    ...cacheOf(block),
+    content: objectsOf(block["content"])
+      .map(readText)
+      .filter((text) => text !== null),
   };
+  return withMark(result, block);
 }
 
-export function cacheOf(block: JsonObject): { cache?: CacheControl } {
+/** What was read, with the mark that its block has for caching, if it has one. */
+export function withMark<Read extends { readonly cache?: CacheControl }>(
+  read: Read,
+  block: JsonObject,
+): Read {
   const cache = objectOf(block["cache_control"]);
-  return cache === null ? {} : { cache };
+  return cache === null ? read : { ...read, cache };
 }

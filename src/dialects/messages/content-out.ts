@@ -4,11 +4,16 @@ import { refuse } from "../notes.ts";
 
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
-/** Anthropic refuses text without a visible character, so such text is no block at all. */
 export function writeContent(content: readonly IrContent[]): JsonObject[] {
-  return content
-    .filter((block) => block.type !== "text" || block.text.trim() !== "")
-    .map((block) => withCache(writeBlock(block), block.cache));
+  const written: JsonObject[] = [];
+  for (const block of content) addContent(written, block);
+  return written;
+}
+
+/** Anthropic refuses text without a visible character, so such text is no block at all. */
+export function addContent(written: JsonObject[], block: IrContent): void {
+  if (block.type === "text" && block.text.trim() === "") return;
+  written.push(withCache(writeBlock(block), block.cache));
 }
 
 export function withCache(block: JsonObject, cache: CacheControl | undefined): JsonObject {

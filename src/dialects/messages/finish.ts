@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { FinishReason, IrFinish } from "../ir.ts";
 import { objectOf, stringOf } from "../json-fields.ts";
 
@@ -34,11 +34,10 @@ const words: Readonly<Record<FinishReason, string>> = {
 };
 
 /** The fields that say why it ended. Details belong to a refusal only, as in Anthropic's own answers. */
-export function writeFinish(finish: IrFinish): JsonObject {
-  const details: Json = { type: "refusal", category: null, explanation: finish.explanation };
-  return {
-    stop_reason: words[finish.reason],
-    stop_sequence: finish.stopSequence,
-    ...(finish.reason === "refusal" ? { stop_details: details } : {}),
-  };
+export function addFinish(end: JsonObject, finish: IrFinish): void {
+  end["stop_reason"] = words[finish.reason];
+  end["stop_sequence"] = finish.stopSequence;
+  if (finish.reason === "refusal") {
+    end["stop_details"] = { type: "refusal", category: null, explanation: finish.explanation };
+  }
 }

@@ -1,7 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { objectOf, objectsOf } from "../json-fields.ts";
+import { listOf, objectsOf } from "../json-fields.ts";
 import { type Notes, noteOthers } from "../notes.ts";
-import { blocksOf } from "./content-in.ts";
 
 /** Fields that are read; every other one is left out, and said so. */
 const bodyFields: ReadonlySet<string> = new Set([
@@ -18,21 +17,25 @@ const metadataFields: ReadonlySet<string> = new Set(["user_id"]);
 /** What a request says that no other dialect can, and that its reader therefore passes over. */
 export function noteLeftOut(body: JsonObject, notes: Notes): void {
   noteOthers(body, bodyFields, notes);
-  noteOthers(objectOf(body["output_config"]) ?? {}, outputFields, notes, (field) => `output_config.${field}`);
-  noteOthers(objectOf(body["metadata"]) ?? {}, metadataFields, notes, (field) => `metadata.${field}`);
+  const { output_config: config, metadata } = body;
+  if (isObject(config)) noteOthers(config, outputFields, notes, "output_config.");
+  if (isObject(metadata)) noteOthers(metadata, metadataFields, notes, "metadata.");
   for (const tool of objectsOf(body["tools"])) {
     const ownFunction = tool["type"] === undefined || tool["type"] === "custom";
-    if (ownFunction) noteOthers(tool, toolFields, notes, (field) => `tools[].${field}`);
+    if (ownFunction) noteOthers(tool, toolFields, notes, "tools[].");
   }
-  if (objectsOf(body["messages"]).some(({ content }) => hasCitations(content))) notes.drop("citations");
+  if (listOf(body["messages"]).some(hasCitations)) notes.drop("citations");
 }
 
-/** Citations that are asked for, or that an earlier answer had. */
-function hasCitations(content: Json | undefined): boolean {
-  return blocksOf(content).some(({ citations, content: inner }) => {
-    const has = Array.isArray(citations)
-      ? citations.length > 0
-      : isObject(citations) && citations["enabled"] === true;
-    return has || (Array.isArray(inner) && hasCitations(inner));
-  });
+/** Citations that are asked for, or that an earlier answer had, in the blocks of a message or inside a block. */
+function hasCitations(holder: Json): boolean {
+  const content = isObject(holder) ? holder["content"] : null;
+  return Array.isArray(content) && content.some((block) => isCited(block) || hasCitations(block));
+}
+
+function isCited(block: Json): boolean {
+  const citations = isObject(block) ? block["citations"] : null;
+  return Array.isArray(citations)
+    ? citations.length > 0
+    : isObject(citations) && citations["enabled"] === true;
 }

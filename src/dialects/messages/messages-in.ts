@@ -1,9 +1,17 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { isCarrier, uncarry } from "../carrier.ts";
-import type { IrAssistantBlock, IrMessage, IrReasoning, IrText, IrUserBlock } from "../ir.ts";
+import type {
+  IrAssistantBlock,
+  IrMessage,
+  IrReasoning,
+  IrText,
+  IrToolCall,
+  IrToolResult,
+  IrUserBlock,
+} from "../ir.ts";
 import { listOf, objectOf, stringOf } from "../json-fields.ts";
 import { type Notes, refuse } from "../notes.ts";
-import { blocksOf, cacheOf, readBlock, readContent, readTexts } from "./content-in.ts";
+import { readBlock, readBlocks, readContent, readText, readTexts, withMark } from "./content-in.ts";
 
 /**
  * Claude Code begins its prompt with a block for Anthropic's own accounting. It differs from request to
@@ -21,85 +29,77 @@ export function readSystem(system: Json | undefined): IrText[] {
 }
 
 export function readMessages(messages: Json | undefined, notes: Notes): IrMessage[] {
-  return listOf(messages).flatMap((message, index): IrMessage[] => {
-    if (!isObject(message)) return [];
-    const path = `messages[${index}].content`;
-    const { role, content } = message;
-    if (role === "system") return present({ role, blocks: readTexts(content) });
-    if (role !== "assistant") return present({ role: "user", blocks: readUser(content, path) });
-    return present({ role, blocks: readAssistant(content, path, notes) });
+  const read: IrMessage[] = [];
+  listOf(messages).forEach((message, index) => {
+    if (!isObject(message)) return;
+    const turn = readMessage(message, `messages[${index}].content`, notes);
+    if (turn.blocks.length > 0) read.push(turn);
   });
+  return read;
 }
 
-function present(message: IrMessage): IrMessage[] {
-  return message.blocks.length === 0 ? [] : [message];
+function readMessage({ role, content }: JsonObject, path: string, notes: Notes): IrMessage {
+  if (role === "system") return { role, blocks: readTexts(content) };
+  if (role !== "assistant") return { role: "user", blocks: readBlocks(content, path, readUserBlock) };
+  return { role, blocks: readBlocks(content, path, (block, at) => readAssistantBlock(block, at, notes)) };
 }
 
-function readUser(content: Json | undefined, path: string): IrUserBlock[] {
-  return blocksOf(content).flatMap((block, index): IrUserBlock[] => {
-    const at = `${path}[${index}]`;
-    return block["type"] === "tool_result" ? [readResult(block, at)] : readBlock(block, at);
-  });
+function readUserBlock(block: JsonObject, path: string): IrUserBlock | null {
+  return block["type"] === "tool_result" ? readResult(block, path) : readBlock(block, path);
 }
 
-function readResult(block: JsonObject, path: string): IrUserBlock {
-  return {
+function readResult(block: JsonObject, path: string): IrToolResult {
+  const result: IrToolResult = {
     type: "tool_result",
     id: stringOf(block["tool_use_id"]) ?? refuse(`${path}.tool_use_id`, "a result must name its call"),
     kind: "function",
     content: readContent(block["content"], `${path}.content`),
     isError: block["is_error"] === true,
-    ...cacheOf(block),
   };
+  return withMark(result, block);
 }
 
-function readAssistant(content: Json | undefined, path: string, notes: Notes): IrAssistantBlock[] {
-  return blocksOf(content).flatMap((block, index): IrAssistantBlock[] => {
-    const at = `${path}[${index}]`;
-    switch (block["type"]) {
-      case "text":
-        return readTexts([block]);
-      case "thinking":
-        return readThinking(block);
-      case "redacted_thinking":
-        return readRedacted(block);
-      case "tool_use":
-        return [readCall(block, at)];
-      case "compaction":
-        return refuse(at, "the model's provider cannot read a compaction");
-      default:
-        // What Anthropic's own tools did means nothing to another provider.
-        notes.drop(at);
-        return [];
-    }
-  });
+function readAssistantBlock(block: JsonObject, path: string, notes: Notes): IrAssistantBlock | null {
+  switch (block["type"]) {
+    case "text":
+      return readText(block);
+    case "thinking":
+      return readThinking(block);
+    case "redacted_thinking":
+      return readRedacted(block);
+    case "tool_use":
+      return readCall(block, path);
+    case "compaction":
+      return refuse(path, "the model's provider cannot read a compaction");
+    default:
+      // What Anthropic's own tools did means nothing to another provider.
+      notes.drop(path);
+      return null;
+  }
 }
 
 /** A signature that is a carrier holds another provider's seal; any other is Anthropic's own. */
-function readThinking(block: JsonObject): IrReasoning[] {
+function readThinking(block: JsonObject): IrReasoning | null {
   const text = stringOf(block["thinking"]) ?? "";
   const signature = stringOf(block["signature"]) ?? "";
-  if (isCarrier(signature)) {
-    const carried = uncarry(signature, text);
-    return carried === null ? [] : [carried];
-  }
+  if (isCarrier(signature)) return uncarry(signature, text);
   const seal = signature === "" ? null : ({ maker: "anthropic", signature } as const);
-  return [{ type: "reasoning", parts: [text], seal }];
+  return { type: "reasoning", parts: [text], seal };
 }
 
-function readRedacted(block: JsonObject): IrReasoning[] {
+function readRedacted(block: JsonObject): IrReasoning {
   const data = stringOf(block["data"]) ?? "";
-  return [{ type: "reasoning", parts: [], seal: { maker: "anthropic-redacted", data } }];
+  return { type: "reasoning", parts: [], seal: { maker: "anthropic-redacted", data } };
 }
 
-function readCall(block: JsonObject, path: string): IrAssistantBlock {
-  return {
+function readCall(block: JsonObject, path: string): IrToolCall {
+  const call: IrToolCall = {
     type: "tool_call",
     id: stringOf(block["id"]) ?? refuse(`${path}.id`, "a tool call must have an id"),
     kind: "function",
     namespace: null,
     name: stringOf(block["name"]) ?? refuse(`${path}.name`, "a tool call must have a name"),
     input: JSON.stringify(objectOf(block["input"]) ?? {}),
-    ...cacheOf(block),
   };
+  return withMark(call, block);
 }

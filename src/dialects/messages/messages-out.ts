@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../codec.ts";
 import { reasoningFields } from "../effort.ts";
-import type { IrAssistantBlock, IrMessage, IrReasoning, IrRequest, IrToolResult } from "../ir.ts";
+import type { IrMessage, IrReasoning, IrRequest, IrToolCall, IrToolResult } from "../ir.ts";
 import { takesSystemMessages } from "../models.ts";
 import type { Notes } from "../notes.ts";
 import { callInput } from "../tools/call-input.ts";
-import { withCache, writeContent } from "./content-out.ts";
+import { addContent, withCache, writeContent } from "./content-out.ts";
 
 interface WireMessage extends JsonObject {
   role: string;
@@ -22,17 +22,32 @@ export function writeMessages(request: IrRequest, target: Target, notes: Notes):
       messages.push({ role: message.role === "system" ? inPlace : message.role, content });
   }
   trimPrefill(messages.at(-1));
-  return messages.filter((message) => message.content.length > 0);
+  return messages;
 }
 
 function writeBlocks(message: IrMessage, notes: Notes): JsonObject[] {
-  if (message.role === "assistant") {
-    return message.blocks.flatMap((block) => writeAssistantBlock(block, notes));
+  const written: JsonObject[] = [];
+  for (const block of message.blocks) addBlock(written, block, notes);
+  return written;
+}
+
+function addBlock(written: JsonObject[], block: IrMessage["blocks"][number], notes: Notes): void {
+  switch (block.type) {
+    case "tool_result":
+      written.push(writeResult(block));
+      return;
+    case "tool_call":
+      written.push(writeCall(block));
+      return;
+    case "reasoning":
+      written.push(...writeReasoning(block, notes));
+      return;
+    case "refusal":
+      addContent(written, { type: "text", text: block.text });
+      return;
+    default:
+      addContent(written, block);
   }
-  if (message.role === "system") return writeContent(message.blocks);
-  return message.blocks.flatMap((block) =>
-    block.type === "tool_result" ? [writeResult(block)] : writeContent([block]),
-  );
 }
 
 function writeResult(result: IrToolResult): JsonObject {
@@ -50,19 +65,8 @@ function writeResult(result: IrToolResult): JsonObject {
   );
 }
 
-function writeAssistantBlock(block: IrAssistantBlock, notes: Notes): JsonObject[] {
-  switch (block.type) {
-    case "text":
-      return writeContent([block]);
-    case "refusal":
-      return writeContent([{ type: "text", text: block.text }]);
-    case "reasoning":
-      return writeReasoning(block, notes);
-    case "tool_call": {
-      const { id, name, input } = block;
-      return [withCache({ type: "tool_use", id, name, input: callInput(input) }, block.cache)];
-    }
-  }
+function writeCall({ id, name, input, cache }: IrToolCall): JsonObject {
+  return withCache({ type: "tool_use", id, name, input: callInput(input) }, cache);
 }
 
 /** Only what Anthropic itself has sealed, bit by bit as it was; it refuses everything else. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../codec.ts";
 import { shortened } from "../identity.ts";
-import type { IrMessage, IrRequest, IrText, IrTool } from "../ir.ts";
+import type { IrMessage, IrRequest, IrTool } from "../ir.ts";
 import { mayDisableThinking, takesOutputFormat, takesSampling } from "../models.ts";
 import type { Notes } from "../notes.ts";
 import { functionSchema } from "../tools/schema.ts";
@@ -15,6 +15,7 @@ const fallbackMaxTokens = 4096;
 const maxIdentityLength = 256;
 const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
 
+/** Field by field into one object: most requests have few of them, and every spread would be another object. */
 export function writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject {
   const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   const maxTokens = Math.min(request.maxOutputTokens ?? target.maxOutputTokens ?? fallbackMaxTokens, most);
@@ -26,25 +27,27 @@ export function writeRequest(request: IrRequest, target: Target, notes: Notes): 
   const tools = writeTools(request, target, notes);
   limitCacheMarks(tools, system, asked);
   noteDropped(request, notes);
-  return {
-    model: target.upstreamModel,
-    max_tokens: maxTokens,
-    ...(system.length === 0 ? {} : { system }),
-    messages: asked,
-    ...(tools.length === 0 ? {} : { tools, ...writeChoice(request, target, notes) }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...writeOutputConfig(request, effort),
-    ...writeSampling(request, target, thinking, notes),
-    ...writeStops(request, notes),
-    ...writeIdentity(request),
-    ...writeTier(request, notes),
-    stream: request.stream,
-  };
+  const body: JsonObject = { model: target.upstreamModel, max_tokens: maxTokens };
+  if (system.length > 0) body["system"] = system;
+  body["messages"] = asked;
+  if (tools.length > 0) {
+    body["tools"] = tools;
+    addChoice(body, request, target, notes);
+  }
+  if (thinking !== undefined) body["thinking"] = thinking;
+  addOutputConfig(body, request, effort);
+  addSampling(body, request, target, thinking, notes);
+  addStops(body, request, notes);
+  addIdentity(body, request);
+  addTier(body, request, notes);
+  body["stream"] = request.stream;
+  return body;
 }
 
 function writeSystem(request: IrRequest): JsonObject[] {
-  const extra: IrText[] = request.format?.type === "json_object" ? [{ type: "text", text: jsonOnly }] : [];
-  return writeContent([...request.system, ...extra]);
+  const written = writeContent(request.system);
+  if (request.format?.type === "json_object") written.push({ type: "text", text: jsonOnly });
+  return written;
 }
 
 function writeTools(request: IrRequest, target: Target, notes: Notes): JsonObject[] {
@@ -64,70 +67,68 @@ function writeTool(tool: IrTool, target: Target, notes: Notes): JsonObject[] {
   return [withCache(written, tool.cache)];
 }
 
-function writeChoice(request: IrRequest, target: Target, notes: Notes): JsonObject {
+function addChoice(body: JsonObject, request: IrRequest, target: Target, notes: Notes): void {
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   const choice = request.toolChoice;
   // Models that always think cannot be forced; they are asked instead.
   if (isForced(request) && !mayDisableThinking(target.upstreamModel)) {
     notes.drop("tool_choice");
-    return { tool_choice: { type: "auto", ...single } };
+    body["tool_choice"] = { type: "auto", ...single };
+  } else if (choice?.type === "none") body["tool_choice"] = { type: "none" };
+  else if (choice?.type === "tool") body["tool_choice"] = { type: "tool", name: choice.name, ...single };
+  else if (choice?.type === "required") body["tool_choice"] = { type: "any", ...single };
+  else if (choice !== null || request.parallelToolCalls === false) {
+    body["tool_choice"] = { type: "auto", ...single };
   }
-  if (choice?.type === "none") return { tool_choice: { type: "none" } };
-  if (choice?.type === "tool") return { tool_choice: { type: "tool", name: choice.name, ...single } };
-  if (choice?.type === "required") return { tool_choice: { type: "any", ...single } };
-  return choice === null && request.parallelToolCalls !== false
-    ? {}
-    : { tool_choice: { type: "auto", ...single } };
 }
 
-function writeOutputConfig(request: IrRequest, effort: string | undefined): JsonObject {
-  const { format } = request;
-  const config: JsonObject = {
+function addOutputConfig(body: JsonObject, { format }: IrRequest, effort: string | undefined): void {
+  const schema = format?.type === "json_schema" ? format.schema : null;
+  if (effort === undefined && schema === null) return;
+  body["output_config"] = {
     ...(effort === undefined ? {} : { effort }),
-    ...(format?.type === "json_schema" ? { format: { type: "json_schema", schema: format.schema } } : {}),
+    ...(schema === null ? {} : { format: { type: "json_schema", schema } }),
   };
-  return Object.keys(config).length === 0 ? {} : { output_config: config };
 }
 
 /** Claude takes a temperature up to 1, not together with top_p, and none of them while it thinks. */
-function writeSampling(
+function addSampling(
+  body: JsonObject,
   request: IrRequest,
   target: Target,
   thinking: JsonObject | undefined,
   notes: Notes,
-): JsonObject {
+): void {
   const { temperature, topP, topK } = request.sampling;
+  if (temperature === null && topP === null && topK === null) return;
   const thinks = thinking !== undefined && thinking["type"] !== "disabled";
   const free = takesSampling(target) && !thinks;
-  if (temperature !== null && !free) notes.drop("temperature");
-  if (topP !== null && (!free || temperature !== null)) notes.drop("top_p");
-  if (topK !== null && !free) notes.drop("top_k");
-  if (!free) return {};
-  return {
-    ...(temperature === null ? {} : { temperature: Math.min(Math.max(temperature, 0), 1) }),
-    ...(topP === null || temperature !== null ? {} : { top_p: topP }),
-    ...(topK === null ? {} : { top_k: topK }),
-  };
+  if (temperature !== null && free) body["temperature"] = Math.min(Math.max(temperature, 0), 1);
+  else if (temperature !== null) notes.drop("temperature");
+  if (topP !== null && free && temperature === null) body["top_p"] = topP;
+  else if (topP !== null) notes.drop("top_p");
+  if (topK !== null && free) body["top_k"] = topK;
+  else if (topK !== null) notes.drop("top_k");
 }
 
 /** "All non-whitespace stop sequences work", says Anthropic, and refuses the others. */
-function writeStops(request: IrRequest, notes: Notes): JsonObject {
+function addStops(body: JsonObject, request: IrRequest, notes: Notes): void {
+  if (request.stop.length === 0) return;
   const stops = request.stop.filter((stop) => stop.trim() !== "");
   if (stops.length < request.stop.length) notes.drop("stop");
-  return stops.length === 0 ? {} : { stop_sequences: stops };
+  if (stops.length > 0) body["stop_sequences"] = stops;
 }
 
-function writeIdentity(request: IrRequest): JsonObject {
+function addIdentity(body: JsonObject, request: IrRequest): void {
   const person = request.identity.safetyIdentifier ?? request.identity.user;
-  if (person === null || person === "") return {};
-  return { metadata: { user_id: person.length > maxIdentityLength ? shortened(person) : person } };
+  if (person === null || person === "") return;
+  body["metadata"] = { user_id: person.length > maxIdentityLength ? shortened(person) : person };
 }
 
-function writeTier(request: IrRequest, notes: Notes): JsonObject {
-  if (request.serviceTier === "auto") return { service_tier: "auto" };
-  if (request.serviceTier === "default") return { service_tier: "standard_only" };
-  if (request.serviceTier !== null) notes.drop("service_tier");
-  return {};
+function addTier(body: JsonObject, request: IrRequest, notes: Notes): void {
+  if (request.serviceTier === "auto") body["service_tier"] = "auto";
+  else if (request.serviceTier === "default") body["service_tier"] = "standard_only";
+  else if (request.serviceTier !== null) notes.drop("service_tier");
 }
 
 function noteDropped(request: IrRequest, notes: Notes): void {

@@ -3,19 +3,20 @@ import { carrySeal, partSeparator } from "../carrier.ts";
 import type { ClientCall } from "../dialect.ts";
 import type { IrAssistantBlock, IrReasoning, IrResponse, Seal } from "../ir.ts";
 import { callInput } from "../tools/call-input.ts";
-import { writeFinish } from "./finish.ts";
-import { writeTier, writeUsage } from "./usage-out.ts";
+import { addFinish } from "./finish.ts";
+import { writeUsage } from "./usage-out.ts";
 
 export function writeResponse(response: IrResponse, call: ClientCall): JsonObject {
-  return {
+  const message: JsonObject = {
     id: call.mint("msg_"),
     type: "message",
     role: "assistant",
     model: call.source.model,
     content: response.blocks.flatMap(writeBlock),
-    ...writeFinish(response.finish),
-    usage: { ...writeUsage(response.usage), ...writeTier(response.serviceTier) },
   };
+  addFinish(message, response.finish);
+  message["usage"] = writeUsage(response.usage, response.serviceTier);
+  return message;
 }
 
 function writeBlock(block: IrAssistantBlock): JsonObject[] {

@@ -8,9 +8,9 @@ import { heartbeat, inBandError } from "../envelope.ts";
 import type { IrBlockHead, IrEvent, IrFinish, Seal } from "../ir.ts";
 import { fillIn, type Stencil } from "../shortcut.ts";
 import { namedFrame } from "../sse.ts";
-import { writeFinish } from "./finish.ts";
+import { addFinish } from "./finish.ts";
 import { signatureOf } from "./response-out.ts";
-import { writeTier, writeUsage } from "./usage-out.ts";
+import { writeUsage } from "./usage-out.ts";
 
 interface Block {
   readonly head: IrBlockHead;
@@ -78,8 +78,10 @@ export class MessagesStreamWriter implements StreamWriter {
   terminal(): string {
     assert(this.#finish !== null, "a stream ends properly only after its finish");
     const usage = this.#usage ?? { ...noUsage, inputTokens: this.#call.source.estimatedInputTokens };
-    const delta = { type: "message_delta", delta: writeFinish(this.#finish), usage: this.#writeUsage(usage) };
-    return frame(delta) + frame({ type: "message_stop" });
+    const delta: JsonObject = {};
+    addFinish(delta, this.#finish);
+    const end = { type: "message_delta", delta, usage: writeUsage(usage, this.#tier) };
+    return frame(end) + frame({ type: "message_stop" });
   }
 
   failure(error: GatewayError, requestId: string): string {
@@ -105,13 +107,9 @@ export class MessagesStreamWriter implements StreamWriter {
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: this.#writeUsage(shown),
+        usage: writeUsage(shown, this.#tier),
       },
     });
-  }
-
-  #writeUsage(usage: Usage): JsonObject {
-    return { ...writeUsage(usage), ...writeTier(this.#tier) };
   }
 
   #add(index: number, head: IrBlockHead): string {

@@ -30,8 +30,8 @@ export function writeThinking(
   notes: Notes,
 ): ThinkingFields {
   const { reasoning } = request;
-  const style = claudeThinking(target);
   if (reasoning === null) return {};
+  const style = claudeThinking(target);
   if (style === "none") {
     if (!isUnwanted(reasoning)) notes.drop(effortFields[notes.client]);
     return {};

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice } from "../ir.ts";
 import { booleanOf, objectOf, objectsOf, stringOf } from "../json-fields.ts";
 import { refuse } from "../notes.ts";
-import { cacheOf } from "./content-in.ts";
+import { withMark } from "./content-in.ts";
 import { knownTool } from "./known-tools.ts";
 
 export function readTools(body: JsonObject): IrTool[] {
@@ -17,7 +17,7 @@ function readTool(tool: JsonObject, path: string): IrTool {
 }
 
 function readFunction(tool: JsonObject, path: string): IrFunctionTool {
-  return {
+  const read: IrFunctionTool = {
     type: "function",
     kind: "function",
     namespace: null,
@@ -25,8 +25,8 @@ function readFunction(tool: JsonObject, path: string): IrFunctionTool {
     description: stringOf(tool["description"]),
     schema: objectOf(tool["input_schema"]),
     strict: booleanOf(tool["strict"]),
-    ...cacheOf(tool),
   };
+  return withMark(read, tool);
 }
 
 export function readToolChoice(body: JsonObject): IrToolChoice | null {

@@ -88,7 +88,7 @@ function noteUnknown(body: JsonObject, notes: Notes): void {
 function readReasoningSettings(reasoning: Json | undefined, notes: Notes): IrReasoningSettings | null {
   if (!isObject(reasoning)) return null;
   const summary = stringOf(reasoning["summary"]) ?? stringOf(reasoning["generate_summary"]);
-  noteOthers(reasoning, reasoningFields, notes, (field) => `reasoning.${field}`);
+  noteOthers(reasoning, reasoningFields, notes, "reasoning.");
   return {
     effort: readEffort(reasoning["effort"], "reasoning.effort"),
     thinking: null,

@@ -54,7 +54,7 @@ function readTool(tool: JsonObject, namespace: string | null, path: string, note
   const said = stringOf(tool["description"]);
   switch (type) {
     case "function":
-      noteOthers(tool, functionFields, notes, (field) => `tools[].${field}`);
+      noteOthers(tool, functionFields, notes, "tools[].");
       return [
         {
           type: "function",

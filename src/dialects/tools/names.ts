@@ -17,7 +17,7 @@ export class ToolNames {
   readonly #byProvider = new Map<string, ClientTool>();
   readonly #byClient = new Map<string, string>();
 
-  constructor(request: IrRequest) {
+  constructor(request: Pick<IrRequest, "tools" | "messages">) {
     for (const tool of request.tools) {
       if (tool.type === "hosted") continue;
       this.#learn({ ...refOf(tool), kind: tool.type === "custom" ? "custom" : tool.kind });
