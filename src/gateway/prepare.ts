@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { Translation } from "../dialects/codec.ts";
 import { type BodyChanges, patchBody } from "../dialects/patch.ts";
 import { translate } from "../dialects/translate.ts";
-import type { ForwardedHeaders } from "../providers/provider.ts";
-import type { Deployment, Prepared } from "../upstream/upstream.ts";
+import type { ForwardedHeaders, Prepared } from "../providers/provider.ts";
+import type { Deployment } from "../upstream/upstream.ts";
 import { ownBytes } from "./own-bytes.ts";
 import type { ClientRequest } from "./request.ts";
 

@@ -89,9 +89,16 @@ export class Relay implements Guarded {
     }
   }
 
+  /**
+   * What has come already is written before anything is awaited: Bun then sends the response's head together
+   * with it, which otherwise leaves in ten pieces.
+   */
   async #pump(): Promise<void> {
     const { opened, transit } = this.#parts;
-    for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
+    for (;;) {
+      const next = opened.read();
+      const chunk = next instanceof Promise ? await next : next;
+      if (chunk === null) break;
       if (this.#isOver) return;
       const blocked = this.#write(transit.push(chunk));
       if (transit.producedChars > mostProducedChars) this.#produced.add(transit.takeProduced());

@@ -1,4 +1,5 @@
 import type { DialectName } from "../base/dialect.ts";
+import type { Head } from "../wire/transfer.ts";
 import type { ForwardedHeaders } from "./provider.ts";
 
 /**
@@ -28,7 +29,8 @@ const responseNames = [
 /** Longer values serve nobody, and some servers answer oversized headers by closing the connection. */
 const maxValueChars = 4096;
 
-const none: Readonly<Record<string, string>> = Object.freeze({});
+/** What is picked when there is nothing: always the same object, so that it can be recognised. */
+export const nothingForwarded: ForwardedHeaders = Object.freeze({});
 
 /** Picks what goes up. `compat-version` is the interface's own name for `anthropic-version`. */
 export function pickForwarded(dialect: DialectName, client: Headers): ForwardedHeaders {
@@ -39,11 +41,11 @@ export function pickForwarded(dialect: DialectName, client: Headers): ForwardedH
 }
 
 /** Picks what comes back. */
-export function pickResponse(provider: Headers): Readonly<Record<string, string>> {
+export function pickResponse(provider: Pick<Head, "get">): Readonly<Record<string, string>> {
   return pick(responseNames, provider);
 }
 
-function pick(names: readonly string[], headers: Headers): Readonly<Record<string, string>> {
+function pick(names: readonly string[], headers: Pick<Head, "get">): Readonly<Record<string, string>> {
   let picked: Record<string, string> | null = null;
   for (const name of names) {
     const value = headers.get(name);
@@ -51,7 +53,7 @@ function pick(names: readonly string[], headers: Headers): Readonly<Record<strin
     picked ??= {};
     picked[name] = value;
   }
-  return picked ?? none;
+  return picked ?? nothingForwarded;
 }
 
 function isSane(value: string | null): value is string {

@@ -1,6 +1,10 @@
 import { isIP } from "node:net";
 import type { ProviderSettings } from "../config/settings.ts";
-import type { ForwardedHeaders, Operation, Provider } from "./provider.ts";
+import { FetchTransfer } from "../wire/fetch-transfer.ts";
+import { type Dial, HttpClient, type Target } from "../wire/http-client.ts";
+import type { Receiver, Transfer } from "../wire/transfer.ts";
+import { nothingForwarded } from "./headers.ts";
+import type { ForwardedHeaders, Operation, Prepared, Provider } from "./provider.ts";
 
 /** In what vendors differ when they are called over HTTP. */
 export interface Vendor {
@@ -19,36 +23,51 @@ const paths: Readonly<Record<Operation, string>> = {
 /** The version that is asked for when the client names none, and when the request is a translation. */
 const defaultAnthropicVersion = "2023-06-01";
 
-/** Servers close idle connections after a minute or so; one that leaves earlier meets fewer of those ends. */
-const idleConnectionSeconds = 30;
+/** Nothing that `fetch` would do of its own accord: deadlines, decompression and redirects are decided elsewhere. */
+const likeTheWire = { timeout: false, decompress: false, redirect: "manual" } as const;
+
+/** Where one operation is asked for. */
+interface Address {
+  readonly url: string;
+  /** The beginning of every request to it. */
+  readonly requestLine: string;
+}
 
 export class HttpProvider implements Provider {
   readonly settings: ProviderSettings;
-  readonly #urls: Readonly<Record<Operation, string>>;
-  readonly #session: Bun.FetchSession;
+  readonly #addresses: Readonly<Record<Operation, Address>>;
+  /** Null where the way leads through a proxy, which `fetch` knows how to talk to. */
+  readonly #client: HttpClient | null;
   readonly #vendor: Vendor;
   /** The part of the headers that does not depend on the call, by API key. */
   readonly #fixedHeaders = new Map<string | null, Record<string, string>>();
+  /** Whole heads of requests that forward nothing of the client's, by operation and API key. */
+  readonly #usualHeads: Readonly<Record<Operation, Map<string | null, string>>> = {
+    chat: new Map(),
+    responses: new Map(),
+    messages: new Map(),
+    count_tokens: new Map(),
+  };
 
-  constructor(settings: ProviderSettings, vendor: Vendor) {
+  constructor(settings: ProviderSettings, vendor: Vendor, dial?: Dial) {
     this.settings = settings;
     this.#vendor = vendor;
-    const base = settings.baseUrl + vendor.pathPrefix;
-    this.#urls = {
-      chat: base + paths.chat,
-      responses: base + paths.responses,
-      messages: base + paths.messages,
-      count_tokens: base + paths.count_tokens,
+    const base = new URL(settings.baseUrl + vendor.pathPrefix);
+    const addressOf = (operation: Operation): Address => {
+      const path = base.pathname.replace(/\/$/, "") + paths[operation];
+      return { url: base.origin + path, requestLine: `POST ${path} HTTP/1.1\r\nhost: ${base.host}\r\n` };
     };
-    this.#session = new Bun.FetchSession({
-      keepAlive: { idleTimeout: idleConnectionSeconds },
-      // A proxy from the environment is for the world outside; Bun would use it for 127.0.0.1 as well.
-      ...(isLoopback(settings.baseUrl) ? { proxy: false } : {}),
-    });
+    this.#addresses = {
+      chat: addressOf("chat"),
+      responses: addressOf("responses"),
+      messages: addressOf("messages"),
+      count_tokens: addressOf("count_tokens"),
+    };
+    this.#client = isBehindProxy(base) ? null : new HttpClient(targetOf(base), dial);
   }
 
   url(operation: Operation): string {
-    return this.#urls[operation];
+    return this.#addresses[operation].url;
   }
 
   headers(operation: Operation, apiKey: string | null, forwarded: ForwardedHeaders): Record<string, string> {
@@ -58,9 +77,33 @@ export class HttpProvider implements Provider {
     return { "anthropic-version": defaultAnthropicVersion, ...ofFamily("anthropic", forwarded), ...fixed };
   }
 
-  send(url: string, init: BunFetchRequestInit & { signal: AbortSignal }): Promise<Response> {
-    init.session = this.#session;
-    return fetch(url, init);
+  send(prepared: Prepared, apiKey: string | null, receiver: Receiver): Transfer {
+    const { operation, headers, body } = prepared;
+    if (this.#client === null) return this.#sendByProxy(prepared, apiKey, receiver);
+    return this.#client.send(this.#head(operation, apiKey, headers), body, receiver);
+  }
+
+  #sendByProxy({ operation, headers, body }: Prepared, apiKey: string | null, receiver: Receiver): Transfer {
+    const init = { method: "POST", headers: this.headers(operation, apiKey, headers), body, ...likeTheWire };
+    return new FetchTransfer((signal) => fetch(this.url(operation), { ...init, signal }), receiver);
+  }
+
+  #head(operation: Operation, apiKey: string | null, forwarded: ForwardedHeaders): string {
+    if (forwarded !== nothingForwarded) return this.#composeHead(operation, apiKey, forwarded);
+    const heads = this.#usualHeads[operation];
+    let head = heads.get(apiKey);
+    if (head === undefined) {
+      head = this.#composeHead(operation, apiKey, forwarded);
+      heads.set(apiKey, head);
+    }
+    return head;
+  }
+
+  #composeHead(operation: Operation, apiKey: string | null, forwarded: ForwardedHeaders): string {
+    let head = this.#addresses[operation].requestLine;
+    const headers = this.headers(operation, apiKey, forwarded);
+    for (const name in headers) head += headerLine(name, headers[name] ?? "");
+    return head;
   }
 
   #fixed(apiKey: string | null): Record<string, string> {
@@ -96,7 +139,25 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function isLoopback(baseUrl: string): boolean {
-  const host = URL.parse(baseUrl)?.hostname ?? "";
-  return host === "localhost" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."));
+/** A line end within a value would make headers, or a request, of whatever follows it. */
+function headerLine(name: string, value: string): string {
+  if (/[\r\n\0]/.test(name + value)) throw new TypeError(`The header ${name} has a line end in it.`);
+  return `${name}: ${value}\r\n`;
+}
+
+function targetOf({ protocol, hostname, port }: URL): Target {
+  const isSecure = protocol === "https:";
+  return {
+    hostname: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (isSecure ? 443 : 80),
+    isSecure,
+  };
+}
+
+/** A proxy from the environment is for the world outside, not for this machine. */
+function isBehindProxy({ protocol, hostname }: URL): boolean {
+  if (hostname === "localhost" || hostname === "[::1]") return false;
+  if (isIP(hostname) === 4 && hostname.startsWith("127.")) return false;
+  const names = [protocol === "https:" ? "https_proxy" : "http_proxy", "all_proxy"];
+  return names.some((name) => Boolean(process.env[name]) || Boolean(process.env[name.toUpperCase()]));
 }

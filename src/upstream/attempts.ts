@@ -1,10 +1,11 @@
 import { GatewayError } from "../base/errors.ts";
+import type { Prepared } from "../providers/provider.ts";
 import { Call, type CallContext } from "./call.ts";
 import type { Candidate, Directory } from "./directory.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { Tally } from "./tally.ts";
-import type { Opened, Plan, Prepared } from "./upstream.ts";
+import type { Opened, Plan } from "./upstream.ts";
 
 /** Where failed attempts are told; a pino logger fits. Fields never hold keys, prompts or answers. */
 export interface UpstreamLog {

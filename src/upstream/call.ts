@@ -2,8 +2,15 @@ import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import { pickResponse } from "../providers/headers.ts";
-import type { Operation } from "../providers/provider.ts";
-import { readAtMost, readWhole } from "./body.ts";
+import type { Operation, Prepared } from "../providers/provider.ts";
+import {
+  connectionLost,
+  type Head,
+  isConnectionLost,
+  type Receiver,
+  type Transfer,
+} from "../wire/transfer.ts";
+import { AnswerQueue } from "./answer-queue.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Candidate } from "./directory.ts";
 import {
@@ -21,14 +28,7 @@ import {
 import { inspectStart, inspectWhole } from "./inspect.ts";
 import { orNever, Patience } from "./patience.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { isReset, send } from "./send.ts";
-import type { Deployment, Opened, Plan, Prepared } from "./upstream.ts";
-
-type Piece = { readonly done: boolean; readonly value?: Uint8Array };
-
-interface PieceReader {
-  read(): Promise<Piece>;
-}
+import type { Deployment, Opened, Plan } from "./upstream.ts";
 
 export interface CallContext {
   readonly clock: Clock;
@@ -37,15 +37,27 @@ export interface CallContext {
   readonly heartbeatMs: number;
 }
 
+/** A whole answer larger than this is no text that a model wrote. */
+const mostWholeBytes = 64 * 1024 * 1024;
+/** The beginning of an error's body. It is for people: if it breaks off, what has come is enough. */
 const mostErrorBytes = 64 * 1024;
 /** After its terminal event a stream should end; the connection is worth so much waiting. */
 const drainMs = 1000;
 
+/** So much may wait for a slow reader, here; then the provider waits. */
+const mostQueuedBytes = 64 * 1024;
+
+const json = /^application\/([\w.-]+\+)?json\b/;
+
+/** What the bytes are that come now. */
+type Phase = "head" | "refusal" | "whole" | "first_frame" | "stream" | "leftovers" | "over";
+
 /**
- * One attempt at one deployment: it owns the abort, the deadlines and the body of its upstream call, and
- * becomes the `Opened` that the gateway reads from. Whatever happens, `#release` runs once.
+ * One attempt at one deployment: it owns the deadlines and the transfer of its upstream call, hears the
+ * answer as it comes, and becomes the `Opened` that the gateway reads from. Whatever happens, `#release`
+ * runs once.
  */
-export class Call implements Opened {
+export class Call implements Opened, Receiver {
   readonly deployment: Deployment;
   readonly operation: Operation;
   attempts = 1;
@@ -55,16 +67,19 @@ export class Call implements Opened {
   readonly #context: CallContext;
   readonly #candidate: Candidate;
   readonly #plan: Plan;
-  readonly #controller = new AbortController();
-  readonly #cancel = () => this.#controller.abort();
   readonly #patience: Patience;
-  #answering = false;
+  readonly #queue = new AnswerQueue();
+  #transfer: Transfer | null = null;
+  #phase: Phase = "head";
+  /** Tells `begin` what has come of it; null once it has. */
+  #begun: ((failure: Failure | null) => void) | null = null;
+  #refusedBy: Head | null = null;
+  #isPaused = false;
+  /** The reader was let in before the first frame; the limit for that one still holds. */
+  #awaitsFirstFrame = false;
   #released = false;
   #reported = false;
-  #reader: PieceReader | null = null;
-  #pending: Promise<Piece> | null = null;
-  #early: Uint8Array[] = [];
-  #whole: Uint8Array | null = null;
+  readonly #giveUp = () => this.#breakOff(connectionLost());
 
   constructor(context: CallContext, candidate: Candidate, plan: Plan, operation: Operation) {
     this.#context = context;
@@ -72,173 +87,223 @@ export class Call implements Opened {
     this.#plan = plan;
     this.deployment = candidate.deployment;
     this.operation = operation;
-    this.#patience = new Patience(context.clock, this.#cancel);
+    this.#patience = new Patience(context.clock, this.#giveUp);
   }
 
   /** Null when the provider has answered well; then this is ready to be read. */
-  async begin(prepared: Prepared, apiKey: string | null, nowMs: number): Promise<Failure | null> {
+  begin(prepared: Prepared, apiKey: string | null, nowMs: number): Promise<Failure | null> {
     const { timeouts } = this.deployment;
+    const { stream, signal, deadlineMs } = this.#plan;
     const patience = this.#patience;
-    patience.endBy(Math.min(this.#plan.deadlineMs, nowMs + orNever(timeouts.totalMs)));
-    patience.expectWithin(nowMs, this.#plan.stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
-    patience.expectConnection(nowMs, timeouts.connectMs, this.#candidate.standing.account.reach);
+    const { promise, resolve } = Promise.withResolvers<Failure | null>();
+    this.#begun = resolve;
+    patience.endBy(Math.min(deadlineMs, nowMs + orNever(timeouts.totalMs)));
+    patience.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.deadlines.watch(patience);
-    this.#plan.signal.addEventListener("abort", this.#cancel);
-    let failure: Failure | null;
+    // It is not taken away again: what it does to a call that is over is nothing, and taking it away costs more.
+    signal.addEventListener("abort", this.#giveUp);
     try {
-      failure = await this.#receive(
-        await send(this.deployment.provider, prepared, apiKey, this.#controller.signal),
-      );
+      const transfer = this.deployment.provider.send(prepared, apiKey, this);
+      this.#transfer = transfer;
+      if (!transfer.isConnected) patience.expectConnection(nowMs, timeouts.connectMs);
+      if (signal.aborted) this.#giveUp();
     } catch (cause) {
-      failure = this.#failureOf(cause);
+      this.#breakOff(cause);
     }
-    if (failure !== null) this.abort();
-    return failure;
+    return promise;
   }
 
-  async #receive(response: Response): Promise<Failure | null> {
-    const nowMs = this.#context.clock.monotonicMs();
-    this.#answering = true;
+  connected(): void {
     this.#patience.connected();
-    this.#candidate.standing.account.reach.heard(nowMs);
-    if (response.status !== 200) return this.#refusal(response);
-    const problem = this.#unusable(response);
-    if (problem !== null) return nonsense(problem);
-    this.headers = pickResponse(response.headers);
-    if (this.streaming) return this.#openStream(response, nowMs);
-    this.#patience.rest();
-    this.#whole = await readWhole(response);
-    if (this.#whole === null) return nonsense("it is too large");
-    const found = inspectWhole(this.#whole);
-    if (found === "fine") return null;
-    return found === "broken" ? nonsense("it is not a JSON object") : errorWithin(found);
+  }
+
+  answered(head: Head): void {
+    this.#patience.connected();
+    if (head.status !== 200) {
+      this.#refusedBy = head;
+      this.#phase = "refusal";
+      return;
+    }
+    const problem = this.#unusable(head);
+    if (problem !== null) {
+      this.#fail(nonsense(problem));
+      return;
+    }
+    this.headers = pickResponse(head);
+    this.#phase = this.streaming ? "first_frame" : "whole";
+    if (this.streaming) this.#goOnWithoutFirstFrame();
+    else this.#patience.rest();
   }
 
   /** What is wrong with a 200 before its body is read, if anything. */
-  #unusable(response: Response): string | null {
-    const encoding = response.headers.get("content-encoding");
+  #unusable(head: Head): string | null {
+    const encoding = head.get("content-encoding");
     if (encoding !== null && encoding !== "identity") return "it is compressed, which was not asked for";
-    const type = response.headers.get("content-type") ?? "";
+    const type = head.get("content-type") ?? "";
     this.streaming = type.startsWith("text/event-stream");
-    if (this.streaming || /^application\/([\w.-]+\+)?json\b/.test(type)) return null;
+    if (this.streaming || json.test(type)) return null;
     return "its content type is neither JSON nor an event stream";
   }
 
-  async #refusal(response: Response): Promise<Failure> {
-    return refused({
-      status: response.status,
-      contentType: response.headers.get("content-type"),
-      text: await readAtMost(response, mostErrorBytes),
-      retryAfterMs: retryAfterMs(response.headers, this.#context.clock.wallMs()),
+  /** A stream that is slow to begin is handed over empty, so that its reader can be shown signs of life. */
+  #goOnWithoutFirstFrame(): void {
+    const goOnMs = this.#context.clock.monotonicMs() + orNever(this.#context.heartbeatMs);
+    this.#patience.remindAt(goOnMs, () => {
+      this.#awaitsFirstFrame = true;
+      this.#opened();
     });
   }
 
-  /** Waits for the first frame, so that an error in it can still get a status of its own. */
-  async #openStream(response: Response, nowMs: number): Promise<Failure | null> {
-    if (response.body === null) return nonsense("it is empty");
-    this.#reader = response.body.getReader();
-    const { heartbeatMs } = this.#context;
-    const goOnMs = nowMs + orNever(heartbeatMs);
-    for (;;) {
-      const read = await this.#readUntil(goOnMs);
-      if (read === null) return null;
-      if (read.value !== undefined) this.#early.push(read.value);
-      const found = inspectStart(this.#early, read.done);
-      if (found === "more") continue;
-      this.#patience.rest();
-      if (found === "fine") return null;
-      if (found === "empty") return nonsense("its stream ends before it begins");
-      return errorWithin(found);
+  received(bytes: Uint8Array): void {
+    switch (this.#phase) {
+      case "stream":
+        this.#awaitsFirstFrame = false;
+        this.#patience.rest();
+        this.#queue.add(bytes);
+        this.#pauseIfBehind();
+        return;
+      case "whole":
+        this.#queue.add(bytes);
+        if (this.#queue.bytes > mostWholeBytes) this.#fail(nonsense("it is too large"));
+        return;
+      case "refusal":
+        this.#queue.add(bytes);
+        if (this.#queue.bytes >= mostErrorBytes) this.#refused();
+        return;
+      case "first_frame":
+        this.#queue.add(bytes);
+        this.#lookAtStart(false);
     }
   }
 
-  /** The next piece of the stream, or null when it has not come by `goOnMs` and is left for `read`. */
-  #readUntil(goOnMs: number): Promise<Piece | null> {
-    const pending = this.#nextPiece();
-    return new Promise((resolve, reject) => {
-      this.#patience.remindAt(goOnMs, () => {
-        this.#pending = pending;
-        resolve(null);
-      });
-      pending.then((piece) => {
-        this.#patience.noReminder();
-        resolve(piece);
-      }, reject);
-    });
+  ended(): void {
+    if (this.#phase === "refusal") this.#refused();
+    else if (this.#phase === "whole") this.#lookAtWhole();
+    else if (this.#phase === "first_frame") this.#lookAtStart(true);
+    this.#queue.end();
+    this.#release();
   }
 
-  #nextPiece(): Promise<Piece> {
-    assert(this.#reader !== null, "the answer is a stream");
-    return this.#reader.read();
+  failed(cause: unknown): void {
+    // The status is known, and it is what decides.
+    if (this.#phase === "refusal") this.#refused();
+    else this.#breakOff(cause);
   }
 
-  bytes(): Promise<Uint8Array> {
-    return this.#whole === null ? this.#collect() : Promise.resolve(this.#whole);
-  }
-
-  async #collect(): Promise<Uint8Array> {
-    const pieces: Uint8Array[] = [];
-    for (let piece = await this.read(); piece !== null; piece = await this.read()) pieces.push(piece);
-    return Buffer.concat(pieces);
-  }
-
-  async read(): Promise<Uint8Array | null> {
-    const early = this.#early.shift();
-    if (early !== undefined) return early;
-    if (this.#reader === null || (this.#released && !this.#controller.signal.aborted)) return null;
-    try {
-      const pending = this.#pending ?? this.#expectPiece();
-      this.#pending = null;
-      const { done, value } = await pending;
-      this.#patience.rest();
-      if (!done) return value ?? new Uint8Array();
-      this.#release();
-      return null;
-    } catch (cause) {
-      this.#release();
-      throw this.#brokenBody(cause);
+  /** The first frame is looked at before anything is read, so that an error in it can get a status of its own. */
+  #lookAtStart(ended: boolean): void {
+    const found = inspectStart(this.#queue.pieces, ended);
+    if (found === "more") return;
+    if (found !== "fine") {
+      this.#fail(found === "empty" ? nonsense("its stream ends before it begins") : errorWithin(found));
+      return;
     }
+    this.#patience.noReminder();
+    this.#patience.rest();
+    this.#opened();
   }
 
-  /** Silence counts only while somebody waits: a client that reads slowly is not the provider's fault. */
-  #expectPiece(): Promise<Piece> {
-    this.#patience.expectWithin(this.#context.clock.monotonicMs(), this.deployment.timeouts.gapMs);
-    return this.#nextPiece();
+  #lookAtWhole(): void {
+    const found = inspectWhole(this.#queue.joined());
+    if (found === "fine") this.#opened();
+    else this.#fail(found === "broken" ? nonsense("it is not a JSON object") : errorWithin(found));
+  }
+
+  #refused(): void {
+    const head = this.#refusedBy;
+    assert(head !== null, "a refusal has a status");
+    this.#fail(
+      refused({
+        status: head.status,
+        contentType: head.get("content-type"),
+        text: this.#queue.joined().toString("utf8", 0, mostErrorBytes),
+        retryAfterMs: retryAfterMs(head, this.#context.clock.wallMs()),
+      }),
+    );
+  }
+
+  #opened(): void {
+    if (this.streaming) this.#phase = "stream";
+    this.#tellBegun(null);
+  }
+
+  #fail(failure: Failure): void {
+    this.#stop();
+    this.#tellBegun(failure);
+  }
+
+  #tellBegun(failure: Failure | null): void {
+    const begun = this.#begun;
+    this.#begun = null;
+    begun?.(failure);
+  }
+
+  /** The answer ends here, by the provider's, the client's or our own doing; whose it was decides on the words. */
+  #breakOff(cause: unknown): void {
+    if (this.#released) return;
+    if (this.#begun !== null) {
+      this.#fail(this.#failureOf(cause));
+      return;
+    }
+    this.#stop();
+    this.#queue.fail(this.#brokenBody(cause));
+  }
+
+  #stop(): void {
+    this.#phase = "over";
+    this.#transfer?.cancel();
+    this.#release();
+  }
+
+  bytes(): Uint8Array {
+    assert(!this.streaming, "the answer is whole");
+    return this.#queue.joined();
+  }
+
+  read(): Uint8Array | null | Promise<Uint8Array | null> {
+    // Silence counts only while somebody waits: a client that reads slowly is not the provider's fault.
+    if (this.#queue.isEmpty && !this.#released && !this.#awaitsFirstFrame) {
+      this.#patience.expectWithin(this.#context.clock.monotonicMs(), this.deployment.timeouts.gapMs);
+    }
+    const piece = this.#queue.take();
+    if (this.#isPaused && this.#queue.isEmpty) {
+      this.#isPaused = false;
+      this.#transfer?.resume();
+    }
+    return piece;
+  }
+
+  #pauseIfBehind(): void {
+    if (this.#isPaused || this.#queue.bytes < mostQueuedBytes) return;
+    this.#isPaused = true;
+    this.#transfer?.pause();
   }
 
   abort(): void {
-    if (this.#released) return;
-    this.#controller.abort();
-    this.#release();
+    this.#breakOff(connectionLost());
   }
 
   finished(outcome: "completed" | "failed" | "cancelled"): void {
     if (this.#reported) return;
     this.#reported = true;
     if (outcome === "failed") this.#candidate.standing.breaker.brokeOff(this.#context.clock.monotonicMs());
-    if (outcome === "completed" && this.#reader !== null) void this.#drain();
-    else if (this.#whole === null) this.abort();
-    else this.#release();
+    if (outcome !== "completed") this.abort();
+    else if (!this.#released) this.#readLeftovers();
   }
 
   /** Reads on to the proper end, so that the connection can serve again. */
-  async #drain(): Promise<void> {
-    if (this.#released) return;
+  #readLeftovers(): void {
+    this.#phase = "leftovers";
     this.#patience.expectWithin(this.#context.clock.monotonicMs(), drainMs);
-    try {
-      while (!(await (this.#pending ?? this.#nextPiece())).done) this.#pending = null;
-    } catch {
-      // The answer is complete and delivered; how its connection ends interests nobody.
-    }
-    this.abort();
+    if (this.#isPaused) this.#transfer?.resume();
   }
 
   #failureOf(cause: unknown): Failure {
     if (this.#patience.lost === "too_slow") return tooSlow(this.#plan.clientDialect);
     if (this.#plan.signal.aborted) return cancelled(this.#plan.signal);
     if (this.#patience.lost === "not_there") return unreachable(cause);
-    if (this.#answering) return brokenOff(cause);
-    return isReset(cause) ? hungUp(cause) : unreachable(cause);
+    if (this.#phase !== "head") return brokenOff(cause);
+    return isConnectionLost(cause) ? hungUp(cause) : unreachable(cause);
   }
 
   #brokenBody(cause: unknown): GatewayError {
@@ -251,7 +316,6 @@ export class Call implements Opened {
     if (this.#released) return;
     this.#released = true;
     this.#context.deadlines.forget(this.#patience);
-    this.#plan.signal.removeEventListener("abort", this.#cancel);
     const { standing } = this.#candidate;
     standing.inFlight -= 1;
     standing.gate?.leave();

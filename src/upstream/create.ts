@@ -1,12 +1,12 @@
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import { createProvider } from "../providers/registry.ts";
+import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
 import { countTokens } from "./count-tokens.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Directory } from "./directory.ts";
 import { healthOf } from "./health.ts";
-import type { Knock } from "./reach.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface UpstreamOptions {
@@ -17,7 +17,8 @@ export interface UpstreamOptions {
   readonly log: UpstreamLog;
   /** Between 0 and 1; tests give one that repeats. */
   readonly random?: () => number;
-  readonly knock?: Knock;
+  /** How connections are made; tests give one that makes none. */
+  readonly dial?: Dial;
 }
 
 /**
@@ -26,7 +27,7 @@ export interface UpstreamOptions {
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { settings, clock, log, random = Math.random } = options;
-  const directory = new Directory(settings, createProvider, random, options.knock);
+  const directory = new Directory(settings, (provider) => createProvider(provider, options.dial), random);
   const context = { clock, deadlines: new Deadlines(clock), heartbeatMs: settings.server.heartbeatMs };
   const attempts = new Attempts(context, directory, log, random);
   return {

@@ -5,7 +5,6 @@ import { Gate } from "../limits/concurrency.ts";
 import type { Provider } from "../providers/provider.ts";
 import { Breaker } from "./breaker.ts";
 import { KeyPool } from "./key-pool.ts";
-import { type Knock, Reach } from "./reach.ts";
 import type { Deployment } from "./upstream.ts";
 
 /** What is shared by all deployments at one provider. */
@@ -13,7 +12,6 @@ export interface Account {
   readonly provider: Provider;
   readonly keys: KeyPool;
   readonly gate: Gate | null;
-  readonly reach: Reach;
 }
 
 /** How a provider's model is doing; shared by all models of the catalog that use it. */
@@ -50,7 +48,6 @@ export class Directory {
     settings: Pick<Settings, "models" | "providers">,
     createProvider: (settings: ProviderSettings) => Provider,
     random: () => number,
-    knock?: Knock,
   ) {
     this.#random = random;
     for (const [name, provider] of settings.providers) {
@@ -58,7 +55,6 @@ export class Directory {
         provider: createProvider(provider),
         keys: new KeyPool(provider.apiKeys),
         gate: gateFor(provider.maxConcurrent),
-        reach: new Reach(provider.baseUrl, knock),
       });
     }
     for (const model of settings.models) this.#candidates.set(model.id, this.#candidatesOf(model));

@@ -33,7 +33,7 @@ export function unreachable(cause: unknown): Failure {
   return { ...elsewhere, error, kind: "unreachable", again: true };
 }
 
-/** The connection was there and went away before an answer, and so did a fresh one (see send.ts). */
+/** The connection was there and went away before an answer. */
 export function hungUp(cause: unknown): Failure {
   const error = new GatewayError("upstream_error", "The provider closed the connection without an answer.", {
     cause,

@@ -1,6 +1,5 @@
 import type { Clock } from "../base/clock.ts";
 import type { Watch } from "./deadlines.ts";
-import type { Reach } from "./reach.ts";
 
 /** In the settings 0 turns a limit off. */
 export function orNever(limitMs: number): number {
@@ -20,8 +19,8 @@ export class Patience implements Watch {
   readonly #giveUp: () => void;
   #lastDueMs = Number.POSITIVE_INFINITY;
   #phaseDueMs = Number.POSITIVE_INFINITY;
-  /** Set while nobody has come to the provider's door yet. */
-  #knocking: Reach | null = null;
+  /** True while no connection stands. */
+  #isConnecting = false;
   #goOn: (() => void) | null = null;
 
   constructor(clock: Clock, giveUp: () => void) {
@@ -42,18 +41,15 @@ export class Patience implements Watch {
     this.#phaseDueMs = this.dueMs = this.#lastDueMs;
   }
 
-  /** Within the current phase: a provider that was not heard from lately has to show soon that it is there. */
-  expectConnection(nowMs: number, limitMs: number, reach: Reach): void {
-    if (reach.isSure(nowMs)) return;
-    this.#knocking = reach;
+  /** Within the current phase: a connection has to stand soon, or nobody is there. */
+  expectConnection(nowMs: number, limitMs: number): void {
+    this.#isConnecting = true;
     this.dueMs = Math.min(this.dueMs, nowMs + orNever(limitMs));
-    reach.whenConnected(() => {
-      if (this.#knocking !== null) this.connected();
-    });
   }
 
   connected(): void {
-    this.#knocking = null;
+    if (!this.#isConnecting) return;
+    this.#isConnecting = false;
     this.dueMs = this.#phaseDueMs;
   }
 
@@ -78,8 +74,7 @@ export class Patience implements Watch {
       goOn();
       return;
     }
-    this.lost = this.#knocking === null ? "too_slow" : "not_there";
-    this.#knocking?.gaveUp();
+    this.lost = this.#isConnecting ? "not_there" : "too_slow";
     this.#giveUp();
   }
 }

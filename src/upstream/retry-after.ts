@@ -1,8 +1,10 @@
+import type { Head } from "../wire/transfer.ts";
+
 /**
  * When a provider wants to be asked again, in milliseconds; null when it does not say or makes no sense.
  * `retry-after-ms` is OpenAI's finer form; `retry-after` is seconds or an HTTP date (RFC 9110, 10.2.3).
  */
-export function retryAfterMs(headers: Headers, wallMs: number): number | null {
+export function retryAfterMs(headers: Pick<Head, "get">, wallMs: number): number | null {
   const fine = numeric(headers.get("retry-after-ms"));
   if (fine !== null) return fine;
   const said = headers.get("retry-after");

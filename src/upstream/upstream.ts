@@ -1,6 +1,6 @@
 import type { DialectName } from "../base/dialect.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
-import type { ForwardedHeaders, Operation, Provider } from "../providers/provider.ts";
+import type { Operation, Prepared, Provider } from "../providers/provider.ts";
 
 /** A deployment with its provider in hand: what an attempt is made against. */
 export interface Deployment extends Omit<DeploymentSettings, "provider"> {
@@ -11,13 +11,6 @@ export interface Deployment extends Omit<DeploymentSettings, "provider"> {
   readonly model: ModelSettings;
 }
 
-/** What one attempt sends; made per deployment, because dialect and upstream name depend on it. */
-export interface Prepared {
-  readonly operation: Operation;
-  readonly body: Uint8Array | string;
-  readonly headers: ForwardedHeaders;
-}
-
 /** One exchange's wish to be answered by some deployment of a model. */
 export interface Plan {
   readonly model: ModelSettings;
@@ -25,7 +18,10 @@ export interface Plan {
   readonly scope: string;
   readonly clientDialect: DialectName;
   readonly stream: boolean;
-  /** May throw a GatewayError (a translation that cannot be made); that ends the exchange. */
+  /**
+   * What an attempt sends; made per deployment, because dialect and upstream name depend on it. May throw a
+   * GatewayError (a translation that cannot be made); that ends the exchange.
+   */
   prepare(deployment: Deployment): Prepared;
   /** Fires when the client leaves, or when the gateway ends the exchange. */
   readonly signal: AbortSignal;
@@ -45,10 +41,13 @@ export interface Opened {
   readonly attempts: number;
   /** Headers of the provider that may reach the client, already picked from the allow-list. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body, with the provider's deadlines kept. Throws a GatewayError. */
-  bytes(): Promise<Uint8Array>;
-  /** The next bytes of a stream, null at its end. Throws a GatewayError on silence, reset or deadline. */
-  read(): Promise<Uint8Array | null>;
+  /** The whole body, of an answer that is not a stream. */
+  bytes(): Uint8Array;
+  /**
+   * The next bytes of a stream, null at its end, at once where they have come already. Throws or rejects
+   * with a GatewayError on silence, reset or deadline.
+   */
+  read(): Uint8Array | null | Promise<Uint8Array | null>;
   /** Ends the upstream call now; safe at any time and more than once. */
   abort(): void;
   /** Tells the breaker how the body went; exactly once, later calls do nothing. */

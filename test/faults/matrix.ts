@@ -68,14 +68,7 @@ export const faults: readonly Fault[] = [
       attempts: 0,
     }),
   ),
-  {
-    name: "hangs up before headers",
-    stream: true,
-    answer: hangUp,
-    expected: upstreamError,
-    bill: "R",
-    attempts: 2,
-  },
+  { name: "hangs up before headers", stream: true, answer: hangUp, expected: upstreamError, bill: "R" },
   { name: "is silent before headers", stream: false, answer: silence, expected: tooSlow, bill: "R" },
   {
     name: "is silent before headers of a stream",

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { ProviderSettings } from "../../src/config/settings.ts";
-import { createProvider } from "../../src/providers/registry.ts";
+import { DemoProvider } from "../../src/providers/demo/provider.ts";
 import { patient } from "../upstream/fixtures.ts";
 
 const settings: ProviderSettings = {
@@ -18,7 +18,7 @@ const settings: ProviderSettings = {
   maxConcurrent: null,
   timeouts: patient,
 };
-const demo = createProvider(settings);
+const demo = new DemoProvider(settings);
 
 /** The demo behind a real socket, so that the official clients can judge it. */
 let server: Bun.Server<undefined>;
@@ -44,7 +44,7 @@ beforeAll(() => {
 afterAll(() => server.stop(true));
 
 async function ask(operation: "chat" | "responses" | "messages" | "count_tokens", request: Request) {
-  return demo.send(demo.url(operation), { body: await request.text(), signal: request.signal });
+  return demo.respond(operation, await request.text(), request.signal);
 }
 
 const user = (content: string) => [{ role: "user" as const, content }];
@@ -203,7 +203,7 @@ describe("the demo speaks messages", () => {
 
 describe("the demo fails as it is told", () => {
   const raw = (text: string, signal = new AbortController().signal, stream = true) =>
-    demo.send("demo:chat", { body: JSON.stringify({ model: "d", stream, messages: user(text) }), signal });
+    demo.respond("chat", JSON.stringify({ model: "d", stream, messages: user(text) }), signal);
 
   test("with a status and Retry-After", async () => {
     const response = await raw("please fail 503 and retry after 9");

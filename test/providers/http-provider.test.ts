@@ -1,13 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import type { ProviderKind, ProviderSettings } from "../../src/config/settings.ts";
 import { pickForwarded, pickResponse } from "../../src/providers/headers.ts";
+import { HttpProvider } from "../../src/providers/http-provider.ts";
 import type { Operation } from "../../src/providers/provider.ts";
-import { createProvider } from "../../src/providers/registry.ts";
+import { anthropic, openAi } from "../../src/providers/vendors.ts";
+import { collectAnswer } from "../../src/wire/collect.ts";
 import { startProvider } from "../support/provider.ts";
 import { patient } from "../upstream/fixtures.ts";
 
 function provider(kind: ProviderKind, baseUrl: string, changes: Partial<ProviderSettings> = {}) {
-  return createProvider({
+  const settings: ProviderSettings = {
     name: "p",
     kind,
     baseUrl,
@@ -20,7 +22,8 @@ function provider(kind: ProviderKind, baseUrl: string, changes: Partial<Provider
     maxConcurrent: null,
     timeouts: patient,
     ...changes,
-  });
+  };
+  return new HttpProvider(settings, kind === "anthropic" ? anthropic : openAi);
 }
 
 describe("addresses", () => {
@@ -108,15 +111,38 @@ describe("request headers", () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url);
     const headers = it.headers("chat", "sk-1", { "openai-beta": "c" });
-    const { signal } = new AbortController();
-    await it.send(it.url("chat"), { method: "POST", headers, body: '{"a":1}', signal });
+    const prepared = { operation: "chat", body: '{"a":1}', headers: { "openai-beta": "c" } } as const;
+    await collectAnswer((receiver) => it.send(prepared, "sk-1", receiver), AbortSignal.timeout(5000));
     expect(scripted.requests[0]).toMatchObject({
       method: "POST",
       path: "/chat/completions",
       text: '{"a":1}',
     });
-    expect(scripted.requests[0]?.headers).toMatchObject({ ...headers });
+    expect(scripted.requests[0]?.headers).toMatchObject({ ...headers, host: new URL(scripted.url).host });
     scripted.stop();
+  });
+
+  test("what holds for every request is sent with every request, and each key's with its own", async () => {
+    const scripted = startProvider();
+    const it = provider("openai-compatible", scripted.url);
+    for (const apiKey of ["sk-1", "sk-2", "sk-1"]) {
+      const prepared = {
+        operation: "chat",
+        body: "{}",
+        headers: pickForwarded("chat", new Headers()),
+      } as const;
+      await collectAnswer((receiver) => it.send(prepared, apiKey, receiver), AbortSignal.timeout(5000));
+    }
+    const sent = scripted.requests.map(({ headers }) => headers["authorization"]);
+    expect(sent).toEqual(["Bearer sk-1", "Bearer sk-2", "Bearer sk-1"]);
+    scripted.stop();
+  });
+
+  test("a line end in a header is refused before anything is sent", () => {
+    const it = provider("openai", "http://127.0.0.1:1/v1", { headers: { "x-note": "a\r\nx-evil: b" } });
+    const prepared = { operation: "chat", body: "{}", headers: {} } as const;
+    const nobody = { connected() {}, answered() {}, received() {}, ended() {}, failed() {} };
+    expect(() => it.send(prepared, "k", nobody)).toThrow("line end");
   });
 });
 

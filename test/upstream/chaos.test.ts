@@ -53,7 +53,8 @@ async function consume(opened: Opened, draw: () => number): Promise<void> {
   const patienceLeft = draw() < 0.3 ? Math.floor(draw() * 3) : Number.POSITIVE_INFINITY;
   try {
     for (let reads = 0; reads < patienceLeft; reads += 1) {
-      if ((opened.streaming ? await opened.read() : await opened.bytes().then(() => null)) === null) break;
+      if (!opened.streaming) opened.bytes();
+      if (!opened.streaming || (await opened.read()) === null) break;
     }
     opened.finished(patienceLeft === Number.POSITIVE_INFINITY || draw() < 0.5 ? "completed" : "cancelled");
   } catch (error) {

@@ -211,7 +211,7 @@ const rows: readonly Row[] = [
     status: 502,
     code: "upstream_error",
   },
-  { what: "a reset before the headers", answer: hangUp(), status: 502, code: "upstream_error", requests: 2 },
+  { what: "a reset before the headers", answer: hangUp(), status: 502, code: "upstream_error" },
   {
     what: "a reset within a whole body",
     answer: cutAfter({ ...whole, framing: "chunked" }, 50, [{ sleepMs: 20 }, { reset: true }]),

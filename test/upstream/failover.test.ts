@@ -153,10 +153,11 @@ describe("the order", () => {
 });
 
 test("a connection that was closed meanwhile costs nothing but a fresh one", async () => {
-  first.script([hangUp(), good]);
+  first.script([good, hangUp(), good]);
   const { upstream, plan, log } = setUp([{ url: first.url }]);
+  (await upstream.open(plan())).finished("completed");
   expect((await upstream.open(plan())).attempts).toBe(1);
-  expect(first.requests).toHaveLength(2);
+  expect(first.requests).toHaveLength(3);
   expect(log).toEqual([]);
 });
 

@@ -9,8 +9,8 @@ import type {
   Timeouts,
 } from "../../src/config/settings.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
-import type { Knock } from "../../src/upstream/reach.ts";
 import type { Plan, Upstream } from "../../src/upstream/upstream.ts";
+import type { Dial } from "../../src/wire/http-client.ts";
 
 /** A port on which nobody listens. */
 export const nobody = "http://127.0.0.1:1";
@@ -53,7 +53,7 @@ export interface SetupOptions {
   readonly clock?: Clock;
   readonly heartbeatMs?: number;
   readonly random?: () => number;
-  readonly knock?: Knock;
+  readonly dial?: Dial;
   /** Fallbacks of the model `m`. */
   readonly fallbacks?: readonly string[];
 }
@@ -71,7 +71,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
     },
     clock,
     random,
-    ...(options.knock === undefined ? {} : { knock: options.knock }),
+    ...(options.dial === undefined ? {} : { dial: options.dial }),
     log: {
       warn: (fields, message) => log.push({ level: "warn", fields, message }),
       error: (fields, message) => log.push({ level: "error", fields, message }),

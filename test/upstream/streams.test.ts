@@ -18,7 +18,9 @@ afterEach(() => provider.stop());
 const chat = answerFrom("chat/text.sse");
 
 async function readAll(opened: Opened): Promise<string> {
-  return Buffer.from(await opened.bytes()).toString();
+  const pieces: Uint8Array[] = [];
+  for (let piece = await opened.read(); piece !== null; piece = await opened.read()) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
 }
 
 /** Reads until it fails, and says how. */

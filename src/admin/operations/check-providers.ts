@@ -2,6 +2,7 @@ import type { DialectName } from "../../base/dialect.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ProviderSettings, Settings } from "../../config/settings.ts";
 import { createProvider } from "../../providers/registry.ts";
+import { collectAnswer, type WholeAnswer } from "../../wire/collect.ts";
 
 /** How one provider answered one small request. */
 export interface ProviderCheck {
@@ -42,7 +43,7 @@ async function check(settings: ProviderSettings, all: Settings): Promise<Provide
     return result(null, "no model uses it, so nothing was asked");
   try {
     const response = await ask(settings, dialect, upstreamModel);
-    const problem = await problemWith(response);
+    const problem = problemWith(response);
     return result(response.status, problem === null ? null : withoutSecrets(problem, settings));
   } catch (error) {
     return result(null, withoutSecrets(unreachable(error), settings));
@@ -54,15 +55,14 @@ function firstModelOf(provider: string, { models }: Settings): string | null {
   return deployments.find((deployment) => deployment.provider === provider)?.upstreamModel ?? null;
 }
 
-function ask(settings: ProviderSettings, dialect: DialectName, upstreamModel: string): Promise<Response> {
+function ask(settings: ProviderSettings, dialect: DialectName, upstreamModel: string): Promise<WholeAnswer> {
   const provider = createProvider(settings);
-  return provider.send(provider.url(dialect), {
-    method: "POST",
-    headers: provider.headers(dialect, settings.apiKeys[0] ?? null, {}),
-    body: JSON.stringify(smallRequest(settings, dialect, upstreamModel)),
-    redirect: "manual",
-    signal: AbortSignal.timeout(timeoutMs),
-  });
+  const body = JSON.stringify(smallRequest(settings, dialect, upstreamModel));
+  const prepared = { operation: dialect, body, headers: {} };
+  return collectAnswer(
+    (receiver) => provider.send(prepared, settings.apiKeys[0] ?? null, receiver),
+    AbortSignal.timeout(timeoutMs),
+  );
 }
 
 function smallRequest(settings: ProviderSettings, dialect: DialectName, model: string): JsonObject {
@@ -72,9 +72,8 @@ function smallRequest(settings: ProviderSettings, dialect: DialectName, model: s
   return { model, messages: [{ role: "user", content: question }], [limit]: outputTokens };
 }
 
-async function problemWith(response: Response): Promise<string | null> {
-  const text = await response.text();
-  const body = parsed(text);
+function problemWith(response: WholeAnswer): string | null {
+  const body = parsed(response.text);
   const said = body === null ? null : errorMessage(body);
   if (response.status === 200 && body !== null && said === null) return null;
   if (response.status === 200) return said ?? "it answered with something that is not JSON; check base_url";

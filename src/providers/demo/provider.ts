@@ -1,6 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ProviderSettings } from "../../config/settings.ts";
-import type { Operation, Provider } from "../provider.ts";
+import { FetchTransfer } from "../../wire/fetch-transfer.ts";
+import type { Receiver, Transfer } from "../../wire/transfer.ts";
+import type { Operation, Prepared, Provider } from "../provider.ts";
 import { answerTo, type DemoAnswer } from "./answer.ts";
 import { chat } from "./chat.ts";
 import type { DemoDialect } from "./dialect.ts";
@@ -28,35 +30,26 @@ export class DemoProvider implements Provider {
     this.settings = settings;
   }
 
-  url(operation: Operation): string {
-    return `demo:${operation}`;
+  send(prepared: Prepared, _apiKey: string | null, receiver: Receiver): Transfer {
+    return new FetchTransfer((signal) => this.respond(prepared.operation, prepared.body, signal), receiver);
   }
 
-  headers(): Record<string, string> {
-    return {};
-  }
-
-  async send(url: string, init: BunFetchRequestInit & { signal: AbortSignal }): Promise<Response> {
-    const operation = operationOf(url);
+  /** Like `fetch`: an abort rejects whatever is being waited for. */
+  async respond(operation: Operation, sent: Uint8Array | string, signal: AbortSignal): Promise<Response> {
     const dialect = dialects[operation];
-    const body = parse(await new Response(init.body).text());
+    const body = parse(typeof sent === "string" ? sent : Buffer.from(sent).toString());
     if (body === null)
       return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });
     const request = dialect.read(body);
     if (operation === "count_tokens") return Response.json({ input_tokens: request.inputTokens });
     const wishes = wishesIn(request.text);
-    if (wishes.sleepMs > 0 || init.signal.aborted) await abortable(wishes.sleepMs, init.signal);
+    if (wishes.sleepMs > 0 || signal.aborted) await abortable(wishes.sleepMs, signal);
     if (wishes.failStatus !== null) return failure(wishes.failStatus, wishes, dialect);
     const answer = answerTo(request, wishes);
     return request.stream
-      ? streamed(answer, wishes, dialect, init.signal)
-      : whole(answer, wishes, dialect, init.signal);
+      ? streamed(answer, wishes, dialect, signal)
+      : whole(answer, wishes, dialect, signal);
   }
-}
-
-function operationOf(url: string): Operation {
-  const name = url.slice(url.indexOf(":") + 1);
-  return name === "responses" || name === "messages" || name === "count_tokens" ? name : "chat";
 }
 
 function parse(text: string): JsonObject | null {

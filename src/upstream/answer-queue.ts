@@ -1,0 +1,59 @@
+import type { GatewayError } from "../base/errors.ts";
+
+/** What a provider has sent and nobody has read yet. */
+export class AnswerQueue {
+  readonly pieces: Uint8Array[] = [];
+  /** Of all pieces together. */
+  bytes = 0;
+  #reader: PromiseWithResolvers<Uint8Array | null> | null = null;
+  #isComplete = false;
+  #brokenBy: GatewayError | null = null;
+
+  add(piece: Uint8Array): void {
+    if (this.#reader !== null) {
+      this.#reader.resolve(piece);
+      this.#reader = null;
+      return;
+    }
+    this.pieces.push(piece);
+    this.bytes += piece.length;
+  }
+
+  /** Nothing more will come. */
+  end(): void {
+    this.#isComplete = true;
+    this.#reader?.resolve(null);
+    this.#reader = null;
+  }
+
+  /** Nothing more will come, although something should. What has come can still be read. */
+  fail(error: GatewayError): void {
+    this.#brokenBy = error;
+    this.#reader?.reject(error);
+    this.#reader = null;
+  }
+
+  get isEmpty(): boolean {
+    return this.pieces.length === 0;
+  }
+
+  /** The next piece, null at the end, or a promise of either. Throws what `fail` was told. */
+  take(): Uint8Array | null | Promise<Uint8Array | null> {
+    const piece = this.pieces.shift();
+    if (piece !== undefined) {
+      this.bytes -= piece.length;
+      return piece;
+    }
+    if (this.#brokenBy !== null) throw this.#brokenBy;
+    if (this.#isComplete) return null;
+    this.#reader = Promise.withResolvers();
+    return this.#reader.promise;
+  }
+
+  /** Everything in one piece, which stays. */
+  joined(): Buffer {
+    const [only] = this.pieces;
+    if (this.pieces.length !== 1 || only === undefined) return Buffer.concat(this.pieces);
+    return Buffer.from(only.buffer, only.byteOffset, only.length);
+  }
+}

@@ -1,0 +1,118 @@
+import { AnswerHead, malformed } from "./answer-head.ts";
+import { ChunkedBody } from "./chunked-body.ts";
+import type { Head } from "./transfer.ts";
+
+/** Who is told what was read. */
+export interface AnswerListener {
+  answered(head: Head): void;
+  received(bytes: Uint8Array): void;
+}
+
+const headEnd = Buffer.from("\r\n\r\n");
+const mostHeadBytes = 64 * 1024;
+
+type Framing = "head" | "length" | "chunked" | "until_close";
+
+/**
+ * Reads answers off one connection, one after the other (RFC 9112, 6): finds the head, and the end of the
+ * body. Throws a WireError at what is not HTTP.
+ */
+export class AnswerReader {
+  /** The present answer has been read to its end. */
+  isComplete = false;
+  /** Anything of the present answer has come. */
+  hasBegun = false;
+  /** The connection is as good as new once the answer is complete. */
+  isReusable = false;
+  readonly #chunked = new ChunkedBody();
+  #framing: Framing = "head";
+  #partialHead: Buffer | null = null;
+  #missingBytes = 0;
+
+  /** The next bytes belong to an answer to a new request. */
+  reset(): void {
+    this.isComplete = false;
+    this.hasBegun = false;
+    this.isReusable = false;
+    this.#framing = "head";
+    this.#partialHead = null;
+  }
+
+  /** Whether the answer may end here because the connection does. */
+  get endsWithConnection(): boolean {
+    return this.#framing === "until_close";
+  }
+
+  read(bytes: Buffer, listener: AnswerListener): void {
+    this.hasBegun = true;
+    let rest: Buffer | null = bytes;
+    while (this.#framing === "head" && rest !== null) rest = this.#readHead(rest, listener);
+    if (rest !== null && !this.isComplete) this.#readBody(rest, listener);
+    else if (rest !== null && rest.length > 0) this.isReusable = false;
+  }
+
+  /** Returns what comes behind the head, null while it is not complete. */
+  #readHead(bytes: Buffer, listener: AnswerListener): Buffer | null {
+    const held = this.#partialHead === null ? bytes : Buffer.concat([this.#partialHead, bytes]);
+    const length = held.indexOf(headEnd);
+    if (length === -1) {
+      if (held.length > mostHeadBytes) throw malformed("its headers are too long");
+      this.#partialHead = held;
+      return null;
+    }
+    this.#partialHead = null;
+    const head = new AnswerHead(held.toString("latin1", 0, length));
+    if (head.status === 101) throw malformed("it changes the protocol, which nobody asked for");
+    // An interim answer, such as 103: the real one follows.
+    if (head.status >= 200) {
+      this.#frame(head);
+      listener.answered(head);
+    }
+    return held.subarray(length + headEnd.length);
+  }
+
+  #frame(head: AnswerHead): void {
+    const connection = head.get("connection")?.toLowerCase() ?? "";
+    this.isReusable = head.persistsByDefault && !connection.includes("close");
+    const coding = head.get("transfer-encoding");
+    const length = head.single("content-length");
+    if (coding !== null) {
+      if (coding.toLowerCase() !== "chunked") throw malformed(`its transfer coding is not "chunked"`);
+      // Both at once is how one answer is smuggled into another; the chunks count, and nothing follows them.
+      if (length !== null) this.isReusable = false;
+      this.#framing = "chunked";
+      this.#chunked.reset();
+    } else if (length !== null) {
+      if (!/^\d{1,15}$/.test(length)) throw malformed("its content-length is not a number");
+      this.#expect(Number(length));
+    } else if (head.status === 204 || head.status === 304) {
+      this.#expect(0);
+    } else {
+      this.#framing = "until_close";
+      this.isReusable = false;
+    }
+  }
+
+  #expect(bytes: number): void {
+    this.#framing = "length";
+    this.#missingBytes = bytes;
+    this.isComplete = bytes === 0;
+  }
+
+  #readBody(bytes: Buffer, listener: AnswerListener): void {
+    let body: Uint8Array = bytes;
+    if (this.#framing === "chunked") {
+      body = this.#chunked.push(bytes);
+      this.isComplete = this.#chunked.isOver;
+      if (this.#chunked.surplusBytes > 0) this.isReusable = false;
+    } else if (this.#framing === "length") {
+      if (bytes.length > this.#missingBytes) {
+        body = bytes.subarray(0, this.#missingBytes);
+        this.isReusable = false;
+      }
+      this.#missingBytes -= body.length;
+      this.isComplete = this.#missingBytes === 0;
+    }
+    if (body.length > 0) listener.received(body);
+  }
+}

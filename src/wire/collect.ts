@@ -1,0 +1,30 @@
+import type { Head, Receiver, Transfer } from "./transfer.ts";
+
+export interface WholeAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The whole of one answer, for those who can wait for it; the signal ends the wait. */
+export function collectAnswer(
+  send: (receiver: Receiver) => Transfer,
+  signal: AbortSignal,
+): Promise<WholeAnswer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Uint8Array[] = [];
+    let status = 0;
+    const transfer = send({
+      connected() {},
+      answered(head: Head) {
+        status = head.status;
+      },
+      received: (bytes) => void pieces.push(bytes),
+      ended: () => resolve({ status, text: Buffer.concat(pieces).toString() }),
+      failed: reject,
+    });
+    signal.addEventListener("abort", () => {
+      transfer.cancel();
+      reject(signal.reason);
+    });
+  });
+}

@@ -1,0 +1,192 @@
+import type { Socket, SocketHandler } from "bun";
+import { assert } from "../base/assert.ts";
+import { AnswerReader } from "./answer-reader.ts";
+import type { Sending } from "./sending.ts";
+import { connectionLost, type Head } from "./transfer.ts";
+
+/** Whom a connection belongs to. */
+export interface ConnectionOwner {
+  /** It can carry a request now. */
+  ready(connection: Connection): void;
+  /** It was idle, or never stood, and is gone. */
+  gone(connection: Connection, cause: unknown): void;
+  /** What it was given has been lost with it, before anybody can have looked at it. */
+  sendAfresh(sending: Sending): void;
+}
+
+/** A connection that breaks this soon after a request was put on it had been closed before: nobody has read that. */
+const staleMs = 1000;
+
+/** Head and body of a request that is not large leave in one write, put together here. */
+const scratch = Buffer.allocUnsafe(64 * 1024);
+/** The length of the body in digits, and the empty line. */
+const mostTailBytes = 24;
+
+/** One connection to one server: carries a request, reads its answer, and then the next. */
+export class Connection {
+  /** It does not stand yet, or nobody has been told. */
+  isNew = true;
+  /** How often it was found idle since it was last used. */
+  idleSweeps = 0;
+  readonly #owner: ConnectionOwner;
+  readonly #isSecure: boolean;
+  readonly #reader = new AnswerReader();
+  #socket: Socket<Connection> | null = null;
+  #sending: Sending | null = null;
+  #sentAtMs = 0;
+  #unsent: Uint8Array | null = null;
+  #stoodBefore = false;
+  #brokenBy: unknown = null;
+
+  constructor(owner: ConnectionOwner, isSecure: boolean) {
+    this.#owner = owner;
+    this.#isSecure = isSecure;
+  }
+
+  /** Puts a request on the wire. */
+  carry(sending: Sending): void {
+    const socket = this.#socket;
+    assert(socket !== null && this.#sending === null, "the connection stands and is free");
+    this.#sending = sending;
+    sending.connection = this;
+    this.#reader.reset();
+    this.#sentAtMs = performance.now();
+    this.idleSweeps = 0;
+    socket.ref();
+    const { head, body } = sending;
+    const bodyBytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    const whole = `${head}content-length: ${bodyBytes}\r\n\r\n`;
+    if (whole.length + bodyBytes > scratch.length - mostTailBytes) {
+      this.#write(Buffer.from(whole, "latin1"));
+      this.#write(typeof body === "string" ? Buffer.from(body) : body);
+      return;
+    }
+    const headBytes = scratch.write(whole, "latin1");
+    if (typeof body === "string") scratch.write(body, headBytes);
+    else scratch.set(body, headBytes);
+    this.#writeScratch(socket, headBytes + bodyBytes);
+  }
+
+  #writeScratch(socket: Socket<Connection>, length: number): void {
+    const written = Math.max(0, socket.write(scratch, 0, length));
+    if (written < length) this.#unsent = Buffer.from(scratch.subarray(written, length));
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (this.#unsent !== null) {
+      this.#unsent = Buffer.concat([this.#unsent, bytes]);
+      return;
+    }
+    const written = Math.max(0, this.#socket?.write(bytes) ?? 0);
+    if (written < bytes.length) this.#unsent = bytes.subarray(written);
+  }
+
+  /** Nothing is to be carried for now. An idle connection does not keep the program from ending. */
+  rest(): void {
+    this.#stoodBefore = true;
+    this.#socket?.unref();
+  }
+
+  pause(): void {
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#socket?.resume();
+  }
+
+  /** Ends it now, with whatever is on it. */
+  drop(): void {
+    const socket = this.#socket;
+    this.#sending = null;
+    this.#socket = null;
+    this.#unsent = null;
+    socket?.terminate();
+  }
+
+  opened(socket: Socket<Connection>): void {
+    this.#socket = socket;
+    if (!this.#isSecure) this.#owner.ready(this);
+  }
+
+  /** Bun has checked the certificate and its name by now; if they are not right it closes the connection itself. */
+  shookHands(isTrusted: boolean, problem: Error | null): void {
+    if (isTrusted) this.#owner.ready(this);
+    else this.#brokenBy = problem;
+  }
+
+  drained(): void {
+    const unsent = this.#unsent;
+    this.#unsent = null;
+    if (unsent !== null) this.#write(unsent);
+  }
+
+  arrived(bytes: Buffer): void {
+    // Words without a question, such as a goodbye (408) to an idle connection: it is of no more use.
+    if (this.#sending === null) {
+      this.drop();
+      this.#owner.gone(this, connectionLost());
+      return;
+    }
+    try {
+      this.#reader.read(bytes, this);
+    } catch (cause) {
+      this.#fail(cause);
+      return;
+    }
+    if (this.#reader.isComplete) this.#finish();
+  }
+
+  answered(head: Head): void {
+    this.#sending?.receiver.answered(head);
+  }
+
+  received(bytes: Uint8Array): void {
+    this.#sending?.receiver.received(bytes);
+  }
+
+  closed(cause: unknown): void {
+    if (this.#socket === null && !this.isNew) return;
+    this.#socket = null;
+    this.#brokenBy ??= cause;
+    const sending = this.#sending;
+    if (sending === null) {
+      this.#owner.gone(this, this.#brokenBy ?? connectionLost());
+      return;
+    }
+    this.#sending = null;
+    const wasStale =
+      this.#stoodBefore && !this.#reader.hasBegun && performance.now() - this.#sentAtMs < staleMs;
+    if (wasStale) this.#owner.sendAfresh(sending);
+    else if (this.#reader.endsWithConnection) sending.ended();
+    else sending.failed(this.#brokenBy ?? connectionLost());
+  }
+
+  #fail(cause: unknown): void {
+    const sending = this.#sending;
+    this.drop();
+    sending?.failed(cause);
+  }
+
+  /** Free for the next request before the receiver is told, whose next step may well be that request. */
+  #finish(): void {
+    const sending = this.#sending;
+    this.#sending = null;
+    this.#stoodBefore = true;
+    if (this.#reader.isReusable && this.#unsent === null && this.#socket !== null) {
+      this.#owner.ready(this);
+    } else {
+      this.drop();
+    }
+    sending?.ended();
+  }
+}
+
+/** The socket's events, told to the connection that it is. */
+export const connectionEvents: SocketHandler<Connection> = {
+  open: (socket) => socket.data.opened(socket),
+  handshake: (socket, isTrusted, problem) => socket.data.shookHands(isTrusted, problem),
+  data: (socket, bytes) => socket.data.arrived(bytes),
+  drain: (socket) => socket.data.drained(),
+  close: (socket, cause) => socket.data.closed(cause),
+};

@@ -1,0 +1,76 @@
+import { isConnectionLost, type Receiver, type Transfer } from "./transfer.ts";
+
+/** Answers like `fetch`; rejects when the signal fires. */
+export type Ask = (signal: AbortSignal) => Promise<Response>;
+
+/** A reset this soon is most likely a kept connection that the server had closed: nothing was processed. */
+const staleMs = 1000;
+
+/**
+ * A transfer by `fetch`, or by something that answers like it. It is how servers behind an HTTP proxy are
+ * reached, and the built-in demo, which has no server at all.
+ */
+export class FetchTransfer implements Transfer {
+  /** `fetch` does not tell. */
+  readonly isConnected = true;
+  readonly #ask: Ask;
+  readonly #receiver: Receiver;
+  readonly #controller = new AbortController();
+  #paused: PromiseWithResolvers<void> | null = null;
+
+  constructor(ask: Ask, receiver: Receiver) {
+    this.#ask = ask;
+    this.#receiver = receiver;
+    this.#run();
+  }
+
+  pause(): void {
+    this.#paused ??= Promise.withResolvers<void>();
+  }
+
+  resume(): void {
+    this.#paused?.resolve();
+    this.#paused = null;
+  }
+
+  cancel(): void {
+    this.#controller.abort();
+    this.resume();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#controller;
+    try {
+      const response = await this.#askTwice();
+      if (signal.aborted) return;
+      this.#receiver.answered({ status: response.status, get: (name) => response.headers.get(name) });
+      await this.#read(response);
+    } catch (cause) {
+      if (!signal.aborted) this.#receiver.failed(cause);
+      return;
+    }
+    if (!signal.aborted) this.#receiver.ended();
+  }
+
+  async #askTwice(): Promise<Response> {
+    const { signal } = this.#controller;
+    const startedMs = performance.now();
+    try {
+      return await this.#ask(signal);
+    } catch (cause) {
+      const isStale = isConnectionLost(cause) && performance.now() - startedMs < staleMs;
+      if (!isStale || signal.aborted) throw cause;
+      return this.#ask(signal);
+    }
+  }
+
+  async #read({ body }: Response): Promise<void> {
+    const { signal } = this.#controller;
+    for (const reader = body?.getReader(); reader !== undefined && !signal.aborted; ) {
+      const { done, value } = await reader.read();
+      if (done || signal.aborted) return;
+      this.#receiver.received(value);
+      if (this.#paused !== null) await this.#paused.promise;
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { Connection, type ConnectionOwner, connectionEvents } from "./connection.ts";
+import { Sending } from "./sending.ts";
+import type { Receiver, Transfer } from "./transfer.ts";
+
+/** Where connections are made to. */
+export interface Target {
+  readonly hostname: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+}
+
+/** Makes a connection; rejects when there is none to be had. */
+export type Dial = (target: Target, connection: Connection) => Promise<unknown>;
+
+/** Servers close idle connections after a minute or so; who leaves after one to two of these meets few such ends. */
+const sweepMs = 15_000;
+const mostIdleSweeps = 2;
+
+/**
+ * HTTP/1.1 to one server over connections that are kept. `fetch` does its work on a thread of its own and tells
+ * nothing of its connections; here a request costs two system calls on the thread that asks, a stalled
+ * reader stops the provider by TCP's own means, and it is known whether a connection stands, was used before
+ * and has just been closed. TLS, its certificates and names are Bun's.
+ */
+export class HttpClient implements ConnectionOwner {
+  readonly #target: Target;
+  readonly #dial: Dial;
+  /** The one used last is used next, so that those not needed grow old. */
+  readonly #idle: Connection[] = [];
+  /** Requests without a connection; there are at least as many connections being made. */
+  readonly #waiting: Sending[] = [];
+  #dialing = 0;
+  #sweeper: ReturnType<typeof setInterval> | null = null;
+  readonly #leaveQueue = (sending: Sending) => {
+    const at = this.#waiting.indexOf(sending);
+    if (at !== -1) this.#waiting.splice(at, 1);
+  };
+
+  constructor(target: Target, dial: Dial = dialByBun) {
+    this.#target = target;
+    this.#dial = dial;
+  }
+
+  /** `head` is the request line and the headers, each with its line end, without a length for the body. */
+  send(head: string, body: Uint8Array | string, receiver: Receiver): Transfer {
+    const sending = new Sending(head, body, receiver, this.#leaveQueue);
+    const connection = this.#idle.pop();
+    if (connection === undefined) this.sendAfresh(sending);
+    else connection.carry(sending);
+    return sending;
+  }
+
+  sendAfresh(sending: Sending): void {
+    sending.connection = null;
+    this.#waiting.push(sending);
+    if (this.#dialing < this.#waiting.length) this.#connect();
+  }
+
+  ready(connection: Connection): void {
+    if (connection.isNew) {
+      connection.isNew = false;
+      this.#dialing -= 1;
+    }
+    const sending = this.#waiting.shift();
+    if (sending === undefined) this.#keep(connection);
+    else {
+      connection.carry(sending);
+      sending.receiver.connected();
+    }
+  }
+
+  gone(connection: Connection, cause: unknown): void {
+    if (connection.isNew) {
+      this.#failedToConnect(connection, cause);
+      return;
+    }
+    const at = this.#idle.indexOf(connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+  }
+
+  #connect(): void {
+    this.#dialing += 1;
+    const connection = new Connection(this, this.#target.isSecure);
+    this.#dial(this.#target, connection).catch((cause: unknown) => {
+      this.#failedToConnect(connection, cause);
+    });
+  }
+
+  /** Whoever has waited longest is told, unless those who are left have connections coming. */
+  #failedToConnect(connection: Connection, cause: unknown): void {
+    if (!connection.isNew) return;
+    connection.isNew = false;
+    this.#dialing -= 1;
+    if (this.#dialing < this.#waiting.length) this.#waiting.shift()?.failed(cause);
+  }
+
+  #keep(connection: Connection): void {
+    connection.rest();
+    this.#idle.push(connection);
+    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs);
+    this.#sweeper.unref();
+  }
+
+  #sweep(): void {
+    const old = this.#idle.filter((connection) => ++connection.idleSweeps > mostIdleSweeps);
+    for (const connection of old) connection.drop();
+    const kept = this.#idle.filter((connection) => !old.includes(connection));
+    this.#idle.splice(0, this.#idle.length, ...kept);
+    if (kept.length > 0 || this.#sweeper === null) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = null;
+  }
+}
+
+export function dialByBun({ hostname, port, isSecure }: Target, connection: Connection): Promise<unknown> {
+  return Bun.connect({
+    hostname,
+    port,
+    data: connection,
+    socket: connectionEvents,
+    ...(isSecure ? { tls: true } : {}),
+  });
+}

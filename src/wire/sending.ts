@@ -1,0 +1,61 @@
+import type { Connection } from "./connection.ts";
+import type { Receiver, Transfer } from "./transfer.ts";
+
+/** One request: waiting for a connection, on one, or over. */
+export class Sending implements Transfer {
+  /** Request line and headers, all but the length of the body. */
+  readonly head: string;
+  readonly body: Uint8Array | string;
+  readonly receiver: Receiver;
+  /** The one that it is on; null while it waits and when it is over. */
+  connection: Connection | null = null;
+  readonly #leaveQueue: (sending: Sending) => void;
+  #isOver = false;
+
+  constructor(
+    head: string,
+    body: Uint8Array | string,
+    receiver: Receiver,
+    leaveQueue: (sending: Sending) => void,
+  ) {
+    this.head = head;
+    this.body = body;
+    this.receiver = receiver;
+    this.#leaveQueue = leaveQueue;
+  }
+
+  get isConnected(): boolean {
+    return this.connection !== null;
+  }
+
+  pause(): void {
+    this.connection?.pause();
+  }
+
+  resume(): void {
+    this.connection?.resume();
+  }
+
+  cancel(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.connection === null) this.#leaveQueue(this);
+    else this.connection.drop();
+    this.connection = null;
+  }
+
+  ended(): void {
+    this.#end();
+    this.receiver.ended();
+  }
+
+  failed(cause: unknown): void {
+    this.#end();
+    this.receiver.failed(cause);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.connection = null;
+  }
+}
