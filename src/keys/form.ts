@@ -11,6 +11,12 @@ const bodyLength = keyStart.length + randomLength;
 const keyLength = bodyLength + checksumLength;
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/** By character code. What is no digit is no number, and neither is a checksum with it, so that it equals none. */
+const digitOfCode = Float64Array.from({ length: 128 }, (_, code) => {
+  const digit = alphabet.indexOf(String.fromCharCode(code));
+  return digit === -1 ? Number.NaN : digit;
+});
+
 /** So much of a key may be shown: enough to tell keys apart, too little to guess one. */
 export const prefixLength = 12;
 
@@ -24,9 +30,7 @@ export function hasKeyForm(text: string): boolean {
   if (text.length !== keyLength || !text.startsWith(keyStart)) return false;
   let checksum = 0;
   for (let position = bodyLength; position < keyLength; position += 1) {
-    const digit = alphabet.indexOf(text.charAt(position));
-    if (digit === -1) return false;
-    checksum = checksum * alphabet.length + digit;
+    checksum = checksum * alphabet.length + (digitOfCode[text.charCodeAt(position)] ?? Number.NaN);
   }
   return checksum === Bun.hash.crc32(text.slice(0, bodyLength));
 }

@@ -19,8 +19,9 @@ describe("the form of a key", () => {
   test("refuses every change of one character, and everything else", () => {
     const secret = newSecret();
     for (let position = 0; position < secret.length; position += 1) {
-      const other = secret[position] === "a" ? "b" : "a";
-      expect(hasKeyForm(secret.slice(0, position) + other + secret.slice(position + 1))).toBe(false);
+      for (const other of [secret[position] === "a" ? "b" : "a", "-", "é", "語"]) {
+        expect(hasKeyForm(secret.slice(0, position) + other + secret.slice(position + 1))).toBe(false);
+      }
     }
     for (const text of [
       "",
