@@ -1,6 +1,7 @@
 import { type Head, WireError } from "./transfer.ts";
 
-const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
+/** The space behind the status is asked for, and left out by some together with the words that it stands before. */
+const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?:[ \r]|$)/;
 
 /**
  * An answer's status line and headers (RFC 9112, 4 and 5). Of dozens of headers a handful are looked at, so
@@ -31,10 +32,12 @@ export class AnswerHead implements Head {
   /** Like `get` for a header of which two would be two opinions on where the answer ends. */
   single(name: string): string | null {
     const value = this.get(name);
-    const isRepeated =
-      value !== null && this.#lowerCase.indexOf(`\n${name}:`) !== this.#lowerCase.lastIndexOf(`\n${name}:`);
-    if (isRepeated) throw malformed(`it has more than one ${name}`);
+    if (value !== null && this.isRepeated(name)) throw malformed(`it has more than one ${name}`);
     return value;
+  }
+
+  isRepeated(name: string): boolean {
+    return this.#lowerCase.indexOf(`\n${name}:`) !== this.#lowerCase.lastIndexOf(`\n${name}:`);
   }
 
   #valueAt(start: number): string {

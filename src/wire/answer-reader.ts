@@ -55,8 +55,9 @@ export class AnswerReader {
   #readHead(bytes: Buffer, listener: AnswerListener): Buffer | null {
     const held = this.#partialHead === null ? bytes : Buffer.concat([this.#partialHead, bytes]);
     const length = held.indexOf(headEnd);
+    // Asked of a whole head too, so that what is too long does not depend on how it was cut.
+    if ((length === -1 ? held.length : length) > mostHeadBytes) throw malformed("its headers are too long");
     if (length === -1) {
-      if (held.length > mostHeadBytes) throw malformed("its headers are too long");
       this.#partialHead = held;
       return null;
     }
@@ -72,11 +73,15 @@ export class AnswerReader {
   }
 
   #frame(head: AnswerHead): void {
-    const connection = head.get("connection")?.toLowerCase() ?? "";
-    this.isReusable = head.persistsByDefault && !connection.includes("close");
-    const coding = head.get("transfer-encoding");
+    const connection = head.get("connection");
+    const mayEnd = connection !== null && (/close/i.test(connection) || head.isRepeated("connection"));
+    this.isReusable = head.persistsByDefault && !mayEnd;
+    const coding = head.single("transfer-encoding");
     const length = head.single("content-length");
-    if (coding !== null) {
+    if (head.status === 204 || head.status === 304) {
+      // Never with a body, whatever the headers say: they may be those of the answer that this one stands for.
+      this.#expect(0);
+    } else if (coding !== null) {
       if (coding.toLowerCase() !== "chunked") throw malformed(`its transfer coding is not "chunked"`);
       // Both at once is how one answer is smuggled into another; the chunks count, and nothing follows them.
       if (length !== null) this.isReusable = false;
@@ -85,8 +90,6 @@ export class AnswerReader {
     } else if (length !== null) {
       if (!/^\d{1,15}$/.test(length)) throw malformed("its content-length is not a number");
       this.#expect(Number(length));
-    } else if (head.status === 204 || head.status === 304) {
-      this.#expect(0);
     } else {
       this.#framing = "until_close";
       this.isReusable = false;
