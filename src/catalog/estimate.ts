@@ -42,12 +42,18 @@ function attachmentOf(type: Json | undefined): Attachment | null {
   }
 }
 
-/** An upper estimate of a body's input tokens, in any dialect. One walk, nothing allocated. */
+/** An upper estimate of a body's input tokens, in any dialect. */
 export function estimateInput(body: JsonObject): number {
-  const tools = body["tools"];
-  const toolTokens =
-    Array.isArray(tools) && tools.length > 0 ? toolsPreamble + tools.length * tokensPerTool : 0;
-  return Math.ceil(objectTokens(body, null) + toolTokens);
+  return tallyOf(body).total(0);
+}
+
+/**
+ * The same for a body whose long texts are cut short by `cutBytes` in all. Null when it has attachments and
+ * needs the whole body: what they cost is seen in their texts.
+ */
+export function estimateOutline(outline: JsonObject, cutBytes: number): number | null {
+  const tally = tallyOf(outline);
+  return tally.hasAttachments && cutBytes > 0 ? null : tally.total(cutBytes);
 }
 
 /** Tokens in a text by the same measure, for where no better count can be had. */
@@ -55,33 +61,54 @@ export function estimateText(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
-function tokensOf(value: Json | undefined, within: Attachment | null): number {
-  if (typeof value === "string") return stringTokens(value, within);
-  if (typeof value === "number") return 3;
-  if (typeof value !== "object" || value === null) return 1;
-  if (!Array.isArray(value)) return objectTokens(value, within);
-  let tokens = 0;
-  for (const item of value) tokens += tokensOf(item, within);
-  return tokens;
+function tallyOf(body: JsonObject): Tally {
+  const tally = new Tally();
+  tally.addObject(body, null);
+  const tools = body["tools"];
+  if (Array.isArray(tools) && tools.length > 0) tally.tokens += toolsPreamble + tools.length * tokensPerTool;
+  return tally;
 }
 
-function objectTokens(object: JsonObject, within: Attachment | null): number {
-  const attachment = attachmentOf(object["type"]);
-  let tokens = tokensPerObject;
-  if (attachment === "image") tokens += imageTokens;
-  if (attachment === "document") tokens += pageTokens;
-  for (const name in object) {
-    tokens += name.length / bytesPerToken + tokensOf(object[name], attachment ?? within);
-  }
-  return tokens;
-}
+/** One walk through a body, nothing allocated on it. */
+class Tally {
+  textBytes = 0;
+  /** What is not measured by its text. */
+  tokens = 0;
+  hasAttachments = false;
 
-function stringTokens(text: string, within: Attachment | null): number {
-  if (within !== null && text.length >= shortestBinary && looksEncoded(text)) {
-    if (within === "document") return (text.length / base64CharsPerPage) * pageTokens;
-    return within === "audio" ? text.length / base64CharsPerAudioToken : 0;
+  total(furtherBytes: number): number {
+    return Math.ceil(this.tokens + (this.textBytes + furtherBytes) / bytesPerToken);
   }
-  return Buffer.byteLength(text) / bytesPerToken;
+
+  addObject(object: JsonObject, within: Attachment | null): void {
+    const attachment = attachmentOf(object["type"]);
+    if (attachment !== null) this.hasAttachments = true;
+    if (attachment === "image") this.tokens += imageTokens;
+    if (attachment === "document") this.tokens += pageTokens;
+    this.tokens += tokensPerObject;
+    for (const name in object) {
+      this.textBytes += name.length;
+      this.#add(object[name], attachment ?? within);
+    }
+  }
+
+  #add(value: Json | undefined, within: Attachment | null): void {
+    if (typeof value === "string") this.#addText(value, within);
+    else if (typeof value === "number") this.tokens += 3;
+    else if (typeof value !== "object" || value === null) this.tokens += 1;
+    else if (!Array.isArray(value)) this.addObject(value, within);
+    else for (const item of value) this.#add(item, within);
+  }
+
+  #addText(text: string, within: Attachment | null): void {
+    if (within === null || text.length < shortestBinary || !looksEncoded(text)) {
+      this.textBytes += Buffer.byteLength(text);
+    } else if (within === "document") {
+      this.tokens += (text.length / base64CharsPerPage) * pageTokens;
+    } else if (within === "audio") {
+      this.tokens += text.length / base64CharsPerAudioToken;
+    }
+  }
 }
 
 const base64Start = /^[A-Za-z0-9+/_=\r\n-]{256}/;

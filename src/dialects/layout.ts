@@ -12,6 +12,7 @@ import {
   skipValue,
   tooDeep,
 } from "./json-bytes.ts";
+import type { Span } from "./outline.ts";
 
 /**
  * Where the members that the gateway may have to change stand in a body's bytes. A body that passes through
@@ -54,18 +55,29 @@ export const governedNames = [
 
 export type GovernedName = (typeof governedNames)[number];
 
-const maxDepth = 64;
+export const maxDepth = 64;
 
-/** Finds the governed members of the object that is the whole body; a 400 when that cannot be done. */
-export function scanTopLevel(bytes: Uint8Array): Layout {
-  return scanObject(bytes, skipSpace(bytes, 0), governedNames);
+const noneKnown: readonly Span[] = [];
+
+/**
+ * Finds the governed members of the object that is the whole body; a 400 when that cannot be done. Members
+ * that are known to be objects or arrays, and where they end, are not looked into again.
+ */
+export function scanTopLevel(bytes: Uint8Array, known: readonly Span[] = noneKnown): Layout {
+  return scanObject(bytes, skipSpace(bytes, 0), governedNames, known);
 }
 
 /** The same for an object inside the body, such as `stream_options`. */
-export function scanObject(bytes: Uint8Array, openedAt: number, names: readonly string[]): Layout {
+export function scanObject(
+  bytes: Uint8Array,
+  openedAt: number,
+  names: readonly string[],
+  known: readonly Span[] = noneKnown,
+): Layout {
   if (bytes[openedAt] !== openBrace) throw invalidRequest("The request body must be a JSON object.");
   const members: Member[] = [];
   let position = 0;
+  let passed = 0;
   let commaBefore = -1;
   let at = skipSpace(bytes, openedAt + 1);
   if (bytes[at] === closeBrace) return { openedAt, memberCount: 0, members };
@@ -76,10 +88,9 @@ export function scanObject(bytes: Uint8Array, openedAt: number, names: readonly 
     at = skipSpace(bytes, nameEnd + 1);
     if (bytes[at] !== colon) throw brokenJson();
     const valueStart = skipSpace(bytes, at + 1);
-    const end = skipValue(bytes, valueStart, maxDepth - 1);
-    if (end === tooDeep)
-      throw invalidRequest(`The request body is nested more than ${maxDepth} levels deep.`);
-    if (end === notJson) throw brokenJson();
+    const span = known[passed];
+    if (span?.start === valueStart) passed += 1;
+    const end = span?.start === valueStart ? span.end : endOfValue(bytes, valueStart);
     at = skipSpace(bytes, end);
     const commaAfter = bytes[at] === comma ? at : -1;
     const name = nameAmong(names, bytes, start + 1, nameEnd);
@@ -94,6 +105,13 @@ export function scanObject(bytes: Uint8Array, openedAt: number, names: readonly 
   }
   if (bytes[at] !== closeBrace) throw brokenJson();
   return { openedAt, memberCount: position, members };
+}
+
+function endOfValue(bytes: Uint8Array, start: number): number {
+  const end = skipValue(bytes, start, maxDepth - 1);
+  if (end === tooDeep) throw invalidRequest(`The request body is nested more than ${maxDepth} levels deep.`);
+  if (end === notJson) throw brokenJson();
+  return end;
 }
 
 function refuseDuplicate(members: readonly Member[], name: string): void {

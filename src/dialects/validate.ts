@@ -4,13 +4,14 @@ import { invalidRequest } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { chatRequest } from "./chat/schema.ts";
 import { explain } from "./explain.ts";
-import { brokenJson, type Layout, scanTopLevel } from "./layout.ts";
+import { brokenJson, type Layout, maxDepth, scanTopLevel } from "./layout.ts";
 import {
   betaCountTokensRequest,
   betaMessagesRequest,
   countTokensRequest,
   messagesRequest,
 } from "./messages/schema.ts";
+import { outlineOf } from "./outline.ts";
 import { responsesRequest } from "./responses/schema.ts";
 
 export type RequestKind = "chat" | "responses" | "messages" | "count_tokens";
@@ -22,7 +23,10 @@ export interface ValidationOptions {
 
 /** A body that can be worked with: as values to read, and as a map of its bytes to patch (patch.ts). */
 export interface ParsedBody {
-  readonly body: JsonObject;
+  /** The body, of whose texts the long ones may be cut short (outline.ts). */
+  readonly outline: JsonObject;
+  /** How much text was cut, in bytes; 0 when the outline is the whole. */
+  readonly cutBytes: number;
   readonly layout: Layout;
 }
 
@@ -36,9 +40,23 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  */
 export function parseBody(bytes: Uint8Array): ParsedBody {
   if (bytes.length === 0) throw invalidRequest("The request body is empty; send a JSON object.");
-  const layout = scanTopLevel(bytes);
-  const body = parseJson(decodeUtf8(bytes));
-  return { body, layout };
+  const outline = outlineOf(bytes, maxDepth);
+  if (outline === null) {
+    const layout = scanTopLevel(bytes);
+    return { outline: parseWhole(bytes), cutBytes: 0, layout };
+  }
+  const layout = scanTopLevel(bytes, outline.nested);
+  return { outline: parseWhole(outline.bytes), cutBytes: outline.cutBytes, layout };
+}
+
+/** With all of its texts. The scan has seen an opening brace, so what parses is an object. */
+export function parseWhole(bytes: Uint8Array): JsonObject {
+  const text = decodeUtf8(bytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw brokenJson();
+  }
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
@@ -49,16 +67,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** The scan has seen an opening brace, so what parses is an object. */
-function parseJson(text: string): JsonObject {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw brokenJson();
-  }
-}
-
-/** Throws `invalid_request` with the failing field's path; unknown fields pass. */
+/** Throws `invalid_request` with the failing field's path; unknown fields pass. An outline is as good as the whole. */
 export function validateRequest(kind: RequestKind, body: JsonObject, options: ValidationOptions): void {
   const schema = schemaOf(kind, options.anthropicBeta);
   if (compiled(schema).Check(body)) return;

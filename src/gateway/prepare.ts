@@ -52,7 +52,7 @@ export function prepareAttempt(generation: Generation, deployment: Deployment): 
   const toward = dialectToward(
     generation.dialect,
     deployment.provider.settings.dialects,
-    generation.request.body,
+    generation.request.outline,
   );
   return toward === generation.dialect
     ? passThrough(generation, deployment)
@@ -82,8 +82,8 @@ function passThrough(generation: Generation, deployment: Deployment): Attempt {
   };
 }
 
-function asksForUsage({ body }: ClientRequest): boolean {
-  const options = body["stream_options"];
+function asksForUsage({ outline }: ClientRequest): boolean {
+  const options = outline["stream_options"];
   return isObject(options) && options["include_usage"] === true;
 }
 

@@ -1,11 +1,13 @@
 import type { DialectName } from "../base/dialect.ts";
 import { GatewayError, invalidRequest } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { estimateInput, estimateOutline } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { Layout } from "../dialects/layout.ts";
 import {
   type ParsedBody,
   parseBody,
+  parseWhole,
   type RequestKind,
   type ValidationOptions,
   validateRequest,
@@ -20,19 +22,34 @@ export class ClientRequest {
   readonly layout: Layout;
   readonly modelId: string;
   readonly stream: boolean;
+  readonly #cutBytes: number;
+  #outline: JsonObject | null;
   #body: JsonObject | null;
 
-  constructor(bytes: Uint8Array, { body, layout }: ParsedBody) {
+  constructor(bytes: Uint8Array, { outline, cutBytes, layout }: ParsedBody) {
     this.bytes = bytes;
     this.layout = layout;
-    this.modelId = body["model"] as string;
-    this.stream = body["stream"] === true;
-    this.#body = body;
+    this.modelId = outline["model"] as string;
+    this.stream = outline["stream"] === true;
+    this.#cutBytes = cutBytes;
+    this.#outline = outline;
+    this.#body = cutBytes === 0 ? outline : null;
+  }
+
+  /** The body, of whose inner texts the long ones are cut short: for everything but translation. */
+  get outline(): JsonObject {
+    this.#outline ??= parseBody(this.bytes).outline;
+    return this.#outline;
   }
 
   get body(): JsonObject {
-    this.#body ??= parseBody(this.bytes).body;
+    this.#body ??= parseWhole(this.bytes);
     return this.#body;
+  }
+
+  /** What attachments cost is seen in the very texts that an outline lacks. */
+  estimateInput(): number {
+    return estimateOutline(this.outline, this.#cutBytes) ?? estimateInput(this.body);
   }
 
   /**
@@ -40,6 +57,7 @@ export class ClientRequest {
    * thousands of objects, which every garbage collection would visit for as long as the provider thinks.
    */
   forgetBody(): void {
+    this.#outline = null;
     this.#body = null;
   }
 }
@@ -54,7 +72,7 @@ export function parseRequest(call: Call, kind: RequestKind, bytes: Uint8Array): 
   const parsed = parseBody(bytes);
   const isFormatB = call.route.errors === "B";
   const hasBeta = isFormatB && call.request.headers.has("anthropic-beta");
-  validateRequest(kind, parsed.body, hasBeta ? withBeta : withoutBeta);
+  validateRequest(kind, parsed.outline, hasBeta ? withBeta : withoutBeta);
   return new ClientRequest(bytes, parsed);
 }
 

@@ -1,5 +1,4 @@
 import { assert } from "../base/assert.ts";
-import { estimateInput } from "../catalog/estimate.ts";
 import { holdAmount } from "../catalog/price.ts";
 import { pickForwarded } from "../providers/headers.ts";
 import type { Opened } from "../upstream/upstream.ts";
@@ -37,9 +36,9 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
   const model = resolveModel(configured, key, request.modelId);
   exchange.model = model;
   refuseUnpriced(key, model);
-  refuseUnusableTools(request.body, model);
-  const limit = limitOutput(dialect, request.body, model);
-  const estimatedInput = estimateInput(request.body);
+  refuseUnusableTools(request.outline, model);
+  const limit = limitOutput(dialect, request.outline, model);
+  const estimatedInput = request.estimateInput();
   const counting = refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
   if (counting !== undefined) await counting;
 

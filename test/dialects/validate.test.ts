@@ -30,7 +30,7 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 describe("a body", () => {
   test("comes out as values and as a layout of its bytes", () => {
-    const { body, layout } = parseBody(bytesOf('{"model":"m","messages":[]}'));
+    const { outline: body, layout } = parseBody(bytesOf('{"model":"m","messages":[]}'));
     expect(body).toEqual({ model: "m", messages: [] });
     expect(layout.members.map((member) => member.name)).toEqual(["model"]);
   });
@@ -74,14 +74,14 @@ describe("a body", () => {
   });
 
   test("with a name like __proto__ pollutes nothing", () => {
-    const { body } = parseBody(bytesOf('{"__proto__":{"model":"x"},"constructor":1}'));
+    const { outline: body } = parseBody(bytesOf('{"__proto__":{"model":"x"},"constructor":1}'));
     expect(body["model"]).toBeUndefined();
     expect(({} as JsonObject)["model"]).toBeUndefined();
     expect(refused("chat", body).param).toBe("model");
   });
 
   test("may hold lone surrogates and numbers beyond a double", () => {
-    const { body } = parseBody(bytesOf('{"a":"\\ud800","b":1e999}'));
+    const { outline: body } = parseBody(bytesOf('{"a":"\\ud800","b":1e999}'));
     expect(body["a"]).toBe("\ud800");
   });
 
