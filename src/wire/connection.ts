@@ -24,8 +24,6 @@ const mostTailBytes = 24;
 
 /** One connection to one server: carries a request, reads its answer, and then the next. */
 export class Connection {
-  /** It does not stand yet, or nobody has been told. */
-  isNew = true;
   /** How often it was found idle since it was last used. */
   idleSweeps = 0;
   readonly #owner: ConnectionOwner;
@@ -36,6 +34,7 @@ export class Connection {
   #sentAtMs = 0;
   #unsent: Uint8Array | null = null;
   #stoodBefore = false;
+  #isDropped = false;
   #brokenBy: unknown = null;
 
   constructor(owner: ConnectionOwner, isSecure: boolean) {
@@ -53,6 +52,7 @@ export class Connection {
     this.#sentAtMs = performance.now();
     this.idleSweeps = 0;
     socket.ref();
+    if (sending.isPaused) socket.pause();
     const { head, body } = sending;
     const bodyBytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const whole = `${head}content-length: ${bodyBytes}\r\n\r\n`;
@@ -95,9 +95,10 @@ export class Connection {
     this.#socket?.resume();
   }
 
-  /** Ends it now, with whatever is on it. */
+  /** Ends it now, with whatever is on it, or as soon as it stands. */
   drop(): void {
     const socket = this.#socket;
+    this.#isDropped = true;
     this.#sending = null;
     this.#socket = null;
     this.#unsent = null;
@@ -105,12 +106,17 @@ export class Connection {
   }
 
   opened(socket: Socket<Connection>): void {
+    if (this.#isDropped) {
+      socket.terminate();
+      return;
+    }
     this.#socket = socket;
     if (!this.#isSecure) this.#owner.ready(this);
   }
 
   /** Bun has checked the certificate and its name by now; if they are not right it closes the connection itself. */
   shookHands(isTrusted: boolean, problem: Error | null): void {
+    if (this.#isDropped) return;
     if (isTrusted) this.#owner.ready(this);
     else this.#brokenBy = problem;
   }
@@ -146,20 +152,25 @@ export class Connection {
   }
 
   closed(cause: unknown): void {
-    if (this.#socket === null && !this.isNew) return;
+    if (this.#isDropped) return;
     this.#socket = null;
-    this.#brokenBy ??= cause;
+    this.#brokenBy ??= cause ?? null;
     const sending = this.#sending;
     if (sending === null) {
       this.#owner.gone(this, this.#brokenBy ?? connectionLost());
       return;
     }
     this.#sending = null;
-    const wasStale =
-      this.#stoodBefore && !this.#reader.hasBegun && performance.now() - this.#sentAtMs < staleMs;
-    if (wasStale) this.#owner.sendAfresh(sending);
-    else if (this.#reader.endsWithConnection) sending.ended();
+    if (this.#wasStale(sending)) {
+      sending.wasLost = true;
+      this.#owner.sendAfresh(sending);
+    } else if (this.#reader.endsWithConnection && this.#brokenBy === null) sending.ended();
     else sending.failed(this.#brokenBy ?? connectionLost());
+  }
+
+  #wasStale(sending: Sending): boolean {
+    if (!this.#stoodBefore || sending.wasLost || this.#reader.hasBegun) return false;
+    return performance.now() - this.#sentAtMs < staleMs;
   }
 
   #fail(cause: unknown): void {
@@ -173,6 +184,7 @@ export class Connection {
     const sending = this.#sending;
     this.#sending = null;
     this.#stoodBefore = true;
+    if (sending?.isPaused) this.resume();
     if (this.#reader.isReusable && this.#unsent === null && this.#socket !== null) {
       this.#owner.ready(this);
     } else {

@@ -27,13 +27,17 @@ export class HttpClient implements ConnectionOwner {
   readonly #dial: Dial;
   /** The one used last is used next, so that those not needed grow old. */
   readonly #idle: Connection[] = [];
-  /** Requests without a connection; there are at least as many connections being made. */
+  /** Requests without a connection. */
   readonly #waiting: Sending[] = [];
-  #dialing = 0;
+  /** Connections being made, at least as many as requests wait. */
+  readonly #dialing: Connection[] = [];
   #sweeper: ReturnType<typeof setInterval> | null = null;
+  /** The connection that was being made for it may never come to stand, so the next request does not wait for it. */
   readonly #leaveQueue = (sending: Sending) => {
     const at = this.#waiting.indexOf(sending);
-    if (at !== -1) this.#waiting.splice(at, 1);
+    if (at === -1) return;
+    this.#waiting.splice(at, 1);
+    this.#dialing.splice(at, 1)[0]?.drop();
   };
 
   constructor(target: Target, dial: Dial = dialByBun) {
@@ -53,14 +57,11 @@ export class HttpClient implements ConnectionOwner {
   sendAfresh(sending: Sending): void {
     sending.connection = null;
     this.#waiting.push(sending);
-    if (this.#dialing < this.#waiting.length) this.#connect();
+    if (this.#dialing.length < this.#waiting.length) this.#connect();
   }
 
   ready(connection: Connection): void {
-    if (connection.isNew) {
-      connection.isNew = false;
-      this.#dialing -= 1;
-    }
+    remove(this.#dialing, connection);
     const sending = this.#waiting.shift();
     if (sending === undefined) this.#keep(connection);
     else {
@@ -70,28 +71,18 @@ export class HttpClient implements ConnectionOwner {
   }
 
   gone(connection: Connection, cause: unknown): void {
-    if (connection.isNew) {
-      this.#failedToConnect(connection, cause);
+    if (!remove(this.#dialing, connection)) {
+      remove(this.#idle, connection);
       return;
     }
-    const at = this.#idle.indexOf(connection);
-    if (at !== -1) this.#idle.splice(at, 1);
+    // Whoever has waited longest is told, unless those who are left have connections coming.
+    if (this.#dialing.length < this.#waiting.length) this.#waiting.shift()?.failed(cause);
   }
 
   #connect(): void {
-    this.#dialing += 1;
     const connection = new Connection(this, this.#target.isSecure);
-    this.#dial(this.#target, connection).catch((cause: unknown) => {
-      this.#failedToConnect(connection, cause);
-    });
-  }
-
-  /** Whoever has waited longest is told, unless those who are left have connections coming. */
-  #failedToConnect(connection: Connection, cause: unknown): void {
-    if (!connection.isNew) return;
-    connection.isNew = false;
-    this.#dialing -= 1;
-    if (this.#dialing < this.#waiting.length) this.#waiting.shift()?.failed(cause);
+    this.#dialing.push(connection);
+    this.#dial(this.#target, connection).catch((cause: unknown) => this.gone(connection, cause));
   }
 
   #keep(connection: Connection): void {
@@ -112,7 +103,11 @@ export class HttpClient implements ConnectionOwner {
   }
 }
 
-export function dialByBun({ hostname, port, isSecure }: Target, connection: Connection): Promise<unknown> {
+/** Asynchronous, because Bun throws at once at what it takes for no address. */
+export async function dialByBun(
+  { hostname, port, isSecure }: Target,
+  connection: Connection,
+): Promise<unknown> {
   return Bun.connect({
     hostname,
     port,
@@ -120,4 +115,10 @@ export function dialByBun({ hostname, port, isSecure }: Target, connection: Conn
     socket: connectionEvents,
     ...(isSecure ? { tls: true } : {}),
   });
+}
+
+function remove(connections: Connection[], connection: Connection): boolean {
+  const at = connections.indexOf(connection);
+  if (at !== -1) connections.splice(at, 1);
+  return at !== -1;
 }

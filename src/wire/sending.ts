@@ -9,6 +9,10 @@ export class Sending implements Transfer {
   readonly receiver: Receiver;
   /** The one that it is on; null while it waits and when it is over. */
   connection: Connection | null = null;
+  /** It was on a connection that turned out to be closed. Not sent a third time: it may be what breaks them. */
+  wasLost = false;
+  /** Its receiver wants nothing for now. The connection it is on must go on once it is over. */
+  isPaused = false;
   readonly #leaveQueue: (sending: Sending) => void;
   #isOver = false;
 
@@ -29,10 +33,12 @@ export class Sending implements Transfer {
   }
 
   pause(): void {
+    this.isPaused = true;
     this.connection?.pause();
   }
 
   resume(): void {
+    this.isPaused = false;
     this.connection?.resume();
   }
 

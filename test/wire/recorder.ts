@@ -1,0 +1,93 @@
+import { type Dial, HttpClient } from "../../src/wire/http-client.ts";
+import type { Head, Receiver, Transfer } from "../../src/wire/transfer.ts";
+
+/** Hears an answer and holds its teller to the rules: what in which order, and nothing after the end. */
+export class Recorder implements Receiver {
+  /** `connected`, `answered 200`, `ended`, `failed ECONNRESET`. */
+  readonly events: string[] = [];
+  readonly pieces: Uint8Array[] = [];
+  receivedBytes = 0;
+  cause: unknown = null;
+  /** Resolves with the last event. */
+  readonly over: Promise<string>;
+  onHead: ((head: Head) => void) | null = null;
+  onPiece: ((bytes: Uint8Array) => void) | null = null;
+  onConnected: (() => void) | null = null;
+  readonly #end: (event: string) => void;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.over = promise;
+    this.#end = resolve;
+  }
+
+  connected(): void {
+    this.#record("connected");
+    this.onConnected?.();
+  }
+
+  answered(head: Head): void {
+    this.#record(`answered ${head.status}`);
+    this.onHead?.(head);
+  }
+
+  received(bytes: Uint8Array): void {
+    if (!this.events.at(-1)?.startsWith("answered")) this.#record("received without a head");
+    this.pieces.push(bytes);
+    this.receivedBytes += bytes.length;
+    this.onPiece?.(bytes);
+  }
+
+  ended(): void {
+    this.#record("ended");
+    this.#end("ended");
+  }
+
+  failed(cause: unknown): void {
+    this.cause = cause;
+    const event = `failed ${codeOf(cause)}`;
+    this.#record(event);
+    this.#end(event);
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.pieces);
+  }
+
+  get text(): string {
+    return this.bytes.toString();
+  }
+
+  #record(event: string): void {
+    this.events.push(event);
+  }
+}
+
+export function codeOf(cause: unknown): string {
+  return cause instanceof Error && "code" in cause ? String(cause.code) : String(cause);
+}
+
+/** A client of a server on this machine. */
+export function clientOf({ port }: { readonly port: number }, dial?: Dial): HttpClient {
+  return new HttpClient({ hostname: "127.0.0.1", port, isSecure: false }, dial);
+}
+
+/** A request on its way, and what is heard of it. */
+export interface Sent {
+  readonly transfer: Transfer;
+  readonly heard: Recorder;
+}
+
+const head = "POST /v1/chat HTTP/1.1\r\nhost: test\r\n";
+
+export function post(client: HttpClient, body: Uint8Array | string = "{}"): Sent {
+  const heard = new Recorder();
+  return { transfer: client.send(head, body, heard), heard };
+}
+
+/** Sends a request and waits for the end of its answer, whichever it is. */
+export async function exchange(client: HttpClient, body: Uint8Array | string = "{}"): Promise<Recorder> {
+  const { heard } = post(client, body);
+  await heard.over;
+  return heard;
+}
