@@ -69,7 +69,10 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
       scope: key.scope,
       clientDialect: dialect,
       stream: request.stream,
-      signal: call.request.signal,
+      // Made by the server when it is first asked for, which a call that is over soon need not do.
+      get signal() {
+        return call.request.signal;
+      },
       deadlineMs: exchange.deadlineMs,
       prepare: (deployment) => {
         attempt = prepareAttempt(generation, deployment);
