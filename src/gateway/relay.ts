@@ -105,7 +105,6 @@ export class Relay implements Guarded {
       if (blocked !== undefined) await blocked;
       this.#throwIfBroken();
       if (transit.ended) return this.#conclude();
-      this.#journalProgress();
     }
     if (this.#isOver) return;
     if (this.#interruptedBy !== null) throw this.#interruptedBy;
@@ -163,9 +162,9 @@ export class Relay implements Guarded {
     });
   }
 
-  #journalProgress(): void {
-    const { transit, bill, estimatedInput, monotonicMs } = this.#parts;
-    const nowMs = monotonicMs();
+  /** By the watchdog's clock and not with the chunks: most streams are over before what they produced need be read. */
+  #journalProgress(nowMs: number): void {
+    const { transit, bill, estimatedInput } = this.#parts;
     if (!transit.started || nowMs - this.#lastProgressMs < progressEveryMs) return;
     this.#lastProgressMs = nowMs;
     this.#produced.add(transit.takeProduced());
@@ -181,6 +180,7 @@ export class Relay implements Guarded {
       exchange.call.disconnect();
       return;
     }
+    if (!this.#isOver && !this.#isConcluding) this.#journalProgress(nowMs);
     const isSilent = heartbeatMs > 0 && nowMs - this.#lastWriteMs >= heartbeatMs;
     const mayWrite = this.#controller !== null && !this.#isConcluding && this.#blockedSinceMs > nowMs;
     if (isSilent && mayWrite) {

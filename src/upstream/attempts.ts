@@ -34,30 +34,23 @@ export class Attempts {
   }
 
   async open(plan: Plan): Promise<Opened> {
-    const nowMs = this.#nowMs();
-    this.#budget.request(nowMs);
     const tally = new Tally();
-    const opened =
-      (await this.#inOrder(plan, tally, nowMs)) ??
-      (await this.#whenThereIsRoom(plan, tally)) ??
-      (await this.#onceMore(plan, tally));
-    if (opened === null) throw tally.error();
-    return opened;
-  }
-
-  async #inOrder(plan: Plan, tally: Tally, startedMs: number): Promise<Call | null> {
-    let nowMs = startedMs;
-    for (const candidate of this.#directory.order(plan.model, plan.scope, this.#nowMs())) {
+    let nowMs = this.#nowMs();
+    this.#budget.request(nowMs);
+    for (const candidate of this.#directory.order(plan.model, plan.scope, nowMs)) {
       if (!this.#enter(candidate, tally, nowMs)) continue;
       if (!this.#mayTry(tally)) {
         leave(candidate);
-        return null;
+        break;
       }
       const call = await this.#ask(candidate, plan, tally, nowMs);
-      if (call !== null || tally.final !== null) return call;
+      if (call !== null) return call;
+      if (tally.final !== null) break;
       nowMs = this.#nowMs();
     }
-    return null;
+    const call = (await this.#whenThereIsRoom(plan, tally)) ?? (await this.#onceMore(plan, tally));
+    if (call === null) throw tally.error();
+    return call;
   }
 
   /** Nobody was asked, because all who could have been are full: wait a moment for a place. */

@@ -9,6 +9,14 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 const suspicious = /"error"\s*:\s*["{]|"type"\s*:\s*"(?:error|response\.failed)"/;
 
 const mostBytes = 64 * 1024;
+const lf = 10;
+const cr = 13;
+const openBrace = 123;
+const closeBrace = 125;
+const blankLine = Buffer.from("\n\n");
+const dataField = Buffer.from("data:");
+const quotedError = Buffer.from('"error"');
+const failedType = Buffer.from('response.failed"');
 
 /** "more": no frame with data is complete yet. "fine": the first one is no error. "empty": there is none. */
 export type StreamStart = "more" | "fine" | "empty" | JsonObject;
@@ -16,6 +24,7 @@ export type StreamStart = "more" | "fine" | "empty" | JsonObject;
 /** Looks at the beginning of a stream, however it is cut. `ended`: nothing more will come. */
 export function inspectStart(chunks: readonly Uint8Array[], ended: boolean): StreamStart {
   const bytes = joined(chunks);
+  if (beginsWell(bytes)) return "fine";
   const text = bytes.toString("utf8", 0, Math.min(bytes.length, mostBytes)).replace(/\r\n?/g, "\n");
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf("\n\n", from);
@@ -27,6 +36,17 @@ export function inspectStart(chunks: readonly Uint8Array[], ended: boolean): Str
   }
   if (ended) return "empty";
   return bytes.length >= mostBytes ? "fine" : "more";
+}
+
+/** Nearly all do: a first frame with data and without the words in which errors come. Nothing is decoded for that. */
+function beginsWell(bytes: Buffer): boolean {
+  const end = bytes.indexOf(blankLine);
+  if (end === -1) return false;
+  const frame = bytes.subarray(0, end);
+  const data = frame.indexOf(dataField);
+  if (data === -1 || (data > 0 && frame[data - 1] !== lf) || frame.indexOf(openBrace, data) === -1)
+    return false;
+  return frame.indexOf(quotedError) === -1 && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
 }
 
 function joined(chunks: readonly Uint8Array[]): Buffer {
@@ -62,10 +82,6 @@ function errorOf(body: JsonObject): JsonObject | null {
   const error = body["error"];
   return isObject(error) || (typeof error === "string" && error !== "") ? body : null;
 }
-
-const openBrace = 123;
-const closeBrace = 125;
-const quotedError = Buffer.from('"error"');
 
 /**
  * The same for a whole body, without parsing a healthy one: it is parsed once, by whoever reads its usage.
