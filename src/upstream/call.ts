@@ -95,8 +95,9 @@ export class Call implements Opened, Receiver {
     const { timeouts } = this.deployment;
     const { stream, signal, deadlineMs } = this.#plan;
     const patience = this.#patience;
-    const { promise, resolve } = Promise.withResolvers<Failure | null>();
-    this.#begun = resolve;
+    const begun = new Promise<Failure | null>((resolve) => {
+      this.#begun = resolve;
+    });
     patience.endBy(Math.min(deadlineMs, nowMs + orNever(timeouts.totalMs)));
     patience.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.deadlines.watch(patience);
@@ -110,7 +111,7 @@ export class Call implements Opened, Receiver {
     } catch (cause) {
       this.#breakOff(cause);
     }
-    return promise;
+    return begun;
   }
 
   connected(): void {
@@ -141,7 +142,7 @@ export class Call implements Opened, Receiver {
     if (encoding !== null && encoding !== "identity") return "it is compressed, which was not asked for";
     const type = head.get("content-type") ?? "";
     this.streaming = type.startsWith("text/event-stream");
-    if (this.streaming || json.test(type)) return null;
+    if (this.streaming || type === "application/json" || json.test(type)) return null;
     return "its content type is neither JSON nor an event stream";
   }
 

@@ -62,7 +62,7 @@ export class AnswerReader {
       return null;
     }
     this.#partialHead = null;
-    const head = new AnswerHead(held.toString("latin1", 0, length));
+    const head = new AnswerHead(held, length);
     if (head.status === 101) throw malformed("it changes the protocol, which nobody asked for");
     // An interim answer, such as 103: the real one follows.
     if (head.status >= 200) {
