@@ -139,9 +139,14 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** A line end within a value would make headers, or a request, of whatever follows it. */
+/**
+ * A line end would make headers, or a request, of whatever follows it; so may a letter beyond Latin-1, of which
+ * only the lower byte is sent.
+ */
+const unsendable = /[\0\r\n\u0100-\uffff]/;
+
 function headerLine(name: string, value: string): string {
-  if (/[\r\n\0]/.test(name + value)) throw new TypeError(`The header ${name} has a line end in it.`);
+  if (unsendable.test(name + value)) throw new TypeError(`The header ${name} cannot be sent as it is.`);
   return `${name}: ${value}\r\n`;
 }
 

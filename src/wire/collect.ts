@@ -11,6 +11,7 @@ export function collectAnswer(
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const pieces: Uint8Array[] = [];
     let status = 0;
     const transfer = send({

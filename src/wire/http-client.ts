@@ -12,8 +12,8 @@ export interface Target {
 /** Makes a connection; rejects when there is none to be had. */
 export type Dial = (target: Target, connection: Connection) => Promise<unknown>;
 
-/** Servers close idle connections after a minute or so; who leaves after one to two of these meets few such ends. */
-const sweepMs = 15_000;
+/** Servers close idle connections after a minute or so; who leaves after two to three of these meets few such ends. */
+const usualSweepMs = 15_000;
 const mostIdleSweeps = 2;
 
 /**
@@ -25,6 +25,7 @@ const mostIdleSweeps = 2;
 export class HttpClient implements ConnectionOwner {
   readonly #target: Target;
   readonly #dial: Dial;
+  readonly #sweepMs: number;
   /** The one used last is used next, so that those not needed grow old. */
   readonly #idle: Connection[] = [];
   /** Requests without a connection. */
@@ -40,9 +41,10 @@ export class HttpClient implements ConnectionOwner {
     this.#dialing.splice(at, 1)[0]?.drop();
   };
 
-  constructor(target: Target, dial: Dial = dialByBun) {
+  constructor(target: Target, dial: Dial = dialByBun, sweepMs = usualSweepMs) {
     this.#target = target;
     this.#dial = dial;
+    this.#sweepMs = sweepMs;
   }
 
   /** `head` is the request line and the headers, each with its line end, without a length for the body. */
@@ -88,7 +90,7 @@ export class HttpClient implements ConnectionOwner {
   #keep(connection: Connection): void {
     connection.rest();
     this.#idle.push(connection);
-    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs);
+    this.#sweeper ??= setInterval(() => this.#sweep(), this.#sweepMs);
     this.#sweeper.unref();
   }
 

@@ -138,11 +138,24 @@ describe("request headers", () => {
     scripted.stop();
   });
 
-  test("a line end in a header is refused before anything is sent", () => {
-    const it = provider("openai", "http://127.0.0.1:1/v1", { headers: { "x-note": "a\r\nx-evil: b" } });
+  // The last two become a carriage return and a line feed when a letter is written as one byte.
+  for (const end of ["\r\n", "\n", "\r", "\0", "\u010d", "\u010a"]) {
+    test(`a value with ${JSON.stringify(end)} in it is refused before anything is sent`, () => {
+      const it = provider("openai", "http://127.0.0.1:1/v1", { headers: { "x-note": `a${end}x-evil: b` } });
+      const prepared = { operation: "chat", body: "{}", headers: {} } as const;
+      const nobody = { connected() {}, answered() {}, received() {}, ended() {}, failed() {} };
+      expect(() => it.send(prepared, "k", nobody)).toThrow("The header x-note ");
+    });
+  }
+
+  test("letters of one byte reach the provider as they are", async () => {
+    const scripted = startProvider();
+    const it = provider("openai-compatible", scripted.url, { headers: { "x-note": "caf\u00e9\t!" } });
     const prepared = { operation: "chat", body: "{}", headers: {} } as const;
-    const nobody = { connected() {}, answered() {}, received() {}, ended() {}, failed() {} };
-    expect(() => it.send(prepared, "k", nobody)).toThrow("line end");
+    await collectAnswer((receiver) => it.send(prepared, "k", receiver), AbortSignal.timeout(5000));
+    // Neither is UTF-8 on the wire, so it is read here as a letter that is none.
+    expect(scripted.requests[0]?.headers["x-note"]).toBe("caf\ufffd\t!");
+    scripted.stop();
   });
 });
 

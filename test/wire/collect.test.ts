@@ -1,0 +1,44 @@
+import { expect, test } from "bun:test";
+import { collectAnswer } from "../../src/wire/collect.ts";
+import { clientOf } from "./recorder.ts";
+import { answerWith, TestServer } from "./server.ts";
+
+const head = "POST / HTTP/1.1\r\nhost: test\r\n";
+
+test("a whole answer is its status and its text, wherever that was cut", async () => {
+  const text = "né à 😀";
+  using server = new TestServer(async (peer) => {
+    for (const byte of Buffer.from(answerWith(text))) {
+      await peer.say(Buffer.of(byte));
+      await Bun.sleep(0);
+    }
+  });
+  const client = clientOf(server);
+  const answer = collectAnswer((it) => client.send(head, "{}", it), AbortSignal.timeout(10_000));
+  expect(await answer).toEqual({ status: 200, text });
+});
+
+test("an answer that fails rejects with the cause", async () => {
+  using server = new TestServer((peer) => peer.reset());
+  const client = clientOf(server);
+  const answer = collectAnswer((it) => client.send(head, "{}", it), AbortSignal.timeout(10_000));
+  await expect(answer).rejects.toMatchObject({ code: "ECONNRESET" });
+});
+
+test("the signal ends the wait and the request", async () => {
+  const leave = new AbortController();
+  using server = new TestServer(() => leave.abort(new Error("enough")));
+  const client = clientOf(server);
+  const answer = collectAnswer((it) => client.send(head, "{}", it), leave.signal);
+  await expect(answer).rejects.toThrow("enough");
+  await server.peer(0).gone;
+});
+
+test("a signal that has fired before lets nothing be sent", async () => {
+  using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+  const client = clientOf(server);
+  const answer = collectAnswer((it) => client.send(head, "{}", it), AbortSignal.abort(new Error("too late")));
+  await expect(answer).rejects.toThrow("too late");
+  await Bun.sleep(20);
+  expect(server.requests).toEqual([]);
+});

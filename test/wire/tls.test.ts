@@ -1,0 +1,151 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { connectionEvents } from "../../src/wire/connection.ts";
+import { type Dial, HttpClient } from "../../src/wire/http-client.ts";
+import { waitFor } from "../support/wait.ts";
+import { askAsProcess } from "./asking.ts";
+import { exchange, post } from "./recorder.ts";
+import { answerWith, type Peer, TestServer } from "./server.ts";
+
+const fileOf = (name: string) => new URL(`tls/${name}`, import.meta.url).pathname;
+const read = (name: string) => readFileSync(fileOf(name), "utf8");
+const right = { cert: read("server.pem"), key: read("server.key") };
+const wrongName = { cert: read("elsewhere.pem"), key: read("elsewhere.key") };
+const trusting = { NODE_EXTRA_CA_CERTS: fileOf("authority.pem") };
+
+const answering = (peer: Peer) => void peer.say(answerWith("ok"));
+
+/** Says an answer in pieces that leave one by one. */
+async function streaming(peer: Peer): Promise<void> {
+  await peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+  for (let number = 0; number < 20; number++) {
+    await peer.say("5\r\nhello\r\n");
+    await Bun.sleep(1);
+  }
+  await peer.say("0\r\n\r\n");
+}
+
+describe("a server whose certificate is right", () => {
+  test("is asked over one connection, by name and by address", async () => {
+    for (const host of ["localhost", "127.0.0.1"]) {
+      using server = new TestServer(answering, { tls: right });
+      const told = await askAsProcess(`https://${host}:${server.port}/v1`, 3, trusting);
+      expect(told).toEqual(Array.from({ length: 3 }, () => ({ status: 200, text: "ok" })));
+      expect(server.peers).toHaveLength(1);
+      expect(server.requests.map(({ path }) => path)).toEqual(Array(3).fill("/v1/chat/completions"));
+      expect(server.requests[0]?.headers["authorization"]).toBe("Bearer sk-canary");
+    }
+  });
+
+  test("streams", async () => {
+    using server = new TestServer(streaming, { tls: right });
+    const told = await askAsProcess(`https://localhost:${server.port}/v1`, 2, trusting);
+    expect(told).toEqual(Array.from({ length: 2 }, () => ({ status: 200, text: "hello".repeat(20) })));
+    expect(server.peers).toHaveLength(1);
+  });
+});
+
+describe("a server that cannot prove who it is gets nothing of the request", () => {
+  for (const [what, tls, env, code] of [
+    ["its authority is unknown", right, {}, "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+    ["its certificate is for another name", wrongName, trusting, "ERR_TLS_CERT_ALTNAME_INVALID"],
+  ] as const) {
+    test(what, async () => {
+      using server = new TestServer(answering, { tls });
+      const told = await askAsProcess(`https://localhost:${server.port}/v1`, 2, env);
+      expect(told).toEqual([{ code }, { code }]);
+      expect(server.peers).toHaveLength(2);
+      expect(server.peers.map(({ receivedBytes }) => receivedBytes)).toEqual([0, 0]);
+    });
+  }
+
+  test("it speaks no TLS", async () => {
+    using server = new TestServer(answering, {
+      accepted: (peer) => void peer.say("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    });
+    const [told] = await askAsProcess(`https://localhost:${server.port}/v1`, 1, trusting);
+    expect(told).toHaveProperty("code");
+    expect(server.requests).toEqual([]);
+  });
+});
+
+/** As Bun dials, trusting the test's own authority. */
+const dial: Dial = ({ hostname, port }, connection) =>
+  Bun.connect({
+    hostname,
+    port,
+    data: connection,
+    socket: connectionEvents,
+    tls: { ca: read("authority.pem") },
+  });
+
+function secureClient({ port }: TestServer): HttpClient {
+  return new HttpClient({ hostname: "localhost", port, isSecure: true }, dial);
+}
+
+describe("over TLS", () => {
+  test("5 MB go up and come back, also where they are taken slowly", async () => {
+    const body = Buffer.alloc(5 * 1024 * 1024, "sluice;");
+    using server = new TestServer(
+      async (peer, request) => {
+        await peer.say(`HTTP/1.1 200 OK\r\ncontent-length: ${request.body.length}\r\n\r\n`);
+        await peer.say(request.body);
+      },
+      { tls: right },
+    );
+    const { transfer, heard } = post(secureClient(server), body);
+    heard.onPiece = () => {
+      transfer.pause();
+      setTimeout(() => transfer.resume(), 1);
+    };
+    expect(await heard.over).toBe("ended");
+    expect(heard.bytes.equals(body)).toBe(true);
+  });
+
+  test("the receiver hears of the connection after the handshake, and not before", async () => {
+    using server = new TestServer(answering, { tls: right });
+    const client = secureClient(server);
+    const first = post(client);
+    expect(first.transfer.isConnected).toBe(false);
+    expect(await first.heard.over).toBe("ended");
+    expect(first.heard.events).toEqual(["connected", "answered 200", "ended"]);
+    expect((await exchange(client)).events).toEqual(["answered 200", "ended"]);
+    expect(server.peers).toHaveLength(1);
+  });
+
+  test("a request that is cancelled ends its connection", async () => {
+    using server = new TestServer(() => {}, { tls: right });
+    const { transfer, heard } = post(secureClient(server));
+    await waitFor(() => server.requests.length === 1, "the request");
+    transfer.cancel();
+    await server.peer(0).gone;
+    expect(heard.events).toEqual(["connected"]);
+  });
+
+  test("a kept connection that was closed is made anew", async () => {
+    using server = new TestServer(
+      (peer) => {
+        if (peer.number === 0 && peer.requests.length === 2) peer.end();
+        else answering(peer);
+      },
+      { tls: right },
+    );
+    const client = secureClient(server);
+    await exchange(client);
+    expect((await exchange(client)).events).toEqual(["connected", "answered 200", "ended"]);
+    expect(server.peers.map(({ requests }) => requests.length)).toEqual([2, 1]);
+  });
+
+  test("a reset within the body fails the request", async () => {
+    using server = new TestServer(
+      async (peer) => {
+        await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel");
+        await Bun.sleep(20);
+        peer.reset();
+      },
+      { tls: right },
+    );
+    const heard = await exchange(secureClient(server));
+    expect(heard.events).toEqual(["connected", "answered 200", "failed ECONNRESET"]);
+  });
+});
