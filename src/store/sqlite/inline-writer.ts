@@ -60,6 +60,7 @@ export class InlineWriter implements BatchWriter {
     try {
       return this.#transaction(items, rollUp);
     } catch (error) {
+      this.#entries.forget();
       this.#deltas.forget();
       throw new BatchFailure(codeOf(error), String(error));
     }
@@ -68,22 +69,21 @@ export class InlineWriter implements BatchWriter {
   /** The id of the last entry written, 0 when there was none. */
   #apply(items: readonly JournalItem[], rollUp: boolean): number {
     if (rollUp && !this.#rollup.isEmpty) this.#rollup.write();
-    let lastEntryId = 0;
     for (const item of items) {
-      if (item.kind === "settle") lastEntryId = this.#settle(item);
+      if (item.kind === "settle") this.#settle(item);
       else this.#applyOther(item);
     }
+    const lastEntryId = this.#entries.flush();
     this.#deltas.write();
     return lastEntryId;
   }
 
-  #settle({ charge, record, response, hasProgress, holdId }: JournalItem & { kind: "settle" }): number {
+  #settle({ charge, record, response, hasProgress, holdId }: JournalItem & { kind: "settle" }): void {
     const keyNo = this.#keyNo(charge.keyId);
-    const entryId = this.#entries.charge(keyNo, charge, record);
+    this.#entries.charge(keyNo, charge, record);
     this.#deltas.add(keyNo, charge, record);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#store(keyNo, response);
-    return entryId;
   }
 
   #applyOther(item: Exclude<JournalItem, { kind: "settle" }>): void {
