@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -205,6 +206,28 @@ const odd: Readonly<Record<Pair, string>> = {
   "messages -> chat": chatChunk('{"content":"x"},"more":[1]'),
   "chat -> messages": 'event: ping\ndata: {"type":"ping"}\n\n',
 };
+
+test("text that waits to be counted does not keep the provider's events alive", () => {
+  const golden = goldenOf("messages -> chat");
+  const frame = bytesOf(frameOf("messages -> chat", '"tide"'));
+  const transits = Array.from({ length: 50 }, () => {
+    const stream = translationOf(golden, requestOf(golden)).stream();
+    return new TranslatedTransit(stream, "req_1");
+  });
+  Bun.gc(true);
+  const before = heapStats().heapSize;
+  for (const transit of transits) {
+    for (let count = 0; count < 4000; count += 1) {
+      transit.push(frame);
+      if (transit.producedChars <= count) throw new Error("a word was lost");
+    }
+  }
+  Bun.gc(true);
+  const perStream = (heapStats().heapSize - before) / transits.length;
+  // 16,000 characters; the events that they were cut out of are 480,000.
+  expect(perStream).toBeLessThan(100_000);
+  expect(transits[0]?.takeProduced().length).toBe(16_000);
+});
 
 /** Strings as JSON may have them, and as it may not. */
 const oddLiterals = [
