@@ -13,8 +13,8 @@ import { endOfText } from "./json-text.ts";
 
 /**
  * A JSON text with its long strings cut short. Most of a long conversation is text that nobody here reads:
- * it passes through as it came. What is left is a seventh of the bytes, and has every name, number and shape
- * of the whole; parsing it costs a fifth, and it is garbage of a fifth for the collector too.
+ * it passes through as it came. What is left of one with short turns is a seventh of the bytes, with every
+ * name, number and shape of the whole, and parsing it costs a fifth.
  *
  * Strings are replaced by strings, so the whole is JSON exactly when the outline is and its cut strings
  * were; the latter is seen to here, everything else by the parser.
