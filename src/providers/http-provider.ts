@@ -1,7 +1,7 @@
-import { isIP } from "node:net";
 import type { ProviderSettings } from "../config/settings.ts";
 import { FetchTransfer } from "../wire/fetch-transfer.ts";
 import { type Dial, HttpClient, type Target } from "../wire/http-client.ts";
+import { isBehindProxy } from "../wire/proxy.ts";
 import type { Receiver, Transfer } from "../wire/transfer.ts";
 import { nothingForwarded } from "./headers.ts";
 import type { ForwardedHeaders, Operation, Prepared, Provider } from "./provider.ts";
@@ -157,12 +157,4 @@ function targetOf({ protocol, hostname, port }: URL): Target {
     port: Number(port) || (isSecure ? 443 : 80),
     isSecure,
   };
-}
-
-/** A proxy from the environment is for the world outside, not for this machine. */
-function isBehindProxy({ protocol, hostname }: URL): boolean {
-  if (hostname === "localhost" || hostname === "[::1]") return false;
-  if (isIP(hostname) === 4 && hostname.startsWith("127.")) return false;
-  const names = [protocol === "https:" ? "https_proxy" : "http_proxy", "all_proxy"];
-  return names.some((name) => Boolean(process.env[name]) || Boolean(process.env[name.toUpperCase()]));
 }

@@ -66,11 +66,16 @@ export class FetchTransfer implements Transfer {
 
   async #read({ body }: Response): Promise<void> {
     const { signal } = this.#controller;
-    for (const reader = body?.getReader(); reader !== undefined && !signal.aborted; ) {
+    const reader = body?.getReader();
+    if (reader === undefined) return;
+    while (!signal.aborted) {
       const { done, value } = await reader.read();
-      if (done || signal.aborted) return;
+      if (done) return;
+      if (signal.aborted) break;
       this.#receiver.received(value);
-      if (this.#paused !== null) await this.#paused.promise;
+      if (this.#paused !== null && !signal.aborted) await this.#paused.promise;
     }
+    // The body of a `fetch` ends by the signal; that of something like it has to be told.
+    await reader.cancel();
   }
 }

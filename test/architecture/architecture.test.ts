@@ -46,7 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   dashboard: ["admin:types"],
   http: ["admin", "dashboard", "dialects", "gateway", "limits", "observe", "config:types", "store:types"],
-  cli: ["admin", "app.ts", "catalog", "config", "keys", "ledger", "observe", "store"],
+  cli: ["admin", "app.ts", "catalog", "config", "keys", "ledger", "observe", "store", "wire"],
   "main.ts": ["cli"],
 };
 

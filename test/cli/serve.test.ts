@@ -77,10 +77,19 @@ describe("the first run", () => {
 });
 
 describe("starting", () => {
-  test("raises the cap on fetches by starting itself again, with the same id", async () => {
-    const server = await start(newWhere());
-    const environment = await Bun.file(`/proc/${server.pid}/environ`).text();
-    expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=65535");
+  const raised = "BUN_CONFIG_MAX_HTTP_REQUESTS=65535";
+  for (const name of ["HTTP_PROXY", "https_proxy", "ALL_PROXY"]) {
+    test(`with ${name}, raises the cap on fetches by starting itself again, with the same id`, async () => {
+      const { cwd, env } = newWhere();
+      const server = await start({ cwd, env: { ...env, [name]: "http://127.0.0.1:1" } });
+      expect(await Bun.file(`/proc/${server.pid}/environ`).text()).toContain(raised);
+    });
+  }
+
+  test("without a proxy fetches nothing, and so starts once", async () => {
+    const { cwd, env } = newWhere();
+    const server = await start({ cwd, env: { ...env, HTTP_PROXY: "" } });
+    expect(await Bun.file(`/proc/${server.pid}/environ`).text()).not.toContain(raised);
   });
 
   test("refuses a broken configuration with all its problems", async () => {

@@ -1,0 +1,51 @@
+import { expect, test } from "bun:test";
+import type { Step } from "../support/answers.ts";
+import { configFor } from "../support/config.ts";
+import { answerFrom } from "../support/fixtures.ts";
+import { startProvider } from "../support/provider.ts";
+import { Sluice } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+import { clientOf, Recorder } from "./recorder.ts";
+
+/** More than the 256 that `fetch` would run at once. */
+const count = 400;
+
+test("400 streams run at the same time, without the program being started again for it", async () => {
+  const release = Promise.withResolvers<void>();
+  const answer = answerFrom("chat/text.sse");
+  const steps: Step[] = [{ until: release.promise }, ...answer.steps];
+  const provider = startProvider({ ...answer, steps });
+  const sluice = await Sluice.start({ config: configFor({ url: provider.url }) });
+  const key = await sluice.createKey({ rpm: count * 10, credit: 100 });
+  const environment = await Bun.file(`/proc/${sluice.pid}/environ`).text();
+  expect(environment).not.toContain("BUN_CONFIG_MAX_HTTP_REQUESTS");
+
+  const { host, port } = new URL(sluice.url);
+  const head = [
+    "POST /v1/chat/completions HTTP/1.1",
+    `host: ${host}`,
+    `authorization: Bearer ${key.key}`,
+    "content-type: application/json\r\n",
+  ].join("\r\n");
+  const body = JSON.stringify({
+    model: "gpt-test",
+    stream: true,
+    max_tokens: 10,
+    messages: [{ role: "user", content: "hello" }],
+  });
+  const client = clientOf({ port: Number(port) });
+  const streams = Array.from({ length: count }, () => {
+    const heard = new Recorder();
+    client.send(head, body, heard);
+    return heard;
+  });
+  await waitFor(() => provider.requests.length === count, "all requests at the provider at once");
+  release.resolve();
+  expect(await Promise.all(streams.map((heard) => heard.over))).toEqual(Array(count).fill("ended"));
+  for (const heard of streams) {
+    expect(heard.events).toContain("answered 200");
+    expect(heard.text.trimEnd()).toEndWith("data: [DONE]");
+  }
+  provider.stop();
+  expect(await sluice.stop()).toBe(0);
+});
