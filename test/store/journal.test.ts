@@ -39,6 +39,10 @@ function countCharges(database: Database): number {
   return row?.count ?? 0;
 }
 
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 describe("a batch", () => {
   test("is one transaction for all that wait in a turn of the event loop", async () => {
     using folder = temporaryFolder();
@@ -65,6 +69,28 @@ describe("a batch", () => {
     await Promise.all(Array.from({ length: 1_300 }, () => store.commit([settleItem(key.id, 1)])));
     expect(store.stats).toMatchObject({ batches: 3, items: 1_300 });
     await store.close();
+  });
+
+  test.each([
+    [7, [7, 1, 1]],
+    [8, [8, 2]],
+  ])("after one of %d items takes along who comes a turn later only in a crowd", async (first, expected) => {
+    const sizes: number[] = [];
+    const writer: BatchWriter = {
+      write(items) {
+        if (items.length > 0) sizes.push(items.length);
+      },
+      close() {},
+    };
+    const journal = new Journal(writer, newStats(), null);
+    const release = { kind: "release", holdId: "hold" } as const;
+    await journal.commit(Array.from({ length: first }, () => release));
+    await nextTurn();
+    const early = journal.commit([release]);
+    await nextTurn();
+    await Promise.all([early, journal.commit([release])]);
+    expect(sizes).toEqual(expected);
+    await journal.close();
   });
 
   test("is not spoilt by a commit that can never be written", async () => {

@@ -13,6 +13,8 @@ interface Commit {
 
 /** So many items take about 5 ms to write: more would let other streams wait. */
 const mostItemsPerBatch = 512;
+/** After a batch of so many, more are on their way. With fewer at once another turn was seen to bring nobody. */
+const crowdItems = 8;
 const rollUpEveryMs = 1_000;
 /** A lock that another process holds for less than this is waited for without refusing anyone. */
 const patienceWithLocksMs = 1_000;
@@ -22,8 +24,9 @@ const longestPauseMs = 250;
 
 /**
  * Collects commits and writes them in batches: one transaction and one fsync for all that wait. A batch goes out
- * on the next turn of the event loop; waiting longer for a fuller one costs more than it saves. A batch that
- * cannot be written for now (disk full, locked) is tried again, in order, until it is: nothing is dropped.
+ * on the next turn of the event loop, in a crowd on the one after it; waiting longer for a fuller one costs more
+ * than it saves. A batch that cannot be written for now (disk full, locked) is tried again, in order, until it is:
+ * nothing is dropped.
  */
 export class Journal {
   readonly #writer: BatchWriter;
@@ -86,6 +89,8 @@ export class Journal {
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0 || this.#rollUpDue) {
       await nextTurn();
+      // In a crowd the next turn brings more than it delays: a quarter fewer syncs at 32 requests at once.
+      if (this.#stats.lastBatchItems >= crowdItems) await nextTurn();
       const rollUp = this.#rollUpDue;
       this.#rollUpDue = false;
       await this.#write(this.#takeBatch(), rollUp);
