@@ -26,6 +26,9 @@ const defaultAnthropicVersion = "2023-06-01";
 /** Nothing that `fetch` would do of its own accord: deadlines, decompression and redirects are decided elsewhere. */
 const likeTheWire = { timeout: false, decompress: false, redirect: "manual" } as const;
 
+/** Clients forward the same few values again and again, and may forward whatever they like. */
+const mostHeads = 32;
+
 /** Where one operation is asked for. */
 interface Address {
   readonly url: string;
@@ -41,8 +44,8 @@ export class HttpProvider implements Provider {
   readonly #vendor: Vendor;
   /** The part of the headers that does not depend on the call, by API key. */
   readonly #fixedHeaders = new Map<string | null, Record<string, string>>();
-  /** Whole heads of requests that forward nothing of the client's, by operation and API key. */
-  readonly #usualHeads: Readonly<Record<Operation, Map<string | null, string>>> = {
+  /** Whole heads, by operation, API key and what is forwarded of the client's. */
+  readonly #heads: Readonly<Record<Operation, Map<string | null, Map<string, string>>>> = {
     chat: new Map(),
     responses: new Map(),
     messages: new Map(),
@@ -89,12 +92,17 @@ export class HttpProvider implements Provider {
   }
 
   #head(operation: Operation, apiKey: string | null, forwarded: ForwardedHeaders): string {
-    if (forwarded !== nothingForwarded) return this.#composeHead(operation, apiKey, forwarded);
-    const heads = this.#usualHeads[operation];
-    let head = heads.get(apiKey);
+    let heads = this.#heads[operation].get(apiKey);
+    if (heads === undefined) {
+      heads = new Map();
+      this.#heads[operation].set(apiKey, heads);
+    }
+    const key = forwarded === nothingForwarded ? "" : linesOf(forwarded);
+    let head = heads.get(key);
     if (head === undefined) {
       head = this.#composeHead(operation, apiKey, forwarded);
-      heads.set(apiKey, head);
+      if (heads.size >= mostHeads) heads.clear();
+      heads.set(key, head);
     }
     return head;
   }
@@ -133,6 +141,12 @@ function ofFamily(family: "openai" | "anthropic", forwarded: ForwardedHeaders): 
     kept[name] = value;
   }
   return kept ?? {};
+}
+
+function linesOf(headers: ForwardedHeaders): string {
+  let lines = "";
+  for (const name in headers) lines += `${name}: ${headers[name]}\n`;
+  return lines;
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ProviderKind, ProviderSettings } from "../../src/config/settings.ts";
-import { pickForwarded, pickResponse } from "../../src/providers/headers.ts";
+import { nothingForwarded, pickForwarded, pickResponse } from "../../src/providers/headers.ts";
 import { HttpProvider } from "../../src/providers/http-provider.ts";
 import type { Operation } from "../../src/providers/provider.ts";
 import { anthropic, openAi } from "../../src/providers/vendors.ts";
@@ -135,6 +135,20 @@ describe("request headers", () => {
     }
     const sent = scripted.requests.map(({ headers }) => headers["authorization"]);
     expect(sent).toEqual(["Bearer sk-1", "Bearer sk-2", "Bearer sk-1"]);
+    scripted.stop();
+  });
+
+  test("what is forwarded is each request's own, however many there are", async () => {
+    const scripted = startProvider();
+    const it = provider("anthropic", scripted.url);
+    const betas = Array.from({ length: 100 }, (_, number) => `beta-${number % 50}`);
+    for (const [number, beta] of betas.entries()) {
+      const headers = number % 10 === 0 ? nothingForwarded : { "anthropic-beta": beta };
+      const prepared = { operation: "messages", body: "{}", headers } as const;
+      await collectAnswer((receiver) => it.send(prepared, "sk-1", receiver), AbortSignal.timeout(5000));
+    }
+    const sent = scripted.requests.map(({ headers }) => headers["anthropic-beta"]);
+    expect(sent).toEqual(betas.map((beta, number) => (number % 10 === 0 ? undefined : beta)));
     scripted.stop();
   });
 
