@@ -26,7 +26,7 @@ import {
   unreachable,
 } from "./failure.ts";
 import { inspectStart, inspectWhole } from "./inspect.ts";
-import { orNever, Patience } from "./patience.ts";
+import { orNever, Patience, type Waiter } from "./patience.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import type { Deployment, Opened, Plan } from "./upstream.ts";
 
@@ -57,7 +57,7 @@ type Phase = "head" | "refusal" | "whole" | "first_frame" | "stream" | "leftover
  * answer as it comes, and becomes the `Opened` that the gateway reads from. Whatever happens, `#release`
  * runs once.
  */
-export class Call implements Opened, Receiver {
+export class Call implements Opened, Receiver, Waiter {
   readonly deployment: Deployment;
   readonly operation: Operation;
   attempts = 1;
@@ -79,7 +79,6 @@ export class Call implements Opened, Receiver {
   #awaitsFirstFrame = false;
   #released = false;
   #reported = false;
-  readonly #giveUp = () => this.#breakOff(connectionLost());
 
   constructor(context: CallContext, candidate: Candidate, plan: Plan, operation: Operation) {
     this.#context = context;
@@ -87,13 +86,13 @@ export class Call implements Opened, Receiver {
     this.#plan = plan;
     this.deployment = candidate.deployment;
     this.operation = operation;
-    this.#patience = new Patience(context.clock, this.#giveUp);
+    this.#patience = new Patience(context.clock, this);
   }
 
   /** Null when the provider has answered well; then this is ready to be read. */
   begin(prepared: Prepared, apiKey: string | null, nowMs: number): Promise<Failure | null> {
     const { timeouts } = this.deployment;
-    const { stream, signal, deadlineMs } = this.#plan;
+    const { stream, deadlineMs } = this.#plan;
     const patience = this.#patience;
     const begun = new Promise<Failure | null>((resolve) => {
       this.#begun = resolve;
@@ -101,17 +100,26 @@ export class Call implements Opened, Receiver {
     patience.endBy(Math.min(deadlineMs, nowMs + orNever(timeouts.totalMs)));
     patience.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.deadlines.watch(patience);
-    // It is not taken away again: what it does to a call that is over is nothing, and taking it away costs more.
-    signal.addEventListener("abort", this.#giveUp);
     try {
       const transfer = this.deployment.provider.send(prepared, apiKey, this);
       this.#transfer = transfer;
       if (!transfer.isConnected) patience.expectConnection(nowMs, timeouts.connectMs);
-      if (signal.aborted) this.#giveUp();
     } catch (cause) {
       this.#breakOff(cause);
     }
     return begun;
+  }
+
+  /**
+   * Whether the client has left. It is looked at in every tick instead of listened for, because most calls are
+   * over sooner, and a signal is made for a request only when somebody asks for it.
+   */
+  isUnwanted(): boolean {
+    return this.#plan.signal.aborted;
+  }
+
+  giveUp(): void {
+    this.#breakOff(connectionLost());
   }
 
   connected(): void {

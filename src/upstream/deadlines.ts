@@ -6,6 +6,8 @@ export interface Watch {
   dueMs: number;
   /** Called at most once per due moment; the field is `Infinity` by then and may be set again. */
   expired(): void;
+  /** Called at every tick, forty times a second. */
+  tick(): void;
 }
 
 const tickMs = 25;
@@ -42,6 +44,7 @@ export class Deadlines {
     }
     const nowMs = this.#clock.monotonicMs();
     for (const watch of this.#watches) {
+      watch.tick();
       if (watch.dueMs > nowMs) continue;
       watch.dueMs = Number.POSITIVE_INFINITY;
       watch.expired();

@@ -6,6 +6,13 @@ export function orNever(limitMs: number): number {
   return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs;
 }
 
+/** Who is being patient. */
+export interface Waiter {
+  /** Nobody wants to have any more what is waited for. */
+  isUnwanted(): boolean;
+  giveUp(): void;
+}
+
 /**
  * How long one call may take, phase by phase: connection, first byte, gap, and the end of it all, which no
  * phase outlasts. One number is due at a time; running out of patience aborts the call and says why.
@@ -16,16 +23,16 @@ export class Patience implements Watch {
   lost: "too_slow" | "not_there" | null = null;
 
   readonly #clock: Clock;
-  readonly #giveUp: () => void;
+  readonly #waiter: Waiter;
   #lastDueMs = Number.POSITIVE_INFINITY;
   #phaseDueMs = Number.POSITIVE_INFINITY;
   /** True while no connection stands. */
   #isConnecting = false;
   #goOn: (() => void) | null = null;
 
-  constructor(clock: Clock, giveUp: () => void) {
+  constructor(clock: Clock, waiter: Waiter) {
     this.#clock = clock;
-    this.#giveUp = giveUp;
+    this.#waiter = waiter;
   }
 
   endBy(lastDueMs: number): void {
@@ -66,6 +73,10 @@ export class Patience implements Watch {
     this.dueMs = this.#phaseDueMs;
   }
 
+  tick(): void {
+    if (this.#waiter.isUnwanted()) this.#waiter.giveUp();
+  }
+
   expired(): void {
     const goOn = this.#goOn;
     this.#goOn = null;
@@ -75,6 +86,6 @@ export class Patience implements Watch {
       return;
     }
     this.lost = this.#isConnecting ? "not_there" : "too_slow";
-    this.#giveUp();
+    this.#waiter.giveUp();
   }
 }

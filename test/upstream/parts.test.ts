@@ -56,7 +56,11 @@ describe("deadlines", () => {
     const clock = new FakeClock();
     const deadlines = new Deadlines(clock);
     const expired: string[] = [];
-    const watch = (name: string, dueMs: number) => ({ dueMs, expired: () => void expired.push(name) });
+    const watch = (name: string, dueMs: number) => ({
+      dueMs,
+      expired: () => void expired.push(name),
+      tick() {},
+    });
     const soon = watch("soon", 100);
     const later = watch("later", 1000);
     const forgotten = watch("forgotten", 100);
