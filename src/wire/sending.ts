@@ -14,7 +14,6 @@ export class Sending implements Transfer {
   /** Its receiver wants nothing for now. The connection it is on must go on once it is over. */
   isPaused = false;
   readonly #leaveQueue: (sending: Sending) => void;
-  #isOver = false;
 
   constructor(
     head: string,
@@ -43,25 +42,18 @@ export class Sending implements Transfer {
   }
 
   cancel(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
     if (this.connection === null) this.#leaveQueue(this);
     else this.connection.drop();
     this.connection = null;
   }
 
   ended(): void {
-    this.#end();
+    this.connection = null;
     this.receiver.ended();
   }
 
   failed(cause: unknown): void {
-    this.#end();
-    this.receiver.failed(cause);
-  }
-
-  #end(): void {
-    this.#isOver = true;
     this.connection = null;
+    this.receiver.failed(cause);
   }
 }

@@ -35,7 +35,12 @@ const provider = new HttpProvider(
 const never = new AbortController();
 const prepared = { operation: "chat", body: '{"model":"m"}', headers: {} } as const;
 
-for (let time = 0; time < Number(times); time++) {
-  const answer = collectAnswer((receiver) => provider.send(prepared, "sk-canary", receiver), never.signal);
-  console.log(JSON.stringify(await answer.catch((cause) => ({ code: codeOf(cause) }))));
+async function askAgainAndAgain(): Promise<void> {
+  for (let time = 0; time < Number(times); time++) {
+    const answer = collectAnswer((receiver) => provider.send(prepared, "sk-canary", receiver), never.signal);
+    console.log(JSON.stringify(await answer.catch((cause) => ({ code: codeOf(cause) }))));
+  }
 }
+
+// Not awaited: the program is to be kept running by its connections alone.
+askAgainAndAgain();

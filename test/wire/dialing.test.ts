@@ -120,6 +120,27 @@ describe("requests that wait for connections", () => {
     expect(dials.held).toHaveLength(2);
   });
 
+  test("are told nothing of a failed attempt while there is another for them", async () => {
+    const waiting: Peer[] = [];
+    using server = new TestServer((peer) => void waiting.push(peer));
+    const dials = new HeldDials();
+    const client = clientOf(server, dials.dial);
+    const first = post(client);
+    dials.succeed(0);
+    await waitFor(() => waiting.length === 1, "the first request");
+    const [second, third] = [post(client), post(client)];
+    await waiting[0]?.say(answerWith("one"));
+    await waitFor(() => waiting.length === 2, "the second request, on the same connection");
+    dials.fail(1, "ETIMEDOUT");
+    await Bun.sleep(10);
+    expect(third.heard.events).toEqual([]);
+    dials.succeed(2);
+    await waitFor(() => waiting.length === 3, "the third request");
+    for (const peer of waiting.slice(1)) await peer.say(answerWith("ok"));
+    const ends = [first, second, third].map(({ heard }) => heard.over);
+    expect(await Promise.all(ends)).toEqual(["ended", "ended", "ended"]);
+  });
+
   test("are told nothing of a failed attempt that they no longer need", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));

@@ -4,9 +4,9 @@ import { askAsProcess } from "./asking.ts";
 import { exchange, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
-const sweepMs = 5;
+const soonMs = 5;
 
-function sweepingClient({ port }: TestServer): HttpClient {
+function sweepingClient({ port }: TestServer, sweepMs = soonMs): HttpClient {
   return new HttpClient({ hostname: "127.0.0.1", port, isSecure: false }, dialByBun, sweepMs);
 }
 
@@ -21,6 +21,16 @@ test("connections that are not used are closed after a while, and made anew when
   expect(server.peers.length).toBeGreaterThanOrEqual(3);
 });
 
+test("a connection that is used now and then stays", async () => {
+  using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+  const client = sweepingClient(server, 25);
+  for (let round = 0; round < 6; round++) {
+    expect((await exchange(client)).text).toBe("ok");
+    await Bun.sleep(30);
+  }
+  expect(server.peers).toHaveLength(1);
+});
+
 test("a connection with a request on it is not idle, however long that takes", async () => {
   const asked = Promise.withResolvers<Peer>();
   using server = new TestServer((peer) => {
@@ -31,15 +41,18 @@ test("a connection with a request on it is not idle, however long that takes", a
   await exchange(client);
   const { heard } = post(client);
   const peer = await asked.promise;
-  await Bun.sleep(sweepMs * 20);
+  await Bun.sleep(soonMs * 20);
   expect(peer.isGone).toBe(false);
   await peer.say(answerWith("at last"));
   expect(await heard.over).toBe("ended");
   expect(heard.text).toBe("at last");
 });
 
-test("an idle connection does not keep a program from ending", async () => {
-  using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+test("an idle connection does not keep a program from ending, one with a request on it does", async () => {
+  using server = new TestServer(async (peer) => {
+    await Bun.sleep(50);
+    await peer.say(answerWith("ok"));
+  });
   const told = await askAsProcess(`http://127.0.0.1:${server.port}/v1`, 2, {});
   expect(told).toEqual([
     { status: 200, text: "ok" },

@@ -169,6 +169,31 @@ describe("a kept connection that turns out to be closed", () => {
     expect(poisons).toHaveLength(2);
   });
 
+  test("can be cancelled before it is sent again: then it is not", async () => {
+    const released = Promise.withResolvers<void>();
+    let dials = 0;
+    const dial: Dial = async (target, connection) => {
+      dials += 1;
+      if (dials === 2) await released.promise;
+      return dialByBun(target, connection);
+    };
+    using server = new TestServer((peer) => {
+      if (peer.requests.length === 1) peer.say(answerWith("ok"));
+      else peer.reset();
+    });
+    const client = clientOf(server, dial);
+    await exchange(client);
+    const { transfer, heard } = post(client);
+    expect(transfer.isConnected).toBe(true);
+    await waitFor(() => dials === 2, "the second connection");
+    expect(transfer.isConnected).toBe(false);
+    transfer.cancel();
+    released.resolve();
+    await Bun.sleep(30);
+    expect(heard.events).toEqual([]);
+    expect(server.requests).toHaveLength(2);
+  });
+
   test("many at once are each sent again, and each is answered", async () => {
     let isRestarted = false;
     const waiting: Peer[] = [];
