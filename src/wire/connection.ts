@@ -161,15 +161,15 @@ export class Connection {
       return;
     }
     this.#sending = null;
-    if (this.#wasStale(sending)) {
-      sending.wasLost = true;
+    if (this.#wasStale()) {
+      sending.needsNewConnection = true;
       this.#owner.sendAfresh(sending);
     } else if (this.#reader.endsWithConnection && this.#brokenBy === null) sending.ended();
     else sending.failed(this.#brokenBy ?? connectionLost());
   }
 
-  #wasStale(sending: Sending): boolean {
-    if (!this.#stoodBefore || sending.wasLost || this.#reader.hasBegun) return false;
+  #wasStale(): boolean {
+    if (!this.#stoodBefore || this.#reader.hasBegun) return false;
     return performance.now() - this.#sentAtMs < staleMs;
   }
 

@@ -63,13 +63,19 @@ export class HttpClient implements ConnectionOwner {
   }
 
   ready(connection: Connection): void {
-    remove(this.#dialing, connection);
-    const sending = this.#waiting.shift();
+    const isNew = remove(this.#dialing, connection);
+    const sending = isNew ? this.#waiting.shift() : this.#nextForKept();
     if (sending === undefined) this.#keep(connection);
     else {
       connection.carry(sending);
       sending.receiver.connected();
     }
+  }
+
+  #nextForKept(): Sending | undefined {
+    if (this.#waiting.length === 0) return undefined;
+    const at = this.#waiting.findIndex((sending) => !sending.needsNewConnection);
+    return at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
   }
 
   gone(connection: Connection, cause: unknown): void {

@@ -9,8 +9,8 @@ export class Sending implements Transfer {
   readonly receiver: Receiver;
   /** The one that it is on; null while it waits and when it is over. */
   connection: Connection | null = null;
-  /** It was on a connection that turned out to be closed. Not sent a third time: it may be what breaks them. */
-  wasLost = false;
+  /** A kept connection was lost with it, so it takes no other that may be as old; on a new one it is sent for good. */
+  needsNewConnection = false;
   /** Its receiver wants nothing for now. The connection it is on must go on once it is over. */
   isPaused = false;
   readonly #leaveQueue: (sending: Sending) => void;
