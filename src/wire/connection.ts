@@ -34,6 +34,7 @@ export class Connection {
   #sentAtMs = 0;
   #unsent: Uint8Array | null = null;
   #stoodBefore = false;
+  #isTrusted = false;
   #isDropped = false;
   #brokenBy: unknown = null;
 
@@ -116,9 +117,11 @@ export class Connection {
 
   /** Bun has checked the certificate and its name by now; if they are not right it closes the connection itself. */
   shookHands(isTrusted: boolean, problem: Error | null): void {
-    if (this.#isDropped) return;
-    if (isTrusted) this.#owner.ready(this);
-    else this.#brokenBy = problem;
+    if (!isTrusted) this.#brokenBy = problem;
+    // A server may shake hands once more at any time; that makes nothing free.
+    if (!isTrusted || this.#isDropped || this.#isTrusted) return;
+    this.#isTrusted = true;
+    this.#owner.ready(this);
   }
 
   drained(): void {

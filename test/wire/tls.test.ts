@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { connectionEvents } from "../../src/wire/connection.ts";
+import type { SocketHandler } from "bun";
+import { type Connection, connectionEvents } from "../../src/wire/connection.ts";
 import { type Dial, HttpClient } from "../../src/wire/http-client.ts";
 import { waitFor } from "../support/wait.ts";
 import { askAsProcess } from "./asking.ts";
@@ -70,14 +71,9 @@ describe("a server that cannot prove who it is gets nothing of the request", () 
 });
 
 /** As Bun dials, trusting the test's own authority. */
-const dial: Dial = ({ hostname, port }, connection) =>
-  Bun.connect({
-    hostname,
-    port,
-    data: connection,
-    socket: connectionEvents,
-    tls: { ca: read("authority.pem") },
-  });
+const trusted = { ca: read("authority.pem") };
+const dial: Dial = ({ hostname, port }, data) =>
+  Bun.connect({ hostname, port, data, socket: connectionEvents, tls: trusted });
 
 function secureClient({ port }: TestServer): HttpClient {
   return new HttpClient({ hostname: "localhost", port, isSecure: true }, dial);
@@ -111,6 +107,38 @@ describe("over TLS", () => {
     expect(first.heard.events).toEqual(["connected", "answered 200", "ended"]);
     expect((await exchange(client)).events).toEqual(["answered 200", "ended"]);
     expect(server.peers).toHaveLength(1);
+  });
+
+  test("a second handshake, as Bun tells of when a server renegotiates, changes nothing", async () => {
+    using server = new TestServer(
+      async (peer) => {
+        await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello");
+        await Bun.sleep(20);
+        await peer.say("again");
+      },
+      { tls: right },
+    );
+    let shakeAgain = () => {};
+    const socketEvents: SocketHandler<Connection> = {
+      ...connectionEvents,
+      open(socket) {
+        connectionEvents.open?.(socket);
+        shakeAgain = () => void connectionEvents.handshake?.(socket, true, null);
+      },
+    };
+    const client = new HttpClient(
+      { hostname: "localhost", port: server.port, isSecure: true },
+      ({ hostname, port }, data) => Bun.connect({ hostname, port, data, socket: socketEvents, tls: trusted }),
+    );
+    const first = post(client);
+    await waitFor(() => first.heard.receivedBytes === 5, "half of the answer");
+    shakeAgain();
+    const second = post(client);
+    expect(second.transfer.isConnected).toBe(false);
+    expect(await first.heard.over).toBe("ended");
+    expect(first.heard.text).toBe("helloagain");
+    shakeAgain();
+    expect(await second.heard.over).toBe("ended");
   });
 
   test("a request that is cancelled ends its connection", async () => {
