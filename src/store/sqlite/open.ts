@@ -117,15 +117,18 @@ function tidyUp(database: Database): void {
 
 function chooseJournal(wanted: "inline" | "thread" | "measure", folder: DataFolder): "inline" | "thread" {
   if (wanted !== "measure") return wanted;
-  return medianSyncMs(join(folder.dir, "sluice.probe")) > slowDiskMs ? "thread" : "inline";
+  return usualSyncMs(join(folder.dir, "sluice.probe")) > slowDiskMs ? "thread" : "inline";
 }
 
-/** A commit is one append and one sync of the write-ahead log; this is the same on a scratch file. */
-function medianSyncMs(file: string): number {
+/**
+ * A commit is one append and one sync of the write-ahead log; this is the same on a scratch file. The third best of
+ * nine, because a neighbour who is busy just now makes several of them slow, and the choice stays for good.
+ */
+function usualSyncMs(file: string): number {
   const page = new Uint8Array(4096);
   const descriptor = openSync(file, "w", 0o600);
   try {
-    const tookMs = Array.from({ length: 5 }, () => {
+    const tookMs = Array.from({ length: 9 }, () => {
       const startedMs = performance.now();
       writeSync(descriptor, page);
       fdatasyncSync(descriptor);
