@@ -1,6 +1,7 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
 import { AnswerReader } from "./answer-reader.ts";
+import { OutgoingBytes } from "./outgoing-bytes.ts";
 import type { Sending } from "./sending.ts";
 import { connectionLost, type Head } from "./transfer.ts";
 
@@ -17,10 +18,8 @@ export interface ConnectionOwner {
 /** A connection that breaks this soon after a request was put on it had been closed before: nobody has read that. */
 const staleMs = 1000;
 
-/** Head and body of a request that is not large leave in one write, put together here. */
-const scratch = Buffer.allocUnsafe(64 * 1024);
-/** The length of the body in digits, and the empty line. */
-const mostTailBytes = 24;
+/** For all connections, since a request is written in one go. */
+const outgoing = new OutgoingBytes();
 
 /** One connection to one server: carries a request, reads its answer, and then the next. */
 export class Connection {
@@ -54,23 +53,12 @@ export class Connection {
     this.idleSweeps = 0;
     socket.ref();
     if (sending.isPaused) socket.pause();
-    const { head, body } = sending;
-    const bodyBytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
-    const whole = `${head}content-length: ${bodyBytes}\r\n\r\n`;
-    if (whole.length + bodyBytes > scratch.length - mostTailBytes) {
-      this.#write(Buffer.from(whole, "latin1"));
-      this.#write(typeof body === "string" ? Buffer.from(body) : body);
-      return;
-    }
-    const headBytes = scratch.write(whole, "latin1");
-    if (typeof body === "string") scratch.write(body, headBytes);
-    else scratch.set(body, headBytes);
-    this.#writeScratch(socket, headBytes + bodyBytes);
-  }
-
-  #writeScratch(socket: Socket<Connection>, length: number): void {
-    const written = Math.max(0, socket.write(scratch, 0, length));
-    if (written < length) this.#unsent = Buffer.from(scratch.subarray(written, length));
+    const rest = outgoing.put(sending.head, sending.body);
+    const { bytes, length } = outgoing;
+    const written = Math.max(0, socket.write(bytes, 0, length));
+    // Copied, because the next request is put together in the same place.
+    if (written < length) this.#unsent = Buffer.from(bytes.subarray(written, length));
+    if (rest !== null) this.#write(rest);
   }
 
   #write(bytes: Uint8Array): void {

@@ -63,11 +63,12 @@ export class Journal {
 
   commit(items: readonly JournalItem[]): Promise<void> {
     if (this.#closingUntilMs !== null) return Promise.reject(new Error("The store is closed."));
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ items, resolve, reject });
+    const written = new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ items, resolve, reject });
+    });
     this.#stats.pendingItems += items.length;
     this.#start();
-    return promise;
+    return written;
   }
 
   /** Refuses further commits and resolves when all earlier ones are on disk, or cannot be for too long. */
@@ -115,8 +116,8 @@ export class Journal {
   }
 
   async #write(batch: readonly Commit[], rollUp: boolean): Promise<void> {
-    const [only] = batch;
-    const items = batch.length === 1 && only !== undefined ? only.items : batch.flatMap(({ items }) => items);
+    const items: JournalItem[] = [];
+    for (const commit of batch) for (const item of commit.items) items.push(item);
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const startedMs = performance.now();
       try {

@@ -1,0 +1,58 @@
+const zero = 48;
+const cr = 13;
+const lf = 10;
+
+/** Head and body of a request up to this size leave in one write; a small one for the head alone would wake the server twice. */
+const capacityBytes = 256 * 1024;
+
+/**
+ * Where requests are put together, one after the other. Most begin like the one before, so that its head
+ * is still there.
+ */
+export class OutgoingBytes {
+  readonly bytes = Buffer.allocUnsafe(capacityBytes);
+  /** Of the request that was put here last. */
+  length = 0;
+  #head = "";
+  #headBytes = 0;
+
+  /** Returns what did not fit: nothing, or the whole body. */
+  put(head: string, body: Uint8Array | string): Uint8Array | null {
+    const bodyBytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    const at = this.#putHead(head, bodyBytes);
+    if (at + bodyBytes > capacityBytes) {
+      this.length = at;
+      return typeof body === "string" ? Buffer.from(body) : body;
+    }
+    if (typeof body === "string") this.bytes.write(body, at);
+    else this.bytes.set(body, at);
+    this.length = at + bodyBytes;
+    return null;
+  }
+
+  /** Returns where the body begins. */
+  #putHead(head: string, bodyBytes: number): number {
+    const { bytes } = this;
+    if (head !== this.#head) {
+      this.#headBytes = bytes.write(`${head}content-length: `, "latin1");
+      this.#head = head;
+    }
+    const at = this.#putNumber(bodyBytes, this.#headBytes);
+    bytes[at] = cr;
+    bytes[at + 1] = lf;
+    bytes[at + 2] = cr;
+    bytes[at + 3] = lf;
+    return at + 4;
+  }
+
+  #putNumber(value: number, start: number): number {
+    let end = start + 1;
+    for (let limit = 10; limit <= value; limit *= 10) end += 1;
+    let left = value;
+    for (let at = end - 1; at >= start; at -= 1) {
+      this.bytes[at] = zero + (left % 10);
+      left = Math.floor(left / 10);
+    }
+    return end;
+  }
+}
