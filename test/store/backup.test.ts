@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -75,6 +75,24 @@ describe("a restore", () => {
     const undone = await openGateway(folder.dir);
     expect(await undone.readTotals(key.id)).toMatchObject({ posted: 400 });
     await undone.close();
+  });
+
+  test("brings back what only the log of the copy holds, as after a crash", async () => {
+    using folder = temporaryFolder();
+    const running = await openGateway(join(folder.dir, "running"));
+    const key = keyRecord();
+    await running.insertKey(key, 1_000);
+    await running.commit([settleItem(key.id, 600)]);
+    const from = join(folder.dir, "crashed.db");
+    for (const suffix of ["", "-wal"]) {
+      copyFileSync(join(folder.dir, `running/sluice.db${suffix}`), from + suffix);
+    }
+    await running.close();
+    const dir = join(folder.dir, "new");
+    restoreDatabase({ dir, from, nowMs });
+    const restored = await openGateway(dir);
+    expect(await restored.readTotals(key.id)).toMatchObject({ posted: 400 });
+    await restored.close();
   });
 
   test("works into an empty folder, and in the place of a database that is damaged", async () => {

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StoreRefusal } from "../store.ts";
-import { syncFile } from "./backup.ts";
+import { copyDatabase, syncFile } from "./backup.ts";
 import { applicationId, codeOf, isCorrupt, readPragma } from "./connection.ts";
 import { dataFolder, lockFolder } from "./folder.ts";
 import { quickCheck } from "./integrity.ts";
@@ -30,15 +30,24 @@ export function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Restored 
   const lock = lockFolder(folder);
   try {
     const incoming = `${folder.databaseFile}.incoming`;
-    copyFileSync(from, incoming);
-    chmodSync(incoming, 0o600);
-    syncFile(incoming);
+    takeCopy(from, incoming);
     const replaced = setAside(folder.databaseFile, keptAs(dir, nowMs));
     renameSync(incoming, folder.databaseFile);
     syncFile(dir);
     return { replaced };
   } finally {
     lock.release();
+  }
+}
+
+/** With what only the log beside it holds, which a database that was kept after a crash may have. */
+export function takeCopy(from: string, to: string): void {
+  rmSync(to, { force: true });
+  const database = new Database(from, { readonly: true });
+  try {
+    copyDatabase(database, to);
+  } finally {
+    database.close();
   }
 }
 

@@ -1,17 +1,15 @@
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { syncFile } from "./backup.ts";
 import { dataFolder } from "./folder.ts";
-import { keptAs, type Restored, type RestoreOptions, restoreDatabase, verifyCopy } from "./restore.ts";
+import {
+  keptAs,
+  type Restored,
+  type RestoreOptions,
+  restoreDatabase,
+  takeCopy,
+  verifyCopy,
+} from "./restore.ts";
 
 /**
  * A restore while a gateway has the folder: balances are decided in its memory, so it has to put the copy in
@@ -24,9 +22,7 @@ export function stageRestore({ dir, from, nowMs }: RestoreOptions): void {
   verifyCopy(from);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const unfinished = join(dir, "sluice.restore.unfinished");
-  copyFileSync(from, unfinished);
-  chmodSync(unfinished, 0o600);
-  syncFile(unfinished);
+  takeCopy(from, unfinished);
   renameSync(unfinished, join(dir, `sluice.restore-${nowMs}`));
   syncFile(dir);
 }
