@@ -111,11 +111,16 @@ export class Call implements Opened, Receiver, Waiter {
   }
 
   /**
-   * Whether the client has left. It is looked at in every tick instead of listened for, because most calls are
-   * over sooner, and a signal is made for a request only when somebody asks for it.
+   * Whether the client has left is looked at here instead of listened for, because most calls are over before
+   * their first tick, and a signal is made for a request only when somebody asks for it. A connection that
+   * turned out to be closed is replaced by a new one, for which the limit holds too.
    */
-  isUnwanted(): boolean {
-    return this.#plan.signal.aborted;
+  tick(): void {
+    if (this.#plan.signal.aborted) this.giveUp();
+    else if (this.#phase === "head" && this.#transfer?.isConnected === false) {
+      const { connectMs } = this.deployment.timeouts;
+      this.#patience.expectConnection(this.#context.clock.monotonicMs(), connectMs);
+    }
   }
 
   giveUp(): void {

@@ -8,8 +8,8 @@ export function orNever(limitMs: number): number {
 
 /** Who is being patient. */
 export interface Waiter {
-  /** Nobody wants to have any more what is waited for. */
-  isUnwanted(): boolean;
+  /** Looks whether anything has changed; called forty times a second. */
+  tick(): void;
   giveUp(): void;
 }
 
@@ -50,6 +50,7 @@ export class Patience implements Watch {
 
   /** Within the current phase: a connection has to stand soon, or nobody is there. */
   expectConnection(nowMs: number, limitMs: number): void {
+    if (this.#isConnecting) return;
     this.#isConnecting = true;
     this.dueMs = Math.min(this.dueMs, nowMs + orNever(limitMs));
   }
@@ -74,7 +75,7 @@ export class Patience implements Watch {
   }
 
   tick(): void {
-    if (this.#waiter.isUnwanted()) this.#waiter.giveUp();
+    this.#waiter.tick();
   }
 
   expired(): void {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { type Dial, dialByBun } from "../../src/wire/http-client.ts";
-import { delayed, json, silence } from "../support/answers.ts";
+import { delayed, hangUp, json, silence } from "../support/answers.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { setUp } from "./fixtures.ts";
 
@@ -38,6 +38,17 @@ describe("a provider that is not connected to yet", () => {
   test("and cannot be is unavailable, not slow", async () => {
     const { upstream, plan } = setUp([{ url: provider.url, timeouts }], { dial: swallow });
     const error = await upstream.open(plan({ clientDialect: "messages" })).catch((it: GatewayError) => it);
+    expect(error).toMatchObject({ status: 502, code: "provider_unavailable" });
+  });
+
+  test("because the one it had was closed meanwhile, is given up just as soon", async () => {
+    provider.script([good, hangUp()]);
+    let dials = 0;
+    const dial: Dial = (target, connection) => (dials++ === 0 ? dialByBun(target, connection) : swallow());
+    const patiently = { connectMs: 50, firstByteMs: 20_000 };
+    const { upstream, plan } = setUp([{ url: provider.url, timeouts: patiently }], { dial });
+    (await upstream.open(plan())).finished("completed");
+    const error = await upstream.open(plan()).catch((it: GatewayError) => it);
     expect(error).toMatchObject({ status: 502, code: "provider_unavailable" });
   });
 
