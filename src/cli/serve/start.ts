@@ -6,6 +6,7 @@ import { Refused } from "../failure.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { adminTokenText } from "./admin-token.ts";
+import { takeBallast } from "./ballast.ts";
 import { firstKeysText, makeFirstKeys } from "./first-run.ts";
 
 /**
@@ -17,6 +18,7 @@ export async function startWithKeys(
   json: boolean,
   terminal: Terminal,
 ): Promise<RunningGateway> {
+  takeBallast();
   const firstKeys = await prepareKeys(settings.server.dataDir);
   const tell = (url: string | null) => {
     if (firstKeys.length > 0) terminal.print(keysText(firstKeys, settings, url, json, terminal));
