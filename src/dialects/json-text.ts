@@ -1,3 +1,4 @@
+import { hexDigit, noDigit } from "../base/hex-digit.ts";
 import { backslash, notJson, quote } from "./json-bytes.ts";
 
 /** Texts have a line break or a quote now and then; what has none for so long is most likely a picture. */
@@ -74,16 +75,10 @@ function hexAt(bytes: Uint8Array, from: number): number {
   let code = 0;
   for (let at = from; at < from + 4; at += 1) {
     const digit = hexDigit(bytes[at] ?? 0);
-    if (digit === notJson) return notJson;
+    if (digit === noDigit) return notJson;
     code = code * 16 + digit;
   }
   return code;
-}
-
-function hexDigit(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : notJson;
 }
 
 /** Half of a pair counts as half of the four bytes that a pair takes. */

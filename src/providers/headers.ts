@@ -29,8 +29,7 @@ const responseNames = [
 /** Longer values serve nobody, and some servers answer oversized headers by closing the connection. */
 const maxValueChars = 4096;
 
-/** What is picked when there is nothing: always the same object, so that it can be recognised. */
-export const nothingForwarded: ForwardedHeaders = Object.freeze({});
+const none: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Picks what goes up. `compat-version` is the interface's own name for `anthropic-version`. */
 export function pickForwarded(dialect: DialectName, client: Headers): ForwardedHeaders {
@@ -53,7 +52,7 @@ function pick(names: readonly string[], headers: Pick<Head, "get">): Readonly<Re
     picked ??= {};
     picked[name] = value;
   }
-  return picked ?? nothingForwarded;
+  return picked ?? none;
 }
 
 function isSane(value: string | null): value is string {

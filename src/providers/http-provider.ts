@@ -3,7 +3,6 @@ import { FetchTransfer } from "../wire/fetch-transfer.ts";
 import { type Dial, HttpClient, type Target } from "../wire/http-client.ts";
 import { isBehindProxy } from "../wire/proxy.ts";
 import type { Receiver, Transfer } from "../wire/transfer.ts";
-import { nothingForwarded } from "./headers.ts";
 import type { ForwardedHeaders, Operation, Prepared, Provider } from "./provider.ts";
 
 /** In what vendors differ when they are called over HTTP. */
@@ -97,7 +96,7 @@ export class HttpProvider implements Provider {
       heads = new Map();
       this.#heads[operation].set(apiKey, heads);
     }
-    const key = forwarded === nothingForwarded ? "" : linesOf(forwarded);
+    const key = linesOf(forwarded);
     let head = heads.get(key);
     if (head === undefined) {
       head = this.#composeHead(operation, apiKey, forwarded);

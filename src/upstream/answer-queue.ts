@@ -50,10 +50,17 @@ export class AnswerQueue {
     return this.#reader.promise;
   }
 
-  /** Everything in one piece, which stays. */
+  /** Everything in one piece, which takes the place of the others: who asks again does not join again. */
   joined(): Buffer {
-    const [only] = this.pieces;
-    if (this.pieces.length !== 1 || only === undefined) return Buffer.concat(this.pieces);
-    return Buffer.from(only.buffer, only.byteOffset, only.length);
+    const whole = joined(this.pieces);
+    this.pieces.splice(0, this.pieces.length, whole);
+    return whole;
   }
+}
+
+/** One piece alone is not copied. */
+export function joined(pieces: readonly Uint8Array[]): Buffer {
+  const [only] = pieces;
+  if (pieces.length !== 1 || only === undefined) return Buffer.concat(pieces);
+  return Buffer.from(only.buffer, only.byteOffset, only.length);
 }

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { joined } from "./answer-queue.ts";
 
 /**
  * Whether what a provider sent with status 200 is an error all the same. Looked at before anything reaches
@@ -49,12 +50,6 @@ function beginsWell(bytes: Buffer): boolean {
   return frame.indexOf(quotedError) === -1 && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
 }
 
-function joined(chunks: readonly Uint8Array[]): Buffer {
-  const [only] = chunks;
-  if (chunks.length !== 1 || only === undefined) return Buffer.concat(chunks);
-  return Buffer.from(only.buffer, only.byteOffset, only.length);
-}
-
 function dataOf(frame: string): string | null {
   let data: string | null = null;
   for (const line of frame.split("\n")) {
@@ -93,7 +88,7 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   while (start < end && isSpace(body[start])) start += 1;
   while (end > start && isSpace(body[end])) end -= 1;
   if (body[start] !== openBrace || body[end] !== closeBrace || start === end) return "broken";
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  const bytes = joined([body]);
   if (bytes.indexOf(quotedError) === -1) return "fine";
   return errorIn(bytes.toString("utf8")) ?? "fine";
 }

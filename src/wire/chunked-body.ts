@@ -1,3 +1,4 @@
+import { hexDigit, noDigit } from "../base/hex-digit.ts";
 import { malformed } from "./answer-head.ts";
 
 const cr = 13;
@@ -84,7 +85,7 @@ export class ChunkedBody {
 
   #sizeByte(byte: number): void {
     const digit = hexDigit(byte);
-    if (digit !== -1) {
+    if (digit !== noDigit) {
       this.#size = this.#size * 16 + digit;
       this.#sizeDigits += 1;
       if (this.#sizeDigits > mostSizeDigits) throw malformed("a chunk is too large");
@@ -113,10 +114,4 @@ export class ChunkedBody {
     this.#lineBytes += 1;
     if (this.#lineBytes > mostLineBytes) throw malformed("a chunk's extension or trailer is too long");
   }
-}
-
-function hexDigit(byte: number): number {
-  if (byte >= 48 && byte <= 57) return byte - 48;
-  const letter = byte | 32;
-  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }

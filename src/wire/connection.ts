@@ -3,7 +3,7 @@ import { assert } from "../base/assert.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { OutgoingBytes } from "./outgoing-bytes.ts";
 import type { Sending } from "./sending.ts";
-import { connectionLost, type Head } from "./transfer.ts";
+import { connectionLost, type Head, staleMs } from "./transfer.ts";
 
 /** Whom a connection belongs to. */
 export interface ConnectionOwner {
@@ -14,9 +14,6 @@ export interface ConnectionOwner {
   /** What it was given has been lost with it, before anybody can have looked at it. */
   sendAfresh(sending: Sending): void;
 }
-
-/** A connection that breaks this soon after a request was put on it had been closed before: nobody has read that. */
-const staleMs = 1000;
 
 /** For all connections, since a request is written in one go. */
 const outgoing = new OutgoingBytes();

@@ -1,10 +1,7 @@
-import { isConnectionLost, type Receiver, type Transfer } from "./transfer.ts";
+import { isConnectionLost, type Receiver, staleMs, type Transfer } from "./transfer.ts";
 
 /** Answers like `fetch`; rejects when the signal fires. */
 export type Ask = (signal: AbortSignal) => Promise<Response>;
-
-/** A reset this soon is most likely a kept connection that the server had closed: nothing was processed. */
-const staleMs = 1000;
 
 /**
  * A transfer by `fetch`, or by something that answers like it. It is how servers behind an HTTP proxy are

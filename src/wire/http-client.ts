@@ -101,11 +101,12 @@ export class HttpClient implements ConnectionOwner {
   }
 
   #sweep(): void {
-    const old = this.#idle.filter((connection) => ++connection.idleSweeps > mostIdleSweeps);
-    for (const connection of old) connection.drop();
-    const kept = this.#idle.filter((connection) => !old.includes(connection));
-    this.#idle.splice(0, this.#idle.length, ...kept);
-    if (kept.length > 0 || this.#sweeper === null) return;
+    for (const connection of this.#idle.splice(0)) {
+      connection.idleSweeps += 1;
+      if (connection.idleSweeps > mostIdleSweeps) connection.drop();
+      else this.#idle.push(connection);
+    }
+    if (this.#idle.length > 0 || this.#sweeper === null) return;
     clearInterval(this.#sweeper);
     this.#sweeper = null;
   }

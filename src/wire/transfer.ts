@@ -42,6 +42,9 @@ export class WireError extends Error {
   }
 }
 
+/** A connection that breaks this soon after a request was put on it had been closed before: nobody has read that. */
+export const staleMs = 1000;
+
 /** The connection ended before the answer did. */
 export function connectionLost(): WireError {
   return new WireError("ECONNRESET", "The connection was closed before the answer was complete.");

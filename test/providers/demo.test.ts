@@ -1,23 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import type { ProviderSettings } from "../../src/config/settings.ts";
 import { DemoProvider } from "../../src/providers/demo/provider.ts";
-import { patient } from "../upstream/fixtures.ts";
+import { providerSettings } from "../upstream/fixtures.ts";
 
-const settings: ProviderSettings = {
-  name: "demo",
-  kind: "demo",
-  baseUrl: "",
-  apiKeys: [],
-  dialects: ["chat", "responses", "messages"],
-  headers: {},
-  streamUsage: true,
-  countTokens: true,
-  maxTokensField: "max_tokens",
-  maxConcurrent: null,
-  timeouts: patient,
-};
+const settings = providerSettings({ name: "demo", kind: "demo", baseUrl: "", countTokens: true });
 const demo = new DemoProvider(settings);
 
 /** The demo behind a real socket, so that the official clients can judge it. */

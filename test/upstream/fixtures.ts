@@ -132,17 +132,31 @@ function deploymentAt(place: Place, provider: string): DeploymentSettings {
 }
 
 function providerAt(place: Place, name: string): ProviderSettings {
-  return {
+  return providerSettings({
     name,
     kind: place.kind ?? "openai-compatible",
     baseUrl: place.url,
     apiKeys: place.apiKeys ?? [],
+    countTokens: place.countTokens ?? false,
+    maxConcurrent: place.providerMaxConcurrent ?? null,
+    timeouts: { ...patient, ...place.timeouts },
+  });
+}
+
+/** A provider without a key that speaks every dialect and is given all the time it needs. */
+export function providerSettings(changes: Partial<ProviderSettings>): ProviderSettings {
+  return {
+    name: "p",
+    kind: "openai-compatible",
+    baseUrl: nobody,
+    apiKeys: [],
     dialects: ["chat", "responses", "messages"],
     headers: {},
     streamUsage: true,
-    countTokens: place.countTokens ?? false,
+    countTokens: false,
     maxTokensField: "max_tokens",
-    maxConcurrent: place.providerMaxConcurrent ?? null,
-    timeouts: { ...patient, ...place.timeouts },
+    maxConcurrent: null,
+    timeouts: patient,
+    ...changes,
   };
 }
