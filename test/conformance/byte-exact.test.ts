@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import type { DialectName } from "../../src/base/dialect.ts";
 import { splitAt } from "../support/answers.ts";
-import { answerFrom, type FixtureName, fixture } from "../support/fixtures.ts";
+import { allStreams, answerFrom, fixture, type StreamName } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { readStream } from "../support/sse.ts";
 import { chat, messagesRoute, type Route, responses } from "./requests.ts";
@@ -8,27 +9,7 @@ import { useWorld } from "./world.ts";
 
 const world = useWorld();
 
-type StreamName = Extract<FixtureName, `${string}.sse`>;
-
-const streams: Record<"chat" | "responses" | "messages", readonly StreamName[]> = {
-  chat: [
-    "chat/text.sse",
-    "chat/cached-usage.sse",
-    "chat/tools.sse",
-    "chat/reasoning.sse",
-    "chat/crlf-comments.sse",
-    "chat/text-without-usage.sse",
-  ],
-  responses: [
-    "responses/text.sse",
-    "responses/tools.sse",
-    "responses/reasoning.sse",
-    "responses/incomplete.sse",
-  ],
-  messages: ["messages/text.sse", "messages/cached.sse", "messages/tools.sse", "messages/thinking.sse"],
-};
-
-const routes: Record<keyof typeof streams, Route> = { chat, responses, messages: messagesRoute };
+const routes: Record<DialectName, Route> = { chat, responses, messages: messagesRoute };
 
 /** Random cuts, close together in some runs and rare in others. */
 function places(seed: number, length: number): number[] {
@@ -47,8 +28,8 @@ async function relayed(name: StreamName, route: Route, seed: number, change: obj
   return text;
 }
 
-async function expectByteExact(dialect: keyof typeof streams, change: object): Promise<void> {
-  for (const [index, name] of streams[dialect].entries()) {
+async function expectByteExact(dialect: DialectName, change: object): Promise<void> {
+  for (const [index, name] of allStreams[dialect].entries()) {
     for (let turn = 0; turn < 8; turn += 1) {
       const seed = index * 100 + turn;
       expect(await relayed(name, routes[dialect], seed, change), `${name}, seed ${seed}`).toBe(fixture(name));

@@ -6,30 +6,13 @@ import { translate } from "../../src/dialects/translate.ts";
 import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
 import type { Transit } from "../../src/gateway/transit.ts";
 import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
-import { type FixtureName, fixture } from "../support/fixtures.ts";
+import { fixture, streamsWithUsage } from "../support/fixtures.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 import { mutateBytes, mutateJson } from "./mutate.ts";
 
 /** `SEED=n` runs one again. */
 const only = process.env["SEED"] === undefined ? null : Number(process.env["SEED"]);
 const runs = process.env["SLUICE_SOAK"] === "1" ? 100_000 : 1_200;
-
-const streams: Readonly<Record<DialectName, readonly FixtureName[]>> = {
-  chat: [
-    "chat/text.sse",
-    "chat/tools.sse",
-    "chat/reasoning.sse",
-    "chat/cached-usage.sse",
-    "chat/crlf-comments.sse",
-  ],
-  responses: [
-    "responses/text.sse",
-    "responses/tools.sse",
-    "responses/reasoning.sse",
-    "responses/incomplete.sse",
-  ],
-  messages: ["messages/text.sse", "messages/tools.sse", "messages/thinking.sse", "messages/cached.sse"],
-};
 
 /** Without one of these in it, no stream of the dialect has ended properly. */
 const ends: Readonly<Record<DialectName, RegExp>> = {
@@ -146,7 +129,7 @@ describe("a provider's stream with something wrong in it ends well or fails well
       test(`${provider} toward a ${client} client`, () => {
         for (let seed = only ?? 1; seed <= (only ?? runs); seed += 1) {
           const random = seededRandom(seed);
-          const bytes = mutateStream(fixture(random.pick(streams[provider])), random);
+          const bytes = mutateStream(fixture(random.pick(streamsWithUsage[provider])), random);
           try {
             const transit = transitFor(client, provider, random);
             expectSound(transit, drive(transit, bytes, random), provider, bytes);

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { DialectName } from "../../src/base/dialect.ts";
 import { type Answer, json, openAiError, sse, text } from "./answers.ts";
 import type { SeenRequest } from "./provider.ts";
 
@@ -11,6 +12,33 @@ export type FixtureName =
   | `responses/${"text" | "tools" | "reasoning" | "incomplete"}.sse`
   | `messages/${"text" | "cached" | "tools" | "thinking"}.sse`
   | `${"chat" | "responses" | "messages"}/${"text" | "tools"}.json`;
+
+export type StreamName = Extract<FixtureName, `${string}.sse`>;
+
+type StreamNames = Readonly<Record<DialectName, readonly StreamName[]>>;
+
+/** Streams in which the provider tells its figures. */
+export const streamsWithUsage: StreamNames = {
+  chat: [
+    "chat/text.sse",
+    "chat/tools.sse",
+    "chat/reasoning.sse",
+    "chat/cached-usage.sse",
+    "chat/crlf-comments.sse",
+  ],
+  responses: [
+    "responses/text.sse",
+    "responses/tools.sse",
+    "responses/reasoning.sse",
+    "responses/incomplete.sse",
+  ],
+  messages: ["messages/text.sse", "messages/tools.sse", "messages/thinking.sse", "messages/cached.sse"],
+};
+
+export const allStreams: StreamNames = {
+  ...streamsWithUsage,
+  chat: [...streamsWithUsage.chat, "chat/text-without-usage.sse"],
+};
 
 /** The text that every `text` fixture says. */
 export const fixtureText = "Sluices keep the canal navigable: né à 😀.";

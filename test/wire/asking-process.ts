@@ -6,32 +6,11 @@
 import { HttpProvider } from "../../src/providers/http-provider.ts";
 import { openAi } from "../../src/providers/vendors.ts";
 import { collectAnswer } from "../../src/wire/collect.ts";
+import { providerSettings } from "../upstream/fixtures.ts";
 import { codeOf } from "./recorder.ts";
 
 const [baseUrl = "", times = "1"] = process.argv.slice(2);
-const aMinuteMs = 60_000;
-const provider = new HttpProvider(
-  {
-    name: "test",
-    kind: "openai-compatible",
-    baseUrl,
-    apiKeys: [],
-    dialects: ["chat"],
-    headers: {},
-    streamUsage: true,
-    countTokens: false,
-    maxTokensField: "max_tokens",
-    maxConcurrent: null,
-    timeouts: {
-      connectMs: aMinuteMs,
-      firstByteMs: aMinuteMs,
-      streamFirstByteMs: aMinuteMs,
-      gapMs: aMinuteMs,
-      totalMs: aMinuteMs,
-    },
-  },
-  openAi,
-);
+const provider = new HttpProvider(providerSettings({ baseUrl }), openAi);
 const never = new AbortController();
 const prepared = { operation: "chat", body: '{"model":"m"}', headers: {} } as const;
 

@@ -12,6 +12,16 @@ function closedPort(): number {
   return server.port;
 }
 
+/** A request on the only connection there is, which the server has read and not answered. */
+async function sendFirst(server: TestServer, waiting: readonly Peer[]) {
+  const dials = new HeldDials();
+  const client = clientOf(server, dials.dial);
+  const first = post(client);
+  dials.succeed(0);
+  await waitFor(() => waiting.length === 1, "the first request");
+  return { dials, client, first };
+}
+
 describe("a server that is not there", () => {
   test("a closed port refuses, and every request is told so once", async () => {
     const client = clientOf({ port: closedPort() });
@@ -99,11 +109,7 @@ describe("requests that wait for connections", () => {
   test("take a connection that has become free; the one made for them is kept for the next", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
-    const dials = new HeldDials();
-    const client = clientOf(server, dials.dial);
-    const first = post(client);
-    dials.succeed(0);
-    await waitFor(() => waiting.length === 1, "the first request");
+    const { dials, client, first } = await sendFirst(server, waiting);
     const second = post(client);
     await waiting[0]?.say(answerWith("one"));
     await waitFor(() => waiting.length === 2, "the second request");
@@ -123,11 +129,7 @@ describe("requests that wait for connections", () => {
   test("are told nothing of a failed attempt while there is another for them", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
-    const dials = new HeldDials();
-    const client = clientOf(server, dials.dial);
-    const first = post(client);
-    dials.succeed(0);
-    await waitFor(() => waiting.length === 1, "the first request");
+    const { dials, client, first } = await sendFirst(server, waiting);
     const [second, third] = [post(client), post(client)];
     await waiting[0]?.say(answerWith("one"));
     await waitFor(() => waiting.length === 2, "the second request, on the same connection");
@@ -144,11 +146,7 @@ describe("requests that wait for connections", () => {
   test("are told nothing of a failed attempt that they no longer need", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
-    const dials = new HeldDials();
-    const client = clientOf(server, dials.dial);
-    const first = post(client);
-    dials.succeed(0);
-    await waitFor(() => waiting.length === 1, "the first request");
+    const { dials, client, first } = await sendFirst(server, waiting);
     const second = post(client);
     await waiting[0]?.say(answerWith("one"));
     await waitFor(() => waiting.length === 2, "the second request, on the same connection");

@@ -1,27 +1,9 @@
 import type { DialectName } from "../../../src/base/dialect.ts";
 import type { Json } from "../../../src/base/json.ts";
 import { type Answer, bytesOf, splitAt } from "../../support/answers.ts";
-import { answerFrom, type FixtureName } from "../../support/fixtures.ts";
+import { allStreams, answerFrom, type FixtureName } from "../../support/fixtures.ts";
 import type { SeededRandom } from "../../support/random.ts";
 import { damagedBytes, damagedJson } from "./mutate.ts";
-
-const streams: Readonly<Record<DialectName, readonly FixtureName[]>> = {
-  chat: [
-    "chat/text.sse",
-    "chat/tools.sse",
-    "chat/reasoning.sse",
-    "chat/cached-usage.sse",
-    "chat/crlf-comments.sse",
-    "chat/text-without-usage.sse",
-  ],
-  responses: [
-    "responses/text.sse",
-    "responses/tools.sse",
-    "responses/reasoning.sse",
-    "responses/incomplete.sse",
-  ],
-  messages: ["messages/text.sse", "messages/tools.sse", "messages/thinking.sse", "messages/cached.sse"],
-};
 
 const wholes: Readonly<Record<DialectName, readonly FixtureName[]>> = {
   chat: ["chat/text.json", "chat/tools.json"],
@@ -46,9 +28,9 @@ const oddEvents = [
 /** An answer of the right kind that is damaged somewhere, cut anywhere, and sometimes of the other form. */
 export function fuzzedAnswer(dialect: DialectName, stream: boolean, random: SeededRandom): Answer {
   const otherForm = random.chance(0.03);
-  const form = stream !== otherForm ? streams : wholes;
+  const form = stream !== otherForm ? allStreams : wholes;
   const good = answerFrom(random.pick(form[dialect]));
-  const damaged = form === streams ? damagedStream(good, random) : damagedWhole(good, random);
+  const damaged = form === allStreams ? damagedStream(good, random) : damagedWhole(good, random);
   const answer = random.chance(0.02)
     ? { ...damaged, status: random.pick([201, 204, 400, 404, 418, 429, 500, 529]) }
     : damaged;
