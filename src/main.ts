@@ -1,8 +1,8 @@
 #!/usr/bin/env bun
-import { raiseFetchCap } from "./cli/serve/raise-fetch-cap.ts";
+import { applyRuntimeSettings } from "./cli/serve/runtime-settings.ts";
 
 // Before anything else is loaded: it may start this program again in place, and loading twice takes time.
-if (process.argv[2] === "serve") raiseFetchCap();
+if (process.argv[2] === "serve") applyRuntimeSettings();
 
 const { run } = await import("./cli/run.ts");
 const { processTerminal } = await import("./cli/terminal/terminal.ts");

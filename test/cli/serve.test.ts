@@ -77,19 +77,35 @@ describe("the first run", () => {
 });
 
 describe("starting", () => {
+  const environmentOf = async (env: Record<string, string>) => {
+    const where = newWhere();
+    const server = await start({ cwd: where.cwd, env: { ...where.env, ...env } });
+    return (await Bun.file(`/proc/${server.pid}/environ`).text()).split("\0");
+  };
   const raised = "BUN_CONFIG_MAX_HTTP_REQUESTS=65535";
+
+  test("tells the allocator to keep what it will need again, by starting itself again with the same id", async () => {
+    const environment = await environmentOf({});
+    expect(environment).toContain("MIMALLOC_PURGE_DELAY=1000");
+    expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=5000");
+  });
+
+  test("leaves alone what the operator has told the allocator", async () => {
+    const environment = await environmentOf({ MIMALLOC_PURGE_DELAY: "10" });
+    expect(environment.filter((entry) => entry.startsWith("MIMALLOC_PURGE_DELAY="))).toEqual([
+      "MIMALLOC_PURGE_DELAY=10",
+    ]);
+    expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=5000");
+  });
+
   for (const name of ["HTTP_PROXY", "https_proxy", "ALL_PROXY"]) {
-    test(`with ${name}, raises the cap on fetches by starting itself again, with the same id`, async () => {
-      const { cwd, env } = newWhere();
-      const server = await start({ cwd, env: { ...env, [name]: "http://127.0.0.1:1" } });
-      expect(await Bun.file(`/proc/${server.pid}/environ`).text()).toContain(raised);
+    test(`with ${name}, raises the cap on fetches`, async () => {
+      expect(await environmentOf({ [name]: "http://127.0.0.1:1" })).toContain(raised);
     });
   }
 
-  test("without a proxy fetches nothing, and so starts once", async () => {
-    const { cwd, env } = newWhere();
-    const server = await start({ cwd, env: { ...env, HTTP_PROXY: "" } });
-    expect(await Bun.file(`/proc/${server.pid}/environ`).text()).not.toContain(raised);
+  test("without a proxy fetches nothing, and so leaves the cap alone", async () => {
+    expect(await environmentOf({ HTTP_PROXY: "" })).not.toContain(raised);
   });
 
   test("refuses a broken configuration with all its problems", async () => {

@@ -10,7 +10,7 @@ import { clientOf, Recorder } from "./recorder.ts";
 /** More than the 256 that `fetch` would run at once. */
 const count = 400;
 
-test("400 streams run at the same time, without the program being started again for it", async () => {
+test("400 streams run at the same time, without a higher cap on fetches", async () => {
   const release = Promise.withResolvers<void>();
   const answer = answerFrom("chat/text.sse");
   const steps: Step[] = [{ until: release.promise }, ...answer.steps];
