@@ -42,7 +42,8 @@ export async function answer(answering: Answering): Promise<Response> {
   try {
     const { stream } = generation.request;
     if (stream && opened.streaming) return answerStream(answering);
-    const whole = await (stream ? readWholeAsStream(opened, attempt) : readWhole(opened, attempt));
+    const reading = stream ? readWholeAsStream(opened, attempt) : readWhole(opened, attempt);
+    const whole = reading instanceof Promise ? await reading : reading;
     const contentHeaders = stream ? streamHeaders : jsonHeaders;
     // The charge is durable before the body leaves.
     await settleWhole(answering, whole, contentHeaders);
@@ -58,7 +59,7 @@ function settleWhole(
   { gateway, exchange, generation, opened, bill, claim }: Answering,
   whole: WholeAnswer,
   contentHeaders: Readonly<Record<string, string>>,
-): Promise<void> {
+): Promise<unknown> {
   exchange.sawFirstByte();
   opened.finished("completed");
   const recorder = claim === null ? null : gateway.idempotency.record(claim);
@@ -133,7 +134,7 @@ function answerStream(answering: Answering): Response {
 function transitOf({ exchange, generation, attempt }: Answering): Transit {
   if (attempt.translation !== null) return new TranslatedTransit(attempt.translation.stream(), exchange.id);
   return new PassthroughTransit({
-    dialect: generation.dialect,
+    dialect: generation.clientDialect,
     hideUsage: attempt.hideUsage,
     requestId: exchange.id,
     model: generation.request.modelId,

@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
-import { noUsage, totalTokens, type Usage } from "../base/usage.ts";
+import { noUsage, totalTokens, type Usage, type UsageBasis } from "../base/usage.ts";
 import { cost } from "../catalog/price.ts";
 import type { Hold, Ledger } from "../ledger/ledger.ts";
 import type { KeyRecord, Outcome, StoredResponse } from "../store/store.ts";
@@ -65,28 +65,45 @@ export class Bill {
     this.#terms.ledger.progress(this.#hold, this.#costOf({ ...input, outputTokens }));
   }
 
-  /** Charges for the call; resolves when that is durable. */
-  async settle(
+  /** Charges for the call; resolves when that is durable, and never throws. What the provider has counted is charged at once. */
+  settle(
     outcome: Outcome,
     evidence: Evidence,
     status: number,
     response: StoredResponse | null,
-  ): Promise<void> {
+  ): Promise<unknown> {
     const told = evidence.usage;
-    const usage = told ?? (await count(evidence, this.#terms.tokens));
-    const basis = told === null ? "estimated" : "measured";
+    if (told !== null) {
+      try {
+        return this.#charge(outcome, told, "measured", status, response);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    }
+    return count(evidence, this.#terms.tokens).then((usage) =>
+      this.#charge(outcome, usage, "estimated", status, response),
+    );
+  }
+
+  #charge(
+    outcome: Outcome,
+    usage: Usage,
+    basis: UsageBasis,
+    status: number,
+    response: StoredResponse | null,
+  ): Promise<unknown> {
     const exchange = this.#exchange;
     exchange.usage = usage;
     exchange.basis = basis;
-    const settled = await this.#terms.ledger.settle(this.#hold, {
+    const settling = this.#terms.ledger.settle(this.#hold, {
       cost: this.#costOf(usage),
-      usage,
       basis,
       outcome,
       record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status),
       response,
     });
-    if (settled !== null) exchange.charged = settled.charged;
+    exchange.charged = this.#hold.charged;
+    return settling;
   }
 
   #costOf(usage: Usage): number {

@@ -1,10 +1,13 @@
 import type { DialectName } from "../base/dialect.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { ModelSettings } from "../config/settings.ts";
 import type { Translation } from "../dialects/codec.ts";
 import { type BodyChanges, patchBody } from "../dialects/patch.ts";
 import { translate } from "../dialects/translate.ts";
+import { pickForwarded } from "../providers/headers.ts";
 import type { ForwardedHeaders, Prepared } from "../providers/provider.ts";
-import type { Deployment } from "../upstream/upstream.ts";
+import type { Deployment, Plan } from "../upstream/upstream.ts";
+import type { Call, Exchange } from "./exchange.ts";
 import { ownBytes } from "./own-bytes.ts";
 import type { ClientRequest } from "./request.ts";
 
@@ -23,14 +26,57 @@ export interface Attempt {
   readonly hideUsage: boolean;
 }
 
-export interface Generation {
+export interface GenerationParts {
+  readonly exchange: Exchange;
+  readonly model: ModelSettings;
+  /** The key's provider scope. */
+  readonly scope: string;
   readonly request: ClientRequest;
   readonly dialect: DialectName;
-  readonly headers: ForwardedHeaders;
   /** What the model's limits changed in the body. */
   readonly changes: BodyChanges;
   readonly estimatedInput: number;
+}
+
+/** What a client wants generated, as a plan for whoever asks the providers. */
+export class Generation implements Plan {
+  readonly model: ModelSettings;
+  readonly scope: string;
+  readonly request: ClientRequest;
+  readonly clientDialect: DialectName;
+  readonly stream: boolean;
+  readonly deadlineMs: number;
+  readonly headers: ForwardedHeaders;
+  readonly changes: BodyChanges;
+  readonly estimatedInput: number;
   readonly atSeconds: number;
+  /** What the deployment that was asked last was sent. */
+  attempt: Attempt | null = null;
+  readonly #call: Call;
+
+  constructor({ exchange, model, scope, request, dialect, changes, estimatedInput }: GenerationParts) {
+    this.model = model;
+    this.scope = scope;
+    this.request = request;
+    this.clientDialect = dialect;
+    this.stream = request.stream;
+    this.deadlineMs = exchange.deadlineMs;
+    this.headers = pickForwarded(dialect, exchange.call.request.headers);
+    this.changes = changes;
+    this.estimatedInput = estimatedInput;
+    this.atSeconds = Math.floor(exchange.atMs / 1000);
+    this.#call = exchange.call;
+  }
+
+  /** Made by the server when it is first asked for, which a call that is over soon need not do. */
+  get signal(): AbortSignal {
+    return this.#call.request.signal;
+  }
+
+  prepare(deployment: Deployment): Prepared {
+    this.attempt = prepareAttempt(this, deployment);
+    return this.attempt.prepared;
+  }
 }
 
 /** From the richest: what one dialect cannot say is lost on the way to it. */
@@ -50,18 +96,18 @@ export function dialectToward(
 
 export function prepareAttempt(generation: Generation, deployment: Deployment): Attempt {
   const toward = dialectToward(
-    generation.dialect,
+    generation.clientDialect,
     deployment.provider.settings.dialects,
     generation.request.outline,
   );
-  return toward === generation.dialect
+  return toward === generation.clientDialect
     ? passThrough(generation, deployment)
     : translated(generation, deployment, toward);
 }
 
 /** The client's own bytes, with only those spans replaced that must be. */
 function passThrough(generation: Generation, deployment: Deployment): Attempt {
-  const { request, dialect, changes, headers } = generation;
+  const { request, clientDialect: dialect, changes, headers } = generation;
   const wantsUsage = dialect === "chat" && request.stream && deployment.provider.settings.streamUsage;
   const asksItself = wantsUsage && asksForUsage(request);
   const askForIt = wantsUsage && !asksItself;
@@ -101,7 +147,7 @@ function translated(generation: Generation, deployment: Deployment, toward: Dial
 }
 
 function translation(generation: Generation, deployment: Deployment, toward: DialectName): Translation {
-  const { request, dialect, changes } = generation;
+  const { request, clientDialect: dialect, changes } = generation;
   const { settings } = deployment.provider;
   return translate(
     {

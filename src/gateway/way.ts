@@ -1,7 +1,5 @@
 import { assert } from "../base/assert.ts";
 import { holdAmount } from "../catalog/price.ts";
-import { pickForwarded } from "../providers/headers.ts";
-import type { Opened } from "../upstream/upstream.ts";
 import { admit } from "./admit.ts";
 import { answer } from "./answer.ts";
 import { Bill } from "./bill.ts";
@@ -10,7 +8,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { claimIdempotency, replay } from "./idempotent.ts";
 import { limitOutput, refuseUnusableTools } from "./limits.ts";
-import { type Attempt, prepareAttempt } from "./prepare.ts";
+import { Generation } from "./prepare.ts";
 import { readBody } from "./read-body.ts";
 import { dialectOf, idempotencyKeyOf, parseRequest, refuseUnpriced, resolveModel } from "./request.ts";
 
@@ -55,30 +53,11 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
     const hold = gateway.ledger.hold({ keyId: key.id, exchangeId: exchange.id, model: model.id, amount });
     bill = new Bill(gateway, microUsdPerCredit, exchange, key, hold);
 
-    const generation = {
-      request,
-      dialect,
-      headers: pickForwarded(dialect, call.request.headers),
-      changes: limit.changes,
-      estimatedInput,
-      atSeconds: Math.floor(exchange.atMs / 1000),
-    };
-    let attempt: Attempt | null = null;
-    const opened: Opened = await configured.upstream.open({
-      model,
-      scope: key.scope,
-      clientDialect: dialect,
-      stream: request.stream,
-      // Made by the server when it is first asked for, which a call that is over soon need not do.
-      get signal() {
-        return call.request.signal;
-      },
-      deadlineMs: exchange.deadlineMs,
-      prepare: (deployment) => {
-        attempt = prepareAttempt(generation, deployment);
-        return attempt.prepared;
-      },
-    });
+    const { scope } = key;
+    const { changes } = limit;
+    const generation = new Generation({ exchange, model, scope, request, dialect, changes, estimatedInput });
+    const opened = await configured.upstream.open(generation);
+    const { attempt } = generation;
     assert(attempt !== null, "a provider has answered without an attempt");
     return await answer({ gateway, exchange, key, generation, attempt, opened, bill, claim });
   } catch (error) {

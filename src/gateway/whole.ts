@@ -20,9 +20,10 @@ export interface WholeAnswer {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-export async function readWhole(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
+/** Only a provider that streams has to be waited for; of the others the whole answer is there. */
+export function readWhole(opened: Opened, attempt: Attempt): WholeAnswer | Promise<WholeAnswer> {
   if (opened.streaming) return collected(opened, attempt.reread());
-  const bytes = await opened.bytes();
+  const bytes = opened.bytes();
   const body = parseAnswer(attempt.dialect, bytes);
   if (attempt.translation !== null) return translated(attempt.translation.response(body));
   const usage = isObject(body["usage"]) ? readUsage(attempt.dialect, body["usage"]) : null;
@@ -30,10 +31,9 @@ export async function readWhole(opened: Opened, attempt: Attempt): Promise<Whole
 }
 
 /** For a provider that does not stream although it was asked to: its whole answer as a stream of the client's dialect. */
-export async function readWholeAsStream(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
+export function readWholeAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
   const translator = attempt.reread().stream();
-  const body =
-    translator.pushWhole(parseAnswer(attempt.dialect, await opened.bytes())) + translator.terminal();
+  const body = translator.pushWhole(parseAnswer(attempt.dialect, opened.bytes())) + translator.terminal();
   return { body, usage: translator.usage, produced: () => translator.takeProduced() };
 }
 

@@ -1,4 +1,4 @@
-import type { Usage, UsageBasis } from "../base/usage.ts";
+import type { UsageBasis } from "../base/usage.ts";
 import type { Outcome, StoredResponse, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
 
@@ -18,6 +18,8 @@ export interface Hold {
   /** Start of the budget period it was admitted in, and is charged to. */
   readonly periodStartMs: number;
   readonly state: "open" | "settled" | "released";
+  /** What settling it took from the balance; 0 before. */
+  readonly charged: number;
 }
 
 /**
@@ -33,7 +35,6 @@ export interface RecordInMaking extends UsageRecord {
 export interface Settlement {
   /** The real cost: nano-credits, or tokens for token-budget keys. */
   readonly cost: number;
-  readonly usage: Usage;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
   readonly record: RecordInMaking | null;
@@ -43,6 +44,7 @@ export interface Settlement {
 /** A hold as the ledger itself sees it. */
 export interface OpenHold extends Hold {
   state: Hold["state"];
+  charged: number;
   readonly account: Account;
   readonly model: string;
   readonly openedAtMs: number;

@@ -95,6 +95,7 @@ export class Ledger {
       amount,
       periodStartMs,
       state: "open",
+      charged: 0,
       account,
       model,
       openedAtMs,
@@ -109,7 +110,7 @@ export class Ledger {
     this.#progress.take(hold as OpenHold, chargeSoFar);
   }
 
-  /** Resolves when the charge is durable; with null when the hold was closed already. */
+  /** Resolves when the charge is durable; with null when the hold was closed already. Memory has it at once. */
   async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
     // Before the hold is closed: a cost that is no amount must leave it to be released.
     assertAmount(settlement.cost, "cost");
@@ -117,6 +118,7 @@ export class Ledger {
     if (!this.#close(open, "settled")) return null;
     const atMs = this.#clock.wallMs();
     const settled = open.account.settle(open, settlement.cost, atMs);
+    open.charged = settled.charged;
     const record = recordOf(settlement, open.account, settled);
     if (record !== null) open.account.count(record);
     await this.#store.commit([

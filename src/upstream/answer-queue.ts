@@ -53,7 +53,7 @@ export class AnswerQueue {
   /** Everything in one piece, which takes the place of the others: who asks again does not join again. */
   joined(): Buffer {
     const whole = joined(this.pieces);
-    this.pieces.splice(0, this.pieces.length, whole);
+    if (this.pieces.length > 1) this.pieces.splice(0, this.pieces.length, whole);
     return whole;
   }
 }
@@ -62,5 +62,6 @@ export class AnswerQueue {
 export function joined(pieces: readonly Uint8Array[]): Buffer {
   const [only] = pieces;
   if (pieces.length !== 1 || only === undefined) return Buffer.concat(pieces);
+  if (only instanceof Buffer) return only;
   return Buffer.from(only.buffer, only.byteOffset, only.length);
 }

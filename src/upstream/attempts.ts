@@ -33,28 +33,71 @@ export class Attempts {
     this.#random = random;
   }
 
+  /** One loop with one wait: an asynchronous function for each deployment would leave a dozen objects behind each time. */
   async open(plan: Plan): Promise<Opened> {
     const tally = new Tally();
     let nowMs = this.#nowMs();
     this.#budget.request(nowMs);
-    for (const candidate of this.#directory.order(plan.model, plan.scope, nowMs)) {
-      if (!this.#enter(candidate, tally, nowMs)) continue;
-      if (!this.#mayTry(tally)) {
-        leave(candidate);
-        break;
-      }
-      const call = await this.#ask(candidate, plan, tally, nowMs);
-      if (call !== null) return call;
-      if (tally.final !== null) break;
+    const order = this.#directory.order(plan.model, plan.scope, nowMs);
+    for (;;) {
+      const next = this.#next(order, plan, tally, nowMs);
+      const candidate = next instanceof Promise ? await next : next;
+      if (candidate === null) throw tally.error();
+      if (next instanceof Promise) nowMs = this.#nowMs();
+      const prepared = this.#prepare(candidate, plan, tally);
+      if (prepared === null) continue;
+      const apiKey = candidate.standing.account.keys.pick(nowMs);
+      const call = new Call(this.#context, candidate, plan, prepared.operation);
+      tally.attempts += 1;
+      candidate.standing.inFlight += 1;
+      const failure = await call.begin(prepared, apiKey, nowMs);
       nowMs = this.#nowMs();
+      if (failure === null) {
+        candidate.standing.breaker.answered(nowMs);
+        call.attempts = tally.attempts;
+        return call;
+      }
+      tally.failed(candidate, failure);
+      const otherKey = this.#learn(candidate, failure, apiKey);
+      tally.withOtherKey = otherKey && this.#mayTry(tally) && enterNow(candidate) ? candidate : null;
     }
-    const call = (await this.#whenThereIsRoom(plan, tally)) ?? (await this.#onceMore(plan, tally));
-    if (call === null) throw tally.error();
-    return call;
+  }
+
+  /** Whose turn it is, a place there taken; null when nobody is left to be asked. */
+  #next(
+    order: readonly Candidate[],
+    plan: Plan,
+    tally: Tally,
+    nowMs: number,
+  ): Candidate | null | Promise<Candidate | null> {
+    if (tally.withOtherKey !== null) return tally.withOtherKey;
+    while (tally.final === null) {
+      const candidate = order[tally.passed];
+      if (candidate === undefined) break;
+      tally.passed += 1;
+      if (!this.#enter(candidate, tally, nowMs)) continue;
+      if (this.#mayTry(tally)) return candidate;
+      leave(candidate);
+      break;
+    }
+    tally.passed = order.length;
+    return this.#lastResort(plan, tally);
+  }
+
+  /** Each at most once: a place where all were full, and a second try after a pause. */
+  async #lastResort(plan: Plan, tally: Tally): Promise<Candidate | null> {
+    let candidate: Candidate | null = null;
+    if (!tally.hasWaited) {
+      tally.hasWaited = true;
+      candidate = await this.#whenThereIsRoom(plan, tally);
+    }
+    if (candidate !== null || tally.isRepeated) return candidate;
+    tally.isRepeated = true;
+    return this.#onceMore(plan, tally);
   }
 
   /** Nobody was asked, because all who could have been are full: wait a moment for a place. */
-  async #whenThereIsRoom(plan: Plan, tally: Tally): Promise<Call | null> {
+  async #whenThereIsRoom(plan: Plan, tally: Tally): Promise<Candidate | null> {
     const candidate = tally.busy;
     if (candidate === null || tally.attempts > 0) return null;
     const { gate, account } = candidate.standing;
@@ -63,43 +106,19 @@ export class Attempts {
       gate?.leave();
       return null;
     }
-    const nowMs = this.#nowMs();
-    if (this.#passes(candidate, tally, nowMs)) return this.#ask(candidate, plan, tally, nowMs);
+    if (this.#passes(candidate, tally, this.#nowMs())) return candidate;
     leave(candidate);
     return null;
   }
 
   /** All have been asked, and one may do better after a pause; by chance, so that not all come back at once. */
-  async #onceMore(plan: Plan, tally: Tally): Promise<Call | null> {
+  async #onceMore(plan: Plan, tally: Tally): Promise<Candidate | null> {
     const candidate = tally.again;
     if (candidate === null || tally.final !== null || !this.#mayTry(tally)) return null;
     await Bun.sleep(shortestPauseMs + this.#random() * (longestPauseMs - shortestPauseMs));
     if (plan.signal.aborted) tally.final = cancelled(plan.signal);
-    const nowMs = this.#nowMs();
-    if (plan.signal.aborted || !this.#enter(candidate, tally, nowMs)) return null;
-    return this.#ask(candidate, plan, tally, nowMs);
-  }
-
-  /** One deployment, with one key of its pool after another where the key is the trouble. */
-  async #ask(candidate: Candidate, plan: Plan, tally: Tally, startedMs: number): Promise<Call | null> {
-    const { keys } = candidate.standing.account;
-    const prepared = this.#prepare(candidate, plan, tally);
-    if (prepared === null) return null;
-    for (let nowMs = startedMs; ; nowMs = this.#nowMs()) {
-      const apiKey = keys.pick(nowMs);
-      const call = new Call(this.#context, candidate, plan, prepared.operation);
-      tally.attempts += 1;
-      candidate.standing.inFlight += 1;
-      const failure = await call.begin(prepared, apiKey, nowMs);
-      if (failure === null) {
-        candidate.standing.breaker.answered(this.#nowMs());
-        call.attempts = tally.attempts;
-        return call;
-      }
-      tally.failed(candidate, failure);
-      const otherKey = this.#learn(candidate, failure, apiKey);
-      if (!otherKey || !this.#mayTry(tally) || !enterNow(candidate)) return null;
-    }
+    if (plan.signal.aborted || !this.#enter(candidate, tally, this.#nowMs())) return null;
+    return candidate;
   }
 
   #prepare(candidate: Candidate, plan: Plan, tally: Tally): Prepared | null {

@@ -94,9 +94,8 @@ export class Call implements Opened, Receiver, Waiter {
     const { timeouts } = this.deployment;
     const { stream, deadlineMs } = this.#plan;
     const patience = this.#patience;
-    const begun = new Promise<Failure | null>((resolve) => {
-      this.#begun = resolve;
-    });
+    const begun = Promise.withResolvers<Failure | null>();
+    this.#begun = begun.resolve;
     patience.endBy(Math.min(deadlineMs, nowMs + orNever(timeouts.totalMs)));
     patience.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.deadlines.watch(patience);
@@ -107,7 +106,7 @@ export class Call implements Opened, Receiver, Waiter {
     } catch (cause) {
       this.#breakOff(cause);
     }
-    return begun;
+    return begun.promise;
   }
 
   /**

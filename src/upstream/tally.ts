@@ -5,6 +5,12 @@ import type { Failure } from "./failure.ts";
 /** What has been learned while one exchange asked deployment after deployment. */
 export class Tally {
   attempts = 0;
+  /** How many of the order have had their turn. */
+  passed = 0;
+  /** Was asked, and is to be asked again at once with another of its keys; a place there is taken. */
+  withOtherKey: Candidate | null = null;
+  hasWaited = false;
+  isRepeated = false;
   /** A failure that no other attempt can mend. */
   final: Failure | null = null;
   /** Failed in a way that a moment may mend. */

@@ -1,5 +1,4 @@
 import { newId } from "../../src/base/id.ts";
-import { noUsage } from "../../src/base/usage.ts";
 import { type Hold, Ledger, type Settlement } from "../../src/ledger/ledger.ts";
 import type { BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -79,7 +78,6 @@ export function settlement(
 ): Settlement {
   return {
     cost,
-    usage: noUsage,
     basis: "measured",
     outcome: "completed",
     record: usageRecord(hold.keyId, { exchangeId: hold.id, costNano: cost, ...record }),

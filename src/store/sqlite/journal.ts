@@ -63,12 +63,11 @@ export class Journal {
 
   commit(items: readonly JournalItem[]): Promise<void> {
     if (this.#closingUntilMs !== null) return Promise.reject(new Error("The store is closed."));
-    const written = new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ items, resolve, reject });
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ items, resolve, reject });
     this.#stats.pendingItems += items.length;
     this.#start();
-    return written;
+    return promise;
   }
 
   /** Refuses further commits and resolves when all earlier ones are on disk, or cannot be for too long. */
