@@ -1,6 +1,6 @@
 import type { Cell } from "./cells.ts";
 import type { Results } from "./results.ts";
-import type { Figures } from "./rounds.ts";
+import { type Figures, type Measured, ratio } from "./rounds.ts";
 
 /** A promise about speed, and what came of it. `met` is null where the run did not measure it. */
 export interface Bar {
@@ -11,28 +11,30 @@ export interface Bar {
 }
 
 const json: Cell = { route: "chat", size: "1 KB", stream: false, concurrency: 32 };
-const translated = { ...json, route: "messages → chat" } as const;
+const large: Cell = { ...json, size: "100 KB" };
+const stream: Cell = { ...json, stream: true };
+const alone: Cell = { ...json, concurrency: 1 };
+const translated: Cell = { ...json, route: "messages → chat" };
+const translatedStream: Cell = { ...translated, stream: true };
+const judged = [json, large, stream, alone, translated, translatedStream];
+
+/** Whether a bar is about this cell. */
+export function isJudged(cell: Cell): boolean {
+  return judged.some((it) => Bun.deepEquals(it, cell));
+}
 
 export function judge(results: Results): Bar[] {
   return [
     atLeast("chat JSON 1 KB c=32: requests per second of bare", 0.5, speedRatio(results, json)),
     atMost("chat JSON 1 KB c=32: CPU per request of bare", 2.0, cpuRatio(results, json)),
-    atMost(
-      "chat JSON 100 KB c=32: CPU per request of bare",
-      1.5,
-      cpuRatio(results, { ...json, size: "100 KB" }),
-    ),
-    atLeast(
-      "chat stream c=32: streams per second of bare",
-      0.85,
-      speedRatio(results, { ...json, stream: true }),
-    ),
+    atMost("chat JSON 100 KB c=32: CPU per request of bare", 1.5, cpuRatio(results, large)),
+    atLeast("chat stream c=32: streams per second of bare", 0.85, speedRatio(results, stream)),
     addedLatency(results),
     atLeast("messages → chat JSON: requests per second of bare", 0.4, speedRatio(results, translated)),
     atLeast(
       "messages → chat stream: streams per second of bare",
       0.45,
-      speedRatio(results, { ...translated, stream: true }),
+      speedRatio(results, translatedStream),
     ),
     atLeast("chat JSON 1 KB c=32: requests per second of Portkey", 15, speedRatio(results, json, "portkey")),
     ...pacedBars(results),
@@ -45,22 +47,21 @@ function figuresOf(results: Results, cell: Cell, name: "bare" | "sluice" | "port
   return results.cells.find((it) => Bun.deepEquals(it.cell, cell))?.figures[name] ?? null;
 }
 
-function ratio(ours: Figures | null, theirs: Figures | null, pick: (figures: Figures) => number) {
-  return ours === null || theirs === null ? null : pick(ours) / pick(theirs);
+function ratioOf(ours: Measured | null, theirs: Measured | null, pick: (figures: Figures) => number) {
+  return ours === null || theirs === null ? null : ratio(ours, theirs, pick);
 }
 
 function speedRatio(results: Results, cell: Cell, peer: "bare" | "portkey" = "bare"): number | null {
   const [ours, theirs] = [figuresOf(results, cell, "sluice"), figuresOf(results, cell, peer)];
-  return ratio(ours, theirs, (figures) => figures.requestsPerSecond);
+  return ratioOf(ours, theirs, (figures) => figures.requestsPerSecond);
 }
 
 function cpuRatio(results: Results, cell: Cell): number | null {
   const [ours, theirs] = [figuresOf(results, cell, "sluice"), figuresOf(results, cell, "bare")];
-  return ratio(ours, theirs, (figures) => figures.cpuMicrosPerRequest);
+  return ratioOf(ours, theirs, (figures) => figures.cpuMicrosPerRequest);
 }
 
 function addedLatency(results: Results): Bar {
-  const alone = { ...json, concurrency: 1 };
   const [ours, bare] = [figuresOf(results, alone, "sluice"), figuresOf(results, alone, "bare")];
   const added = ours === null || bare === null ? null : ours.p50Micros - bare.p50Micros;
   return below("added p50 at c=1, over bare", 250, added, "µs");

@@ -5,16 +5,19 @@ import type { Cell } from "./cells.ts";
 import { fillStore } from "./fill.ts";
 import { startSluice } from "./gateways.ts";
 import type { LoadProcess } from "./load-process.ts";
-import { type Figures, measureInTurns, type Pace, warmUp } from "./rounds.ts";
+import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
 
 export const grown = { keys: 10_000, records: 1_000_000 };
 
 export const growthCell: Cell = { route: "chat", size: "1 KB", stream: false, concurrency: 32 };
 
+/** A tenth is little next to a machine's noise, so there are more rounds than elsewhere. */
+const pace: Pace = { rounds: 21, windowMs: 300, mostWarmupMs: 6000 };
+
 /** The same cell on an empty database and on one with a history. */
 export interface GrowthFigures {
-  readonly empty: Figures;
-  readonly filled: Figures;
+  readonly empty: Measured;
+  readonly filled: Measured;
   readonly emptyStartMs: number;
   readonly filledStartMs: number;
 }
@@ -23,21 +26,17 @@ export interface GrowthOptions {
   readonly cache: string;
   readonly folder: string;
   readonly providerUrl: string;
-  readonly pace: Pace;
 }
 
 export async function measureGrowth(load: LoadProcess, options: GrowthOptions): Promise<GrowthFigures> {
-  const { cache, folder, providerUrl, pace } = options;
+  const { cache, folder, providerUrl } = options;
   const history = await provideHistory(cache);
   const filledFolder = join(folder, "filled");
   cpSync(join(history, "data"), join(filledFolder, "data"), { recursive: true });
   const secret = await Bun.file(join(history, "key")).text();
   const empty = await startSluice(join(folder, "empty"), providerUrl);
   const filled = await startSluice(filledFolder, providerUrl, secret);
-  await warmUp(load, [empty, filled]);
-  // A tenth is little next to a machine's noise, so there are more rounds than elsewhere.
-  const morePace = { ...pace, rounds: pace.rounds * 3 };
-  const [emptyFigures, filledFigures] = await measureInTurns(load, growthCell, [empty, filled], morePace);
+  const [emptyFigures, filledFigures] = await measureInTurns(load, growthCell, [empty, filled], pace);
   await Promise.all([empty.stop(), filled.stop()]);
   if (emptyFigures === undefined || filledFigures === undefined) throw new Error("a gateway has no figures");
   return {

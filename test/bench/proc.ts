@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** What Linux knows about a process. */
 
@@ -7,7 +7,17 @@ const ticksPerSecond = 100;
 
 /** User and system time of all the process's threads. */
 export function cpuMicros(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  return microsIn(readFileSync(`/proc/${pid}/stat`, "latin1"));
+}
+
+/** The same of those threads in which Bun compiles JavaScript; 0 for programs that are not run by it. */
+export function compilerMicros(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const stats = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, "latin1"));
+  return stats.filter((stat) => stat.includes("(JITWorker")).reduce((sum, stat) => sum + microsIn(stat), 0);
+}
+
+function microsIn(stat: string): number {
   // The second field is the command's name in brackets, which may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[11]) + Number(fields[12]);

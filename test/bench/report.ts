@@ -1,6 +1,7 @@
 import type { Bar } from "./bars.ts";
 import { cellName } from "./cells.ts";
 import type { CellResult, Results } from "./results.ts";
+import { type Figures, type Measured, ratio } from "./rounds.ts";
 
 /** The run as text: what was measured, then the bars. */
 export function report(results: Results, bars: readonly Bar[]): string {
@@ -40,10 +41,10 @@ function cellRow({ cell, figures }: CellResult): string[][] {
     cellName(cell),
     whole(bare.requestsPerSecond),
     whole(sluice.requestsPerSecond),
-    (sluice.requestsPerSecond / bare.requestsPerSecond).toFixed(2),
+    times(sluice, bare, speed),
     bare.cpuMicrosPerRequest.toFixed(1),
     sluice.cpuMicrosPerRequest.toFixed(1),
-    (sluice.cpuMicrosPerRequest / bare.cpuMicrosPerRequest).toFixed(2),
+    times(sluice, bare, cpu),
     added(sluice.p50Micros, direct?.p50Micros),
     added(sluice.p99Micros, direct?.p99Micros),
     cell.stream ? added(sluice.firstEventP50Micros, direct?.firstEventP50Micros) : "",
@@ -53,15 +54,22 @@ function cellRow({ cell, figures }: CellResult): string[][] {
     "  the same by Portkey",
     "",
     whole(portkey.requestsPerSecond),
-    (portkey.requestsPerSecond / bare.requestsPerSecond).toFixed(2),
+    times(portkey, bare, speed),
     "",
     portkey.cpuMicrosPerRequest.toFixed(1),
-    (portkey.cpuMicrosPerRequest / bare.cpuMicrosPerRequest).toFixed(2),
+    times(portkey, bare, cpu),
     "",
     "",
     "",
   ];
   return [row, peer];
+}
+
+const speed = (figures: Figures) => figures.requestsPerSecond;
+const cpu = (figures: Figures) => figures.cpuMicrosPerRequest;
+
+function times(ours: Measured, theirs: Measured, pick: (figures: Figures) => number): string {
+  return ratio(ours, theirs, pick).toFixed(2);
 }
 
 function facts({ memory, journal, paced, growth, skipped }: Results): string[] {

@@ -3,7 +3,7 @@ import type { GatewayName } from "./gateways.ts";
 import type { GrowthFigures } from "./growth.ts";
 import type { JournalFigures } from "./journal.ts";
 import type { PacedFigures } from "./paced.ts";
-import type { Figures } from "./rounds.ts";
+import type { Measured } from "./rounds.ts";
 
 /** Everything that one run found out. */
 export interface Results {
@@ -21,7 +21,7 @@ export interface Results {
 
 export interface CellResult {
   readonly cell: Cell;
-  readonly figures: Readonly<Partial<Record<GatewayName, Figures>>>;
+  readonly figures: Readonly<Partial<Record<GatewayName, Measured>>>;
 }
 
 export interface MemoryFigures {

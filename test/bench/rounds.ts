@@ -1,9 +1,10 @@
 import { type Cell, cellEvents, cellName } from "./cells.ts";
-import type { Gateway, GatewayName } from "./gateways.ts";
+import type { Gateway } from "./gateways.ts";
 import type { LoadResult } from "./load-job.ts";
 import type { LoadProcess } from "./load-process.ts";
+import { compilerMicros } from "./proc.ts";
 
-/** What one gateway did in one cell: the median of the rounds, figure by figure. */
+/** What one gateway did in a while. */
 export interface Figures {
   readonly requestsPerSecond: number;
   readonly cpuMicrosPerRequest: number;
@@ -12,32 +13,38 @@ export interface Figures {
   readonly firstEventP50Micros: number;
 }
 
+/** The median of the rounds, figure by figure, and the rounds themselves. */
+export interface Measured extends Figures {
+  readonly rounds: readonly Figures[];
+}
+
 export interface Pace {
   readonly rounds: number;
   readonly windowMs: number;
+  /** How long a gateway's compiler is waited for. */
+  readonly mostWarmupMs: number;
 }
 
-/**
- * The first round also brings what only this cell uses to its optimised form. That takes a gateway's thousands of
- * lines longer than a proxy's twenty; its compiler's threads were seen at work for three seconds of a new cell.
- */
-const firstWarmupMs: Readonly<Record<GatewayName, number>> = {
-  direct: 150,
-  bare: 500,
-  sluice: 2500,
-  portkey: 1000,
-};
+/** Before every window, for the connections to be made. */
+const connectingMs = 100;
+
+/** In such steps a gateway is warmed up. */
+const warmupStepMs = 500;
+/** A compiler that works less than this share of a step is at rest. */
+const restingShare = 0.06;
 
 /**
  * Measures gateways in turns (a, b, a, b, …) rather than one after the other, so that a neighbour's noise
- * meets all of them, and takes medians, so that it counts little.
+ * meets all of them, and takes medians, so that it counts little. Many short rounds are better than a few long
+ * ones: whoever disturbs comes and goes within a second.
  */
 export async function measureInTurns(
   load: LoadProcess,
   cell: Cell,
   gateways: readonly Gateway[],
   pace: Pace,
-): Promise<Figures[]> {
+): Promise<Measured[]> {
+  for (const gateway of gateways) await warmUp(load, cell, gateway, pace.mostWarmupMs);
   const rounds: Figures[][] = gateways.map(() => []);
   for (let round = 0; round < pace.rounds; round++) {
     for (const [index, gateway] of gateways.entries()) {
@@ -45,7 +52,7 @@ export async function measureInTurns(
         target: gateway.target(cell),
         concurrency: cell.concurrency,
         mode: "window",
-        warmupMs: round === 0 ? firstWarmupMs[gateway.name] : 150,
+        warmupMs: connectingMs,
         windowMs: pace.windowMs,
         eventsPerAnswer: cellEvents(cell),
       });
@@ -60,20 +67,35 @@ export async function measureInTurns(
   return rounds.map(medians);
 }
 
-/** Optimised code is made after thousands of calls; a gateway that has just started is not what is measured. */
-export async function warmUp(load: LoadProcess, gateways: readonly Gateway[]): Promise<void> {
-  for (const stream of [false, true]) {
-    const cell = { route: "chat", size: "1 KB", stream, concurrency: 32 } as const;
-    for (const gateway of gateways) {
-      await load.run({
-        target: gateway.target(cell),
-        concurrency: cell.concurrency,
-        mode: "window",
-        warmupMs: 0,
-        windowMs: 2000,
-        eventsPerAnswer: cellEvents(cell),
-      });
-    }
+/**
+ * How the one compares with the other: the median of what each round said. Two windows that follow each other meet
+ * the same neighbour, so this is steadier than comparing the medians of windows that were seconds apart.
+ */
+export function ratio(ours: Measured, theirs: Measured, pick: (figures: Figures) => number): number {
+  const ratios = ours.rounds.flatMap((round, index) => {
+    const other = theirs.rounds[index];
+    return other === undefined ? [] : [pick(round) / pick(other)];
+  });
+  return median(ratios);
+}
+
+/**
+ * Optimised code is made after thousands of calls, and a gateway that has just met a kind of request is not what
+ * serves. Its compiler was seen at work for three seconds of a new kind of JSON request and for six of a stream, a
+ * proxy's of twenty lines for a fraction of one, so each is given the time that it needs.
+ */
+export async function warmUp(load: LoadProcess, cell: Cell, gateway: Gateway, mostMs: number): Promise<void> {
+  for (let warmedMs = 0; warmedMs < mostMs; warmedMs += warmupStepMs) {
+    const before = compilerMicros(gateway.pid);
+    await load.run({
+      target: gateway.target(cell),
+      concurrency: cell.concurrency,
+      mode: "window",
+      warmupMs: 0,
+      windowMs: warmupStepMs,
+      eventsPerAnswer: cellEvents(cell),
+    });
+    if (compilerMicros(gateway.pid) - before < restingShare * warmupStepMs * 1000) return;
   }
 }
 
@@ -89,7 +111,7 @@ function figuresOf(result: LoadResult, cell: Cell): Figures {
   };
 }
 
-function medians(rounds: readonly Figures[]): Figures {
+function medians(rounds: readonly Figures[]): Measured {
   const of = (pick: (figures: Figures) => number) => median(rounds.map(pick));
   return {
     requestsPerSecond: of((it) => it.requestsPerSecond),
@@ -97,6 +119,7 @@ function medians(rounds: readonly Figures[]): Figures {
     p50Micros: of((it) => it.p50Micros),
     p99Micros: of((it) => it.p99Micros),
     firstEventP50Micros: of((it) => it.firstEventP50Micros),
+    rounds,
   };
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { isJudged } from "./bars.ts";
 import { type Cell, cellName, fullGrid, shortList } from "./cells.ts";
 import { type Gateway, startBare, startPortkey, startProvider, startSluice } from "./gateways.ts";
 import { growthCell, measureGrowth } from "./growth.ts";
@@ -10,7 +11,7 @@ import { measurePaced } from "./paced.ts";
 import { providePortkey } from "./portkey.ts";
 import { processorName, residentMegabytes } from "./proc.ts";
 import type { CellResult, Results } from "./results.ts";
-import { type Figures, measureInTurns, type Pace, warmUp } from "./rounds.ts";
+import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
 
 export interface RunOptions {
   readonly full: boolean;
@@ -21,6 +22,11 @@ export interface RunOptions {
 
 /** In the checkout, because a temporary folder may live in memory, where a fsync costs nothing. */
 const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
+
+const fullPace: Pace = { rounds: 9, windowMs: 600, mostWarmupMs: 10_000 };
+/** For cells that a bar is about, in a run that one waits for; the others get less. */
+const shortPace: Pace = { rounds: 9, windowMs: 300, mostWarmupMs: 8000 };
+const briefPace: Pace = { rounds: 3, windowMs: 300, mostWarmupMs: 2000 };
 
 export async function runBench({ full, only, progress }: RunOptions): Promise<Results> {
   const startedAt = new Date();
@@ -38,13 +44,12 @@ export async function runBench({ full, only, progress }: RunOptions): Promise<Re
     const idleMegabytes = residentMegabytes(sluice.pid);
 
     const cells: CellResult[] = [];
-    const pace = full ? { rounds: 5, windowMs: 1000 } : { rounds: 3, windowMs: 600 };
-    progress("warming up");
-    await warmUp(load, [bare, sluice]);
+    const pace = full ? fullPace : shortPace;
     const wanted = (full ? fullGrid() : shortList()).filter((cell) => cellName(cell).includes(only ?? ""));
     for (const cell of wanted) {
       progress(cellName(cell));
-      const result = await measureCell(load, cell, { provider, bare, sluice, portkey }, pace);
+      const its = full || isJudged(cell) ? pace : briefPace;
+      const result = await measureCell(load, cell, { provider, bare, sluice, portkey }, its);
       cells.push(result);
     }
     const loadedMegabytes = residentMegabytes(sluice.pid);
@@ -55,7 +60,7 @@ export async function runBench({ full, only, progress }: RunOptions): Promise<Re
 
     const paced = only === null ? await runPaced(load, folder, providerUrl, progress) : null;
     if (only === null) progress("growth");
-    const growth = only === null ? await measureGrowth(load, { cache, folder, providerUrl, pace }) : null;
+    const growth = only === null ? await measureGrowth(load, { cache, folder, providerUrl }) : null;
     return {
       machine: `${processorName()}, ${availableParallelism()} cores, Bun ${Bun.version}`,
       startedAt: startedAt.toISOString(),
@@ -103,7 +108,7 @@ async function measureCell(
     ...(withPeer ? [portkey] : []),
   ];
   const measured = await measureInTurns(load, cell, gateways, pace);
-  const figures: Partial<Record<Gateway["name"], Figures>> = {};
+  const figures: Partial<Record<Gateway["name"], Measured>> = {};
   for (const [index, gateway] of gateways.entries()) {
     const its = measured[index];
     if (its !== undefined) figures[gateway.name] = its;
