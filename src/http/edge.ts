@@ -11,14 +11,25 @@ import { plainError, plainJson } from "./plain.ts";
 import { respond } from "./respond.ts";
 import { routes } from "./routes.ts";
 
+type Handler = (request: Request, server: Server<undefined>) => Promise<Response> | Response;
+
 export interface Edge {
-  fetch(request: Request, server: Server<undefined>): Promise<Response> | Response;
+  /** Any request. */
+  readonly fetch: Handler;
+  /** The interface's routes by path and method, for the server to find by itself; `fetch` knows them too. */
+  readonly routes: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
+  /** What a client is told when all else has failed. */
+  readonly error: (error: Error) => Response;
 }
 
 /** A room that brings routes of its own, such as the admin API. */
 export type Mounted = (app: Elysia, addressOf: (request: Request) => string) => Elysia;
 
-/** The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. */
+/**
+ * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. The
+ * interface's routes are offered to the server's own router as well, which needs no string of the address and no
+ * context for each request; what it does not take, such as another method or a slash too many, goes to `fetch`.
+ */
 export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted[]): Edge {
   const trusted = trustedProxies(gateway.configured.settings.server.trustedProxies);
   /** The request as it came in, where the router was given a copy: only the original knows its connection. */
@@ -26,13 +37,17 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
   let server: Server<undefined> | null = null;
 
   const app = new Elysia({ precompile: true });
+  const found: Record<string, Record<string, Handler>> = {};
   for (const route of routes) {
+    const handle: Handler = (request, onServer) =>
+      respond(gateway, new HttpCall(request, route, onServer, trusted));
+    found[route.path] = { [route.method]: handle };
     app.route(
       route.method,
       route.path,
       ({ request }) => {
         if (server === null) throw new Error("a request came before the server was there");
-        return respond(gateway, new HttpCall(originals.get(request) ?? request, route, server, trusted));
+        return handle(originals.get(request) ?? request, server);
       },
       { parse: "none" },
     );
@@ -45,13 +60,11 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
   const addressOf = (request: Request) => addressOn(server, originals.get(request) ?? request, trusted);
   for (const mount of mounted) mount(app as unknown as Elysia, addressOf);
   app.all("/*", ({ request }) => notFound(request), { parse: "none" });
-  app.onError(({ error, request }) => {
-    log.error({ err: error, path: pathOf(request) }, "a route failed");
-    return plainError(
-      pathOf(request),
-      new GatewayError("internal_error", "The gateway failed unexpectedly."),
-    );
-  });
+  const failed = (error: unknown, path: string) => {
+    log.error({ err: error, path }, "a route failed");
+    return plainError(path, new GatewayError("internal_error", "The gateway failed unexpectedly."));
+  };
+  app.onError(({ error, request }) => failed(error, pathOf(request)));
 
   return {
     fetch: (request, onServer) => {
@@ -60,6 +73,8 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
       if (routed !== request) originals.set(routed, request);
       return app.fetch(routed);
     },
+    routes: found,
+    error: (error) => failed(error, "unknown"),
   };
 }
 

@@ -22,7 +22,9 @@ export function listen(edge: Edge, settings: ServerSettings): Listening {
     idleTimeout: idleTimeoutSeconds,
     maxRequestBodySize,
     development: false,
-    fetch: (request, onServer) => edge.fetch(request, onServer),
+    routes: edge.routes,
+    fetch: edge.fetch,
+    error: edge.error,
   });
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
   return { url: `http://${host}:${server.port}`, stop: () => server.stop(true) };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { adminRoutes } from "../../src/admin/routes/admin.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import { mountDashboard } from "../../src/http/dashboard.ts";
-import { createEdge, type Mounted } from "../../src/http/edge.ts";
+import { createEdge, type Edge, type Mounted } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
@@ -35,17 +35,22 @@ interface RouterEntry {
   readonly path: string;
 }
 
-/** What the edge's router knows. Nothing is ever asked of this one, so its rooms may be empty. */
+/** Nothing is ever asked of this one, so its rooms may be empty. */
+function edgeWith(mounted: readonly Mounted[], log: Partial<Log> = {}): Edge {
+  const settings = { server: { trustedProxies: [] } };
+  const gateway = { configured: { settings } } as unknown as Gateway;
+  return createEdge(gateway, log as Log, mounted);
+}
+
+/** What the edge's router knows. */
 function routerEntries(): RouterEntry[] {
   let entries: RouterEntry[] = [];
   const look: Mounted = (app) => {
     entries = app.routes.map(({ method, path }) => ({ method, path }));
     return app;
   };
-  const settings = { server: { trustedProxies: [] } };
-  const gateway = { configured: { settings } } as unknown as Gateway;
   const mountAdmin = adminRoutes({} as Parameters<typeof adminRoutes>[0]);
-  createEdge(gateway, {} as Log, [mountAdmin, mountDashboard, look]);
+  edgeWith([mountAdmin, mountDashboard, look]);
   return entries;
 }
 
@@ -67,6 +72,25 @@ beforeAll(async () => {
 afterAll(async () => {
   await sluice.dispose();
   provider.stop();
+});
+
+test("the server's own router is offered the interface's routes, and no others", () => {
+  const offered = Object.entries(edgeWith([]).routes).flatMap(([path, byMethod]) =>
+    Object.keys(byMethod).map((method) => `${method} ${path}`),
+  );
+  const known = usable.map(({ method, path }) => `${method} ${path}`);
+  expect(offered.toSorted()).toEqual(known.filter((name) => / (\/token)?\/v1\//.test(name)).toSorted());
+});
+
+test("a handler that fails in an unforeseen way is logged, and its client learns nothing of it", async () => {
+  const logged: unknown[] = [];
+  const response = edgeWith([], {
+    error: (fields: unknown) => void logged.push(fields),
+  } as Partial<Log>).error(new Error("secret detail"));
+  expect(response.status).toBe(500);
+  expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+  expect(await response.text()).not.toContain("secret detail");
+  expect(logged).toMatchObject([{ err: { message: "secret detail" } }]);
 });
 
 describe("without a credential", () => {
