@@ -34,37 +34,34 @@ const streamHeaders = {
   "x-accel-buffering": "no",
 };
 
-export async function answer(answering: Answering): Promise<Response> {
-  const { exchange, opened, attempt, generation } = answering;
-  exchange.deployment = opened.deployment;
-  exchange.attempts = opened.attempts;
-  exchange.dropped = attempt.dropped;
-  try {
-    const { stream } = generation.request;
-    if (stream && opened.streaming) return answerStream(answering);
-    const reading = stream ? readWholeAsStream(opened, attempt) : readWhole(opened, attempt);
-    const whole = reading instanceof Promise ? await reading : reading;
-    const contentHeaders = stream ? streamHeaders : jsonHeaders;
-    // The charge is durable before the body leaves.
-    await settleWhole(answering, whole, contentHeaders);
-    return wholeResponse(answering, whole, contentHeaders);
-  } catch (error) {
-    opened.abort();
-    opened.finished(exchange.call.request.signal.aborted ? "cancelled" : "failed");
-    throw error;
-  }
+/** The answer in one piece, or null where it is a stream from end to end. Only some have to be waited for. */
+export function readAnswer({
+  opened,
+  attempt,
+  generation,
+}: Answering): WholeAnswer | Promise<WholeAnswer> | null {
+  if (!generation.stream) return readWhole(opened, attempt);
+  return opened.streaming ? null : readWholeAsStream(opened, attempt);
 }
 
-function settleWhole(
-  { gateway, exchange, generation, opened, bill, claim }: Answering,
-  whole: WholeAnswer,
-  contentHeaders: Readonly<Record<string, string>>,
-): Promise<unknown> {
+/** Nothing comes of an answer that had begun. */
+export function abandon({ exchange, opened }: Answering): void {
+  opened.abort();
+  opened.finished(exchange.call.request.signal.aborted ? "cancelled" : "failed");
+}
+
+function contentHeaders({ generation }: Answering): Readonly<Record<string, string>> {
+  return generation.stream ? streamHeaders : jsonHeaders;
+}
+
+/** Resolves when the charge is durable. */
+export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
+  const { gateway, exchange, generation, opened, bill, claim } = answering;
   exchange.sawFirstByte();
   opened.finished("completed");
   const recorder = claim === null ? null : gateway.idempotency.record(claim);
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
-  const stored = recorder?.finish({ status: 200, headers: contentHeaders }) ?? null;
+  const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
   const evidence = {
     usage: whole.usage,
     partialUsage: null,
@@ -83,21 +80,17 @@ function producedBy(whole: WholeAnswer): Produced {
   return produced;
 }
 
-function wholeResponse(
-  answering: Answering,
-  whole: WholeAnswer,
-  contentHeaders: Readonly<Record<string, string>>,
-): Response {
+export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {
   const { gateway, exchange, key, opened } = answering;
   leave(answering);
   const headers = standingHeaders(exchange);
   addHeaders(headers, opened.headers);
-  addHeaders(headers, contentHeaders);
+  addHeaders(headers, contentHeaders(answering));
   addCostHeaders(headers, gateway, exchange, key);
   return new Response(whole.body, { headers });
 }
 
-function answerStream(answering: Answering): Response {
+export function streamResponse(answering: Answering): Response {
   const { gateway, exchange, key, generation, opened, bill, claim } = answering;
   const { server } = gateway.configured.settings;
   const { request } = exchange.call;

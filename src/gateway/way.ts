@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { holdAmount } from "../catalog/price.ts";
 import { admit } from "./admit.ts";
-import { answer } from "./answer.ts";
+import { type Answering, abandon, readAnswer, settleWhole, streamResponse, wholeResponse } from "./answer.ts";
 import { Bill } from "./bill.ts";
 import { refuseOverlongInput } from "./context-window.ts";
 import type { Exchange } from "./exchange.ts";
@@ -15,7 +15,7 @@ import { dialectOf, idempotencyKeyOf, parseRequest, refuseUnpriced, resolveModel
 /**
  * The way of a generation request, from top to bottom. Every step may refuse by throwing a GatewayError;
  * a request refused at one step has had no effect of a later one. What is taken on the way (a place, an
- * idempotency claim, a hold) is given back here if nothing came of it, and by `answer` once it has begun.
+ * idempotency claim, a hold) is given back here if nothing came of it, and by the response once that has begun.
  */
 export async function generate(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { configured } = gateway;
@@ -46,6 +46,7 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
   const { claim } = claimed;
 
   let bill: Bill | null = null;
+  let answering: Answering | null = null;
   try {
     if (!gateway.ongoing.tryEnter(exchange, key.id)) await gateway.ongoing.enter(exchange, key.id);
     const tokens = { input: estimatedInput, output: limit.maxOutputTokens };
@@ -59,8 +60,19 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
     const opened = await configured.upstream.open(generation);
     const { attempt } = generation;
     assert(attempt !== null, "a provider has answered without an attempt");
-    return await answer({ gateway, exchange, key, generation, attempt, opened, bill, claim });
+    answering = { gateway, exchange, key, generation, attempt, opened, bill, claim };
+    exchange.deployment = opened.deployment;
+    exchange.attempts = opened.attempts;
+    exchange.dropped = attempt.dropped;
+
+    const reading = readAnswer(answering);
+    if (reading === null) return streamResponse(answering);
+    const whole = reading instanceof Promise ? await reading : reading;
+    // The charge is durable before the body leaves.
+    await settleWhole(answering, whole);
+    return wholeResponse(answering, whole);
   } catch (error) {
+    if (answering !== null) abandon(answering);
     bill?.release(error);
     if (claim !== null) gateway.idempotency.release(claim);
     gateway.ongoing.leave(exchange, key.id);

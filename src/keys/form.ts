@@ -25,9 +25,14 @@ export function newSecret(): string {
   return body + checksumOf(body);
 }
 
-/** Whether this could be a key at all. Every request asks, so the checksum is compared as a number. */
+/** Length and beginning alone: what is worth a look into the table of keys. */
+export function looksLikeKey(text: string): boolean {
+  return text.length === keyLength && text.startsWith(keyStart);
+}
+
+/** Whether this could be a key at all; the checksum is compared as a number. */
 export function hasKeyForm(text: string): boolean {
-  if (text.length !== keyLength || !text.startsWith(keyStart)) return false;
+  if (!looksLikeKey(text)) return false;
   let checksum = 0;
   for (let position = bodyLength; position < keyLength; position += 1) {
     checksum = checksum * alphabet.length + (digitOfCode[text.charCodeAt(position)] ?? Number.NaN);
