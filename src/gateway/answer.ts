@@ -116,9 +116,6 @@ export function streamResponse(answering: Answering): Response {
   });
   exchange.isObservedLater = true;
   gateway.ongoing.canInterrupt(exchange, relay);
-  request.signal.addEventListener("abort", () => relay.clientLeft(), { once: true });
-  // A client that has left already fires no event, and nobody would ever read the stream.
-  if (request.signal.aborted) relay.clientLeft();
   return new Response(relay.stream(), {
     headers: { ...standingHeaders(exchange), ...opened.headers, ...streamHeaders },
   });

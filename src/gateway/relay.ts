@@ -175,6 +175,8 @@ export class Relay implements Guarded {
   check(nowMs: number): void {
     const { heartbeatMs, stalledReaderMs, transit, opened, exchange } = this.#parts;
     if (nowMs > this.#trailingUntilMs) opened.abort();
+    // Bun tells of a client that leaves while it reads. Of one that left before, nobody ever asks for the stream.
+    if (this.#controller === null && exchange.call.request.signal.aborted) this.clientLeft();
     if (nowMs - this.#blockedSinceMs > stalledReaderMs) {
       this.clientLeft();
       exchange.call.disconnect();

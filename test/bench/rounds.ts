@@ -30,7 +30,7 @@ const connectingMs = 100;
 
 /** In such steps a gateway is warmed up. */
 const warmupStepMs = 500;
-/** A compiler that works less than this share of a step is at rest. */
+/** A compiler that works less than this share of a step, twice in a row, is at rest: it comes in waves. */
 const restingShare = 0.06;
 
 /**
@@ -85,7 +85,8 @@ export function ratio(ours: Measured, theirs: Measured, pick: (figures: Figures)
  * proxy's of twenty lines for a fraction of one, so each is given the time that it needs.
  */
 export async function warmUp(load: LoadProcess, cell: Cell, gateway: Gateway, mostMs: number): Promise<void> {
-  for (let warmedMs = 0; warmedMs < mostMs; warmedMs += warmupStepMs) {
+  let restingSteps = 0;
+  for (let warmedMs = 0; warmedMs < mostMs && restingSteps < 2; warmedMs += warmupStepMs) {
     const before = compilerMicros(gateway.pid);
     await load.run({
       target: gateway.target(cell),
@@ -95,7 +96,8 @@ export async function warmUp(load: LoadProcess, cell: Cell, gateway: Gateway, mo
       windowMs: warmupStepMs,
       eventsPerAnswer: cellEvents(cell),
     });
-    if (compilerMicros(gateway.pid) - before < restingShare * warmupStepMs * 1000) return;
+    const isResting = compilerMicros(gateway.pid) - before < restingShare * warmupStepMs * 1000;
+    restingSteps = isResting ? restingSteps + 1 : 0;
   }
 }
 

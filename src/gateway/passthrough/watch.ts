@@ -112,11 +112,13 @@ export abstract class Watch {
 
   /** Reads up to and including the first content; returns the index behind it. */
   #readToContent(events: Uint8Array): number {
-    for (const { end, data } of rawEvents(events)) {
-      this.#readEvent(data);
-      if (this.started) return end;
+    let end = 0;
+    while (end < events.length && !this.started) {
+      const event = rawEvent(events, end);
+      this.#readEvent(event.data);
+      end = event.end;
     }
-    return events.length;
+    return end;
   }
 
   #read(): void {
