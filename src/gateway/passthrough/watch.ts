@@ -45,7 +45,7 @@ export abstract class Watch {
 
   /** Takes whole events; returns those that may leave now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
-    const leaving = this.#sort(Buffer.from(events.buffer, events.byteOffset, events.byteLength));
+    const leaving = this.#sort(asBuffer(events));
     this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
     if (this.#unread.tooMany) this.#read();
     return leaving;
@@ -101,13 +101,14 @@ export abstract class Watch {
         break;
       }
       if (ruling === "drop") {
-        kept.push(events.subarray(keptFrom, event.start));
+        if (event.start > keptFrom) kept.push(events.subarray(keptFrom, event.start));
         keptFrom = event.end;
       }
       at = event.end;
     }
-    const last = events.subarray(keptFrom, keptTo);
-    return kept.length === 0 ? last : Buffer.concat([...kept, last]);
+    if (keptTo > keptFrom || kept.length === 0) kept.push(events.subarray(keptFrom, keptTo));
+    // What is left out mostly stands right before what is held, so that one piece leaves and nothing is copied.
+    return kept.length === 1 ? (kept[0] as Uint8Array) : Buffer.concat(kept);
   }
 
   /** Reads up to and including the first content; returns the index behind it. */
@@ -133,4 +134,9 @@ export abstract class Watch {
     this.#produced += this.producedBy(event);
     if (this.#produced !== "") this.started = true;
   }
+}
+
+/** What a connection reads is one already. */
+function asBuffer(bytes: Uint8Array): Buffer {
+  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
