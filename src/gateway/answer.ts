@@ -1,3 +1,4 @@
+import { releaseBytes } from "../base/release.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Opened } from "../upstream/upstream.ts";
@@ -81,13 +82,17 @@ function producedBy(whole: WholeAnswer): Produced {
 }
 
 export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {
-  const { gateway, exchange, key, opened } = answering;
+  const { gateway, exchange, key, generation, opened } = answering;
   leave(answering);
   const headers = standingHeaders(exchange);
   addHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(answering));
   addCostHeaders(headers, gateway, exchange, key);
-  return new Response(whole.body, { headers });
+  const response = new Response(whole.body, { headers });
+  // The response has a copy, and what was to be stored of it is on disk.
+  if (typeof whole.body !== "string") releaseBytes(whole.body);
+  releaseBytes(generation.request.bytes);
+  return response;
 }
 
 export function streamResponse(answering: Answering): Response {
