@@ -3,7 +3,7 @@ import { isProxyNamed } from "../../wire/proxy.ts";
 /**
  * The allocator gives memory back to the system after a tenth of a second, and looks for free pieces of pages that are
  * in use nearly as often. A busy gateway takes it all again at once: that was a ninth of a request's CPU. So freed
- * memory stays for a second, and pieces are looked for every five; an idle gateway is as small as before soon after.
+ * memory stays for a second, and pieces are looked for every five; most of it is back ten seconds after a rush.
  */
 const allocator: Readonly<Record<string, string>> = {
   MIMALLOC_PURGE_DELAY: "1000",
