@@ -70,7 +70,9 @@ export class Attempts {
     tally: Tally,
     nowMs: number,
   ): Candidate | null | Promise<Candidate | null> {
-    if (tally.withOtherKey !== null) return tally.withOtherKey;
+    const withOtherKey = tally.withOtherKey;
+    tally.withOtherKey = null;
+    if (withOtherKey !== null) return withOtherKey;
     while (tally.final === null) {
       const candidate = order[tally.passed];
       if (candidate === undefined) break;

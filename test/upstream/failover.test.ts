@@ -84,6 +84,24 @@ describe("no other deployment is asked", () => {
     expect(upstream.health()).toMatchObject([{ inFlight: 0 }, { inFlight: 0 }]);
   });
 
+  test("when the request cannot be made once more, for another key of the first", async () => {
+    first.script(openAiError(401, "who are you"));
+    const { upstream, plan } = setUp([{ url: first.url, apiKeys: ["a", "b"], maxConcurrent: 1 }]);
+    const usual = plan();
+    let made = 0;
+    const prepare: typeof usual.prepare = (deployment) => {
+      made += 1;
+      if (made > 1) throw new GatewayError("invalid_request", "cannot be said twice");
+      return usual.prepare(deployment);
+    };
+    await expect(upstream.open({ ...usual, prepare })).rejects.toMatchObject({
+      message: "cannot be said twice",
+    });
+    expect(upstream.health()).toMatchObject([{ inFlight: 0 }]);
+    first.script(good);
+    expect(await nameOf(upstream.open(plan()))).toBe("p0/real");
+  });
+
   test("outside the key's scope", async () => {
     first.script(openAiError(500, "oops"));
     second.script(good);
