@@ -26,7 +26,7 @@ const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
 const fullPace: Pace = { rounds: 9, windowMs: 600, mostWarmupMs: 10_000 };
 /** For cells that a bar is about, in a run that one waits for; the others get less. */
 const shortPace: Pace = { rounds: 9, windowMs: 300, mostWarmupMs: 8000 };
-const briefPace: Pace = { rounds: 3, windowMs: 300, mostWarmupMs: 2000 };
+const briefPace: Pace = { rounds: 3, windowMs: 300, mostWarmupMs: 1500 };
 
 export async function runBench({ full, only, progress }: RunOptions): Promise<Results> {
   const startedAt = new Date();
