@@ -29,26 +29,19 @@ function randomPair(): number {
 }
 
 /** Where a text is put together: joining strings pair by pair costs three times as much. */
-const characters = Buffer.alloc(128);
+const characters = Buffer.alloc(64);
 
 /** Uniform base62, at most 64 characters. */
 export function randomBase62(length: number): string {
-  return withRandom("", length);
-}
-
-/** 131 random bits behind a prefix that says what the id is of, such as `req_` or `key_`. */
-export function newId(prefix: string): string {
-  return withRandom(prefix, 22);
-}
-
-function withRandom(prefix: string, length: number): string {
-  const start = prefix.length;
-  const end = start + length;
-  for (let at = 0; at < start; at += 1) characters[at] = prefix.charCodeAt(at);
-  for (let at = start; at < end; at += 2) {
+  for (let at = 0; at < length; at += 2) {
     const pair = randomPair();
     characters[at] = firstOfPair[pair] as number;
     characters[at + 1] = secondOfPair[pair] as number;
   }
-  return characters.toString("latin1", 0, end);
+  return characters.toString("latin1", 0, length);
+}
+
+/** 131 random bits behind a prefix that says what the id is of, such as `req_` or `key_`. */
+export function newId(prefix: string): string {
+  return prefix + randomBase62(22);
 }

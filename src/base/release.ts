@@ -6,7 +6,7 @@ const worthwhileBytes = 8 * 1024;
  * garbage collector would do so too, after thousands of others: by then they are out of the processor's caches and
  * the allocator has long taken new memory. A request of 100 KB costs a tenth to a quarter less this way.
  */
-export function releaseBytes(bytes: Uint8Array<ArrayBufferLike>): void {
+export function releaseBytes(bytes: Uint8Array): void {
   const { buffer } = bytes;
   if (bytes.byteLength >= worthwhileBytes && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

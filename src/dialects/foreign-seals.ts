@@ -1,3 +1,4 @@
+import { asBuffer } from "../base/as-buffer.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { carrierMark, isCarrier } from "./carrier.ts";
 import { effortFields } from "./effort.ts";
@@ -9,7 +10,7 @@ const mark = Buffer.from(`"${carrierMark}`);
 
 /** Whether a body may hold a carrier; a look at its bytes, because nearly none does. */
 export function mayHoldCarrier(bytes: Uint8Array): boolean {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(mark) !== -1;
+  return asBuffer(bytes).indexOf(mark) !== -1;
 }
 
 export interface Unsealed {

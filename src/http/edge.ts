@@ -37,11 +37,11 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
   let server: Server<undefined> | null = null;
 
   const app = new Elysia({ precompile: true });
-  const found: Record<string, Record<string, Handler>> = {};
+  const offered: Record<string, Record<string, Handler>> = {};
   for (const route of routes) {
     const handle: Handler = (request, onServer) =>
       respond(gateway, new HttpCall(request, route, onServer, trusted));
-    found[route.path] = { [route.method]: handle };
+    offered[route.path] = { [route.method]: handle };
     app.route(
       route.method,
       route.path,
@@ -73,7 +73,7 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
       if (routed !== request) originals.set(routed, request);
       return app.fetch(routed);
     },
-    routes: found,
+    routes: offered,
     error: (error) => failed(error, "unknown"),
   };
 }

@@ -1,3 +1,4 @@
+import { asBuffer } from "../base/as-buffer.ts";
 import type { GatewayError } from "../base/errors.ts";
 
 /** What a provider has sent and nobody has read yet. */
@@ -61,7 +62,5 @@ export class AnswerQueue {
 /** One piece alone is not copied. */
 export function joined(pieces: readonly Uint8Array[]): Buffer {
   const [only] = pieces;
-  if (pieces.length !== 1 || only === undefined) return Buffer.concat(pieces);
-  if (only instanceof Buffer) return only;
-  return Buffer.from(only.buffer, only.byteOffset, only.length);
+  return pieces.length !== 1 || only === undefined ? Buffer.concat(pieces) : asBuffer(only);
 }

@@ -42,9 +42,8 @@ export class ChunkedBody {
     let end = 0;
     while (at < bytes.length && !this.isOver) {
       if (this.#part !== "data") {
-        const behind = this.#usualControl(bytes, at);
-        if (behind === at) this.#control(bytes[at] ?? 0);
-        at = Math.max(behind, at + 1);
+        this.#control(bytes[at] ?? 0);
+        at += 1;
         continue;
       }
       const next = Math.min(at + this.#size, bytes.length);
@@ -57,28 +56,6 @@ export class ChunkedBody {
     }
     this.surplusBytes = bytes.length - at;
     return bytes.subarray(start, end);
-  }
-
-  /**
-   * Between the data of nearly all chunks stand a line end, a size of a few digits and a line end. Where all that
-   * has come it is read in one go, a third of the way byte by byte; returns the index behind it, or `start`.
-   */
-  #usualControl(bytes: Uint8Array, start: number): number {
-    let at = start;
-    if (this.#part === "data_end" && bytes[at] === cr && bytes[at + 1] === lf) at += 2;
-    else if (this.#part !== "size" || this.#sizeDigits > 0) return start;
-    const digits = at;
-    let size = 0;
-    for (let digit = hexDigit(bytes[at] ?? 0); digit !== noDigit; digit = hexDigit(bytes[at] ?? 0)) {
-      size = size * 16 + digit;
-      at += 1;
-    }
-    const isUsual = size > 0 && at - digits <= mostSizeDigits && bytes[at] === cr && bytes[at + 1] === lf;
-    if (!isUsual) return start;
-    this.#beginSize();
-    this.#size = size;
-    this.#part = "data";
-    return at + 2;
   }
 
   #control(byte: number): void {

@@ -1,3 +1,4 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
@@ -134,9 +135,4 @@ export abstract class Watch {
     this.#produced += this.producedBy(event);
     if (this.#produced !== "") this.started = true;
   }
-}
-
-/** What a connection reads is one already. */
-function asBuffer(bytes: Uint8Array): Buffer {
-  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
