@@ -1,6 +1,6 @@
 import type { Cell } from "./cells.ts";
 import type { Results } from "./results.ts";
-import { type Figures, type Measured, ratio } from "./rounds.ts";
+import { cpu, type Figures, type Measured, ratio, speed } from "./rounds.ts";
 
 /** A promise about speed, and what came of it. `met` is null where the run did not measure it. */
 export interface Bar {
@@ -53,12 +53,12 @@ function ratioOf(ours: Measured | null, theirs: Measured | null, pick: (figures:
 
 function speedRatio(results: Results, cell: Cell, peer: "bare" | "portkey" = "bare"): number | null {
   const [ours, theirs] = [figuresOf(results, cell, "sluice"), figuresOf(results, cell, peer)];
-  return ratioOf(ours, theirs, (figures) => figures.requestsPerSecond);
+  return ratioOf(ours, theirs, speed);
 }
 
 function cpuRatio(results: Results, cell: Cell): number | null {
   const [ours, theirs] = [figuresOf(results, cell, "sluice"), figuresOf(results, cell, "bare")];
-  return ratioOf(ours, theirs, (figures) => figures.cpuMicrosPerRequest);
+  return ratioOf(ours, theirs, cpu);
 }
 
 function addedLatency(results: Results): Bar {
@@ -84,11 +84,7 @@ function pacedBars({ paced }: Results): Bar[] {
 /** CPU time is what growth would show in, and is the steadier figure of the two. */
 function growthBar({ growth }: Results): Bar {
   const what = "1,000,000 records, 10,000 keys: CPU per request of empty";
-  return atMost(
-    what,
-    1.1,
-    growth === null ? null : ratio(growth.filled, growth.empty, (it) => it.cpuMicrosPerRequest),
-  );
+  return atMost(what, 1.1, growth === null ? null : ratio(growth.filled, growth.empty, cpu));
 }
 
 function atLeast(what: string, bar: number, value: number | null): Bar {

@@ -1,7 +1,7 @@
 import type { Bar } from "./bars.ts";
 import { cellName } from "./cells.ts";
 import type { CellResult, Results } from "./results.ts";
-import { type Figures, type Measured, ratio } from "./rounds.ts";
+import { cpu, type Figures, type Measured, ratio, speed } from "./rounds.ts";
 
 /** The run as text: what was measured, then the bars. */
 export function report(results: Results, bars: readonly Bar[]): string {
@@ -64,9 +64,6 @@ function cellRow({ cell, figures }: CellResult): string[][] {
   ];
   return [row, peer];
 }
-
-const speed = (figures: Figures) => figures.requestsPerSecond;
-const cpu = (figures: Figures) => figures.cpuMicrosPerRequest;
 
 function times(ours: Measured, theirs: Measured, pick: (figures: Figures) => number): string {
   return ratio(ours, theirs, pick).toFixed(2);

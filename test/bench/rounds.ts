@@ -1,6 +1,6 @@
 import { type Cell, cellEvents, cellName } from "./cells.ts";
 import type { Gateway } from "./gateways.ts";
-import type { LoadResult } from "./load-job.ts";
+import type { LoadJob, LoadResult } from "./load-job.ts";
 import type { LoadProcess } from "./load-process.ts";
 import { compilerMicros } from "./proc.ts";
 
@@ -12,6 +12,10 @@ export interface Figures {
   readonly p99Micros: number;
   readonly firstEventP50Micros: number;
 }
+
+/** The two that gateways are compared by. */
+export const speed = (figures: Figures) => figures.requestsPerSecond;
+export const cpu = (figures: Figures) => figures.cpuMicrosPerRequest;
 
 /** The median of the rounds, figure by figure, and the rounds themselves. */
 export interface Measured extends Figures {
@@ -48,14 +52,7 @@ export async function measureInTurns(
   const rounds: Figures[][] = gateways.map(() => []);
   for (let round = 0; round < pace.rounds; round++) {
     for (const [index, gateway] of gateways.entries()) {
-      const result = await load.run({
-        target: gateway.target(cell),
-        concurrency: cell.concurrency,
-        mode: "window",
-        warmupMs: connectingMs,
-        windowMs: pace.windowMs,
-        eventsPerAnswer: cellEvents(cell),
-      });
+      const result = await load.run(windowOf(cell, gateway, connectingMs, pace.windowMs));
       if (result.failures > 0) {
         throw new Error(
           `${gateway.name}, ${cellName(cell)}: ${result.failures} failed; ${result.firstFailure}`,
@@ -84,21 +81,20 @@ export function ratio(ours: Measured, theirs: Measured, pick: (figures: Figures)
  * serves. Its compiler was seen at work for three seconds of a new kind of JSON request and for six of a stream, a
  * proxy's of twenty lines for a fraction of one, so each is given the time that it needs.
  */
-export async function warmUp(load: LoadProcess, cell: Cell, gateway: Gateway, mostMs: number): Promise<void> {
+async function warmUp(load: LoadProcess, cell: Cell, gateway: Gateway, mostMs: number): Promise<void> {
   let restingSteps = 0;
   for (let warmedMs = 0; warmedMs < mostMs && restingSteps < 2; warmedMs += warmupStepMs) {
     const before = compilerMicros(gateway.pid);
-    await load.run({
-      target: gateway.target(cell),
-      concurrency: cell.concurrency,
-      mode: "window",
-      warmupMs: 0,
-      windowMs: warmupStepMs,
-      eventsPerAnswer: cellEvents(cell),
-    });
+    await load.run(windowOf(cell, gateway, 0, warmupStepMs));
     const isResting = compilerMicros(gateway.pid) - before < restingShare * warmupStepMs * 1000;
     restingSteps = isResting ? restingSteps + 1 : 0;
   }
+}
+
+function windowOf(cell: Cell, gateway: Gateway, warmupMs: number, windowMs: number): LoadJob {
+  const eventsPerAnswer = cellEvents(cell);
+  const { concurrency } = cell;
+  return { target: gateway.target(cell), concurrency, mode: "window", warmupMs, windowMs, eventsPerAnswer };
 }
 
 function figuresOf(result: LoadResult, cell: Cell): Figures {

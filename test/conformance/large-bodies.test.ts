@@ -1,27 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { json } from "../support/answers.ts";
-import { configFor } from "../support/config.ts";
-import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
-import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import type { SeenRequest } from "../support/provider.ts";
+import type { TestKey } from "../support/sluice.ts";
+import { usageOf } from "./usage.ts";
+import { newKey, useWorld } from "./world.ts";
 
 /** Large enough for their memory to be given back as soon as the response has its copy. */
 const question = `${"Why, and é? ".repeat(6_000)}?`;
 const reply = "Because. ".repeat(8_000);
 
-let provider: ScriptedProvider;
-let sluice: Sluice;
-let key: TestKey;
-
-beforeAll(async () => {
-  provider = startProvider();
-  sluice = await startSluice({ config: configFor({ url: provider.url }) });
-  key = await sluice.createKey({ credit: 1000 });
-});
-beforeEach(() => provider.reset());
-afterAll(async () => {
-  await sluice.dispose();
-  provider.stop();
-});
+const world = useWorld();
 
 function completion(content: string, usage: object | null) {
   return json({
@@ -36,9 +24,13 @@ function completion(content: string, usage: object | null) {
 
 const usage = { prompt_tokens: 20_000, completion_tokens: 16_000, total_tokens: 36_000 };
 
-async function ask(content: string, headers: Record<string, string> = {}, asker = key): Promise<string> {
+async function ask(content: string, headers: Record<string, string> = {}, key?: TestKey): Promise<string> {
   const body = { model: "gpt-test", max_tokens: 100, messages: [{ role: "user", content }] };
-  const response = await sluice.request("/v1/chat/completions", { key: asker, headers, body });
+  const response = await world.sluice.request("/v1/chat/completions", {
+    key: key ?? world.credit,
+    headers,
+    body,
+  });
   expect(response.status).toBe(200);
   const answer = (await response.json()) as { choices: [{ message: { content: string } }] };
   return answer.choices[0].message.content;
@@ -50,29 +42,28 @@ function asked({ body }: SeenRequest): string {
 }
 
 test("large requests and answers go through whole, many at once and one after the other", async () => {
-  provider.script((request) => completion(reply + asked(request).slice(0, 8), usage));
+  world.provider.script((request) => completion(reply + asked(request).slice(0, 8), usage));
   for (let round = 0; round < 3; round += 1) {
     const marks = Array.from({ length: 8 }, (_, index) => `mark ${round}.${index}`);
     const answers = await Promise.all(marks.map((mark) => ask(mark + question)));
     expect(answers).toEqual(marks.map((mark) => reply + mark));
   }
-  for (const request of provider.requests) expect(asked(request).slice(8)).toBe(question);
+  for (const request of world.provider.requests) expect(asked(request).slice(8)).toBe(question);
 });
 
 test("a large answer is replayed as it was", async () => {
-  provider.script(completion(reply, usage));
+  world.provider.script(completion(reply, usage));
   const headers = { "idempotency-key": "large" };
   expect(await ask(question, headers)).toBe(reply);
   expect(await ask(question, headers)).toBe(reply);
-  expect(provider.requests).toHaveLength(1);
+  expect(world.provider.requests).toHaveLength(1);
 });
 
 test("large requests are counted here where the provider does not count, before their memory goes", async () => {
-  provider.script(completion(reply, null));
-  const counter = await sluice.createKey({ credit: 1000 });
+  world.provider.script(completion(reply, null));
+  const counter = await newKey(world, { credit: 1000 });
   expect(await ask(question, {}, counter)).toBe(reply);
-  const response = await sluice.request("/v1/usage", { key: counter });
-  const { tokens } = (await response.json()) as { tokens: { input: number; output: number } };
+  const { tokens } = await usageOf(world, counter);
   expect(tokens.input).toBeGreaterThan(10_000);
   expect(tokens.output).toBeGreaterThan(8_000);
 });
