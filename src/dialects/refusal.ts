@@ -141,6 +141,7 @@ export function readTokenLimit(message: string): TokenLimit | null {
 const secrets: readonly [RegExp, string][] = [
   [/\bhttps?:\/\/[^\s"'<>)\]]+/gi, "[url]"],
   [/\b(?:sk|pk|rk|gsk|xai|nvapi|hf|r8)[-_][\w*.-]{6,}/gi, "[key]"],
+  [/\bslu_[\w*.-]{6,}/g, "[key]"],
   [/\bAIza[\w-]{10,}/g, "[key]"],
   [/\b(bearer|x-api-key:?|api[-_ ]key(?: provided)?:)\s+\S{6,}/gi, "$1 [key]"],
   [/\b(?:org|proj|acct|team|workspace|wrkspc)[-_][A-Za-z0-9]{8,}/g, "[account]"],

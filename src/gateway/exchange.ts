@@ -1,13 +1,14 @@
 import { assert } from "../base/assert.ts";
+import { type AttemptRecord, noAttempts } from "../base/attempt.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DialectName, ErrorFormat } from "../base/dialect.ts";
-import { GatewayError } from "../base/errors.ts";
+import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { FailedExchange, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
-import type { Deployment } from "../upstream/upstream.ts";
+import type { Deployment, Opened } from "../upstream/upstream.ts";
 
 /** One of the interface's endpoints on one of the two origins. */
 export interface Route {
@@ -52,9 +53,13 @@ export class Exchange {
   key: KeyRecord | null = null;
   rate: RateStanding | null = null;
   model: ModelSettings | null = null;
+  /** The one that answers or, before one does, the one that was asked last. */
   deployment: Deployment | null = null;
   stream = false;
+  /** How many attempts were made. */
   attempts = 0;
+  /** The attempts that failed before one was answered, in order; `attemptRecords` has them all. */
+  failedAttempts: readonly AttemptRecord[] = noAttempts;
   firstByteMs: number | null = null;
   usage: Usage | null = null;
   basis: UsageBasis | null = null;
@@ -65,6 +70,8 @@ export class Exchange {
   isObservedLater = false;
   dropped: readonly string[] = [];
   readonly #clock: Clock;
+  /** How long the attempt that was answered took to begin; null before that. */
+  #answeredAfterMs: number | null = null;
 
   constructor(call: Call, clock: Clock) {
     this.call = call;
@@ -84,6 +91,37 @@ export class Exchange {
 
   sawFirstByte(): void {
     this.firstByteMs ??= this.elapsedMs();
+  }
+
+  attemptFailed(deployment: Deployment, record: AttemptRecord): void {
+    this.deployment = deployment;
+    this.failedAttempts = [...this.failedAttempts, record];
+    this.attempts = this.failedAttempts.length;
+  }
+
+  answeredBy({ deployment, attempts, answeredAfterMs }: Opened): void {
+    this.deployment = deployment;
+    this.attempts = attempts;
+    this.#answeredAfterMs = answeredAfterMs;
+  }
+
+  /** Every attempt in order. `error` is how the exchange ended: an answer may also fail after it has begun. */
+  attemptRecords(error: unknown): readonly AttemptRecord[] {
+    const { deployment } = this;
+    if (deployment === null || this.#answeredAfterMs === null) return this.failedAttempts;
+    const answered: AttemptRecord = {
+      deployment: deployment.name,
+      provider: deployment.provider.settings.name,
+      upstreamModel: deployment.upstreamModel,
+      status: 200,
+      code: error === null ? null : errorCode(error),
+      failure: error === null ? null : "answer_failed",
+      cause: null,
+      said: null,
+      durationMs: this.#answeredAfterMs,
+      left: "ended",
+    };
+    return [...this.failedAttempts, answered];
   }
 
   /** What people are told of this exchange later; the ledger fills in the cost as it charges it. */
@@ -133,7 +171,7 @@ export class Exchange {
       stream: this.stream,
       status,
       outcome,
-      errorCode: error === null ? null : error instanceof GatewayError ? error.code : "internal_error",
+      errorCode: error === null ? null : errorCode(error),
       cause: describeCause(error),
       usage: this.usage,
       basis: this.basis,
@@ -141,8 +179,13 @@ export class Exchange {
       firstByteMs: this.firstByteMs,
       totalMs: this.elapsedMs(),
       attempts: this.attempts,
+      failedAttempts: this.failedAttempts,
     };
   }
+}
+
+function errorCode(error: unknown): ErrorCode {
+  return error instanceof GatewayError ? error.code : "internal_error";
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { AttemptRecord } from "../base/attempt.ts";
 import type { DialectName } from "../base/dialect.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { ModelSettings } from "../config/settings.ts";
@@ -6,8 +7,8 @@ import { type BodyChanges, patchBody } from "../dialects/patch.ts";
 import { translate } from "../dialects/translate.ts";
 import { pickForwarded } from "../providers/headers.ts";
 import type { ForwardedHeaders, Prepared } from "../providers/provider.ts";
-import type { Deployment, Plan } from "../upstream/upstream.ts";
-import type { Call, Exchange } from "./exchange.ts";
+import type { Deployment, GenerationPlan } from "../upstream/upstream.ts";
+import type { Exchange } from "./exchange.ts";
 import { ownBytes } from "./own-bytes.ts";
 import type { ClientRequest } from "./request.ts";
 
@@ -39,7 +40,7 @@ export interface GenerationParts {
 }
 
 /** What a client wants generated, as a plan for whoever asks the providers. */
-export class Generation implements Plan {
+export class Generation implements GenerationPlan {
   readonly model: ModelSettings;
   readonly scope: string;
   readonly request: ClientRequest;
@@ -52,7 +53,8 @@ export class Generation implements Plan {
   readonly atSeconds: number;
   /** What the deployment that was asked last was sent. */
   attempt: Attempt | null = null;
-  readonly #call: Call;
+  readonly requestId: string;
+  readonly #exchange: Exchange;
 
   constructor({ exchange, model, scope, request, dialect, changes, estimatedInput }: GenerationParts) {
     this.model = model;
@@ -65,12 +67,17 @@ export class Generation implements Plan {
     this.changes = changes;
     this.estimatedInput = estimatedInput;
     this.atSeconds = Math.floor(exchange.atMs / 1000);
-    this.#call = exchange.call;
+    this.requestId = exchange.id;
+    this.#exchange = exchange;
   }
 
   /** Made by the server when it is first asked for, which a call that is over soon need not do. */
   get signal(): AbortSignal {
-    return this.#call.request.signal;
+    return this.#exchange.call.request.signal;
+  }
+
+  attemptFailed(deployment: Deployment, record: AttemptRecord): void {
+    this.#exchange.attemptFailed(deployment, record);
   }
 
   prepare(deployment: Deployment): Prepared {

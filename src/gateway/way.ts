@@ -61,8 +61,7 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
     const { attempt } = generation;
     assert(attempt !== null, "a provider has answered without an attempt");
     answering = { gateway, exchange, key, generation, attempt, opened, bill, claim };
-    exchange.deployment = opened.deployment;
-    exchange.attempts = opened.attempts;
+    exchange.answeredBy(opened);
     exchange.dropped = attempt.dropped;
 
     const reading = readAnswer(answering);

@@ -1,3 +1,4 @@
+import type { AttemptRecord } from "../base/attempt.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
 /**
@@ -30,6 +31,8 @@ export interface ExchangeFacts {
   readonly firstByteMs: number | null;
   readonly totalMs: number;
   readonly attempts: number;
+  /** Those of them that failed before one was answered. */
+  readonly failedAttempts: readonly AttemptRecord[];
 }
 
 /** Whoever wants to know of every exchange: the log, the metrics, the traces, the live tail. */

@@ -89,7 +89,21 @@ function exchangeLine(facts: ExchangeFacts): string {
     line += `,"input_tokens":${totalInput(usage)},"output_tokens":${usage.outputTokens},"charged":${facts.charged},"basis":"${facts.basis}"`;
   }
   if (facts.firstByteMs !== null) line += `,"first_byte_ms":${tenths(facts.firstByteMs)}`;
+  if (facts.failedAttempts.length > 0) line += `,"failed_attempts":${failedAttempts(facts)}`;
   return `${line},"total_ms":${tenths(facts.totalMs)},"attempts":${facts.attempts}}\n`;
+}
+
+/** Without the provider's message: it may quote the prompt. */
+function failedAttempts(facts: ExchangeFacts): string {
+  return JSON.stringify(
+    facts.failedAttempts.map(({ deployment, failure, cause, durationMs, left }) => ({
+      deployment,
+      failure,
+      ...(cause === null ? {} : { cause }),
+      ms: Math.round(durationMs),
+      left,
+    })),
+  );
 }
 
 /** A key's prefix is letters, digits and `_`. */
@@ -132,5 +146,10 @@ function prettyFields(facts: ExchangeFacts): Record<string, unknown> {
     fields["charged"] = facts.charged;
   }
   if (facts.cause !== null) fields["cause"] = facts.cause;
+  if (facts.failedAttempts.length > 0) {
+    fields["failed"] = facts.failedAttempts
+      .map(({ deployment, failure }) => `${deployment} ${failure}`)
+      .join(", ");
+  }
   return fields;
 }

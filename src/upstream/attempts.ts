@@ -4,8 +4,8 @@ import { Call, type CallContext } from "./call.ts";
 import type { Candidate, Directory } from "./directory.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
 import { RetryBudget } from "./retry-budget.ts";
-import { Tally } from "./tally.ts";
-import type { Opened, Plan } from "./upstream.ts";
+import { causeOf, Tally } from "./tally.ts";
+import type { GenerationPlan, Opened, Plan } from "./upstream.ts";
 
 /** Where failed attempts are told; a pino logger fits. Fields never hold keys, prompts or answers. */
 export interface UpstreamLog {
@@ -34,12 +34,13 @@ export class Attempts {
   }
 
   /** One loop with one wait: an asynchronous function for each deployment would leave a dozen objects behind each time. */
-  async open(plan: Plan): Promise<Opened> {
+  async open(plan: GenerationPlan): Promise<Opened> {
     const tally = new Tally();
     let nowMs = this.#nowMs();
     this.#budget.request(nowMs);
     const order = this.#directory.order(plan.model, plan.scope, nowMs);
     for (;;) {
+      const withOtherKey = tally.withOtherKey !== null;
       const next = this.#next(order, plan, tally, nowMs);
       const candidate = next instanceof Promise ? await next : next;
       if (candidate === null) throw tally.error();
@@ -48,16 +49,23 @@ export class Attempts {
       if (prepared === null) continue;
       const apiKey = candidate.standing.account.keys.pick(nowMs);
       const call = new Call(this.#context, candidate, plan, prepared.operation);
-      tally.attempts += 1;
+      const startedMs = nowMs;
+      tally.asks(candidate, withOtherKey);
       candidate.standing.inFlight += 1;
       const failure = await call.begin(prepared, apiKey, nowMs);
       nowMs = this.#nowMs();
       if (failure === null) {
         candidate.standing.breaker.answered(nowMs);
         call.attempts = tally.attempts;
+        call.answeredAfterMs = nowMs - startedMs;
         return call;
       }
       tally.failed(candidate, failure);
+      plan.attemptFailed(
+        candidate.deployment,
+        tally.record(candidate, failure, call.status, nowMs - startedMs),
+      );
+      this.#report(plan.requestId, candidate.standing.name, failure);
       const otherKey = this.#learn(candidate, failure, apiKey);
       tally.withOtherKey = otherKey && this.#mayTry(tally) && enterNow(candidate) ? candidate : null;
     }
@@ -136,9 +144,8 @@ export class Attempts {
 
   /** Draws the consequences of a failure; says whether another key of the pool should be tried at once. */
   #learn(candidate: Candidate, failure: Failure, apiKey: string | null): boolean {
-    const { breaker, account, name } = candidate.standing;
+    const { breaker, account } = candidate.standing;
     const nowMs = this.#nowMs();
-    this.#tell(name, failure);
     if (failure.key === "rejected" && account.keys.rejected(apiKey, nowMs)) return true;
     const pauseMs = failure.coolDownMs ?? 0;
     if (failure.key === "throttled" && account.keys.size > 1) {
@@ -150,15 +157,16 @@ export class Attempts {
     return false;
   }
 
-  #tell(deployment: string, failure: Failure): void {
+  #report(requestId: string, deployment: string, failure: Failure): void {
     if (failure.kind === "cancelled") return;
+    const fields = { request_id: requestId, deployment, failure: failure.kind };
     if (!failure.alarm) {
-      this.#log.warn({ deployment, failure: failure.kind, cause: codeOf(failure) }, "attempt failed");
+      this.#log.warn({ ...fields, cause: causeOf(failure) ?? undefined }, "attempt failed");
       return;
     }
     // Not in the provider's own words: it may quote the prompt. `models check` asks it with words of ours.
     this.#log.error(
-      { deployment, failure: failure.kind },
+      fields,
       "the provider refuses this gateway: `sluice models check` tells why (key, account or the model's name)",
     );
   }
@@ -202,9 +210,4 @@ function leave({ standing }: Candidate): void {
   standing.breaker.abandoned();
   standing.gate?.leave();
   standing.account.gate?.leave();
-}
-
-function codeOf(failure: Failure): string | undefined {
-  const { cause } = failure.error;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : undefined;
 }

@@ -61,6 +61,9 @@ export class Call implements Opened, Receiver, Waiter {
   readonly deployment: Deployment;
   readonly operation: Operation;
   attempts = 1;
+  answeredAfterMs = 0;
+  /** The provider's; null before its head has come. */
+  status: number | null = null;
   streaming = false;
   headers: Readonly<Record<string, string>> = {};
 
@@ -132,6 +135,7 @@ export class Call implements Opened, Receiver, Waiter {
 
   answered(head: Head): void {
     this.#patience.connected();
+    this.status = head.status;
     if (head.status !== 200) {
       this.#refusedBy = head;
       this.#phase = "refusal";

@@ -2,7 +2,7 @@ import type { DialectName } from "../base/dialect.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { reportedFailure } from "../dialects/failure.ts";
-import { readRefusal } from "../dialects/refusal.ts";
+import { type Refusal, readErrorObject, readRefusal } from "../dialects/refusal.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
 export interface Failure {
@@ -10,6 +10,8 @@ export interface Failure {
   readonly error: GatewayError;
   /** One word for the log. */
   readonly kind: string;
+  /** The provider's own message, secrets removed; null if it gave none. */
+  readonly said: string | null;
   /** Another deployment may do better. */
   readonly elsewhere: boolean;
   /** The same deployment may do better a moment later. */
@@ -24,7 +26,15 @@ export interface Failure {
   readonly alarm: boolean;
 }
 
-const quiet = { elsewhere: false, again: false, fault: false, coolDownMs: null, key: null, alarm: false };
+const quiet = {
+  said: null,
+  elsewhere: false,
+  again: false,
+  fault: false,
+  coolDownMs: null,
+  key: null,
+  alarm: false,
+};
 const elsewhere = { ...quiet, elsewhere: true, fault: true };
 
 /** No connection: refused, no such host, no TLS, nobody there. Nothing was sent, so nothing can be billed. */
@@ -67,9 +77,10 @@ export function nonsense(what: string): Failure {
 /** An error that came with status 200, as the body or as the first frame. */
 export function errorWithin(body: JsonObject): Failure {
   const told = reportedFailure(body);
-  if (told.code === "context_length_exceeded") return { ...quiet, error: told, kind: "overflow" };
+  const said = readErrorObject(body).message;
+  if (told.code === "context_length_exceeded") return { ...quiet, error: told, kind: "overflow", said };
   const error = new GatewayError("upstream_error", told.message, { cause: told.cause });
-  return { ...elsewhere, error, kind: "error_in_200" };
+  return { ...elsewhere, error, kind: "error_in_200", said };
 }
 
 /** The exchange is over before its answer: the client has left, or the gateway has ended it. */
@@ -98,12 +109,13 @@ export interface RefusedAnswer {
 export function refused(answer: RefusedAnswer): Failure {
   const { status, retryAfterMs } = answer;
   const refusal = readRefusal(status, answer.contentType, answer.text);
+  const said = refusal.message;
   switch (status) {
     case 400:
     case 413:
     case 422: {
       const code = refusal.contextOverflow ? "context_length_exceeded" : "invalid_request";
-      return { ...quiet, error: new GatewayError(code, refusal.message), kind: `status_${status}` };
+      return { ...quiet, error: new GatewayError(code, said), kind: `status_${status}`, said };
     }
     case 401:
     case 402:
@@ -113,7 +125,7 @@ export function refused(answer: RefusedAnswer): Failure {
         cause: refusal,
       });
       const key = status === 404 ? null : "rejected";
-      return { ...elsewhere, error, kind: `status_${status}`, key, alarm: true };
+      return { ...elsewhere, error, kind: `status_${status}`, said, key, alarm: true };
     }
     case 429:
     case 503:
@@ -123,16 +135,18 @@ export function refused(answer: RefusedAnswer): Failure {
         cause: refusal,
       });
       const key = status === 429 ? "throttled" : null;
-      return { ...elsewhere, error, kind: `status_${status}`, coolDownMs: retryAfterMs ?? 0, key };
+      return { ...elsewhere, error, kind: `status_${status}`, said, coolDownMs: retryAfterMs ?? 0, key };
     }
     default:
       return unexpectedStatus(status, refusal);
   }
 }
 
-function unexpectedStatus(status: number, cause: unknown): Failure {
+function unexpectedStatus(status: number, refusal: Refusal): Failure {
   if (status >= 300 && status < 400) return nonsense("it is a redirect");
   if (status >= 200 && status < 300) return nonsense(`its status is ${status}`);
-  const error = new GatewayError("upstream_error", `The provider failed with status ${status}.`, { cause });
-  return { ...elsewhere, error, kind: `status_${status}`, again: status >= 500 };
+  const error = new GatewayError("upstream_error", `The provider failed with status ${status}.`, {
+    cause: refusal,
+  });
+  return { ...elsewhere, error, kind: `status_${status}`, said: refusal.message, again: status >= 500 };
 }

@@ -1,6 +1,14 @@
+import { type AttemptRecord, cutSaid } from "../base/attempt.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Candidate } from "./directory.ts";
 import type { Failure } from "./failure.ts";
+
+type MutableRecord = { -readonly [Field in keyof AttemptRecord]: AttemptRecord[Field] };
+
+interface FailedAttempt {
+  readonly candidate: Candidate;
+  readonly record: MutableRecord;
+}
 
 /** What has been learned while one exchange asked deployment after deployment. */
 export class Tally {
@@ -18,6 +26,7 @@ export class Tally {
   /** Full; a place may be waited for. */
   busy: Candidate | null = null;
   #last: Failure | null = null;
+  #lastAsked: FailedAttempt | null = null;
   #overloaded: Failure | null = null;
   #coolingMs = Number.POSITIVE_INFINITY;
 
@@ -26,6 +35,33 @@ export class Tally {
     if (failure.coolDownMs !== null) this.#overloaded ??= failure;
     if (failure.again) this.again ??= candidate;
     if (!failure.elsewhere) this.final = failure;
+  }
+
+  /** Makes the record of an attempt that failed; it counts as the last until `asks` says otherwise. */
+  record(candidate: Candidate, failure: Failure, status: number | null, durationMs: number): AttemptRecord {
+    const { deployment } = candidate;
+    const record: MutableRecord = {
+      deployment: deployment.name,
+      provider: deployment.provider.settings.name,
+      upstreamModel: deployment.upstreamModel,
+      status,
+      code: failure.kind === "cancelled" ? null : failure.error.code,
+      failure: failure.kind,
+      cause: causeOf(failure),
+      said: failure.said === null ? null : cutSaid(failure.said),
+      durationMs,
+      left: "ended",
+    };
+    this.#lastAsked = { candidate, record };
+    return record;
+  }
+
+  /** Another attempt is made, which is why the one before it was left. */
+  asks(candidate: Candidate, withOtherKey: boolean): void {
+    this.attempts += 1;
+    if (this.#lastAsked === null) return;
+    const isSame = this.#lastAsked.candidate === candidate;
+    this.#lastAsked.record.left = withOtherKey ? "other_key" : isSame ? "retry" : "next_deployment";
   }
 
   /** Passed over, because its provider has asked to be left alone for so long. */
@@ -48,4 +84,10 @@ export class Tally {
     }
     return new GatewayError("provider_unavailable", "No provider of this model is available at the moment.");
   }
+}
+
+/** The system's code for what went wrong, such as `ECONNREFUSED`. */
+export function causeOf(failure: Failure): string | null {
+  const { cause } = failure.error;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : null;
 }

@@ -1,3 +1,4 @@
+import type { AttemptRecord } from "../base/attempt.ts";
 import type { DialectName } from "../base/dialect.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
 import type { Operation, Prepared, Provider } from "../providers/provider.ts";
@@ -29,6 +30,14 @@ export interface Plan {
   readonly deadlineMs: number;
 }
 
+/** A plan whose attempts are accounted for one by one. */
+export interface GenerationPlan extends Plan {
+  /** The exchange's id, under which the log has its failed attempts. */
+  readonly requestId: string;
+  /** Called after each failed attempt. `left` of the record changes once another attempt is made. */
+  attemptFailed(deployment: Deployment, record: AttemptRecord): void;
+}
+
 /**
  * A provider that has answered well: status 200 and the content type that was asked for (a JSON body for a
  * stream request, or the other way round, is let through and told by `streaming`). For streams the first
@@ -38,7 +47,10 @@ export interface Opened {
   readonly deployment: Deployment;
   readonly operation: Operation;
   readonly streaming: boolean;
+  /** How many attempts were made, this one included. */
   readonly attempts: number;
+  /** How long this attempt took to begin to answer. */
+  readonly answeredAfterMs: number;
   /** Headers of the provider that may reach the client, already picked from the allow-list. */
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, of an answer that is not a stream. */
@@ -59,7 +71,7 @@ export interface Upstream {
    * Tries deployment by deployment until one answers. Throws a GatewayError in the words of the decisions'
    * table: `provider_unavailable`, `invalid_request` with the provider's message, `service_unavailable`, …
    */
-  open(plan: Plan): Promise<Opened>;
+  open(plan: GenerationPlan): Promise<Opened>;
   /**
    * The provider's own count of the input, null when it offers none or does not answer well; never throws for
    * a provider's failure. `prepare` makes a `count_tokens` request; `deadlineMs` is how long to wait for it.

@@ -25,6 +25,7 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     firstByteMs: 40,
     totalMs: 900,
     attempts: 1,
+    failedAttempts: [],
     ...overrides,
   };
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { DialectName } from "../../src/base/dialect.ts";
 import type { ErrorCode, GatewayError } from "../../src/base/errors.ts";
-import type { Plan, Upstream } from "../../src/upstream/upstream.ts";
+import type { GenerationPlan, Upstream } from "../../src/upstream/upstream.ts";
 import {
   type Answer,
   anthropicError,
@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => provider.stop());
 
 /** What the client is told. */
-export async function refusalOf(upstream: Upstream, plan: Plan): Promise<GatewayError> {
+export async function refusalOf(upstream: Upstream, plan: GenerationPlan): Promise<GatewayError> {
   const outcome = await upstream.open(plan).then(
     () => null,
     (error: GatewayError) => error,

@@ -9,7 +9,7 @@ import type {
   Timeouts,
 } from "../../src/config/settings.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
-import type { Plan, Upstream } from "../../src/upstream/upstream.ts";
+import type { GenerationPlan, Upstream } from "../../src/upstream/upstream.ts";
 import type { Dial } from "../../src/wire/http-client.ts";
 
 /** A port on which nobody listens. */
@@ -46,7 +46,9 @@ export interface LogLine {
 export interface Setup {
   readonly upstream: Upstream;
   readonly log: LogLine[];
-  plan(changes?: Partial<Plan> & { readonly body?: string; readonly modelId?: string }): Plan;
+  plan(
+    changes?: Partial<GenerationPlan> & { readonly body?: string; readonly modelId?: string },
+  ): GenerationPlan;
 }
 
 export interface SetupOptions {
@@ -87,6 +89,8 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
       return {
         model,
         scope: "all",
+        requestId: "req_test",
+        attemptFailed: () => {},
         clientDialect,
         stream: false,
         signal: new AbortController().signal,
