@@ -1,9 +1,10 @@
 /**
- * All tests, in one command: types, lint and format; the whole suite against the source; then every suite
- * that drives the program from outside once more against the compiled executable. With `--soak` the long
- * runs instead. The last line counts everything; the exit code is 0 only when nothing failed.
+ * All tests, in one command: types, lint and format; the suites that stay in this process's family of
+ * workers; then every suite that starts programs, once against the source and once against the compiled
+ * executable. `--fast` stops before the programs, `--soak` does the long runs instead. The last line counts
+ * everything; the exit code is 0 only when nothing failed.
  */
-import { Glob } from "bun";
+import { sortSuites } from "./suites.ts";
 
 interface Counts {
   passed: number;
@@ -12,6 +13,10 @@ interface Counts {
 }
 
 const totals: Counts = { passed: 0, failed: 0, skipped: 0 };
+
+/** Suites that start programs mostly wait for them, so there may be more of them than processors. */
+const fastWorkers = 2;
+const programWorkers = 3;
 
 function heading(text: string): void {
   console.log(`\n── ${text} ${"─".repeat(Math.max(0, 96 - text.length))}`);
@@ -49,9 +54,23 @@ async function check(name: string, command: readonly string[]): Promise<void> {
   else totals.failed += 1;
 }
 
-async function suite(name: string, files: readonly string[], env: Record<string, string>): Promise<void> {
+async function suite(
+  name: string,
+  files: readonly string[],
+  workers: number,
+  env: Record<string, string>,
+): Promise<void> {
+  if (files.length === 0) return;
   heading(`${name}, ${files.length} files`);
-  const { code, output } = await run([process.execPath, "test", "--timeout", "60000", ...files], env);
+  const command = [
+    process.execPath,
+    "test",
+    "--timeout",
+    "60000",
+    `--parallel=${workers}`,
+    ...files.map((file) => `./${file}`),
+  ];
+  const { code, output } = await run(command, env);
   const counts: Counts = {
     passed: last(output, "pass"),
     failed: last(output, "fail"),
@@ -68,30 +87,34 @@ function last(output: string, word: string): number {
   return Number(found?.[1] ?? 0);
 }
 
-async function testFiles(): Promise<string[]> {
-  const files: string[] = [];
-  for await (const file of new Glob("test/**/*.test.ts").scan(".")) files.push(`./${file}`);
-  return files.sort();
+async function programSuites(
+  target: "source" | "executable",
+  isWanted: (file: string) => boolean,
+): Promise<void> {
+  const env = { SLUICE_TEST_TARGET: target };
+  await suite(`programs, ${target}`, suites.sideBySide.filter(isWanted), programWorkers, env);
+  await suite(
+    `programs that need the machine to themselves, ${target}`,
+    suites.alone.filter(isWanted),
+    1,
+    env,
+  );
 }
 
-/** Suites that start the program as a process say so by importing what does it. */
-async function drivesTheProgram(file: string): Promise<boolean> {
-  return /from "(?:(?:\.\.\/)+support\/sluice|\.\/world)\.ts"/.test(await Bun.file(file).text());
-}
-
-const isSoak = process.argv.includes("--soak");
-const files = await testFiles();
-const outside: string[] = [];
-for (const file of files) if (await drivesTheProgram(file)) outside.push(file);
-
+const suites = sortSuites();
 await check("types", [process.execPath, "run", "types"]);
 await check("lint and format", [process.execPath, "run", "lint"]);
-await check("build", [process.execPath, "run", "build"]);
-if (isSoak) {
-  await suite("long runs", files, { SLUICE_SOAK: "1", SLUICE_TEST_TARGET: "executable" });
+if (process.argv.includes("--soak")) {
+  await check("build", [process.execPath, "run", "build"]);
+  const all = [...suites.fast, ...suites.sideBySide, ...suites.alone];
+  await suite("long runs", all, 1, { SLUICE_SOAK: "1", SLUICE_TEST_TARGET: "executable" });
 } else {
-  await suite("against the source", files, { SLUICE_TEST_TARGET: "source" });
-  await suite("against the executable", outside, { SLUICE_TEST_TARGET: "executable" });
+  await suite("without programs", suites.fast, fastWorkers, { SLUICE_TEST_TARGET: "source" });
+  if (!process.argv.includes("--fast")) {
+    await check("build", [process.execPath, "run", "build"]);
+    await programSuites("source", () => true);
+    await programSuites("executable", (file) => suites.driven.has(file));
+  }
 }
 
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);

@@ -1,0 +1,51 @@
+import { readSources, type SourceFile } from "./architecture/imports.ts";
+
+/** The test files, by what they need. */
+export interface Suites {
+  /** Start no program and no browser; what one runs while working. */
+  readonly fast: readonly string[];
+  /** Start programs, and do not disturb each other. */
+  readonly sideBySide: readonly string[];
+  /** Measure memory or starve the machine on purpose, so nothing else may run meanwhile. */
+  readonly alone: readonly string[];
+  /** Drive the gateway from outside, and so mean something else against the executable. */
+  readonly driven: ReadonlySet<string>;
+}
+
+const needTheMachine: ReadonlySet<string> = new Set([
+  "test/chaos/streams.test.ts",
+  "test/executable/kill9.test.ts",
+  "test/faults/host.test.ts",
+  "test/wire/many-streams.test.ts",
+]);
+
+const startsPrograms = /\bBun\.spawn\(|"node:child_process"|"playwright-core"/;
+
+/** Sorted by what the files themselves import and do, so that a new one needs no entry anywhere. */
+export function sortSuites(): Suites {
+  const files = new Map(readSources("test").map((file) => [file.path, file]));
+  const all = [...files.keys()].filter((path) => path.endsWith(".test.ts"));
+  const withPrograms = all.filter((path) => reaches(path, files, (file) => startsPrograms.test(file.text)));
+  const starting = new Set(withPrograms);
+  return {
+    fast: all.filter((path) => !starting.has(path)),
+    sideBySide: withPrograms.filter((path) => !needTheMachine.has(path)),
+    alone: withPrograms.filter((path) => needTheMachine.has(path)),
+    driven: new Set(
+      all.filter((path) => reaches(path, files, (file) => file.path === "test/support/process.ts")),
+    ),
+  };
+}
+
+/** Whether a file, or one of the tests' own files that it imports, is as asked for. */
+function reaches(
+  path: string,
+  files: ReadonlyMap<string, SourceFile>,
+  isIt: (file: SourceFile) => boolean,
+  seen = new Set<string>(),
+): boolean {
+  const file = files.get(path);
+  if (file === undefined || seen.has(path)) return false;
+  seen.add(path);
+  return isIt(file) || file.imports.some(({ to }) => reaches(to, files, isIt, seen));
+}
