@@ -1,55 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { findCycle, importsOf, readSources, roomOf } from "./imports.ts";
+import { readMap } from "./map.ts";
 
-/**
- * Which room may import which. `base` is everybody's. A room followed by ":types" may only be imported for
- * its types: what it says is shared, what it does is not.
- */
-const mayImport: Readonly<Record<string, readonly string[]>> = {
-  base: [],
-  config: [],
-  store: [],
-  limits: [],
-  dialects: [],
-  wire: [],
-  keys: ["store"],
-  ledger: ["store"],
-  idempotency: ["store"],
-  catalog: ["config:types"],
-  providers: ["dialects", "wire", "config:types"],
-  upstream: ["providers", "wire", "dialects", "catalog", "limits", "config:types"],
-  observe: ["config:types", "store:types"],
-  gateway: [
-    "catalog",
-    "config:types",
-    "dialects",
-    "idempotency",
-    "keys",
-    "ledger",
-    "limits",
-    "observe",
-    "providers",
-    "store:types",
-    "upstream",
-  ],
-  admin: [
-    "catalog",
-    "config",
-    "gateway",
-    "keys",
-    "ledger",
-    "observe",
-    "providers",
-    "store",
-    "upstream",
-    "wire",
-  ],
-  dashboard: ["admin:types"],
-  http: ["admin", "dashboard", "dialects", "gateway", "limits", "observe", "config:types", "store:types"],
-  cli: ["admin", "app.ts", "catalog", "config", "keys", "ledger", "observe", "store", "wire"],
-  "main.ts": ["cli"],
-};
-
+const map = readMap();
 const sources = readSources("src");
 const imports = sources.flatMap((source) => source.imports);
 
@@ -58,18 +11,34 @@ describe("the rooms", () => {
     const forbidden = imports.filter(({ from, to, typeOnly }) => {
       const room = roomOf(from);
       const target = roomOf(to);
-      // The composition root builds every room, so it may know them all.
-      if (!to.startsWith("src/") || room === target || target === "base" || room === "app.ts") return false;
-      const allowed = mayImport[room] ?? [];
-      return !allowed.includes(target) && !(typeOnly && allowed.includes(`${target}:types`));
+      if (!to.startsWith("src/") || room === target || target === "base") return false;
+      const allowed = map.get(room);
+      if (allowed === undefined) return true;
+      return !allowed.everything && !allowed.rooms.has(target) && !(typeOnly && allowed.types.has(target));
     });
     expect(forbidden.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 
-  test("are all on the map", () => {
-    const rooms = new Set(sources.map((source) => roomOf(source.path)));
-    rooms.delete("app.ts");
-    expect([...rooms].filter((room) => !(room in mayImport))).toEqual([]);
+  test("are all on the map, and the map has no other", () => {
+    expect([...map.keys()].toSorted()).toEqual(
+      [...new Set(sources.map((source) => roomOf(source.path)))].toSorted(),
+    );
+  });
+
+  test("use every permission that the map gives them", () => {
+    const used = new Set(imports.map(({ from, to }) => `${roomOf(from)} → ${roomOf(to)}`));
+    const unused = [...map].flatMap(([room, { rooms, types }]) =>
+      [...rooms, ...types].map((target) => `${room} → ${target}`).filter((arrow) => !used.has(arrow)),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  test("are listed below what they import, so that no arrow runs up", () => {
+    const order = [...map.keys()];
+    const upward = [...map].flatMap(([room, { rooms, types }]) =>
+      [...rooms, ...types].filter((target) => order.indexOf(target) > order.indexOf(room)),
+    );
+    expect(upward).toEqual([]);
   });
 
   test("form no cycle", () => {
