@@ -1,17 +1,17 @@
 import type { DialectName } from "../base/dialect.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Source, SseFrame, Target } from "./codec.ts";
-import type { IrEvent, IrRequest, IrResponse } from "./ir.ts";
-import type { Notes } from "./notes.ts";
-import type { Stencil } from "./shortcut.ts";
+import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
+import type { Notes } from "./translation/dropped-fields.ts";
+import type { Stencil } from "./translation/shortcut.ts";
+import type { Source, SseFrame, Target } from "./translation/translation.ts";
 
 /**
  * One wire format in both roles. Readers throw an `invalid_request` GatewayError with the field's path for
  * what cannot be understood; writers for what their dialect cannot express, unless it does no harm when
  * missing, which they note. Requests have passed the dialect's schema; history inside them may be wrong.
  *
- * Before `writeRequest` the request has been fitted to the target (see fit.ts): tool names and ids are
+ * Before `writeRequest` the request has been fitted to the target (see adapt-request.ts): tool names and ids are
  * legal there, tools are ones that the target can have, calls and results are paired.
  */
 export interface Dialect {

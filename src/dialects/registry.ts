@@ -1,8 +1,8 @@
 import type { DialectName } from "../base/dialect.ts";
-import { chat } from "./chat/index.ts";
+import { messages } from "./anthropic-messages/index.ts";
 import type { Dialect } from "./dialect.ts";
-import { messages } from "./messages/index.ts";
-import { responses } from "./responses/index.ts";
+import { chat } from "./openai-chat/index.ts";
+import { responses } from "./openai-responses/index.ts";
 
 /** Every dialect that the gateway can translate; adding one is adding a line. */
 const dialects: Readonly<Record<DialectName, Dialect>> = { chat, messages, responses };

@@ -1,4 +1,4 @@
-import { patchBody } from "../dialects/patch.ts";
+import { patchBody } from "../dialects/json/patch.ts";
 import { pickForwarded } from "../providers/headers.ts";
 import { admit } from "./admit.ts";
 import type { Exchange } from "./exchange.ts";

@@ -2,7 +2,7 @@ import type { DialectName } from "../base/dialect.ts";
 import { type GatewayError, invalidRequest } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ModelSettings } from "../config/settings.ts";
-import type { BodyChanges } from "../dialects/patch.ts";
+import type { BodyChanges } from "../dialects/json/patch.ts";
 
 const defaultMessagesMaxTokens = 1024;
 

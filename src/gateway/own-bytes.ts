@@ -1,6 +1,6 @@
 import type { DialectName } from "../base/dialect.ts";
-import { mayHoldCarrier, withoutCarriers } from "../dialects/foreign-seals.ts";
-import { type Layout, scanTopLevel } from "../dialects/layout.ts";
+import { type Layout, scanTopLevel } from "../dialects/json/json-spans.ts";
+import { mayHoldCarrier, withoutCarriers } from "../dialects/reasoning/foreign-reasoning.ts";
 import type { Deployment } from "../upstream/upstream.ts";
 import type { ClientRequest } from "./request.ts";
 

@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { estimateInput, estimateOutline } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
-import type { Layout } from "../dialects/layout.ts";
+import type { Layout } from "../dialects/json/json-spans.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -11,7 +11,7 @@ import {
   type RequestKind,
   type ValidationOptions,
   validateRequest,
-} from "../dialects/validate.ts";
+} from "../dialects/schema/validate.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Call } from "./exchange.ts";
 import type { Configured } from "./gateway.ts";

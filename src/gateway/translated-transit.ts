@@ -1,7 +1,7 @@
 import { GatewayError } from "../base/errors.ts";
 import type { Usage } from "../base/usage.ts";
-import type { StreamTranslator } from "../dialects/codec.ts";
-import { SseDecoder } from "../dialects/sse.ts";
+import { SseDecoder } from "../dialects/sse/sse.ts";
+import type { StreamTranslator } from "../dialects/translation/translation.ts";
 import type { Transit } from "./transit.ts";
 
 /**

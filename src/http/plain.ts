@@ -1,7 +1,7 @@
 import type { ErrorFormat } from "../base/dialect.ts";
 import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
-import { renderError } from "../dialects/envelope.ts";
+import { renderError } from "../dialects/errors/envelope.ts";
 
 /** Paths outside the interface answer here; they too carry a request id, and errors come in the path's envelope. */
 export function plainError(

@@ -1,5 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
-import { renderError } from "../dialects/envelope.ts";
+import { renderError } from "../dialects/errors/envelope.ts";
 import { countTokens } from "../gateway/count-tokens.ts";
 import { type Call, Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";

@@ -1,8 +1,8 @@
 import type { DialectName } from "../base/dialect.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { reportedFailure } from "../dialects/failure.ts";
-import { type Refusal, readErrorObject, readRefusal } from "../dialects/refusal.ts";
+import { reportedFailure } from "../dialects/errors/failure.ts";
+import { type Refusal, readErrorObject, readRefusal } from "../dialects/errors/refusal.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
 export interface Failure {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { SseDecoder } from "../../src/dialects/sse.ts";
+import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 import { type Golden, jsonSection, readGoldens, translationOf } from "./golden-file.ts";
 import { bytesOf, requestOf } from "./golden-run.ts";

@@ -11,7 +11,7 @@ import type {
   IrToolCall,
   IrToolResult,
   Seal,
-} from "../../src/dialects/ir.ts";
+} from "../../src/dialects/ir/ir.ts";
 import type { SeededRandom } from "../support/random.ts";
 
 /**

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DialectName } from "../../src/base/dialect.ts";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import type { Source, Target, Translation } from "../../src/dialects/codec.ts";
-import { translate } from "../../src/dialects/translate.ts";
+import { translate } from "../../src/dialects/translation/translate.ts";
+import type { Source, Target, Translation } from "../../src/dialects/translation/translation.ts";
 
 /**
  * A golden file is one translation: a first line that says what it proves, the pair, perhaps what is special

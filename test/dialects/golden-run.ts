@@ -1,6 +1,6 @@
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { SseDecoder } from "../../src/dialects/sse.ts";
+import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import { type Golden, jsonSection, pretty, translationOf } from "./golden-file.ts";
 
 /** What really happens, section by section, in the words of the file. */

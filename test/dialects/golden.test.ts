@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { SseDecoder } from "../../src/dialects/sse.ts";
+import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import { type Golden, readGoldens } from "./golden-file.ts";
 import { bytesOf, clientText, outcomeOf, requestOf } from "./golden-run.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { JsonObject } from "../../src/base/json.ts";
-import { SseDecoder } from "../../src/dialects/sse.ts";
+import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import { type Golden, readGoldens, translationOf } from "./golden-file.ts";
 import { bytesOf, requestOf } from "./golden-run.ts";
 

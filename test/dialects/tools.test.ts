@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { carrySeal, carryWhole, isCarrier, uncarry } from "../../src/dialects/carrier.ts";
-import type { Seal } from "../../src/dialects/ir.ts";
+import type { Seal } from "../../src/dialects/ir/ir.ts";
+import {
+  carrySeal,
+  carryWhole,
+  isCarrier,
+  uncarry,
+} from "../../src/dialects/reasoning/reasoning-envelope.ts";
 import { callInput } from "../../src/dialects/tools/call-input.ts";
 import { InputUnwrapper, unwrapInput, wrapInput } from "../../src/dialects/tools/custom-input.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { DialectName } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { translate } from "../../src/dialects/translate.ts";
+import { translate } from "../../src/dialects/translation/translate.ts";
 
 const target = {
   dialect: "messages",

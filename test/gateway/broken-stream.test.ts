@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { translate } from "../../src/dialects/translate.ts";
+import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
 import type { Transit } from "../../src/gateway/transit.ts";
 import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";

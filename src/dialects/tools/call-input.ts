@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { parseObject } from "../json-fields.ts";
+import { parseObject } from "../json/json-fields.ts";
 
 /**
  * A call's input as the object that Messages wants. Input that is no JSON object (cut off, or never one) is

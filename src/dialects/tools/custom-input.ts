@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { IrCustomTool, IrFunctionTool } from "../ir.ts";
-import { objectOf, parseObject, stringOf } from "../json-fields.ts";
+import type { IrCustomTool, IrFunctionTool } from "../ir/ir.ts";
+import { objectOf, parseObject, stringOf } from "../json/json-fields.ts";
 
 /**
  * A freeform tool for a provider that only knows functions: one string named `input`. The model's JSON is

@@ -1,4 +1,4 @@
-import type { Target } from "../codec.ts";
+import type { Target } from "../translation/translation.ts";
 import { shorten } from "./names.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { IrRequest, ToolKind, ToolRef } from "../ir.ts";
+import type { IrRequest, ToolKind, ToolRef } from "../ir/ir.ts";
 
 const legal = /^[a-zA-Z0-9_-]{1,64}$/;
 const illegalCharacters = /[^a-zA-Z0-9_-]/g;

@@ -1,4 +1,4 @@
-import type { IrContent, IrMessage, IrToolResult, IrUserBlock, ToolKind } from "../ir.ts";
+import type { IrContent, IrMessage, IrToolResult, IrUserBlock, ToolKind } from "../ir/ir.ts";
 
 /** Said in place of a result that the client never sent; both vendors refuse a call without one. */
 const missingResult = "No result was given for this call.";

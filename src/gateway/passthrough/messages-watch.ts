@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import { reportedFailure } from "../../dialects/failure.ts";
+import { reportedFailure } from "../../dialects/errors/failure.ts";
 import { readUsage } from "../../dialects/usage.ts";
 import { jsonOf, type RawEvent } from "./raw-events.ts";
 import { earlier, type Ruling, Watch } from "./watch.ts";

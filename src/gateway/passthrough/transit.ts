@@ -1,8 +1,8 @@
 import type { DialectName } from "../../base/dialect.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage.ts";
-import { heartbeat, inBandError } from "../../dialects/envelope.ts";
-import { cutShort } from "../../dialects/failure.ts";
+import { heartbeat, inBandError } from "../../dialects/errors/envelope.ts";
+import { cutShort } from "../../dialects/errors/failure.ts";
 import type { Piece, Transit } from "../transit.ts";
 import { createWatch } from "./create.ts";
 import { FrameJoiner } from "./joiner.ts";

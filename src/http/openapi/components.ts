@@ -1,14 +1,14 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
-import { chatChunk, chatMessage, chatRequest, chatResponse } from "../../dialects/chat/schema.ts";
 import {
   countTokensRequest,
   countTokensResponse,
   inputMessage,
   messagesRequest,
   messagesResponse,
-} from "../../dialects/messages/schema.ts";
-import { responsesRequest, responsesResponse } from "../../dialects/responses/schema.ts";
+} from "../../dialects/anthropic-messages/schema.ts";
+import { chatChunk, chatMessage, chatRequest, chatResponse } from "../../dialects/openai-chat/schema.ts";
+import { responsesRequest, responsesResponse } from "../../dialects/openai-responses/schema.ts";
 import { errorEnvelopeA, errorEnvelopeB } from "../schemas/errors.ts";
 import { model, modelList } from "../schemas/models.ts";
 import { creditUsage, tokenUsage, usageKey, usageSummary } from "../schemas/usage.ts";

@@ -1,0 +1,43 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { FinishReason, IrFinish } from "../ir/ir.ts";
+import { objectOf, stringOf } from "../json/json-fields.ts";
+
+const reasons: Readonly<Record<string, FinishReason>> = {
+  end_turn: "stop",
+  stop_sequence: "stop_sequence",
+  tool_use: "tool_calls",
+  max_tokens: "length",
+  model_context_window_exceeded: "context_window",
+  refusal: "refusal",
+  pause_turn: "pause",
+};
+
+/** From a message, or from the delta that ends a stream; null while there is no reason yet. */
+export function readFinish(end: JsonObject): IrFinish | null {
+  const reason = stringOf(end["stop_reason"]);
+  if (reason === null) return null;
+  return {
+    reason: reasons[reason] ?? "stop",
+    stopSequence: stringOf(end["stop_sequence"]),
+    explanation: stringOf(objectOf(end["stop_details"])?.["explanation"]),
+  };
+}
+
+const words: Readonly<Record<FinishReason, string>> = {
+  stop: "end_turn",
+  stop_sequence: "stop_sequence",
+  tool_calls: "tool_use",
+  length: "max_tokens",
+  context_window: "model_context_window_exceeded",
+  refusal: "refusal",
+  pause: "pause_turn",
+};
+
+/** The fields that say why it ended. Details belong to a refusal only, as in Anthropic's own answers. */
+export function addFinish(end: JsonObject, finish: IrFinish): void {
+  end["stop_reason"] = words[finish.reason];
+  end["stop_sequence"] = finish.stopSequence;
+  if (finish.reason === "refusal") {
+    end["stop_details"] = { type: "refusal", category: null, explanation: finish.explanation };
+  }
+}

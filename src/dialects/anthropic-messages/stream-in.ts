@@ -1,0 +1,161 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { StreamReader } from "../dialect.ts";
+import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
+import type { IrBlockHead, IrEvent, IrFinish, Seal } from "../ir/ir.ts";
+import { numberOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
+import type { SseFrame } from "../translation/translation.ts";
+import { mergeUsage, readUsage } from "../usage.ts";
+import { readFinish } from "./finish.ts";
+
+interface OpenBlock {
+  readonly index: number;
+  readonly head: IrBlockHead;
+  seal: Seal | null;
+  empty: boolean;
+}
+
+/** Reads Messages events. Usage is cumulative: what `message_delta` tells replaces what `message_start` told. */
+export class MessagesStreamReader implements StreamReader {
+  readonly #emit: (event: IrEvent) => void;
+  /** By the provider's own index; blocks of its own tools are not among them. */
+  readonly #open = new Map<number, OpenBlock>();
+  #blocks = 0;
+  #begun = false;
+  #usage: JsonObject = {};
+  #finish: IrFinish | null = null;
+  ended = false;
+
+  constructor(emit: (event: IrEvent) => void) {
+    this.#emit = emit;
+  }
+
+  push(frame: SseFrame): void {
+    if (this.ended) return;
+    const data = parseObject(frame.data);
+    if (data === null) {
+      if (frame.data === "[DONE]") return;
+      throw nonsense("a Messages event that is no JSON object");
+    }
+    const type = stringOf(data["type"]) ?? frame.event;
+    if (type === "error" || isObject(data["error"])) throw reportedFailure(data);
+    this.#read(type, data);
+  }
+
+  end(): void {
+    if (this.ended) return;
+    if (this.#finish === null) throw cutShort();
+    for (const [index] of this.#open) this.#stop(index);
+    this.#emit({ type: "finish", finish: this.#finish });
+    this.ended = true;
+  }
+
+  plainText(data: JsonObject): string | null {
+    return textOf(objectOf(data["delta"]) ?? {});
+  }
+
+  #read(type: string, data: JsonObject): void {
+    const index = numberOf(data["index"]) ?? 0;
+    switch (type) {
+      case "message_start":
+        this.#start(objectOf(data["message"]) ?? {});
+        break;
+      case "content_block_start":
+        this.#startBlock(index, objectOf(data["content_block"]) ?? {});
+        break;
+      case "content_block_delta":
+        this.#delta(index, objectOf(data["delta"]) ?? {});
+        break;
+      case "content_block_stop":
+        this.#stop(index);
+        break;
+      case "message_delta":
+        this.#messageDelta(data);
+        break;
+      case "message_stop":
+        this.end();
+        break;
+    }
+  }
+
+  #start(message: JsonObject): void {
+    if (this.#begun) throw nonsense("a second message_start");
+    this.#begun = true;
+    this.#usage = mergeUsage(this.#usage, message["usage"]);
+    this.#emit({ type: "start", usage: readUsage("messages", this.#usage) });
+    const tier = stringOf(this.#usage["service_tier"]);
+    if (tier !== null) this.#emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
+  }
+
+  #startBlock(index: number, block: JsonObject): void {
+    const head = headOf(block);
+    if (head === null) return;
+    const open: OpenBlock = { index: this.#blocks, head, seal: null, empty: true };
+    this.#blocks += 1;
+    this.#open.set(index, open);
+    this.#emit({ type: "block_start", index: open.index, block: head });
+    if (block["type"] === "redacted_thinking") {
+      open.seal = { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" };
+    }
+    this.#append(open, initialText(block));
+  }
+
+  #delta(index: number, delta: JsonObject): void {
+    const open = this.#open.get(index);
+    if (open === undefined) return;
+    const { signature } = delta;
+    if (typeof signature === "string") open.seal = { maker: "anthropic", signature };
+    this.#append(open, textOf(delta));
+  }
+
+  #append(open: OpenBlock, text: string): void {
+    if (text === "") return;
+    open.empty = false;
+    this.#emit({ type: "delta", index: open.index, text });
+  }
+
+  #stop(index: number): void {
+    const open = this.#open.get(index);
+    if (open === undefined) return;
+    this.#open.delete(index);
+    if (open.empty && open.head.type === "tool_call") this.#append(open, "{}");
+    this.#emit({ type: "block_end", index: open.index, seal: open.seal });
+  }
+
+  #messageDelta(data: JsonObject): void {
+    this.#finish = readFinish(objectOf(data["delta"]) ?? {}) ?? this.#finish;
+    this.#usage = mergeUsage(this.#usage, data["usage"]);
+    const usage = readUsage("messages", this.#usage);
+    if (usage !== null) this.#emit({ type: "usage", usage });
+  }
+}
+
+function textOf({ text, partial_json: json, thinking }: JsonObject): string {
+  return stringOf(text) ?? stringOf(json) ?? stringOf(thinking) ?? "";
+}
+
+function headOf(block: JsonObject): IrBlockHead | null {
+  switch (block["type"]) {
+    case "text":
+      return { type: "text" };
+    case "thinking":
+    case "redacted_thinking":
+      return { type: "reasoning" };
+    case "tool_use":
+      return {
+        type: "tool_call",
+        id: stringOf(block["id"]) ?? "",
+        kind: "function",
+        namespace: null,
+        name: stringOf(block["name"]) ?? "",
+      };
+    default:
+      return null;
+  }
+}
+
+/** Anthropic begins blocks empty; imitations of it put everything there at once. */
+function initialText(block: JsonObject): string {
+  const input: Json | undefined = block["input"];
+  if (isObject(input) && Object.keys(input).length > 0) return JSON.stringify(input);
+  return stringOf(block["text"]) ?? stringOf(block["thinking"]) ?? "";
+}

@@ -1,0 +1,37 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { readErrorObject } from "./refusal.ts";
+
+const busy = /overloaded|rate_limit|slow_down|too_many_requests|unavailable/;
+/** About the operator's account with the provider: nothing of it is the client's affair. */
+const account = /authentication|permission|billing|quota|api_key|forbidden|not_found/;
+
+/**
+ * An error that a provider reported where an answer should have been: in a stream, or as the body of a 200.
+ * The words are the provider's own wherever they may help the client.
+ */
+export function reportedFailure(body: JsonObject): GatewayError {
+  const refusal = readErrorObject(body);
+  const kind = `${refusal.type ?? ""} ${refusal.code ?? ""}`;
+  if (refusal.contextOverflow) return new GatewayError("context_length_exceeded", refusal.message);
+  if (busy.test(kind)) {
+    return new GatewayError("service_unavailable", "The provider is busy; try again.", { cause: refusal });
+  }
+  if (account.test(kind)) {
+    return new GatewayError("upstream_error", "The provider refused the request.", { cause: refusal });
+  }
+  if (kind.includes("invalid_request") || kind.includes("invalid_prompt")) {
+    return new GatewayError("invalid_request", refusal.message);
+  }
+  return new GatewayError("upstream_error", refusal.message);
+}
+
+/** The provider sent something that its own dialect does not allow. */
+export function nonsense(what: string): GatewayError {
+  return new GatewayError("upstream_error", `The provider's answer makes no sense: ${what}.`);
+}
+
+/** The provider's body stopped before its end. */
+export function cutShort(): GatewayError {
+  return new GatewayError("upstream_error", "The provider's stream ended before the answer was complete.");
+}

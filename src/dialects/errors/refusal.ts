@@ -1,0 +1,155 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { withoutSecrets } from "../../base/secrets.ts";
+
+/** What a provider says when it refuses, whatever the shape it says it in. Safe to show to a client. */
+export interface Refusal {
+  readonly message: string;
+  readonly contextOverflow: boolean;
+  readonly tokens?: TokenLimit;
+  readonly code?: string;
+  readonly type?: string;
+}
+
+export interface TokenLimit {
+  readonly needed: number;
+  readonly maximum: number;
+}
+
+const maxMessageChars = 2000;
+
+/** Reads OpenAI's and Anthropic's envelopes, FastAPI's `detail`, bare messages, plain text, HTML and nothing. */
+export function readRefusal(status: number, contentType: string | null, text: string): Refusal {
+  const said = parse(text);
+  if (said === null) return describe(plainText(contentType, text) ?? statusText(status), {});
+  const error = isObject(said["error"]) ? said["error"] : said;
+  return describe(messageOf(said) ?? statusText(status), error);
+}
+
+/** The same for an error that came as an object, such as the data of an in-stream error event. */
+export function readErrorObject(body: JsonObject): Refusal {
+  const error = isObject(body["error"]) ? body["error"] : body;
+  return describe(messageOf(body) ?? "The provider reported an error.", error);
+}
+
+function describe(rawMessage: string, error: JsonObject): Refusal {
+  const message = redact(rawMessage).slice(0, maxMessageChars);
+  const code = typeof error["code"] === "string" ? error["code"] : undefined;
+  const type = typeof error["type"] === "string" ? error["type"] : undefined;
+  const tokens = readTokenLimit(message);
+  return {
+    message,
+    contextOverflow: code === "context_length_exceeded" || isContextOverflow(message),
+    ...(tokens === null ? {} : { tokens }),
+    ...(code === undefined ? {} : { code }),
+    ...(type === undefined ? {} : { type }),
+  };
+}
+
+function parse(text: string): JsonObject | null {
+  try {
+    const value: Json = JSON.parse(text);
+    // Google wraps its error in a list of one.
+    const said = Array.isArray(value) ? value[0] : value;
+    return isObject(said) ? said : null;
+  } catch {
+    return null;
+  }
+}
+
+function messageOf(said: JsonObject): string | null {
+  const { error, detail, message, errors } = said;
+  if (isObject(error)) return text(error["message"]) ?? text(error["detail"]) ?? text(error["type"]);
+  return text(error) ?? detailOf(detail) ?? text(message) ?? detailOf(errors);
+}
+
+/** FastAPI: a string, an object, or a list with the place and the complaint of each. */
+function detailOf(detail: Json | undefined): string | null {
+  if (isObject(detail)) return text(detail["message"]) ?? text(detail["msg"]) ?? messageOf(detail);
+  if (!Array.isArray(detail)) return text(detail);
+  const complaints = detail.map(complaintOf).filter((complaint) => complaint !== null);
+  return complaints.length === 0 ? null : complaints.join("; ");
+}
+
+function complaintOf(entry: Json): string | null {
+  if (!isObject(entry)) return text(entry);
+  const complaint = text(entry["msg"]) ?? text(entry["message"]);
+  const place = Array.isArray(entry["loc"]) ? entry["loc"].join(".") : "";
+  return complaint === null || place === "" ? complaint : `${place}: ${complaint}`;
+}
+
+function text(value: Json | undefined): string | null {
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
+}
+
+function plainText(contentType: string | null, body: string): string | null {
+  const trimmed = body.trim();
+  const html = contentType?.includes("html") === true || trimmed.startsWith("<");
+  return html || trimmed === "" ? null : trimmed;
+}
+
+const statusNames: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  402: "Payment Required",
+  403: "Forbidden",
+  404: "Not Found",
+  408: "Request Timeout",
+  409: "Conflict",
+  413: "Payload Too Large",
+  422: "Unprocessable Content",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+  529: "Overloaded",
+};
+
+function statusText(status: number): string {
+  const name = statusNames[status];
+  return `The provider answered ${name === undefined ? status : `${status} ${name}`}.`;
+}
+
+const overflowWording =
+  /prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|limit|size).{0,40}exceed|exceed.{0,40}context (?:window|length|limit|size)|input (?:is|was) too long|input tokens? exceed|too many (?:input |prompt )?tokens|prompt (?:has|contains) .{0,20}tokens/i;
+
+function isContextOverflow(message: string): boolean {
+  return overflowWording.test(message);
+}
+
+/** How the vendors word it, each with the tokens needed and the limit in its own order. */
+const limitWordings: readonly RegExp[] = [
+  /too long: (?<needed>\d+) tokens > (?<maximum>\d+)/i,
+  /(?:context length is|limit of) (?<maximum>\d+) tokens.{0,80}?(?:resulted in|requested) (?:about )?(?<needed>\d+)/is,
+  /context limit: (?<needed>\d+) \+ (?<extra>\d+) > (?<maximum>\d+)/i,
+  /request \((?<needed>\d+) tokens\) exceeds.{0,60}?\((?<maximum>\d+) tokens\)/is,
+];
+
+export function readTokenLimit(message: string): TokenLimit | null {
+  for (const wording of limitWordings) {
+    const found = wording.exec(message)?.groups;
+    if (found === undefined) continue;
+    return {
+      needed: Number(found["needed"]) + Number(found["extra"] ?? 0),
+      maximum: Number(found["maximum"]),
+    };
+  }
+  return null;
+}
+
+/** A provider's complaint may quote its key, its account or its address, none of which is the client's affair. */
+const secrets: readonly [RegExp, string][] = [
+  [/\bhttps?:\/\/[^\s"'<>)\]]+/gi, "[url]"],
+  [/\b(?:sk|pk|rk|gsk|xai|nvapi|hf|r8)[-_][\w*.-]{6,}/gi, "[key]"],
+  [/\bslu_[\w*.-]{6,}/g, "[key]"],
+  [/\bAIza[\w-]{10,}/g, "[key]"],
+  [/\b(bearer|x-api-key:?|api[-_ ]key(?: provided)?:)\s+\S{6,}/gi, "$1 [key]"],
+  [/\b(?:org|proj|acct|team|workspace|wrkspc)[-_][A-Za-z0-9]{8,}/g, "[account]"],
+];
+
+function redact(message: string): string {
+  return secrets.reduce(
+    (redacted, [pattern, instead]) => redacted.replace(pattern, instead),
+    withoutSecrets(message),
+  );
+}

@@ -1,0 +1,100 @@
+import { assert } from "../../base/assert.ts";
+import type { Usage } from "../../base/usage.ts";
+import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse, Seal } from "./ir.ts";
+
+/** A whole response as the stream that it could have been. */
+export function eventsOf(response: IrResponse): IrEvent[] {
+  const events: IrEvent[] = [{ type: "start", usage: response.usage }];
+  response.blocks.forEach((block, index) => {
+    events.push({ type: "block_start", index, block: headOf(block) });
+    textsOf(block).forEach((text, part) => {
+      if (part > 0) events.push({ type: "part", index });
+      if (text !== "") events.push({ type: "delta", index, text });
+    });
+    events.push({ type: "block_end", index, seal: block.type === "reasoning" ? block.seal : null });
+  });
+  if (response.serviceTier !== null) events.push({ type: "service_tier", tier: response.serviceTier });
+  if (response.usage !== null) events.push({ type: "usage", usage: response.usage });
+  events.push({ type: "finish", finish: response.finish });
+  return events;
+}
+
+function headOf(block: IrAssistantBlock): IrBlockHead {
+  if (block.type !== "tool_call") return { type: block.type };
+  return {
+    type: "tool_call",
+    id: block.id,
+    kind: block.kind,
+    namespace: block.namespace,
+    name: block.name,
+  };
+}
+
+function textsOf(block: IrAssistantBlock): readonly string[] {
+  if (block.type === "reasoning") return block.parts;
+  return [block.type === "tool_call" ? block.input : block.text];
+}
+
+interface Growing {
+  readonly head: IrBlockHead;
+  readonly parts: string[];
+  seal: Seal | null;
+}
+
+/** A stream as the whole response that it amounts to. */
+export class EventCollector {
+  readonly #blocks = new Map<number, Growing>();
+  #finish: IrFinish | null = null;
+  #usage: Usage | null = null;
+  #serviceTier: string | null = null;
+
+  push(event: IrEvent): void {
+    switch (event.type) {
+      case "start":
+      case "usage":
+        this.#usage = event.usage ?? this.#usage;
+        return;
+      case "block_start":
+        this.#blocks.set(event.index, { head: event.block, parts: [], seal: null });
+        return;
+      case "part":
+        this.#block(event.index).parts.push("");
+        return;
+      case "delta":
+        this.#append(this.#block(event.index).parts, event.text);
+        return;
+      case "block_end":
+        this.#block(event.index).seal = event.seal;
+        return;
+      case "service_tier":
+        this.#serviceTier = event.tier;
+        return;
+      case "finish":
+        this.#finish = event.finish;
+        return;
+    }
+  }
+
+  response(): IrResponse {
+    assert(this.#finish !== null, "a response is collected only after its finish");
+    const blocks = [...this.#blocks.values()].map(blockOf);
+    return { blocks, finish: this.#finish, usage: this.#usage, serviceTier: this.#serviceTier };
+  }
+
+  #block(index: number): Growing {
+    const block = this.#blocks.get(index);
+    assert(block !== undefined, `block ${index} has not begun`);
+    return block;
+  }
+
+  #append(parts: string[], text: string): void {
+    const last = Math.max(parts.length - 1, 0);
+    parts[last] = (parts[last] ?? "") + text;
+  }
+}
+
+function blockOf({ head, parts, seal }: Growing): IrAssistantBlock {
+  if (head.type === "reasoning") return { type: "reasoning", parts, seal };
+  const text = parts.join("");
+  return head.type === "tool_call" ? { ...head, input: text } : { type: head.type, text };
+}

@@ -1,0 +1,49 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+
+/** Reading what others wrote: each gives null (or nothing) for a value of another type. */
+
+export function stringOf(value: Json | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+export function numberOf(value: Json | undefined): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+export function booleanOf(value: Json | undefined): boolean | null {
+  return typeof value === "boolean" ? value : null;
+}
+
+export function objectOf(value: Json | undefined): JsonObject | null {
+  return isObject(value) ? value : null;
+}
+
+/** Shared, because most events of a stream have none of most things. */
+const none: readonly never[] = [];
+
+export function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : none;
+}
+
+export function objectsOf(value: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : none;
+}
+
+/** The first of a list that is an object, whatever stands before it. */
+export function firstObjectOf(value: Json | undefined): JsonObject | null {
+  return objectOf(listOf(value).find(isObject));
+}
+
+export function stringsOf(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : none;
+}
+
+/** Null when the text is no JSON object. */
+export function parseObject(text: string): JsonObject | null {
+  try {
+    const value: Json = JSON.parse(text);
+    return objectOf(value);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,166 @@
+import { invalidRequest } from "../../base/errors.ts";
+import {
+  backslash,
+  closeBrace,
+  colon,
+  comma,
+  endOfString,
+  notJson,
+  openBrace,
+  quote,
+  skipSpace,
+  skipValue,
+  tooDeep,
+} from "./json-bytes.ts";
+import type { Span } from "./truncated-json.ts";
+
+/**
+ * Where the members that the gateway may have to change stand in a body's bytes. A body that passes through
+ * is never written again from its parsed form, because that would lose how numbers are spelled, the order
+ * of duplicate names, and the white space; instead a few spans are replaced (patch.ts).
+ */
+export interface Layout {
+  /** The index of the opening brace. */
+  readonly openedAt: number;
+  /** All members, also those that are of no interest here. */
+  readonly memberCount: number;
+  readonly members: readonly Member[];
+}
+
+export interface Member {
+  readonly name: string;
+  /** Its place among all members. */
+  readonly position: number;
+  /** The index of the quote before the name. */
+  readonly start: number;
+  readonly valueStart: number;
+  /** The index after the value. */
+  readonly end: number;
+  /** The index of the comma before the member, or -1. */
+  readonly commaBefore: number;
+  /** The index of the comma after the member, or -1. */
+  readonly commaAfter: number;
+}
+
+/** What the gateway reads and may set. Two of a name would let a provider read another value than was checked. */
+export const governedNames = [
+  "n",
+  "model",
+  "stream",
+  "max_tokens",
+  "stream_options",
+  "max_output_tokens",
+  "max_completion_tokens",
+] as const;
+
+export type GovernedName = (typeof governedNames)[number];
+
+export const maxDepth = 64;
+
+const noneKnown: readonly Span[] = [];
+
+/**
+ * Finds the governed members of the object that is the whole body; a 400 when that cannot be done. Members
+ * that are known to be objects or arrays, and where they end, are not looked into again.
+ */
+export function scanTopLevel(bytes: Uint8Array, known: readonly Span[] = noneKnown): Layout {
+  return scanObject(bytes, skipSpace(bytes, 0), governedNames, known);
+}
+
+/** The same for an object inside the body, such as `stream_options`. */
+export function scanObject(
+  bytes: Uint8Array,
+  openedAt: number,
+  names: readonly string[],
+  known: readonly Span[] = noneKnown,
+): Layout {
+  if (bytes[openedAt] !== openBrace) throw invalidRequest("The request body must be a JSON object.");
+  const members: Member[] = [];
+  let position = 0;
+  let passed = 0;
+  let commaBefore = -1;
+  let at = skipSpace(bytes, openedAt + 1);
+  if (bytes[at] === closeBrace) return { openedAt, memberCount: 0, members };
+  for (;;) {
+    const start = at;
+    const nameEnd = bytes[start] === quote ? endOfString(bytes, start) : notJson;
+    if (nameEnd === notJson) throw brokenJson();
+    at = skipSpace(bytes, nameEnd + 1);
+    if (bytes[at] !== colon) throw brokenJson();
+    const valueStart = skipSpace(bytes, at + 1);
+    const span = known[passed];
+    if (span?.start === valueStart) passed += 1;
+    const end = span?.start === valueStart ? span.end : endOfValue(bytes, valueStart);
+    at = skipSpace(bytes, end);
+    const commaAfter = bytes[at] === comma ? at : -1;
+    const name = nameAmong(names, bytes, start + 1, nameEnd);
+    if (name !== undefined) {
+      refuseDuplicate(members, name);
+      members.push({ name, position, start, valueStart, end, commaBefore, commaAfter });
+    }
+    position += 1;
+    if (commaAfter === -1) break;
+    commaBefore = commaAfter;
+    at = skipSpace(bytes, commaAfter + 1);
+  }
+  if (bytes[at] !== closeBrace) throw brokenJson();
+  return { openedAt, memberCount: position, members };
+}
+
+function endOfValue(bytes: Uint8Array, start: number): number {
+  const end = skipValue(bytes, start, maxDepth - 1);
+  if (end === tooDeep) throw invalidRequest(`The request body is nested more than ${maxDepth} levels deep.`);
+  if (end === notJson) throw brokenJson();
+  return end;
+}
+
+function refuseDuplicate(members: readonly Member[], name: string): void {
+  for (const member of members) {
+    if (member.name === name) throw invalidRequest(`\`${name}\` is given twice; send it once.`, name);
+  }
+}
+
+export function brokenJson(): Error {
+  return invalidRequest(
+    "The request body is not valid JSON; look for a missing quote, a trailing comma or NaN.",
+  );
+}
+
+/** The name at these bytes if it is one of `names`, without making a string of every name in the body. */
+function nameAmong(
+  names: readonly string[],
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): string | undefined {
+  for (let at = from; at < to; at += 1) {
+    if (bytes[at] === backslash) return escapedNameAmong(names, bytes, from, to);
+  }
+  for (const name of names) {
+    if (name.length === to - from && isNameAt(name, bytes, from)) return name;
+  }
+  return undefined;
+}
+
+function isNameAt(name: string, bytes: Uint8Array, from: number): boolean {
+  for (let index = 0; index < name.length; index += 1) {
+    if (bytes[from + index] !== name.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+/** `"mod\u0065l"` is `model` to every parser, so it must be to this one. */
+function escapedNameAmong(
+  names: readonly string[],
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): string | undefined {
+  const text = new TextDecoder().decode(bytes.subarray(from - 1, to + 1));
+  try {
+    const name: unknown = JSON.parse(text);
+    return names.find((candidate) => candidate === name);
+  } catch {
+    throw brokenJson();
+  }
+}

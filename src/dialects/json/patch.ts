@@ -1,0 +1,83 @@
+import type { Json } from "../../base/json.ts";
+import { openBrace } from "./json-bytes.ts";
+import { type GovernedName, type Layout, type Member, scanObject } from "./json-spans.ts";
+
+/** What to set, by name; `undefined` takes the member out. The last one reaches into `stream_options`. */
+export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined } & {
+  readonly "stream_options.include_usage"?: boolean;
+};
+
+/** A span of the body and what stands there instead. */
+interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** The body with some members set or taken out. Every other byte stays what and where it was. */
+export function patchBody(bytes: Uint8Array, layout: Layout, changes: BodyChanges): Uint8Array {
+  const edits =
+    changes["stream_options.include_usage"] === undefined
+      ? editMembers(layout, changes)
+      : editStreamOptions(bytes, layout, changes);
+  return edits.length === 0 ? bytes : apply(bytes, edits);
+}
+
+/** Keeps what else the client put into `stream_options`; anything that is no object there is replaced. */
+function editStreamOptions(bytes: Uint8Array, layout: Layout, changes: BodyChanges): Edit[] {
+  const { "stream_options.include_usage": includeUsage, ...members } = changes;
+  const options = layout.members.find((member) => member.name === "stream_options");
+  if (options === undefined || bytes[options.valueStart] !== openBrace) {
+    return editMembers(layout, { ...members, stream_options: { include_usage: includeUsage === true } });
+  }
+  const inner = scanObject(bytes, options.valueStart, ["include_usage"]);
+  return [...editMembers(layout, members), ...editMembers(inner, { include_usage: includeUsage === true })];
+}
+
+function editMembers(layout: Layout, changes: Readonly<Record<string, Json | undefined>>): Edit[] {
+  const edits: Edit[] = [];
+  let inserted = "";
+  let removedCount = 0;
+  for (const member of layout.members) {
+    if (!Object.hasOwn(changes, member.name)) continue;
+    const value = changes[member.name];
+    if (value === undefined) {
+      edits.push(removal(member, member.position > removedCount));
+      removedCount += 1;
+    } else {
+      edits.push({ from: member.valueStart, to: member.end, text: JSON.stringify(value) });
+    }
+  }
+  for (const name of Object.keys(changes)) {
+    const value = changes[name];
+    if (value === undefined || layout.members.some((member) => member.name === name)) continue;
+    inserted += `${inserted === "" ? "" : ","}${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  }
+  if (inserted !== "") {
+    const text = layout.memberCount > removedCount ? `${inserted},` : inserted;
+    edits.push({ from: layout.openedAt + 1, to: layout.openedAt + 1, text });
+  }
+  return edits;
+}
+
+/** One comma goes with the member: the one before it when something is kept there, else the one after it. */
+function removal(member: Member, somethingKeptBefore: boolean): Edit {
+  if (somethingKeptBefore) return { from: member.commaBefore, to: member.end, text: "" };
+  const to = member.commaAfter === -1 ? member.end : member.commaAfter + 1;
+  return { from: member.start, to, text: "" };
+}
+
+const encoder = new TextEncoder();
+
+function apply(bytes: Uint8Array, edits: Edit[]): Uint8Array {
+  // An insertion may stand where a removal begins; its empty span puts it first.
+  edits.sort((a, b) => a.from - b.from || a.to - b.to);
+  const pieces: Uint8Array[] = [];
+  let read = 0;
+  for (const edit of edits) {
+    pieces.push(bytes.subarray(read, edit.from), encoder.encode(edit.text));
+    read = edit.to;
+  }
+  pieces.push(bytes.subarray(read));
+  return Buffer.concat(pieces);
+}

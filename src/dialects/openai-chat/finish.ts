@@ -1,0 +1,30 @@
+import type { Json } from "../../base/json.ts";
+import type { FinishReason, IrFinish } from "../ir/ir.ts";
+
+const reasons: Readonly<Record<string, FinishReason>> = {
+  stop: "stop",
+  length: "length",
+  tool_calls: "tool_calls",
+  function_call: "tool_calls",
+  content_filter: "refusal",
+};
+
+/** A reason that nobody has heard of still ends the answer; none at all, or an empty one, does not. */
+export function readFinish(reason: Json | undefined): IrFinish | null {
+  if (typeof reason !== "string" || reason === "") return null;
+  return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: null };
+}
+
+const words: Readonly<Record<FinishReason, string>> = {
+  stop: "stop",
+  stop_sequence: "stop",
+  pause: "stop",
+  tool_calls: "tool_calls",
+  length: "length",
+  context_window: "length",
+  refusal: "content_filter",
+};
+
+export function writeFinish(finish: IrFinish): Json {
+  return words[finish.reason];
+}

@@ -1,0 +1,38 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { IrReasoning, Seal } from "../ir/ir.ts";
+import { objectsOf, stringOf } from "../json/json-fields.ts";
+import { isCarrier, partSeparator, uncarry } from "../reasoning/reasoning-envelope.ts";
+
+/** What a client sends back: our own carrier returns the reasoning to the provider that made it. */
+export function readReplayedReasoning(item: JsonObject): IrReasoning[] {
+  const encrypted = stringOf(item["encrypted_content"]);
+  if (encrypted === null || !isCarrier(encrypted)) return readReasoning(item);
+  const carried = uncarry(encrypted, textsOf(item["summary"]).join(partSeparator));
+  return carried === null ? [] : [carried];
+}
+
+/**
+ * What a provider says, sealed by itself whatever the seal looks like: the provider may be another Sluice.
+ * Open models show their reasoning in `content`.
+ */
+export function readReasoning(item: JsonObject): IrReasoning[] {
+  const content = textsOf(item["content"]);
+  const raw = content.length > 0;
+  const parts = raw ? content : textsOf(item["summary"]);
+  const seal = sealOf(item, raw);
+  return parts.length === 0 && seal.encryptedContent === null ? [] : [{ type: "reasoning", parts, seal }];
+}
+
+/** How OpenAI recognises its own reasoning when it comes back. */
+export function sealOf(item: JsonObject, raw: boolean): Seal & { maker: "openai" } {
+  return {
+    maker: "openai",
+    id: stringOf(item["id"]),
+    encryptedContent: stringOf(item["encrypted_content"]),
+    raw,
+  };
+}
+
+function textsOf(parts: Json | undefined): string[] {
+  return objectsOf(parts).flatMap((part) => stringOf(part["text"]) ?? []);
+}

@@ -1,0 +1,21 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { nonsense, reportedFailure } from "../errors/failure.ts";
+import type { IrResponse } from "../ir/ir.ts";
+import { objectsOf } from "../json/json-fields.ts";
+import { readUsage } from "../usage.ts";
+import { readFinish, readItem, readTier } from "./items-in.ts";
+
+export function readResponse(body: JsonObject): IrResponse {
+  if (isObject(body["error"])) throw reportedFailure(body);
+  const { status, output } = body;
+  if (status === "failed" || status === "cancelled")
+    throw reportedFailure({ message: `The response ${status}.` });
+  if (!Array.isArray(output)) throw nonsense("a response without output");
+  if (status === "queued" || status === "in_progress") throw nonsense("a response that is not finished");
+  const blocks = objectsOf(output).flatMap(readItem);
+  const finish = readFinish(body, {
+    called: blocks.some((block) => block.type === "tool_call"),
+    refused: blocks.some((block) => block.type === "refusal"),
+  });
+  return { blocks, finish, usage: readUsage("responses", body["usage"]), serviceTier: readTier(body) };
+}

@@ -1,0 +1,19 @@
+import type { IrMessage, IrRequest, IrTool } from "../ir/ir.ts";
+import type { Notes } from "../translation/dropped-fields.ts";
+
+/** OpenAI, and whoever speaks like it, finds what it has cached by itself; what a client marks is left out. */
+export function noteCacheMarks(request: IrRequest, notes: Notes): void {
+  const marked =
+    request.system.some((block) => block.cache !== undefined) ||
+    request.messages.some(isMarked) ||
+    request.tools.some(isMarkedTool);
+  if (marked) notes.drop(notes.client === "responses" ? "prompt_cache_breakpoint" : "cache_control");
+}
+
+function isMarked(message: IrMessage): boolean {
+  return message.blocks.some((block) => "cache" in block && block.cache !== undefined);
+}
+
+function isMarkedTool(tool: IrTool): boolean {
+  return tool.type === "function" && tool.cache !== undefined;
+}

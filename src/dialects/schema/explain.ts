@@ -1,0 +1,123 @@
+import {
+  KindGuard,
+  OptionalKind,
+  type TArray,
+  type TObject,
+  type TSchema,
+  type TUnion,
+} from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { isObject } from "../../base/json.ts";
+
+/** What is wrong with a value, in words that say what to send. `param` is a path such as `messages[0].role`. */
+export interface Complaint {
+  readonly param: string;
+  readonly message: string;
+}
+
+/**
+ * The first thing in a value that its schema does not allow, or null. Slow and kind: it runs only after the
+ * compiled check has said no. It names types and bounds and never repeats a value, which may be a prompt.
+ */
+export function explain(schema: TSchema, value: unknown, path = ""): Complaint | null {
+  if (KindGuard.IsObject(schema)) return explainObject(schema, value, path);
+  if (KindGuard.IsUnion(schema)) return explainUnion(schema, value, path);
+  if (KindGuard.IsArray(schema)) return explainArray(schema, value, path);
+  return Value.Check(schema, value) ? null : wrong(schema, value, path);
+}
+
+function explainObject(schema: TObject, value: unknown, path: string): Complaint | null {
+  if (!isObject(value)) return wrong(schema, value, path);
+  for (const [name, field] of Object.entries(schema.properties)) {
+    const fieldPath = path === "" ? name : `${path}.${name}`;
+    const given = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (given === undefined && OptionalKind in field) continue;
+    const complaint = explain(field, given, fieldPath);
+    if (complaint !== null) return complaint;
+  }
+  return null;
+}
+
+function explainArray(schema: TArray, value: unknown, path: string): Complaint | null {
+  if (!Array.isArray(value)) return wrong(schema, value, path);
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
+  if (value.length < minItems || value.length > maxItems) return wrong(schema, value, path);
+  for (const [index, item] of value.entries()) {
+    const complaint = explain(schema.items, item, `${path}[${index}]`);
+    if (complaint !== null) return complaint;
+  }
+  return null;
+}
+
+/** An alternative that fails deeper inside the value is the one that was meant; its complaint helps most. */
+function explainUnion(schema: TUnion, value: unknown, path: string): Complaint | null {
+  let deepest = wrong(schema, value, path);
+  for (const alternative of schema.anyOf) {
+    const complaint = explain(alternative, value, path);
+    if (complaint === null) return null;
+    if (levelsOf(complaint.param) > levelsOf(deepest.param)) deepest = complaint;
+  }
+  return deepest;
+}
+
+function levelsOf(param: string): number {
+  return param.split(/[.[]/).length;
+}
+
+function wrong(schema: TSchema, value: unknown, path: string): Complaint {
+  const expected = nameOf(schema);
+  const problem =
+    value === undefined
+      ? `\`${path}\` is missing; send ${expected}`
+      : `\`${path}\` must be ${expected}${contrastTo(expected, value)}`;
+  const advice = schema.description === undefined ? "" : ` ${schema.description}`;
+  return { param: path, message: `${problem}.${advice}` };
+}
+
+/** "not a string" helps when the type is wrong, and would confuse when only the bounds are. */
+function contrastTo(expected: string, value: unknown): string {
+  const given = typeNameOf(value);
+  const noun = given.replace(/^an? /, "");
+  return expected.includes(noun) || expected.includes("one of") ? "" : `, not ${given}`;
+}
+
+function typeNameOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+function nameOf(schema: TSchema): string {
+  if (KindGuard.IsString(schema)) return schema.minLength === 1 ? "a non-empty string" : "a string";
+  if (KindGuard.IsInteger(schema)) return `a whole number${boundsOf(schema)}`;
+  if (KindGuard.IsNumber(schema)) return `a number${boundsOf(schema)}`;
+  if (KindGuard.IsBoolean(schema)) return "true or false";
+  if (KindGuard.IsLiteral(schema)) return `\`${schema.const}\``;
+  if (KindGuard.IsArray(schema)) return arrayNameOf(schema);
+  if (KindGuard.IsObject(schema)) return "an object";
+  if (KindGuard.IsIntersect(schema)) return schema.allOf.map(nameOf)[0] ?? "valid";
+  if (KindGuard.IsUnion(schema)) return alternativesOf(schema);
+  return schema["type"] ?? "valid";
+}
+
+function boundsOf(schema: { minimum?: number; maximum?: number }): string {
+  const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema;
+  const bounds: string[] = [];
+  if (minimum > Number.MIN_SAFE_INTEGER) bounds.push(`of at least ${minimum}`);
+  if (maximum < Number.MAX_SAFE_INTEGER) bounds.push(`of at most ${maximum}`);
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) bounds.push("below 2^53");
+  return bounds.length === 0 ? "" : ` ${bounds.join(" and ")}`;
+}
+
+function arrayNameOf(schema: TArray): string {
+  const items = KindGuard.IsString(schema.items) ? "strings" : "objects";
+  if (schema.maxItems !== undefined) return `an array of at most ${schema.maxItems} ${items}`;
+  return schema.minItems === undefined ? `an array of ${items}` : `a non-empty array of ${items}`;
+}
+
+function alternativesOf(schema: TUnion): string {
+  const names = schema.anyOf.map(nameOf);
+  if (schema.anyOf.every((member) => KindGuard.IsLiteral(member))) return `one of ${names.join(", ")}`;
+  const last = names.pop() ?? "valid";
+  return names.length === 0 ? last : `${names.join(", ")} or ${last}`;
+}

@@ -1,0 +1,101 @@
+import type { TSchema } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import { invalidRequest } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import {
+  betaCountTokensRequest,
+  betaMessagesRequest,
+  countTokensRequest,
+  messagesRequest,
+} from "../anthropic-messages/schema.ts";
+import { brokenJson, type Layout, maxDepth, scanTopLevel } from "../json/json-spans.ts";
+import { outlineOf } from "../json/truncated-json.ts";
+import { chatRequest } from "../openai-chat/schema.ts";
+import { responsesRequest } from "../openai-responses/schema.ts";
+import { explain } from "./explain.ts";
+
+export type RequestKind = "chat" | "responses" | "messages" | "count_tokens";
+
+export interface ValidationOptions {
+  /** The request carries an `anthropic-beta` header: messages of the role `system` are then allowed. */
+  readonly anthropicBeta: boolean;
+}
+
+/** A body that can be worked with: as values to read, and as a map of its bytes to patch (patch.ts). */
+export interface ParsedBody {
+  /** The body, of whose texts the long ones may be cut short (truncated-json.ts). */
+  readonly outline: JsonObject;
+  /** How much text was cut, in bytes; 0 when the outline is the whole. */
+  readonly cutBytes: number;
+  readonly layout: Layout;
+}
+
+/** A byte-order mark is kept and so refused as no JSON: the provider that gets these bytes may refuse it too. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Throws `invalid_request` for what is no JSON object, no UTF-8, nested too deep, or says a governed name
+ * twice. The bytes are scanned before they are parsed, because parsing millions of open brackets takes
+ * seconds. Names like `__proto__` come out as plain fields.
+ */
+export function parseBody(bytes: Uint8Array): ParsedBody {
+  if (bytes.length === 0) throw invalidRequest("The request body is empty; send a JSON object.");
+  const outline = outlineOf(bytes, maxDepth);
+  if (outline === null) {
+    const layout = scanTopLevel(bytes);
+    return { outline: parseWhole(bytes), cutBytes: 0, layout };
+  }
+  const layout = scanTopLevel(bytes, outline.nested);
+  return { outline: parseWhole(outline.bytes), cutBytes: outline.cutBytes, layout };
+}
+
+/** With all of its texts. The scan has seen an opening brace, so what parses is an object. */
+export function parseWhole(bytes: Uint8Array): JsonObject {
+  const text = decodeUtf8(bytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw brokenJson();
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw invalidRequest("The request body is not valid UTF-8.");
+  }
+}
+
+/** Throws `invalid_request` with the failing field's path; unknown fields pass. An outline is as good as the whole. */
+export function validateRequest(kind: RequestKind, body: JsonObject, options: ValidationOptions): void {
+  const schema = schemaOf(kind, options.anthropicBeta);
+  if (compiled(schema).Check(body)) return;
+  const complaint = explain(schema, body);
+  throw invalidRequest(complaint?.message ?? "The request body is not valid.", complaint?.param);
+}
+
+function schemaOf(kind: RequestKind, anthropicBeta: boolean): TSchema {
+  switch (kind) {
+    case "chat":
+      return chatRequest;
+    case "responses":
+      return responsesRequest;
+    case "messages":
+      return anthropicBeta ? betaMessagesRequest : messagesRequest;
+    case "count_tokens":
+      return anthropicBeta ? betaCountTokensRequest : countTokensRequest;
+  }
+}
+
+const checks = new Map<TSchema, TypeCheck<TSchema>>();
+
+/** Compiled on first use: six schemas at start-up would cost time before the first request is even there. */
+function compiled(schema: TSchema): TypeCheck<TSchema> {
+  let check = checks.get(schema);
+  if (check === undefined) {
+    check = TypeCompiler.Compile(schema);
+    checks.set(schema, check);
+  }
+  return check;
+}

@@ -1,0 +1,120 @@
+import type {
+  IrAssistantBlock,
+  IrMessage,
+  IrRequest,
+  IrTool,
+  IrToolChoice,
+  IrUserBlock,
+  ToolRef,
+} from "../ir/ir.ts";
+import type { Notes } from "../translation/dropped-fields.ts";
+import { refuse } from "../translation/dropped-fields.ts";
+import type { Target } from "../translation/translation.ts";
+import { asFunction, wrapInput } from "./custom-input.ts";
+import { callIdFor } from "./ids.ts";
+import type { ToolNames } from "./names.ts";
+
+/** The request with tools, choice and history as the target can have them. */
+export function fitTools(request: IrRequest, target: Target, names: ToolNames, notes: Notes): IrRequest {
+  const freeform = target.dialect === "responses";
+  const offered = restrict(withoutHosted(request, notes), freeform);
+  const tools = offered.tools.map((tool) => fitTool(tool, names, freeform));
+  const messages = fitMessages(offered.messages, target, names, freeform);
+  if (tools.length === 0) return withoutTools({ ...offered, messages }, target);
+  const choice = offered.toolChoice;
+  return { ...offered, tools, messages, toolChoice: choice === null ? null : fitChoice(choice, names) };
+}
+
+/** A provider's own tools mean nothing to another; without them the model may still answer, unless told to use one. */
+function withoutHosted(request: IrRequest, notes: Notes): IrRequest {
+  const hosted = request.tools.filter((tool) => tool.type === "hosted");
+  const choice = request.toolChoice;
+  if (choice?.type === "hosted") refuse("tool_choice", `the model's provider has no tool "${choice.name}"`);
+  if (hosted.length === 0) return request;
+  const tools = request.tools.filter((tool) => tool.type !== "hosted");
+  if (tools.length === 0 && choice?.type === "required") {
+    refuse(hosted[0]?.path ?? "tools", "the model's provider has no such tool, and tool_choice requires one");
+  }
+  for (const tool of hosted) notes.drop(tool.path);
+  return { ...request, tools };
+}
+
+/** Only Responses can offer all tools and allow some; elsewhere the others are not offered at all. */
+function restrict(request: IrRequest, keepsAllowed: boolean): IrRequest {
+  const choice = request.toolChoice;
+  if (choice?.type !== "allowed" || keepsAllowed) return request;
+  const tools = request.tools.filter((tool) => tool.type !== "hosted" && includes(choice.tools, tool));
+  return { ...request, tools, toolChoice: { type: choice.mode } };
+}
+
+function includes(refs: readonly ToolRef[], tool: ToolRef): boolean {
+  return refs.some((ref) => ref.name === tool.name && ref.namespace === tool.namespace);
+}
+
+function fitTool(tool: IrTool, names: ToolNames, freeform: boolean): IrTool {
+  if (tool.type === "hosted") return tool;
+  const name = names.provider(tool);
+  if (tool.type === "custom" && freeform) return { ...tool, name, namespace: null };
+  const plain = tool.type === "custom" ? asFunction(tool) : tool;
+  return { ...plain, kind: "function", name, namespace: null };
+}
+
+function fitChoice(choice: IrToolChoice, names: ToolNames): IrToolChoice {
+  if (choice.type === "tool") return { type: "tool", name: names.provider(choice), namespace: null };
+  if (choice.type !== "allowed") return choice;
+  return { ...choice, tools: choice.tools.map((ref) => ({ name: names.provider(ref), namespace: null })) };
+}
+
+function fitMessages(
+  messages: readonly IrMessage[],
+  target: Target,
+  names: ToolNames,
+  freeform: boolean,
+): IrMessage[] {
+  const callId = callIdFor(target);
+  const fitCall = (block: IrAssistantBlock): IrAssistantBlock => {
+    if (block.type !== "tool_call") return block;
+    const fitted = { ...block, id: callId(block.id), name: names.provider(block), namespace: null };
+    if (block.kind === "function" || (block.kind === "custom" && freeform)) return fitted;
+    return {
+      ...fitted,
+      kind: "function",
+      input: block.kind === "custom" ? wrapInput(block.input) : block.input,
+    };
+  };
+  const fitResult = (block: IrUserBlock): IrUserBlock => {
+    if (block.type !== "tool_result") return block;
+    const kind = block.kind === "custom" && freeform ? "custom" : "function";
+    return { ...block, id: callId(block.id), kind };
+  };
+  return messages.map((message) => {
+    if (message.role === "assistant") return { ...message, blocks: message.blocks.map(fitCall) };
+    return message.role === "user" ? { ...message, blocks: message.blocks.map(fitResult) } : message;
+  });
+}
+
+/**
+ * Without tools there is nothing to choose. Anthropic wants a definition of every tool that the history
+ * mentions all the same; the model is kept from calling what the client did not offer.
+ */
+function withoutTools(request: IrRequest, target: Target): IrRequest {
+  const bare = { ...request, tools: [], toolChoice: null, parallelToolCalls: null };
+  const mentioned = target.dialect === "messages" ? mentionedTools(request.messages) : [];
+  return mentioned.length === 0 ? bare : { ...bare, tools: mentioned, toolChoice: { type: "none" } };
+}
+
+function mentionedTools(messages: readonly IrMessage[]): IrTool[] {
+  const called = new Set<string>();
+  for (const message of messages) {
+    for (const block of message.blocks) if (block.type === "tool_call") called.add(block.name);
+  }
+  return [...called].map((name) => ({
+    type: "function",
+    kind: "function",
+    namespace: null,
+    name,
+    description: null,
+    schema: null,
+    strict: null,
+  }));
+}

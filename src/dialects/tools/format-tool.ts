@@ -1,0 +1,41 @@
+import type { IrRequest } from "../ir/ir.ts";
+import { takesOutputFormat } from "../translation/model-traits.ts";
+import type { Target } from "../translation/translation.ts";
+
+const name = "answer_in_format";
+
+export interface Forced {
+  readonly request: IrRequest;
+  /** The tool whose input is the answer's text; null when the target has formats of its own. */
+  readonly formatTool: string | null;
+}
+
+/**
+ * A Claude without structured outputs is made to answer through a tool whose schema is the format. Where
+ * the client has tools of its own the model may call those first, but it must call something.
+ */
+export function forceFormat(request: IrRequest, target: Target): Forced {
+  const { format } = request;
+  if (target.dialect !== "messages" || format?.type !== "json_schema" || takesOutputFormat(target)) {
+    return { request, formatTool: null };
+  }
+  const tool = {
+    type: "function",
+    kind: "function",
+    namespace: null,
+    name,
+    description: format.description ?? "Gives the final answer. Its input is shown to the user.",
+    schema: format.schema,
+    strict: null,
+  } as const;
+  const free = request.tools.length === 0 || request.toolChoice?.type === "none";
+  return {
+    request: {
+      ...request,
+      format: null,
+      tools: free ? [tool] : [...request.tools, tool],
+      toolChoice: free ? { type: "tool", namespace: null, name } : { type: "required" },
+    },
+    formatTool: name,
+  };
+}

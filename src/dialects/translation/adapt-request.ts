@@ -1,0 +1,38 @@
+import type { IrMessage, IrRequest } from "../ir/ir.ts";
+import { fitTools } from "../tools/adapt-tools.ts";
+import { forceFormat } from "../tools/format-tool.ts";
+import { ToolNames } from "../tools/names.ts";
+import { pairCallsWithResults } from "../tools/pairing.ts";
+import type { Notes } from "./dropped-fields.ts";
+import type { Target } from "./translation.ts";
+
+export interface Fitted {
+  readonly request: IrRequest;
+  /** What is needed to read the answer in the client's terms again. */
+  readonly names: ToolNames;
+  readonly formatTool: string | null;
+}
+
+/** Only ever asked, so one serves every conversation without tools. */
+const noNames = new ToolNames({ tools: [], messages: [] });
+
+/** What every target needs, done once in the intermediate form, so that no writer has to. */
+export function fit(request: IrRequest, target: Target, notes: Notes): Fitted {
+  if (!mentionsTools(request)) return { ...forceFormat(request, target), names: noNames };
+  const names = new ToolNames(request);
+  const paired = { ...request, messages: pairCallsWithResults(request.messages) };
+  const fitted = fitTools(paired, target, names, notes);
+  return { ...forceFormat(fitted, target), names };
+}
+
+/** A conversation that has nothing to do with tools, as many are, fits every target as it is. */
+function mentionsTools(request: IrRequest): boolean {
+  if (request.tools.length > 0 || request.toolChoice !== null || request.parallelToolCalls !== null)
+    return true;
+  return request.messages.some(holdsCallOrResult);
+}
+
+function holdsCallOrResult(message: IrMessage): boolean {
+  for (const { type } of message.blocks) if (type === "tool_call" || type === "tool_result") return true;
+  return false;
+}

@@ -1,0 +1,42 @@
+import type { DialectName } from "../../base/dialect.ts";
+import { invalidRequest } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+
+/** What a translation leaves out because it does no harm when missing; told in `x-sluice-dropped`. */
+export class Notes {
+  /** Whose words a field is to be named in. */
+  readonly client: DialectName;
+  /** Made when it is first needed: most requests lose nothing. */
+  #dropped: Set<string> | null = null;
+
+  constructor(client: DialectName) {
+    this.client = client;
+  }
+
+  /** `field` as the client wrote it: a name, or a path such as `tools[2]`. */
+  drop(field: string): void {
+    this.#dropped ??= new Set();
+    this.#dropped.add(field);
+  }
+
+  get dropped(): readonly string[] {
+    return this.#dropped === null ? nothing : [...this.#dropped];
+  }
+}
+
+const nothing: readonly string[] = [];
+
+/** Every field of an object that is not among those that are read, under its path. */
+export function noteOthers(object: JsonObject, read: ReadonlySet<string>, notes: Notes, prefix = ""): void {
+  // An object out of JSON has no prototype's fields, and `entries` would make an array of each of its own.
+  for (const field in object) {
+    if (read.has(field)) continue;
+    const value = object[field];
+    if (value !== null && value !== undefined) notes.drop(prefix + field);
+  }
+}
+
+/** What cannot be expressed and would be missed is refused, naming the field; nothing vanishes silently. */
+export function refuse(field: string, why: string): never {
+  throw invalidRequest(`${field}: ${why}`, field);
+}

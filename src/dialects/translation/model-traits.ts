@@ -1,0 +1,84 @@
+import type { Target } from "./translation.ts";
+
+/**
+ * What the vendors' models take and refuse, as far as their names tell it. What the config declares in
+ * `capabilities` always wins; a name that is not known gets the careful answer.
+ */
+
+function declared(target: Target, capability: string): boolean | null {
+  const value = target.capabilities[capability];
+  return typeof value === "boolean" ? value : null;
+}
+
+/** Reasoning settings go only to models that have them: the others answer 400. */
+export function reasons(target: Target): boolean {
+  const generation = claudeGeneration(target.upstreamModel);
+  return (
+    declared(target, "reasoning") ??
+    (target.kind === "demo" ||
+      isOpenAiReasoner(target.upstreamModel) ||
+      (generation !== null && generation >= 3.7))
+  );
+}
+
+/** OpenAI's o-series, gpt-5 and later, and gpt-oss; also behind a reseller's prefix. */
+function isOpenAiReasoner(model: string): boolean {
+  return /(?:^|\/)(?:o[1-9]|gpt-(?:[5-9]|\d\d|oss)|codex)/.test(model);
+}
+
+/** `none` came with gpt-5.1; before that not reasoning at all could not be asked for. */
+export function takesEffortNone(model: string): boolean {
+  return /(?:^|\/)gpt-(?:5\.[1-9]|[6-9]|\d\d)/.test(model);
+}
+
+/** 4.6 for claude-opus-4-6 and claude-sonnet-4.6, 3.7 for claude-3-7-sonnet; null for what is no Claude. */
+function claudeGeneration(model: string): number | null {
+  const [, major, minor] = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d)(?!\d))?(?!\d)/.exec(model) ?? [];
+  return major === undefined ? null : Number(`${major}.${minor ?? "0"}`);
+}
+
+type ClaudeThinking = "adaptive" | "extended" | "none";
+
+/** Up to 4.5 a budget is given, from 4.6 on the model decides (4.6 takes either). */
+export function claudeThinking(target: Target): ClaudeThinking {
+  if (!reasons(target)) return "none";
+  const generation = claudeGeneration(target.upstreamModel);
+  return generation !== null && generation >= 4.6 ? "adaptive" : "extended";
+}
+
+/** Fable and Mythos always think; everybody else may be told not to. */
+export function mayDisableThinking(model: string): boolean {
+  return !/claude-(?:fable|mythos)/.test(model);
+}
+
+/** From 4.7 on Claude refuses temperature, top_p and top_k, even at their defaults. */
+export function takesSampling(target: Target): boolean {
+  const generation = claudeGeneration(target.upstreamModel);
+  return declared(target, "sampling") ?? (generation === null || generation < 4.7);
+}
+
+/** Without it a format is forced through a tool. */
+export function takesOutputFormat(target: Target): boolean {
+  const generation = claudeGeneration(target.upstreamModel);
+  const opus41 = /claude-opus-4-1/.test(target.upstreamModel);
+  return (
+    declared(target, "structured_output") ??
+    (target.kind === "demo" || opus41 || (generation !== null && generation >= 4.5))
+  );
+}
+
+/** Whether instructions may stand in the middle of a Messages conversation. */
+export function takesSystemMessages(target: Target): boolean {
+  return declared(target, "system_messages") ?? false;
+}
+
+/** Whether a chat provider understands Anthropic's cache marks, as some resellers do. */
+export function takesCacheControl(target: Target): boolean {
+  return declared(target, "cache_control") ?? false;
+}
+
+/** OpenAI's reasoners refuse temperature and top_p, unless they are told not to reason; gpt-oss takes them. */
+export function openAiTakesSampling(target: Target, effort: string | null): boolean {
+  const refuses = isOpenAiReasoner(target.upstreamModel) && !/gpt-oss/.test(target.upstreamModel);
+  return declared(target, "sampling") ?? (!refuses || effort === "none");
+}

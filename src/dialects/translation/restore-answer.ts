@@ -1,0 +1,110 @@
+import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse } from "../ir/ir.ts";
+import { InputUnwrapper, unwrapInput } from "../tools/custom-input.ts";
+import type { ClientTool, ToolNames } from "../tools/names.ts";
+
+/** How the provider's answer is read again in the client's terms; the reverse of fitting the request. */
+export interface Restoration {
+  /** Null when the provider was given the client's own names. */
+  readonly names: ToolNames | null;
+  /** A function that was only added to force a format: its input is the answer's text. */
+  readonly formatTool: string | null;
+  readonly mint: (prefix: string) => string;
+}
+
+export function restoreResponse(response: IrResponse, restoration: Restoration): IrResponse {
+  const { finish, usage, serviceTier } = response;
+  const blocks = has(response.blocks, "tool_call")
+    ? response.blocks.map((block) => restoreBlock(block, restoration))
+    : response.blocks;
+  const agreed = agreeing(finish, has(blocks, "tool_call"), has(blocks, "refusal"));
+  return { blocks, finish: agreed, usage, serviceTier };
+}
+
+function has(blocks: readonly IrAssistantBlock[], type: IrAssistantBlock["type"]): boolean {
+  return blocks.some((block) => block.type === type);
+}
+
+function restoreBlock(block: IrAssistantBlock, restoration: Restoration): IrAssistantBlock {
+  if (block.type !== "tool_call") return block;
+  if (block.name === restoration.formatTool) return { type: "text", text: block.input };
+  const tool = restoration.names?.client(block.name) ?? refOf(block);
+  const id = block.id === "" ? restoration.mint("call_") : block.id;
+  const wrapped = tool.kind === "custom" && block.kind !== "custom";
+  return { ...block, ...tool, id, input: wrapped ? unwrapInput(block.input) : block.input };
+}
+
+function refOf({ namespace, name, kind }: ClientTool): ClientTool {
+  return { namespace, name, kind };
+}
+
+/**
+ * Providers get this wrong in both directions: the answer calls tools if and only if a call was made. And
+ * what was declined did not simply stop, although OpenAI says so.
+ */
+function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinish {
+  if (finish.reason !== "stop" && finish.reason !== "tool_calls") return finish;
+  const reason = called ? "tool_calls" : declined ? "refusal" : "stop";
+  return reason === finish.reason ? finish : { ...finish, reason };
+}
+
+/** The same for a stream, event by event. */
+export class StreamRestorer {
+  readonly #restoration: Restoration;
+  readonly #emit: (event: IrEvent) => void;
+  readonly #unwrappers = new Map<number, InputUnwrapper>();
+  #called = false;
+  #declined = false;
+
+  constructor(restoration: Restoration, emit: (event: IrEvent) => void) {
+    this.#restoration = restoration;
+    this.#emit = emit;
+  }
+
+  /** Whether deltas come out as they went in. */
+  get keepsDeltas(): boolean {
+    return this.#unwrappers.size === 0;
+  }
+
+  push(event: IrEvent): void {
+    switch (event.type) {
+      case "block_start":
+        this.#emit({ ...event, block: this.#head(event.index, event.block) });
+        return;
+      case "delta":
+        if (this.keepsDeltas) this.#emit(event);
+        else this.#delta(event.index, event.text);
+        return;
+      case "block_end":
+        this.#flush(event.index);
+        this.#emit(event);
+        return;
+      case "finish":
+        this.#emit({ type: "finish", finish: agreeing(event.finish, this.#called, this.#declined) });
+        return;
+      default:
+        this.#emit(event);
+    }
+  }
+
+  #head(index: number, head: IrBlockHead): IrBlockHead {
+    if (head.type === "refusal") this.#declined = true;
+    if (head.type !== "tool_call") return head;
+    if (head.name === this.#restoration.formatTool) return { type: "text" };
+    this.#called = true;
+    const tool = this.#restoration.names?.client(head.name) ?? refOf(head);
+    if (tool.kind === "custom" && head.kind !== "custom") this.#unwrappers.set(index, new InputUnwrapper());
+    return { type: "tool_call", ...tool, id: head.id === "" ? this.#restoration.mint("call_") : head.id };
+  }
+
+  #delta(index: number, fragment: string): void {
+    const unwrapper = this.#unwrappers.get(index);
+    const text = unwrapper === undefined ? fragment : unwrapper.push(fragment);
+    if (text !== "") this.#emit({ type: "delta", index, text });
+  }
+
+  #flush(index: number): void {
+    const text = this.#unwrappers.get(index)?.end() ?? "";
+    this.#unwrappers.delete(index);
+    if (text !== "") this.#emit({ type: "delta", index, text });
+  }
+}

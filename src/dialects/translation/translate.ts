@@ -1,0 +1,109 @@
+import { newId } from "../../base/id.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ClientCall, ClientSide, StreamReader } from "../dialect.ts";
+import { EventCollector } from "../ir/events.ts";
+import type { IrResponse } from "../ir/ir.ts";
+import { dialectOf } from "../registry.ts";
+import { fit } from "./adapt-request.ts";
+import { Notes } from "./dropped-fields.ts";
+import { PairedStreams, type Ways } from "./paired-streams.ts";
+import { restoreResponse } from "./restore-answer.ts";
+import type {
+  ResponseCollector,
+  Source,
+  SseFrame,
+  StreamTranslator,
+  Target,
+  TranslatedResponse,
+  Translation,
+} from "./translation.ts";
+
+/** Two dialects put together: the client's read and written as a server, the provider's as a client. */
+export function translate(source: Source, target: Target, mint = newId): Translation {
+  if (source.dialect === target.dialect) return reread(source, mint);
+  const client = dialectOf(source.dialect).client;
+  const provider = dialectOf(target.dialect).provider;
+  const notes = new Notes(source.dialect);
+  const request = client.readRequest(source.body, notes);
+  const { request: fitted, names, formatTool } = fit(request, target, notes);
+  const body = provider.writeRequest(fitted, target, notes);
+  const ways = { client, provider, call: { source, mint }, restoration: { names, formatTool, mint } };
+  return new PairedDialects(body, notes.dropped, ways);
+}
+
+/**
+ * Where both speak the same dialect the bytes pass through, and nothing of the request is translated. Only
+ * an answer in the other form than was asked for (a body for a stream, a stream for a body) is read and
+ * written again.
+ */
+function reread(source: Source, mint: Mint): Translation {
+  const { client, provider } = dialectOf(source.dialect);
+  const restoration = { names: null, formatTool: null, mint };
+  const ways = { client, provider, call: { source, mint }, restoration };
+  return new PairedDialects(source.body, [], ways);
+}
+
+type Mint = ClientCall["mint"];
+
+class PairedDialects implements Translation {
+  readonly body: JsonObject;
+  readonly dropped: readonly string[];
+  readonly #ways: Ways;
+
+  constructor(body: JsonObject, dropped: readonly string[], ways: Ways) {
+    this.body = body;
+    this.dropped = dropped;
+    this.#ways = ways;
+  }
+
+  response(body: JsonObject): TranslatedResponse {
+    const { client, provider, call, restoration } = this.#ways;
+    return writeWhole(client, call, restoreResponse(provider.readResponse(body), restoration));
+  }
+
+  stream(): StreamTranslator {
+    return new PairedStreams(this.#ways);
+  }
+
+  collect(): ResponseCollector {
+    return new PairedCollector(this.#ways);
+  }
+}
+
+function writeWhole(client: ClientSide, call: ClientCall, response: IrResponse): TranslatedResponse {
+  return {
+    body: client.writeResponse(response, call),
+    usage: response.usage,
+    produced: producedBy(response),
+  };
+}
+
+function producedBy(response: IrResponse): string {
+  let produced = "";
+  for (const block of response.blocks) {
+    if (block.type === "reasoning") produced += block.parts.join("");
+    else produced += block.type === "tool_call" ? block.name + block.input : block.text;
+  }
+  return produced;
+}
+
+class PairedCollector implements ResponseCollector {
+  readonly #ways: Ways;
+  readonly #collector = new EventCollector();
+  readonly #reader: StreamReader;
+
+  constructor(ways: Ways) {
+    this.#ways = ways;
+    this.#reader = ways.provider.createStreamReader((event) => this.#collector.push(event));
+  }
+
+  push(frame: SseFrame): void {
+    this.#reader.push(frame);
+  }
+
+  end(): TranslatedResponse {
+    this.#reader.end();
+    const { client, call, restoration } = this.#ways;
+    return writeWhole(client, call, restoreResponse(this.#collector.response(), restoration));
+  }
+}

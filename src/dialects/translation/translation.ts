@@ -1,0 +1,93 @@
+import type { DialectName } from "../../base/dialect.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Usage } from "../../base/usage.ts";
+import type { Shortcut } from "./shortcut.ts";
+
+/** What the translation must know of the model behind a deployment. */
+export interface Target {
+  readonly dialect: DialectName;
+  readonly upstreamModel: string;
+  readonly kind: "openai" | "anthropic" | "openai-compatible" | "demo";
+  readonly maxOutputTokens: number | null;
+  readonly maxTokensField: "max_tokens" | "max_completion_tokens";
+  readonly streamUsage: boolean;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+/** What the translation must know of the client's call. */
+export interface Source {
+  readonly dialect: DialectName;
+  /** Already validated by the dialect's schema; never changed by the translation. */
+  readonly body: JsonObject;
+  /** The model name the client asked for; it is what the client reads back. */
+  readonly model: string;
+  /** Whole seconds, for `created`. */
+  readonly nowSeconds: number;
+  /** An estimate above 0, for `message_start` (a client shows 0 % otherwise). */
+  readonly estimatedInputTokens: number;
+}
+
+/** One server-sent event: `event` is "" when the frame had no such line; `data` has its lines joined. */
+export interface SseFrame {
+  readonly event: string;
+  readonly data: string;
+}
+
+/**
+ * A request on its way from one dialect to another. Made once per attempt, since the target may differ.
+ * Throws an `invalid_request` GatewayError with the field's path for what the target cannot express.
+ */
+export interface Translation {
+  /** The body for the provider. */
+  readonly body: JsonObject;
+  /** Fields left out because they do no harm when missing; told in `x-sluice-dropped`. */
+  readonly dropped: readonly string[];
+  /** A whole provider response, in the client's dialect. Throws `upstream_error` when it makes no sense. */
+  response(body: JsonObject): TranslatedResponse;
+  stream(): StreamTranslator;
+  /** For a provider that streams although it was not asked to: its frames become one response. */
+  collect(): ResponseCollector;
+}
+
+export interface ResponseCollector {
+  push(frame: SseFrame): void;
+  /** The provider's body has ended. Throws a GatewayError when the answer is not complete. */
+  end(): TranslatedResponse;
+}
+
+export interface TranslatedResponse {
+  readonly body: JsonObject;
+  /** Null when the provider told none: it is then counted here. */
+  readonly usage: Usage | null;
+  /** Text, reasoning and tool arguments that were produced, for a local count. */
+  readonly produced: string;
+}
+
+/**
+ * Incremental: what a frame allows leaves with it. The frames that end the client's stream are never part
+ * of what `push` returns: the caller settles first and then takes them from `terminal`.
+ */
+export interface StreamTranslator {
+  /** The client's bytes as text, possibly "". Throws a GatewayError when the provider's stream is broken. */
+  push(frame: SseFrame): string;
+  /** For the frames that follow, until one does not fit it and is pushed. Null while each has to be pushed. */
+  readonly shortcut: Shortcut | null;
+  /** For a provider that answers with one JSON body although a stream was asked for: all of it at once. */
+  pushWhole(body: JsonObject): string;
+  /** The provider's body has ended; decides whether that was a proper end (see `ended`). */
+  end(): string;
+  /** True once the provider's proper end has been read. */
+  readonly ended: boolean;
+  /** What ends the client's stream properly; asked for once, after `ended`. */
+  terminal(): string;
+  /** The client's in-band failure; never looks like a proper end. */
+  failure(error: GatewayError, requestId: string): string;
+  /** A heartbeat that may stand between the frames written so far. */
+  heartbeat(): string;
+  readonly usage: Usage | null;
+  /** Text produced since the last call, for a local count and for progress. */
+  takeProduced(): string;
+  /** True once content (text, reasoning, tool call) has been written. */
+  readonly started: boolean;
+}

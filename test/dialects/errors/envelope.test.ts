@@ -1,0 +1,126 @@
+import { describe, expect, test } from "bun:test";
+import type { DialectName } from "../../../src/base/dialect.ts";
+import { type ErrorCode, GatewayError } from "../../../src/base/errors.ts";
+import { heartbeat, inBandError, renderError } from "../../../src/dialects/errors/envelope.ts";
+
+/** Interface 7.2 and decisions 6: the status, Format A's type, Format B's type, and whether to try again. */
+const table: readonly [ErrorCode, number, string, string, boolean][] = [
+  ["invalid_credentials", 401, "authentication_error", "authentication_error", false],
+  ["key_expired", 403, "permission_error", "permission_error", false],
+  ["key_disabled", 403, "permission_error", "permission_error", false],
+  ["rate_limit_exceeded", 429, "rate_limit_error", "rate_limit_error", true],
+  ["balance_temporarily_reserved", 429, "rate_limit_error", "rate_limit_error", true],
+  ["limit_reached", 429, "quota_error", "rate_limit_error", true],
+  ["insufficient_credit", 402, "quota_error", "billing_error", false],
+  ["invalid_request", 400, "invalid_request_error", "invalid_request_error", true],
+  ["model_not_found", 404, "invalid_request_error", "not_found_error", true],
+  ["context_length_exceeded", 400, "invalid_request_error", "invalid_request_error", true],
+  ["idempotency_conflict", 409, "invalid_request_error", "invalid_request_error", false],
+  ["idempotency_in_flight", 409, "invalid_request_error", "invalid_request_error", true],
+  ["not_found", 404, "invalid_request_error", "not_found_error", true],
+  ["method_not_allowed", 405, "invalid_request_error", "invalid_request_error", true],
+  ["provider_unavailable", 502, "api_error", "api_error", true],
+  ["upstream_error", 502, "api_error", "api_error", true],
+  ["upstream_timeout", 504, "api_error", "timeout_error", true],
+  ["service_unavailable", 503, "api_error", "overloaded_error", true],
+  ["internal_error", 500, "api_error", "api_error", true],
+];
+
+describe("C81 every error has its status and its type in both formats", () => {
+  for (const [code, status, typeA, typeB, mayRetry] of table) {
+    test(code, () => {
+      const error = new GatewayError(code, "prompt is too long: no", { param: "messages[0]" });
+      const a = renderError("A", error, "req_1");
+      expect(a.status).toBe(status);
+      expect(JSON.parse(a.body)).toEqual({
+        error: { message: error.message, type: typeA, code, param: "messages[0]", request_id: "req_1" },
+      });
+      const b = renderError("B", error, "req_1");
+      expect(b.status).toBe(status);
+      expect(JSON.parse(b.body)).toEqual({
+        type: "error",
+        error: { type: typeB, message: error.message, code, request_id: "req_1" },
+        request_id: "req_1",
+      });
+      expect(a.headers["x-request-id"]).toBe("req_1");
+      expect(a.headers["request-id"]).toBeUndefined();
+      expect(b.headers["request-id"]).toBe("req_1");
+      expect(a.headers["x-should-retry"]).toBe(mayRetry ? undefined : "false");
+    });
+  }
+});
+
+test("C82 an overflow is told to native clients in the words and numbers that they look for", () => {
+  const words =
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.";
+  const told = (message: string) =>
+    JSON.parse(renderError("B", new GatewayError("context_length_exceeded", message), "r").body).error
+      .message;
+  expect(told(words)).toBe("prompt is too long: 130000 tokens > 128000 maximum");
+  expect(told("prompt is too long: 5 tokens > 4 maximum")).toBe("prompt is too long: 5 tokens > 4 maximum");
+  expect(told("the window is full")).toBe("prompt is too long: the window is full");
+});
+
+test("C83 a limit says when to come back, and an empty account that it is of no use", () => {
+  const limited = renderError(
+    "B",
+    new GatewayError("rate_limit_exceeded", "slow", { retryAfterSeconds: 7 }),
+    "r",
+  );
+  expect(limited.headers["retry-after"]).toBe("7");
+  expect(renderError("A", new GatewayError("service_unavailable", "busy"), "r").headers["retry-after"]).toBe(
+    "1",
+  );
+  const broke = renderError("B", new GatewayError("insufficient_credit", "empty"), "r");
+  expect(broke.headers).not.toContainKey("retry-after");
+  expect(broke.headers["x-should-retry"]).toBe("false");
+  expect(inBandError("responses", new GatewayError("limit_reached", "used up"), "r")).toContain(
+    '"code":"insufficient_quota"',
+  );
+});
+
+test("C84 a bad key is refused in the client's own format, once and for all", () => {
+  const error = new GatewayError("invalid_credentials", "The key is not known.");
+  for (const format of ["A", "B"] as const) {
+    const refused = renderError(format, error, "r");
+    expect(refused.status).toBe(401);
+    expect(refused.headers["x-should-retry"]).toBe("false");
+    expect(JSON.parse(refused.body).error.type).toBe("authentication_error");
+  }
+});
+
+describe("C74 an error inside a stream is none of the ways in which a stream ends well", () => {
+  const error = new GatewayError("upstream_error", "broken");
+  const ends: Readonly<Record<DialectName, string>> = {
+    chat: "[DONE]",
+    messages: "message_stop",
+    responses: "response.completed",
+  };
+  for (const dialect of ["chat", "messages", "responses"] as const) {
+    test(dialect, () => {
+      const text = inBandError(dialect, error, "req_1");
+      expect(text).not.toContain(ends[dialect]);
+      expect(text).toEndWith("\n\n");
+    });
+  }
+
+  test("a failed response has the id, the number and the model of its stream", () => {
+    const position = { sequenceNumber: 9, responseId: "resp_7", model: "m", createdAtSeconds: 5 };
+    const [event = "", done] = inBandError("responses", error, "req_1", position).split("\n\n");
+    expect(done).toBe("data: [DONE]");
+    const data = JSON.parse(event.slice(event.indexOf("{")));
+    expect(data).toMatchObject({ type: "response.failed", sequence_number: 9 });
+    expect(data.response).toMatchObject({ id: "resp_7", model: "m", status: "failed", output: [] });
+  });
+});
+
+test("C77 heartbeats are events once a stream has begun, and comments before", () => {
+  for (const dialect of ["chat", "messages", "responses"] as const) {
+    expect(heartbeat(dialect, false)).toBe(": keepalive\n\n");
+  }
+  expect(heartbeat("chat", true)).toBe(": keepalive\n\n");
+  expect(heartbeat("messages", true)).toBe('event: ping\ndata: {"type":"ping"}\n\n');
+  expect(heartbeat("responses", true, 4)).toBe(
+    'event: keepalive\ndata: {"type":"keepalive","sequence_number":4}\n\n',
+  );
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "bun:test";
+import { reportedFailure } from "../../../src/dialects/errors/failure.ts";
+import { readRefusal, readTokenLimit } from "../../../src/dialects/errors/refusal.ts";
+
+const json = "application/json";
+
+describe("C85 a complaint is read in whatever shape it comes", () => {
+  const shapes: readonly [string, string, string, string][] = [
+    ["OpenAI", json, '{"error":{"message":"bad","type":"t","code":"c","param":null}}', "bad"],
+    ["Anthropic", json, '{"type":"error","error":{"type":"invalid_request_error","message":"bad"}}', "bad"],
+    ["a string for an error", json, '{"error":"bad"}', "bad"],
+    ["a bare message", json, '{"message":"bad"}', "bad"],
+    ["FastAPI's detail as a text", json, '{"detail":"bad"}', "bad"],
+    [
+      "FastAPI's detail as a list",
+      json,
+      '{"detail":[{"loc":["body","model"],"msg":"field required"},{"loc":["body","n"],"msg":"too big"}]}',
+      "body.model: field required; body.n: too big",
+    ],
+    ["FastAPI's detail as an object", json, '{"detail":{"message":"bad"}}', "bad"],
+    ["a list of one", json, '[{"error":{"message":"bad"}}]', "bad"],
+    ["JSON behind another content type", "text/plain", '{"message":"bad"}', "bad"],
+    ["plain text", "text/plain", " bad \n", "bad"],
+    ["HTML", "text/html", "<html><body>nginx</body></html>", "The provider answered 502 Bad Gateway."],
+    ["nothing", json, "", "The provider answered 502 Bad Gateway."],
+    ["an object that says nothing", json, '{"ok":false}', "The provider answered 502 Bad Gateway."],
+  ];
+  for (const [name, type, text, message] of shapes) {
+    test(name, () => expect(readRefusal(502, type, text).message).toBe(message));
+  }
+
+  test("an unknown status is told by its number", () => {
+    expect(readRefusal(599, null, "").message).toBe("The provider answered 599.");
+  });
+
+  test("type and code are kept", () => {
+    const refusal = readRefusal(400, json, '{"error":{"message":"m","type":"t","code":"c"}}');
+    expect(refusal).toEqual({ message: "m", contextOverflow: false, type: "t", code: "c" });
+  });
+});
+
+test("C85 keys, accounts and addresses of the provider are not told", () => {
+  const told = readRefusal(
+    400,
+    json,
+    JSON.stringify({
+      error: {
+        message:
+          "Incorrect API key provided: sk-proj-abc123*****wxyz. See https://platform.example.com/keys for org-AbCdEf123456, Bearer abcdef123456.",
+      },
+    }),
+  ).message;
+  for (const secret of ["sk-proj", "wxyz", "example.com", "AbCdEf", "abcdef123456"]) {
+    expect(told).not.toContain(secret);
+  }
+});
+
+describe("C82 an overflow is recognised by its code or by its words", () => {
+  const words = [
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+    "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length",
+    "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.",
+  ];
+  for (const message of words) {
+    test(message.slice(0, 40), () => {
+      expect(readRefusal(400, json, JSON.stringify({ error: { message } })).contextOverflow).toBe(true);
+    });
+  }
+
+  test("by its code alone", () => {
+    const body = '{"error":{"message":"no","code":"context_length_exceeded"}}';
+    expect(readRefusal(400, json, body).contextOverflow).toBe(true);
+  });
+
+  test("and nothing else is one", () => {
+    for (const message of ["max_tokens is too large", "Invalid 'tools': context is required", "bad"]) {
+      expect(readRefusal(400, json, JSON.stringify({ error: { message } })).contextOverflow).toBe(false);
+    }
+  });
+
+  test("with the tokens that were needed and that there are", () => {
+    expect(words.map(readTokenLimit)).toEqual([
+      { needed: 210_000, maximum: 200_000 },
+      { needed: 130_000, maximum: 128_000 },
+      null,
+      { needed: 210_000, maximum: 200_000 },
+      { needed: 300_000, maximum: 272_000 },
+    ]);
+  });
+});
+
+test("C75 an error in place of an answer keeps its meaning", () => {
+  const codes = (error: { type?: string; code?: string; message: string }) => reportedFailure({ error }).code;
+  expect(codes({ type: "overloaded_error", message: "m" })).toBe("service_unavailable");
+  expect(codes({ code: "rate_limit_exceeded", message: "m" })).toBe("service_unavailable");
+  expect(codes({ type: "invalid_request_error", message: "m" })).toBe("invalid_request");
+  expect(codes({ type: "invalid_request_error", message: "prompt is too long" })).toBe(
+    "context_length_exceeded",
+  );
+  expect(codes({ type: "server_error", message: "m" })).toBe("upstream_error");
+});
+
+test("C84 what the provider says of its own account is not told to the client", () => {
+  const failure = reportedFailure({ error: { type: "authentication_error", message: "invalid x-api-key" } });
+  expect(failure.code).toBe("upstream_error");
+  expect(failure.message).toBe("The provider refused the request.");
+});

@@ -1,0 +1,109 @@
+import OpenAI from "openai";
+import type { Response as ModelResponse, ResponseStreamEvent } from "openai/resources/responses/responses";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { ClientCall } from "../../../src/dialects/dialect.ts";
+import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir/ir.ts";
+import { responses } from "../../../src/dialects/openai-responses/index.ts";
+import { Notes } from "../../../src/dialects/translation/dropped-fields.ts";
+import type { Source, Target } from "../../../src/dialects/translation/translation.ts";
+
+/** Ids that count up, so that what a test expects is stable. */
+export function countingMint(): (prefix: string) => string {
+  let count = 0;
+  return (prefix) => {
+    count += 1;
+    return `${prefix}${count}`;
+  };
+}
+
+export function callOf(body: JsonObject): ClientCall {
+  const whole: JsonObject = { model: "house-model", input: "hi", ...body };
+  const source: Source = {
+    dialect: "responses",
+    body: whole,
+    model: "house-model",
+    nowSeconds: 1_700_000_000,
+    estimatedInputTokens: 3,
+  };
+  return { source, mint: countingMint() };
+}
+
+/** How a request with these fields is understood. */
+export function requestOf(body: JsonObject): IrRequest {
+  const whole = { model: "house-model", input: "hi", ...body };
+  return responses.client.readRequest(whole, new Notes("responses"));
+}
+
+export function targetOf(changes: Partial<Target> = {}): Target {
+  return {
+    dialect: "responses",
+    upstreamModel: "gpt-5.6",
+    kind: "openai",
+    maxOutputTokens: 128_000,
+    maxTokensField: "max_completion_tokens",
+    streamUsage: true,
+    capabilities: {},
+    ...changes,
+  };
+}
+
+export function finishOf(reason: IrFinish["reason"], explanation: string | null = null): IrEvent {
+  return { type: "finish", finish: { reason, stopSequence: null, explanation } };
+}
+
+/** A stream as its client gets it, from the first byte to the last. */
+export function writeStream(events: readonly IrEvent[], body: JsonObject = {}): string {
+  const writer = responses.client.createStreamWriter(callOf(body));
+  return events.map((event) => writer.write(event)).join("") + writer.terminal();
+}
+
+export interface Heard {
+  readonly events: readonly ResponseStreamEvent[];
+  readonly final: ModelResponse;
+}
+
+/** The official helper, which throws at every event that is out of place. */
+export async function hearWithSdk(text: string): Promise<Heard> {
+  const client = new OpenAI({
+    apiKey: "none",
+    baseURL: "http://localhost/v1",
+    maxRetries: 0,
+    fetch: async () => new Response(text, { headers: { "content-type": "text/event-stream" } }),
+  });
+  const stream = client.responses.stream({ model: "house-model", input: "hi" });
+  const events: ResponseStreamEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return { events, final: await stream.finalResponse() };
+}
+
+/** The data of every frame of a stream, without the end marker. */
+export function dataOf(text: string): JsonObject[] {
+  return text
+    .split("\n\n")
+    .flatMap((frame) => frame.split("\n").filter((line) => line.startsWith("data: {")))
+    .map((line) => JSON.parse(line.slice("data: ".length)) as JsonObject);
+}
+
+export function typesOf(text: string): string[] {
+  return dataOf(text).map((data) => String(data["type"]));
+}
+
+/** A request that says nothing but "hi". */
+export const plainRequest: IrRequest = {
+  stream: false,
+  system: [],
+  messages: [{ role: "user", blocks: [{ type: "text", text: "hi" }] }],
+  tools: [],
+  toolChoice: null,
+  parallelToolCalls: null,
+  reasoning: null,
+  format: null,
+  maxOutputTokens: null,
+  stop: [],
+  sampling: { temperature: null, topP: null, topK: null },
+  identity: { user: null, safetyIdentifier: null, promptCacheKey: null },
+  serviceTier: null,
+  verbosity: null,
+  store: null,
+  metadata: null,
+};

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { openAiIdentity } from "../../../src/dialects/openai/identity.ts";
+import type { Target } from "../../../src/dialects/translation/translation.ts";
+
+const target: Target = {
+  dialect: "responses",
+  upstreamModel: "gpt-5.6",
+  kind: "openai",
+  maxOutputTokens: null,
+  maxTokensField: "max_completion_tokens",
+  streamUsage: true,
+  capabilities: {},
+};
+const nobody = { user: null, safetyIdentifier: null, promptCacheKey: null };
+
+test("C55: Claude Code's long user_id becomes a short name, and its session the cache key", () => {
+  const user = JSON.stringify({ device_id: "d".repeat(64), account_uuid: "", session_id: "s-1" });
+  const written = openAiIdentity({ ...nobody, user }, target);
+  expect(written.user).toHaveLength(64);
+  expect(written.prompt_cache_key).toBe("s-1");
+  expect(openAiIdentity({ ...nobody, user }, target)).toEqual(written);
+});
+
+test("C55: short names and keys stay as they are", () => {
+  const identity = { user: "u", safetyIdentifier: "s", promptCacheKey: "k" };
+  expect(openAiIdentity(identity, target)).toEqual({
+    user: "u",
+    safety_identifier: "s",
+    prompt_cache_key: "k",
+  });
+  expect(openAiIdentity(nobody, target)).toEqual({});
+});
