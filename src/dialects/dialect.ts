@@ -2,7 +2,7 @@ import type { DialectName } from "../base/dialect.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
-import type { Notes } from "./translation/dropped-fields.ts";
+import type { DroppedFields } from "./translation/dropped-fields.ts";
 import type { Stencil } from "./translation/shortcut.ts";
 import type { Source, SseFrame, Target } from "./translation/translation.ts";
 
@@ -11,7 +11,7 @@ import type { Source, SseFrame, Target } from "./translation/translation.ts";
  * what cannot be understood; writers for what their dialect cannot express, unless it does no harm when
  * missing, which they note. Requests have passed the dialect's schema; history inside them may be wrong.
  *
- * Before `writeRequest` the request has been fitted to the target (see adapt-request.ts): tool names and ids are
+ * Before `writeRequest` the request has been adapted to the target (see adapt-request.ts): tool names and ids are
  * legal there, tools are ones that the target can have, calls and results are paired.
  */
 export interface Dialect {
@@ -22,14 +22,14 @@ export interface Dialect {
 
 /** The gateway as a server of this dialect. */
 export interface ClientSide {
-  readRequest(body: JsonObject, notes: Notes): IrRequest;
+  readRequest(body: JsonObject, dropped: DroppedFields): IrRequest;
   writeResponse(response: IrResponse, call: ClientCall): JsonObject;
   createStreamWriter(call: ClientCall): StreamWriter;
 }
 
 /** The gateway as a client of this dialect. */
 export interface ProviderSide {
-  writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject;
+  writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
   /** Throws `upstream_error` when the body makes no sense, or is an error in disguise. */
   readResponse(body: JsonObject): IrResponse;
   createStreamReader(emit: (event: IrEvent) => void): StreamReader;

@@ -1,6 +1,6 @@
 import type { DialectName } from "../base/dialect.ts";
 import { type Layout, scanTopLevel } from "../dialects/json/json-spans.ts";
-import { mayHoldCarrier, withoutCarriers } from "../dialects/reasoning/foreign-reasoning.ts";
+import { mayHoldEnvelope, stripForeignReasoning } from "../dialects/reasoning/foreign-reasoning.ts";
 import type { Deployment } from "../upstream/upstream.ts";
 import type { ClientRequest } from "./request.ts";
 
@@ -15,15 +15,15 @@ const nothing: readonly string[] = [];
 
 /**
  * A body that passes through, as the client sent it. Only a conversation that began on another provider is
- * written anew, because its carriers mean nothing to the vendors. Another Sluice may be behind a compatible
- * provider, and then the carriers are that one's own.
+ * written anew, because its envelopes mean nothing to the vendors. Another Sluice may be behind a compatible
+ * provider, and then the envelopes are that one's own.
  */
 export function ownBytes(request: ClientRequest, dialect: DialectName, deployment: Deployment): OwnBytes {
   const { bytes, layout } = request;
   const { kind } = deployment.provider.settings;
   const isVendor = kind === "openai" || kind === "anthropic";
-  if (dialect === "chat" || !isVendor || !mayHoldCarrier(bytes)) return { bytes, layout, dropped: nothing };
-  const { body, dropped } = withoutCarriers(dialect, request.body);
+  if (dialect === "chat" || !isVendor || !mayHoldEnvelope(bytes)) return { bytes, layout, dropped: nothing };
+  const { body, dropped } = stripForeignReasoning(dialect, request.body);
   if (dropped === null) return { bytes, layout, dropped: nothing };
   const written = new TextEncoder().encode(JSON.stringify(body));
   return { bytes: written, layout: scanTopLevel(written), dropped: [dropped] };

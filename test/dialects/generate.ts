@@ -10,7 +10,7 @@ import type {
   IrText,
   IrToolCall,
   IrToolResult,
-  Seal,
+  ReasoningProof,
 } from "../../src/dialects/ir/ir.ts";
 import type { SeededRandom } from "../support/random.ts";
 
@@ -102,8 +102,8 @@ export class Generator {
     if (maker === "chat") return [reasoning([this.#text()], { maker: "chat" })];
     if (maker === "responses") {
       const parts = Array.from({ length: this.#random.below(3) }, () => this.#text());
-      const seal = { maker: "openai", id: this.#id(), encryptedContent: this.#id(), raw: false } as const;
-      return [reasoning(parts, seal)];
+      const proof = { maker: "openai", id: this.#id(), encryptedContent: this.#id(), raw: false } as const;
+      return [reasoning(parts, proof)];
     }
     const hidden = reasoning([], { maker: "anthropic-redacted", data: this.#id() });
     const shown = reasoning([this.#random.chance(0.7) ? this.#text() : ""], {
@@ -147,8 +147,8 @@ export class Generator {
   }
 }
 
-function reasoning(parts: readonly string[], seal: Seal): IrReasoning {
-  return { type: "reasoning", parts, seal };
+function reasoning(parts: readonly string[], proof: ReasoningProof): IrReasoning {
+  return { type: "reasoning", parts, proof };
 }
 
 const toolNames = ["look", "touch_2", "Read-File"];

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { Seal } from "../../src/dialects/ir/ir.ts";
+import type { ReasoningProof } from "../../src/dialects/ir/ir.ts";
 import {
-  carrySeal,
-  carryWhole,
-  isCarrier,
-  uncarry,
+  isReasoningEnvelope,
+  unwrapReasoning,
+  wrapProof,
+  wrapReasoning,
 } from "../../src/dialects/reasoning/reasoning-envelope.ts";
 import { callInput } from "../../src/dialects/tools/call-input.ts";
 import { InputUnwrapper, unwrapInput, wrapInput } from "../../src/dialects/tools/custom-input.ts";
@@ -47,8 +47,8 @@ describe("C34 the input of a freeform tool comes out as it was", () => {
   });
 });
 
-test("C46 a carrier gives back exactly what it was given", () => {
-  const seals: Seal[] = [
+test("C46 a envelope gives back exactly what it was given", () => {
+  const proofs: ReasoningProof[] = [
     { maker: "anthropic", signature: "EqQB+/==" },
     { maker: "anthropic-redacted", data: "zzz" },
     { maker: "openai", id: "rs_1", encryptedContent: "gAAAA", raw: false },
@@ -56,26 +56,38 @@ test("C46 a carrier gives back exactly what it was given", () => {
     { maker: "chat" },
   ];
   const parts = ["First é.", "", "Third\n\n."];
-  for (const seal of seals) {
-    expect(uncarry(carryWhole(seal, parts), "rewritten")).toEqual({ type: "reasoning", parts, seal });
+  for (const proof of proofs) {
+    expect(unwrapReasoning(wrapReasoning(proof, parts), "rewritten")).toEqual({
+      type: "reasoning",
+      parts,
+      proof,
+    });
     const lengths = parts.map((part) => part.length);
-    expect(uncarry(carrySeal(seal, lengths), parts.join("\n\n"))).toEqual({ type: "reasoning", parts, seal });
-    expect(uncarry(carrySeal(seal, [4]), "text")).toEqual({ type: "reasoning", parts: ["text"], seal });
+    expect(unwrapReasoning(wrapProof(proof, lengths), parts.join("\n\n"))).toEqual({
+      type: "reasoning",
+      parts,
+      proof,
+    });
+    expect(unwrapReasoning(wrapProof(proof, [4]), "text")).toEqual({
+      type: "reasoning",
+      parts: ["text"],
+      proof,
+    });
   }
 });
 
-test("C45 what is no carrier, or a damaged one, is nobody's reasoning", () => {
-  for (const text of ["", "EqQBsig==", "gAAAAcipher"]) expect(isCarrier(text)).toBe(false);
+test("C45 what is no envelope, or a damaged one, is nobody's reasoning", () => {
+  for (const text of ["", "EqQBsig==", "gAAAAcipher"]) expect(isReasoningEnvelope(text)).toBe(false);
   const forged = (payload: unknown) => `slu1.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
   for (const text of [
     "slu1.",
     "slu1.!!!",
     forged([]),
     forged({}),
-    forged({ seal: { maker: "x" } }),
-    forged({ seal: { maker: "anthropic" } }),
+    forged({ proof: { maker: "x" } }),
+    forged({ proof: { maker: "anthropic" } }),
   ]) {
-    expect(uncarry(text, "visible")).toBeNull();
+    expect(unwrapReasoning(text, "visible")).toBeNull();
   }
 });
 

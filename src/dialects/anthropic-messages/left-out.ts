@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { listOf, objectsOf } from "../json/json-fields.ts";
-import { type Notes, noteOthers } from "../translation/dropped-fields.ts";
+import { type DroppedFields, dropOthers } from "../translation/dropped-fields.ts";
 
 /** Fields that are read; every other one is left out, and said so. */
 const bodyFields: ReadonlySet<string> = new Set([
@@ -15,16 +15,16 @@ const outputFields: ReadonlySet<string> = new Set(["effort", "format"]);
 const metadataFields: ReadonlySet<string> = new Set(["user_id"]);
 
 /** What a request says that no other dialect can, and that its reader therefore passes over. */
-export function noteLeftOut(body: JsonObject, notes: Notes): void {
-  noteOthers(body, bodyFields, notes);
+export function noteLeftOut(body: JsonObject, dropped: DroppedFields): void {
+  dropOthers(body, bodyFields, dropped);
   const { output_config: config, metadata } = body;
-  if (isObject(config)) noteOthers(config, outputFields, notes, "output_config.");
-  if (isObject(metadata)) noteOthers(metadata, metadataFields, notes, "metadata.");
+  if (isObject(config)) dropOthers(config, outputFields, dropped, "output_config.");
+  if (isObject(metadata)) dropOthers(metadata, metadataFields, dropped, "metadata.");
   for (const tool of objectsOf(body["tools"])) {
     const ownFunction = tool["type"] === undefined || tool["type"] === "custom";
-    if (ownFunction) noteOthers(tool, toolFields, notes, "tools[].");
+    if (ownFunction) dropOthers(tool, toolFields, dropped, "tools[].");
   }
-  if (listOf(body["messages"]).some(hasCitations)) notes.drop("citations");
+  if (listOf(body["messages"]).some(hasCitations)) dropped.add("citations");
 }
 
 /** Citations that are asked for, or that an earlier answer had, in the blocks of a message or inside a block. */

@@ -9,8 +9,8 @@ import type {
   IrUserBlock,
 } from "../ir/ir.ts";
 import { listOf, objectOf, stringOf } from "../json/json-fields.ts";
-import { isCarrier, uncarry } from "../reasoning/reasoning-envelope.ts";
-import { type Notes, refuse } from "../translation/dropped-fields.ts";
+import { isReasoningEnvelope, unwrapReasoning } from "../reasoning/reasoning-envelope.ts";
+import { type DroppedFields, refuse } from "../translation/dropped-fields.ts";
 import { readBlock, readBlocks, readContent, readText, readTexts, withMark } from "./content-in.ts";
 
 /**
@@ -28,20 +28,20 @@ export function readSystem(system: Json | undefined): IrText[] {
   return texts.filter((block) => !block.text.startsWith(billingMark));
 }
 
-export function readMessages(messages: Json | undefined, notes: Notes): IrMessage[] {
+export function readMessages(messages: Json | undefined, dropped: DroppedFields): IrMessage[] {
   const read: IrMessage[] = [];
   listOf(messages).forEach((message, index) => {
     if (!isObject(message)) return;
-    const turn = readMessage(message, `messages[${index}].content`, notes);
+    const turn = readMessage(message, `messages[${index}].content`, dropped);
     if (turn.blocks.length > 0) read.push(turn);
   });
   return read;
 }
 
-function readMessage({ role, content }: JsonObject, path: string, notes: Notes): IrMessage {
+function readMessage({ role, content }: JsonObject, path: string, dropped: DroppedFields): IrMessage {
   if (role === "system") return { role, blocks: readTexts(content) };
   if (role !== "assistant") return { role: "user", blocks: readBlocks(content, path, readUserBlock) };
-  return { role, blocks: readBlocks(content, path, (block, at) => readAssistantBlock(block, at, notes)) };
+  return { role, blocks: readBlocks(content, path, (block, at) => readAssistantBlock(block, at, dropped)) };
 }
 
 function readUserBlock(block: JsonObject, path: string): IrUserBlock | null {
@@ -59,7 +59,11 @@ function readResult(block: JsonObject, path: string): IrToolResult {
   return withMark(result, block);
 }
 
-function readAssistantBlock(block: JsonObject, path: string, notes: Notes): IrAssistantBlock | null {
+function readAssistantBlock(
+  block: JsonObject,
+  path: string,
+  dropped: DroppedFields,
+): IrAssistantBlock | null {
   switch (block["type"]) {
     case "text":
       return readText(block);
@@ -73,23 +77,23 @@ function readAssistantBlock(block: JsonObject, path: string, notes: Notes): IrAs
       return refuse(path, "the model's provider cannot read a compaction");
     default:
       // What Anthropic's own tools did means nothing to another provider.
-      notes.drop(path);
+      dropped.add(path);
       return null;
   }
 }
 
-/** A signature that is a carrier holds another provider's seal; any other is Anthropic's own. */
+/** A signature that is a envelope holds another provider's proof; any other is Anthropic's own. */
 function readThinking(block: JsonObject): IrReasoning | null {
   const text = stringOf(block["thinking"]) ?? "";
   const signature = stringOf(block["signature"]) ?? "";
-  if (isCarrier(signature)) return uncarry(signature, text);
-  const seal = signature === "" ? null : ({ maker: "anthropic", signature } as const);
-  return { type: "reasoning", parts: [text], seal };
+  if (isReasoningEnvelope(signature)) return unwrapReasoning(signature, text);
+  const proof = signature === "" ? null : ({ maker: "anthropic", signature } as const);
+  return { type: "reasoning", parts: [text], proof };
 }
 
 function readRedacted(block: JsonObject): IrReasoning {
   const data = stringOf(block["data"]) ?? "";
-  return { type: "reasoning", parts: [], seal: { maker: "anthropic-redacted", data } };
+  return { type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data } };
 }
 
 function readCall(block: JsonObject, path: string): IrToolCall {

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { IrMessage, IrReasoning, IrRequest, IrToolCall, IrToolResult } from "../ir/ir.ts";
 import { reasoningFields } from "../reasoning/effort.ts";
 import { callInput } from "../tools/call-input.ts";
-import type { Notes } from "../translation/dropped-fields.ts";
+import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { takesSystemMessages } from "../translation/model-traits.ts";
 import type { Target } from "../translation/translation.ts";
 import { addContent, withCache, writeContent } from "./content-out.ts";
@@ -12,12 +12,12 @@ interface WireMessage extends JsonObject {
   content: JsonObject[];
 }
 
-export function writeMessages(request: IrRequest, target: Target, notes: Notes): WireMessage[] {
+export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): WireMessage[] {
   const inPlace = takesSystemMessages(target) ? "system" : "user";
   const messages: WireMessage[] = [];
   for (const message of request.messages) {
-    const content = writeBlocks(message, notes);
-    if (message.role !== "system" && message.name !== undefined) notes.drop("messages[].name");
+    const content = writeBlocks(message, dropped);
+    if (message.role !== "system" && message.name !== undefined) dropped.add("messages[].name");
     if (content.length > 0)
       messages.push({ role: message.role === "system" ? inPlace : message.role, content });
   }
@@ -25,13 +25,13 @@ export function writeMessages(request: IrRequest, target: Target, notes: Notes):
   return messages;
 }
 
-function writeBlocks(message: IrMessage, notes: Notes): JsonObject[] {
+function writeBlocks(message: IrMessage, dropped: DroppedFields): JsonObject[] {
   const written: JsonObject[] = [];
-  for (const block of message.blocks) addBlock(written, block, notes);
+  for (const block of message.blocks) addBlock(written, block, dropped);
   return written;
 }
 
-function addBlock(written: JsonObject[], block: IrMessage["blocks"][number], notes: Notes): void {
+function addBlock(written: JsonObject[], block: IrMessage["blocks"][number], dropped: DroppedFields): void {
   switch (block.type) {
     case "tool_result":
       written.push(writeResult(block));
@@ -40,7 +40,7 @@ function addBlock(written: JsonObject[], block: IrMessage["blocks"][number], not
       written.push(writeCall(block));
       return;
     case "reasoning":
-      written.push(...writeReasoning(block, notes));
+      written.push(...writeReasoning(block, dropped));
       return;
     case "refusal":
       addContent(written, { type: "text", text: block.text });
@@ -69,14 +69,14 @@ function writeCall({ id, name, input, cache }: IrToolCall): JsonObject {
   return withCache({ type: "tool_use", id, name, input: callInput(input) }, cache);
 }
 
-/** Only what Anthropic itself has sealed, bit by bit as it was; it refuses everything else. */
-function writeReasoning({ parts, seal }: IrReasoning, notes: Notes): JsonObject[] {
-  if (seal?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: seal.data }];
-  if (seal?.maker !== "anthropic") {
-    notes.drop(reasoningFields[notes.client]);
+/** Only what Anthropic itself has signed, bit by bit as it was; it refuses everything else. */
+function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): JsonObject[] {
+  if (proof?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: proof.data }];
+  if (proof?.maker !== "anthropic") {
+    dropped.add(reasoningFields[dropped.client]);
     return [];
   }
-  return [{ type: "thinking", thinking: parts.join(""), signature: seal.signature }];
+  return [{ type: "thinking", thinking: parts.join(""), signature: proof.signature }];
 }
 
 /** An answer that the model is to continue may not end in white space. */

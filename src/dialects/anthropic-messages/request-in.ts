@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../ir/ir.ts";
 import { numberOf, objectOf, stringOf, stringsOf } from "../json/json-fields.ts";
 import { readEffort } from "../reasoning/effort.ts";
-import { type Notes, refuse } from "../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../translation/dropped-fields.ts";
 import { noteLeftOut } from "./left-out.ts";
 import { readMessages, readSystem } from "./messages-in.ts";
 import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
@@ -10,12 +10,12 @@ import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
 /** The interface's own default, where the dialect would demand the field. */
 const defaultMaxTokens = 1024;
 
-export function readRequest(body: JsonObject, notes: Notes): IrRequest {
-  noteLeftOut(body, notes);
+export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
+  noteLeftOut(body, dropped);
   return {
     stream: body["stream"] === true,
     system: readSystem(body["system"]),
-    messages: readMessages(body["messages"], notes),
+    messages: readMessages(body["messages"], dropped),
     tools: readTools(body),
     toolChoice: readToolChoice(body),
     parallelToolCalls: readParallel(body),

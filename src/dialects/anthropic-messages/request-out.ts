@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { IrMessage, IrRequest, IrTool } from "../ir/ir.ts";
 import { shortened } from "../openai/identity.ts";
 import { functionSchema } from "../tools/schema.ts";
-import type { Notes } from "../translation/dropped-fields.ts";
+import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { mayDisableThinking, takesOutputFormat, takesSampling } from "../translation/model-traits.ts";
 import type { Target } from "../translation/translation.ts";
 import { limitCacheMarks } from "./cache-out.ts";
@@ -16,30 +16,30 @@ const maxIdentityLength = 256;
 const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
 
 /** Field by field into one object: most requests have few of them, and every spread would be another object. */
-export function writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject {
+export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   const maxTokens = Math.min(request.maxOutputTokens ?? target.maxOutputTokens ?? fallbackMaxTokens, most);
-  const { thinking, effort } = writeThinking(request, target, maxTokens, notes);
-  const messages = writeMessages(request, target, notes);
+  const { thinking, effort } = writeThinking(request, target, maxTokens, dropped);
+  const messages = writeMessages(request, target, dropped);
   const system = writeSystem(request);
   // A conversation of instructions alone still needs somebody to ask.
   const asked = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
-  const tools = writeTools(request, target, notes);
+  const tools = writeTools(request, target, dropped);
   limitCacheMarks(tools, system, asked);
-  noteDropped(request, notes);
+  noteDropped(request, dropped);
   const body: JsonObject = { model: target.upstreamModel, max_tokens: maxTokens };
   if (system.length > 0) body["system"] = system;
   body["messages"] = asked;
   if (tools.length > 0) {
     body["tools"] = tools;
-    addChoice(body, request, target, notes);
+    addChoice(body, request, target, dropped);
   }
   if (thinking !== undefined) body["thinking"] = thinking;
   addOutputConfig(body, request, effort);
-  addSampling(body, request, target, thinking, notes);
-  addStops(body, request, notes);
+  addSampling(body, request, target, thinking, dropped);
+  addStops(body, request, dropped);
   addIdentity(body, request);
-  addTier(body, request, notes);
+  addTier(body, request, dropped);
   body["stream"] = request.stream;
   return body;
 }
@@ -50,14 +50,14 @@ function writeSystem(request: IrRequest): JsonObject[] {
   return written;
 }
 
-function writeTools(request: IrRequest, target: Target, notes: Notes): JsonObject[] {
-  return request.tools.flatMap((tool) => writeTool(tool, target, notes));
+function writeTools(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject[] {
+  return request.tools.flatMap((tool) => writeTool(tool, target, dropped));
 }
 
-function writeTool(tool: IrTool, target: Target, notes: Notes): JsonObject[] {
+function writeTool(tool: IrTool, target: Target, dropped: DroppedFields): JsonObject[] {
   if (tool.type !== "function") return [];
   const strict = tool.strict === true && takesOutputFormat(target);
-  if (tool.strict === true && !strict) notes.drop("strict");
+  if (tool.strict === true && !strict) dropped.add("strict");
   const written: JsonObject = {
     name: tool.name,
     ...(tool.description === null ? {} : { description: tool.description }),
@@ -67,12 +67,12 @@ function writeTool(tool: IrTool, target: Target, notes: Notes): JsonObject[] {
   return [withCache(written, tool.cache)];
 }
 
-function addChoice(body: JsonObject, request: IrRequest, target: Target, notes: Notes): void {
+function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   const choice = request.toolChoice;
   // Models that always think cannot be forced; they are asked instead.
   if (isForced(request) && !mayDisableThinking(target.upstreamModel)) {
-    notes.drop("tool_choice");
+    dropped.add("tool_choice");
     body["tool_choice"] = { type: "auto", ...single };
   } else if (choice?.type === "none") body["tool_choice"] = { type: "none" };
   else if (choice?.type === "tool") body["tool_choice"] = { type: "tool", name: choice.name, ...single };
@@ -97,25 +97,25 @@ function addSampling(
   request: IrRequest,
   target: Target,
   thinking: JsonObject | undefined,
-  notes: Notes,
+  dropped: DroppedFields,
 ): void {
   const { temperature, topP, topK } = request.sampling;
   if (temperature === null && topP === null && topK === null) return;
   const thinks = thinking !== undefined && thinking["type"] !== "disabled";
   const free = takesSampling(target) && !thinks;
   if (temperature !== null && free) body["temperature"] = Math.min(Math.max(temperature, 0), 1);
-  else if (temperature !== null) notes.drop("temperature");
+  else if (temperature !== null) dropped.add("temperature");
   if (topP !== null && free && temperature === null) body["top_p"] = topP;
-  else if (topP !== null) notes.drop("top_p");
+  else if (topP !== null) dropped.add("top_p");
   if (topK !== null && free) body["top_k"] = topK;
-  else if (topK !== null) notes.drop("top_k");
+  else if (topK !== null) dropped.add("top_k");
 }
 
 /** "All non-whitespace stop sequences work", says Anthropic, and refuses the others. */
-function addStops(body: JsonObject, request: IrRequest, notes: Notes): void {
+function addStops(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   if (request.stop.length === 0) return;
   const stops = request.stop.filter((stop) => stop.trim() !== "");
-  if (stops.length < request.stop.length) notes.drop("stop");
+  if (stops.length < request.stop.length) dropped.add("stop");
   if (stops.length > 0) body["stop_sequences"] = stops;
 }
 
@@ -125,22 +125,22 @@ function addIdentity(body: JsonObject, request: IrRequest): void {
   body["metadata"] = { user_id: person.length > maxIdentityLength ? shortened(person) : person };
 }
 
-function addTier(body: JsonObject, request: IrRequest, notes: Notes): void {
+function addTier(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   if (request.serviceTier === "auto") body["service_tier"] = "auto";
   else if (request.serviceTier === "default") body["service_tier"] = "standard_only";
-  else if (request.serviceTier !== null) notes.drop("service_tier");
+  else if (request.serviceTier !== null) dropped.add("service_tier");
 }
 
-function noteDropped(request: IrRequest, notes: Notes): void {
-  const inChat = notes.client === "chat";
+function noteDropped(request: IrRequest, dropped: DroppedFields): void {
+  const inChat = dropped.client === "chat";
   if (request.format?.type === "json_schema" && request.format.description !== null) {
-    notes.drop(inChat ? "response_format.json_schema.description" : "text.format.description");
+    dropped.add(inChat ? "response_format.json_schema.description" : "text.format.description");
   }
-  if (request.messages.some(hasDetail)) notes.drop(inChat ? "image_url.detail" : "detail");
-  if (request.identity.promptCacheKey !== null) notes.drop("prompt_cache_key");
-  if (request.verbosity !== null) notes.drop("verbosity");
-  if (request.store !== null) notes.drop("store");
-  if (request.metadata !== null) notes.drop("metadata");
+  if (request.messages.some(hasDetail)) dropped.add(inChat ? "image_url.detail" : "detail");
+  if (request.identity.promptCacheKey !== null) dropped.add("prompt_cache_key");
+  if (request.verbosity !== null) dropped.add("verbosity");
+  if (request.store !== null) dropped.add("store");
+  if (request.metadata !== null) dropped.add("metadata");
 }
 
 /** How closely a picture is to be looked at; left to the model is what Claude does anyway. */

@@ -28,12 +28,12 @@ function readBlock(block: JsonObject): IrAssistantBlock[] {
         {
           type: "reasoning",
           parts: [stringOf(block["thinking"]) ?? ""],
-          seal: { maker: "anthropic", signature: stringOf(block["signature"]) ?? "" },
+          proof: { maker: "anthropic", signature: stringOf(block["signature"]) ?? "" },
         },
       ];
     case "redacted_thinking": {
       const data = stringOf(block["data"]) ?? "";
-      return [{ type: "reasoning", parts: [], seal: { maker: "anthropic-redacted", data } }];
+      return [{ type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data } }];
     }
     case "tool_use":
       return [

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ClientCall } from "../dialect.ts";
-import type { IrAssistantBlock, IrReasoning, IrResponse, Seal } from "../ir/ir.ts";
-import { carrySeal, partSeparator } from "../reasoning/reasoning-envelope.ts";
+import type { IrAssistantBlock, IrReasoning, IrResponse, ReasoningProof } from "../ir/ir.ts";
+import { partSeparator, wrapProof } from "../reasoning/reasoning-envelope.ts";
 import { callInput } from "../tools/call-input.ts";
 import { addFinish } from "./finish.ts";
 import { writeUsage } from "./usage-out.ts";
@@ -31,14 +31,14 @@ function writeBlock(block: IrAssistantBlock): JsonObject[] {
   }
 }
 
-function writeReasoning({ parts, seal }: IrReasoning): JsonObject[] {
-  if (seal?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: seal.data }];
+function writeReasoning({ parts, proof }: IrReasoning): JsonObject[] {
+  if (proof?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: proof.data }];
   const lengths = parts.map((part) => part.length);
-  return [{ type: "thinking", thinking: parts.join(partSeparator), signature: signatureOf(seal, lengths) }];
+  return [{ type: "thinking", thinking: parts.join(partSeparator), signature: signatureOf(proof, lengths) }];
 }
 
-/** Anthropic's own as it is; anybody else's seal in a carrier, which the client returns untouched. */
-export function signatureOf(seal: Seal | null, partLengths: readonly number[]): string {
-  if (seal === null) return "";
-  return seal.maker === "anthropic" ? seal.signature : carrySeal(seal, partLengths);
+/** Anthropic's own as it is; anybody else's proof in a envelope, which the client returns untouched. */
+export function signatureOf(proof: ReasoningProof | null, partLengths: readonly number[]): string {
+  if (proof === null) return "";
+  return proof.maker === "anthropic" ? proof.signature : wrapProof(proof, partLengths);
 }

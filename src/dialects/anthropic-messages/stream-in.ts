@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { StreamReader } from "../dialect.ts";
 import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
-import type { IrBlockHead, IrEvent, IrFinish, Seal } from "../ir/ir.ts";
+import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
 import type { SseFrame } from "../translation/translation.ts";
 import { mergeUsage, readUsage } from "../usage.ts";
@@ -10,7 +10,7 @@ import { readFinish } from "./finish.ts";
 interface OpenBlock {
   readonly index: number;
   readonly head: IrBlockHead;
-  seal: Seal | null;
+  proof: ReasoningProof | null;
   empty: boolean;
 }
 
@@ -89,12 +89,12 @@ export class MessagesStreamReader implements StreamReader {
   #startBlock(index: number, block: JsonObject): void {
     const head = headOf(block);
     if (head === null) return;
-    const open: OpenBlock = { index: this.#blocks, head, seal: null, empty: true };
+    const open: OpenBlock = { index: this.#blocks, head, proof: null, empty: true };
     this.#blocks += 1;
     this.#open.set(index, open);
     this.#emit({ type: "block_start", index: open.index, block: head });
     if (block["type"] === "redacted_thinking") {
-      open.seal = { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" };
+      open.proof = { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" };
     }
     this.#append(open, initialText(block));
   }
@@ -103,7 +103,7 @@ export class MessagesStreamReader implements StreamReader {
     const open = this.#open.get(index);
     if (open === undefined) return;
     const { signature } = delta;
-    if (typeof signature === "string") open.seal = { maker: "anthropic", signature };
+    if (typeof signature === "string") open.proof = { maker: "anthropic", signature };
     this.#append(open, textOf(delta));
   }
 
@@ -118,7 +118,7 @@ export class MessagesStreamReader implements StreamReader {
     if (open === undefined) return;
     this.#open.delete(index);
     if (open.empty && open.head.type === "tool_call") this.#append(open, "{}");
-    this.#emit({ type: "block_end", index: open.index, seal: open.seal });
+    this.#emit({ type: "block_end", index: open.index, proof: open.proof });
   }
 
   #messageDelta(data: JsonObject): void {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { noUsage, type Usage } from "../../base/usage.ts";
 import type { ClientCall, StreamWriter } from "../dialect.ts";
 import { heartbeat, inBandError } from "../errors/envelope.ts";
-import type { IrBlockHead, IrEvent, IrFinish, Seal } from "../ir/ir.ts";
+import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { partSeparator } from "../reasoning/reasoning-envelope.ts";
 import { namedFrame } from "../sse/sse.ts";
 import { fillIn, type Stencil } from "../translation/shortcut.ts";
@@ -21,7 +21,7 @@ interface Block {
   /** The client's index; null until something of the block has been written. */
   written: number | null;
   ended: boolean;
-  seal: Seal | null;
+  proof: ReasoningProof | null;
 }
 
 /**
@@ -53,7 +53,7 @@ export class MessagesStreamWriter implements StreamWriter {
       case "part":
         return this.#part(event.index);
       case "block_end":
-        return this.#end(event.index, event.seal);
+        return this.#end(event.index, event.proof);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -113,7 +113,7 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   #add(index: number, head: IrBlockHead): string {
-    const block: Block = { head, parts: [], held: "", written: null, ended: false, seal: null };
+    const block: Block = { head, parts: [], held: "", written: null, ended: false, proof: null };
     this.#queue.set(index, block);
     // A call is news as soon as it begins; the others wait for their first text, which may never come.
     return head.type === "tool_call" && this.#isFirst(block) ? this.#open(block) : "";
@@ -138,10 +138,10 @@ export class MessagesStreamWriter implements StreamWriter {
     return "";
   }
 
-  #end(index: number, seal: Seal | null): string {
+  #end(index: number, proof: ReasoningProof | null): string {
     const block = this.#block(index);
     block.ended = true;
-    block.seal = seal;
+    block.proof = proof;
     return this.#isFirst(block) ? this.#advance() : "";
   }
 
@@ -171,13 +171,13 @@ export class MessagesStreamWriter implements StreamWriter {
     return fillIn(stencilOf(block.head, block.written), text);
   }
 
-  /** Sealed reasoning is a block even when its text is withheld; text that never came is none. */
+  /** Signed reasoning is a block even when its text is withheld; text that never came is none. */
   #close(block: Block): string {
     let text = "";
-    if (block.head.type === "reasoning" && block.seal !== null) {
+    if (block.head.type === "reasoning" && block.proof !== null) {
       text += this.#open(block);
-      if (block.seal.maker !== "anthropic-redacted") {
-        const signature = signatureOf(block.seal, block.parts);
+      if (block.proof.maker !== "anthropic-redacted") {
+        const signature = signatureOf(block.proof, block.parts);
         const delta = { type: "signature_delta", signature };
         text += frame({ type: "content_block_delta", index: block.written, delta });
       }
@@ -203,8 +203,8 @@ function measure(block: Block, text: string): void {
 }
 
 /** Everything but the frame's name comes as deltas: clients throw away what stands here. */
-function beginning({ head, seal }: Block): JsonObject {
-  if (seal?.maker === "anthropic-redacted") return { type: "redacted_thinking", data: seal.data };
+function beginning({ head, proof }: Block): JsonObject {
+  if (proof?.maker === "anthropic-redacted") return { type: "redacted_thinking", data: proof.data };
   if (head.type === "tool_call") return { type: "tool_use", id: head.id, name: head.name, input: {} };
   return head.type === "reasoning"
     ? { type: "thinking", thinking: "", signature: "" }

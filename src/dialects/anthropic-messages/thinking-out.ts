@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Effort, IrReasoningSettings, IrRequest } from "../ir/ir.ts";
 import { effortFields } from "../reasoning/effort.ts";
-import type { Notes } from "../translation/dropped-fields.ts";
+import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { claudeThinking, mayDisableThinking } from "../translation/model-traits.ts";
 import type { Target } from "../translation/translation.ts";
 
@@ -27,13 +27,13 @@ export function writeThinking(
   request: IrRequest,
   target: Target,
   maxTokens: number,
-  notes: Notes,
+  dropped: DroppedFields,
 ): ThinkingFields {
   const { reasoning } = request;
   if (reasoning === null) return {};
   const style = claudeThinking(target);
   if (style === "none") {
-    if (!isUnwanted(reasoning)) notes.drop(effortFields[notes.client]);
+    if (!isUnwanted(reasoning)) dropped.add(effortFields[dropped.client]);
     return {};
   }
   if (isUnwanted(reasoning)) {
@@ -41,7 +41,7 @@ export function writeThinking(
     return disabling ? { thinking: { type: "disabled" } } : {};
   }
   if (isForced(request) && mayDisableThinking(target.upstreamModel)) {
-    notes.drop(effortFields[notes.client]);
+    dropped.add(effortFields[dropped.client]);
     return {};
   }
   return style === "adaptive" ? adaptive(reasoning) : extended(request, reasoning, maxTokens);
@@ -77,5 +77,7 @@ function continuesUnthought(request: IrRequest): boolean {
   if (last?.role !== "user" || !last.blocks.some((block) => block.type === "tool_result")) return false;
   const turn = request.messages.findLast((message) => message.role === "assistant");
   const makers = ["anthropic", "anthropic-redacted"];
-  return turn?.blocks.some((it) => it.type === "reasoning" && makers.includes(it.seal?.maker ?? "")) !== true;
+  return (
+    turn?.blocks.some((it) => it.type === "reasoning" && makers.includes(it.proof?.maker ?? "")) !== true
+  );
 }

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { Usage } from "../../base/usage.ts";
-import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse, Seal } from "./ir.ts";
+import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse, ReasoningProof } from "./ir.ts";
 
 /** A whole response as the stream that it could have been. */
 export function eventsOf(response: IrResponse): IrEvent[] {
@@ -11,7 +11,7 @@ export function eventsOf(response: IrResponse): IrEvent[] {
       if (part > 0) events.push({ type: "part", index });
       if (text !== "") events.push({ type: "delta", index, text });
     });
-    events.push({ type: "block_end", index, seal: block.type === "reasoning" ? block.seal : null });
+    events.push({ type: "block_end", index, proof: block.type === "reasoning" ? block.proof : null });
   });
   if (response.serviceTier !== null) events.push({ type: "service_tier", tier: response.serviceTier });
   if (response.usage !== null) events.push({ type: "usage", usage: response.usage });
@@ -38,7 +38,7 @@ function textsOf(block: IrAssistantBlock): readonly string[] {
 interface Growing {
   readonly head: IrBlockHead;
   readonly parts: string[];
-  seal: Seal | null;
+  proof: ReasoningProof | null;
 }
 
 /** A stream as the whole response that it amounts to. */
@@ -55,7 +55,7 @@ export class EventCollector {
         this.#usage = event.usage ?? this.#usage;
         return;
       case "block_start":
-        this.#blocks.set(event.index, { head: event.block, parts: [], seal: null });
+        this.#blocks.set(event.index, { head: event.block, parts: [], proof: null });
         return;
       case "part":
         this.#block(event.index).parts.push("");
@@ -64,7 +64,7 @@ export class EventCollector {
         this.#append(this.#block(event.index).parts, event.text);
         return;
       case "block_end":
-        this.#block(event.index).seal = event.seal;
+        this.#block(event.index).proof = event.proof;
         return;
       case "service_tier":
         this.#serviceTier = event.tier;
@@ -93,8 +93,8 @@ export class EventCollector {
   }
 }
 
-function blockOf({ head, parts, seal }: Growing): IrAssistantBlock {
-  if (head.type === "reasoning") return { type: "reasoning", parts, seal };
+function blockOf({ head, parts, proof }: Growing): IrAssistantBlock {
+  if (head.type === "reasoning") return { type: "reasoning", parts, proof };
   const text = parts.join("");
   return head.type === "tool_call" ? { ...head, input: text } : { type: head.type, text };
 }

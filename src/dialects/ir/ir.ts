@@ -81,9 +81,9 @@ export interface IrRefusal {
 /**
  * How the provider recognises its own reasoning when it comes back. Only its maker may ever see it again:
  * Anthropic refuses a signature that is not its own, OpenAI a ciphertext. A client of another dialect keeps
- * it inside a carrier (see carrier.ts) and returns it untouched.
+ * it inside a envelope (see envelope.ts) and returns it untouched.
  */
-export type Seal =
+export type ReasoningProof =
   | { readonly maker: "anthropic"; readonly signature: string }
   /** Reasoning that Anthropic hides altogether. */
   | { readonly maker: "anthropic-redacted"; readonly data: string }
@@ -101,7 +101,7 @@ export interface IrReasoning {
   readonly type: "reasoning";
   /** One part, except for a Responses summary in several. Empty when the text is withheld. */
   readonly parts: readonly string[];
-  readonly seal: Seal | null;
+  readonly proof: ReasoningProof | null;
 }
 
 /**
@@ -295,8 +295,8 @@ export type IrEvent =
   | { readonly type: "delta"; readonly index: number; readonly text: string }
   /** A further part of a Responses summary begins in a reasoning block; never before its first. */
   | { readonly type: "part"; readonly index: number }
-  /** `seal` only for reasoning. */
-  | { readonly type: "block_end"; readonly index: number; readonly seal: Seal | null }
+  /** `proof` only for reasoning. */
+  | { readonly type: "block_end"; readonly index: number; readonly proof: ReasoningProof | null }
   /** Cumulative: each replaces the one before. May still come after `finish`. */
   | { readonly type: "usage"; readonly usage: Usage }
   | { readonly type: "service_tier"; readonly tier: string }

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { dataUrl } from "../ir/data-url.ts";
 import type { IrContent, IrDocument, IrImage, IrText } from "../ir/ir.ts";
 import { refuse } from "../translation/dropped-fields.ts";
-import { spellOut } from "../translation/flatten-content.ts";
+import { flattenContent } from "../translation/flatten-content.ts";
 import { takesCacheControl } from "../translation/model-traits.ts";
 import type { Target } from "../translation/translation.ts";
 
@@ -17,7 +17,7 @@ export class ContentWriter {
   write(blocks: readonly IrContent[]): Json {
     const [first] = blocks;
     if (blocks.length === 1 && first !== undefined && this.#isPlain(first)) return first.text;
-    const spelled = blocks.flatMap(spellOut);
+    const spelled = blocks.flatMap(flattenContent);
     const [only] = spelled;
     if (spelled.length === 1 && only !== undefined && this.#isPlain(only)) return only.text;
     return spelled.map((block) => this.#part(block));

@@ -96,7 +96,7 @@ class Turns {
 /** A chat client has nothing that would prove it, so only a chat provider will ever see it again. */
 function readReasoning(message: JsonObject): IrAssistantBlock[] {
   const text = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]) ?? "";
-  return text === "" ? [] : [{ type: "reasoning", parts: [text], seal: null }];
+  return text === "" ? [] : [{ type: "reasoning", parts: [text], proof: null }];
 }
 
 function readSaid(message: JsonObject, path: string): IrAssistantBlock[] {

@@ -10,8 +10,8 @@ import type {
 } from "../ir/ir.ts";
 import { reasoningFields } from "../reasoning/effort.ts";
 import { partSeparator } from "../reasoning/reasoning-envelope.ts";
-import type { Notes } from "../translation/dropped-fields.ts";
-import { markError, spellOut } from "../translation/flatten-content.ts";
+import type { DroppedFields } from "../translation/dropped-fields.ts";
+import { flattenContent, markError } from "../translation/flatten-content.ts";
 import type { Target } from "../translation/translation.ts";
 import { ContentWriter } from "./content-out.ts";
 
@@ -21,14 +21,14 @@ type UserMessage = IrMessage & { readonly role: "user" };
 /** Said in a tool's message when all that the tool gave is a picture or a file. */
 const attached = "The result is attached to the next user message.";
 
-export function writeMessages(request: IrRequest, target: Target, notes: Notes): JsonObject[] {
+export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject[] {
   const content = new ContentWriter(target);
   const messages: JsonObject[] = [];
   if (request.system.length > 0) messages.push({ role: "system", content: content.write(request.system) });
   for (const message of request.messages) {
     if (message.role === "system") messages.push({ role: "system", content: content.write(message.blocks) });
     else if (message.role === "user") addUser(messages, message, content);
-    else addAssistant(messages, message, content, target, notes);
+    else addAssistant(messages, message, content, target, dropped);
   }
   return messages;
 }
@@ -51,7 +51,7 @@ function named(role: string, name: string | undefined, content: Json): JsonObjec
 
 /** A tool's message holds text only, so anything else it gave is put into `pictures`. */
 function writeAnswer(result: IrToolResult, pictures: IrContent[]): JsonObject {
-  const given = (result.isError ? markError(result.content) : result.content).flatMap(spellOut);
+  const given = (result.isError ? markError(result.content) : result.content).flatMap(flattenContent);
   const texts = given.filter((block) => block.type === "text");
   const others = given.filter((block) => block.type !== "text");
   pictures.push(...others);
@@ -69,7 +69,7 @@ function addAssistant(
   message: AssistantMessage,
   content: ContentWriter,
   target: Target,
-  notes: Notes,
+  dropped: DroppedFields,
 ): void {
   const texts: IrText[] = [];
   const calls: IrToolCall[] = [];
@@ -80,7 +80,7 @@ function addAssistant(
     else if (block.type === "tool_call") calls.push(block);
     else if (block.type === "refusal") refusal += block.text;
     else if (showsReasoning(block, target)) reasoning += block.parts.join(partSeparator);
-    else notes.drop(reasoningFields[notes.client]);
+    else dropped.add(reasoningFields[dropped.client]);
   }
   if (texts.length === 0 && calls.length === 0 && refusal === "") return;
   const written = named("assistant", message.name, texts.length === 0 ? null : content.write(texts));

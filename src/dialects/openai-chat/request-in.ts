@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../ir/ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, stringOf, stringsOf } from "../json/json-fields.ts";
 import { readEffort } from "../reasoning/effort.ts";
-import { type Notes, noteOthers, refuse } from "../translation/dropped-fields.ts";
+import { type DroppedFields, dropOthers, refuse } from "../translation/dropped-fields.ts";
 import { readMessages } from "./messages-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
@@ -14,9 +14,9 @@ const understood: ReadonlySet<string> = new Set([
   ...["service_tier", "verbosity", "store", "metadata", "n", "logprobs", "modalities", "audio"],
 ]);
 
-export function readRequest(body: JsonObject, notes: Notes): IrRequest {
+export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   refuseWhatChangesTheAnswer(body);
-  noteOthers(body, understood, notes);
+  dropOthers(body, understood, dropped);
   return {
     stream: body["stream"] === true,
     ...readMessages(body["messages"]),

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../ir/ir.ts";
-import { noteCacheMarks } from "../openai/cache-marks.ts";
+import { dropCacheMarks } from "../openai/cache-marks.ts";
 import { openAiIdentity, shortened } from "../openai/identity.ts";
 import { effortFields, effortOf, openAiEffort } from "../reasoning/effort.ts";
 import { functionSchema } from "../tools/schema.ts";
-import { type Notes, refuse } from "../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../translation/dropped-fields.ts";
 import { openAiTakesSampling, reasons, takesCacheControl } from "../translation/model-traits.ts";
 import type { Target } from "../translation/translation.ts";
 import { writeMessages } from "./messages-out.ts";
@@ -12,19 +12,19 @@ import { writeMessages } from "./messages-out.ts";
 const maxStops = 4;
 
 /** Field by field into one object: most requests have few of them, and every spread would be another object. */
-export function writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject {
-  if (!takesCacheControl(target)) noteCacheMarks(request, notes);
+export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+  if (!takesCacheControl(target)) dropCacheMarks(request, dropped);
   const body: JsonObject = {
     model: target.upstreamModel,
-    messages: writeMessages(request, target, notes),
+    messages: writeMessages(request, target, dropped),
   };
   if (request.tools.length > 0) addTools(body, request, target);
-  addLimits(body, request, target, notes);
-  addSampling(body, request, target, notes);
-  addReasoning(body, request, target, notes);
+  addLimits(body, request, target, dropped);
+  addSampling(body, request, target, dropped);
+  addReasoning(body, request, target, dropped);
   if (request.format !== null) body["response_format"] = writeFormat(request.format);
   if (target.kind === "openai") addIdentity(body, request, target);
-  else addUser(body, request, notes);
+  else addUser(body, request, dropped);
   addStream(body, request, target);
   return body;
 }
@@ -57,12 +57,12 @@ function writeChoice(choice: IrToolChoice): JsonObject | string {
   return choice.type === "required" || choice.type === "none" ? choice.type : "auto";
 }
 
-function addLimits(body: JsonObject, request: IrRequest, target: Target, notes: Notes): void {
+function addLimits(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const limit = request.maxOutputTokens;
   const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   if (request.stop.length > maxStops && target.kind === "openai") {
     refuse(
-      notes.client === "messages" ? "stop_sequences" : "stop",
+      dropped.client === "messages" ? "stop_sequences" : "stop",
       `the model's provider takes at most ${maxStops}`,
     );
   }
@@ -71,27 +71,27 @@ function addLimits(body: JsonObject, request: IrRequest, target: Target, notes: 
 }
 
 /** OpenAI's reasoning models refuse sampling, and nobody but Anthropic promises to take top_k. */
-function addSampling(body: JsonObject, request: IrRequest, target: Target, notes: Notes): void {
+function addSampling(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const { temperature, topP, topK } = request.sampling;
-  if (topK !== null) notes.drop("top_k");
+  if (topK !== null) dropped.add("top_k");
   if (temperature === null && topP === null) return;
   const taken = openAiTakesSampling(target, effortFor(request, target));
   if (temperature !== null) {
     if (taken) body["temperature"] = temperature;
-    else notes.drop("temperature");
+    else dropped.add("temperature");
   }
   if (topP !== null) {
     if (taken) body["top_p"] = topP;
-    else notes.drop("top_p");
+    else dropped.add("top_p");
   }
 }
 
-function addReasoning(body: JsonObject, request: IrRequest, target: Target, notes: Notes): void {
+function addReasoning(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const { reasoning } = request;
   if (reasoning === null) return;
   const effort = effortFor(request, target);
   if (effort !== null) body["reasoning_effort"] = effort;
-  else if (!reasons(target) && effortOf(reasoning) !== "none") notes.drop(effortFields[notes.client]);
+  else if (!reasons(target) && effortOf(reasoning) !== "none") dropped.add(effortFields[dropped.client]);
 }
 
 /** A model without reasoning is asked for none: it would answer 400. */
@@ -122,13 +122,13 @@ function addIdentity(body: JsonObject, request: IrRequest, target: Target): void
 }
 
 /** Other providers refuse what they do not know, so OpenAI's own fields do not go to them. */
-function addUser(body: JsonObject, request: IrRequest, notes: Notes): void {
+function addUser(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   const { user, safetyIdentifier, promptCacheKey } = request.identity;
-  if (promptCacheKey !== null) notes.drop("prompt_cache_key");
-  if (request.serviceTier !== null) notes.drop("service_tier");
-  if (request.verbosity !== null) notes.drop("verbosity");
-  if (request.store !== null) notes.drop("store");
-  if (request.metadata !== null) notes.drop("metadata");
+  if (promptCacheKey !== null) dropped.add("prompt_cache_key");
+  if (request.serviceTier !== null) dropped.add("service_tier");
+  if (request.verbosity !== null) dropped.add("verbosity");
+  if (request.store !== null) dropped.add("store");
+  if (request.metadata !== null) dropped.add("metadata");
   const person = safetyIdentifier ?? user;
   if (person !== null) body["user"] = shortened(person);
 }

@@ -26,7 +26,7 @@ function readBlocks(message: JsonObject): IrAssistantBlock[] {
   const blocks: IrAssistantBlock[] = [];
   const said = splitThinkTags(contentOf(message));
   const reasoning = reasoningOf(message) + said.reasoning;
-  if (reasoning !== "") blocks.push({ type: "reasoning", parts: [reasoning], seal: { maker: "chat" } });
+  if (reasoning !== "") blocks.push({ type: "reasoning", parts: [reasoning], proof: { maker: "chat" } });
   if (said.text !== "") blocks.push({ type: "text", text: said.text });
   const refusal = stringOf(message["refusal"]) ?? "";
   if (refusal !== "") blocks.push({ type: "refusal", text: refusal });

@@ -41,7 +41,7 @@ export class CallAssembler {
     for (const call of this.#calls) {
       if (call.block === null) throw nonsense("a tool call without a name");
       if (call.empty && !call.custom) this.#input(call, call.block, "{}");
-      this.#emit({ type: "block_end", index: call.block, seal: null });
+      this.#emit({ type: "block_end", index: call.block, proof: null });
     }
   }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { StreamReader } from "../dialect.ts";
 import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
-import type { IrEvent, IrFinish, Seal } from "../ir/ir.ts";
+import type { IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
 import type { SseFrame } from "../translation/translation.ts";
 import { readUsage } from "../usage.ts";
@@ -101,8 +101,8 @@ export class ChatStreamReader implements StreamReader {
 
   #close(): void {
     if (this.#open === null) return;
-    const seal: Seal | null = this.#open.kind === "reasoning" ? { maker: "chat" } : null;
-    this.#emit({ type: "block_end", index: this.#open.index, seal });
+    const proof: ReasoningProof | null = this.#open.kind === "reasoning" ? { maker: "chat" } : null;
+    this.#emit({ type: "block_end", index: this.#open.index, proof });
     this.#open = null;
   }
 

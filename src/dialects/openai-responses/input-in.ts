@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../ir/ir.ts";
 import { listOf } from "../json/json-fields.ts";
-import { type Notes, refuse } from "../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../translation/dropped-fields.ts";
 import { readAnswer, readContent } from "./content-in.ts";
 import { readReplayedReasoning } from "./reasoning-in.ts";
 import { type LateTools, namespaceOf, toolSearchName } from "./tools-in.ts";
@@ -23,8 +23,8 @@ const hostedHistory = new Set([
 ]);
 
 /** The flat list of items as turns: neighbours that the same side speaks belong together. */
-export function readInput(input: Json | undefined, notes: Notes): Conversation {
-  const reader = new InputReader(notes);
+export function readInput(input: Json | undefined, dropped: DroppedFields): Conversation {
+  const reader = new InputReader(dropped);
   if (typeof input === "string") reader.readItem({ role: "user", content: input }, "input");
   else if (Array.isArray(input)) {
     input.forEach((item, index) => {
@@ -40,13 +40,13 @@ class InputReader implements Conversation {
   readonly system: IrText[] = [];
   readonly messages: IrMessage[] = [];
   readonly lateTools: LateTools[] = [];
-  readonly #notes: Notes;
+  readonly #dropped: DroppedFields;
   /** The turn that is still growing, if any. */
   #assistant: IrAssistantBlock[] | null = null;
   #results: IrUserBlock[] | null = null;
 
-  constructor(notes: Notes) {
-    this.#notes = notes;
+  constructor(dropped: DroppedFields) {
+    this.#dropped = dropped;
   }
 
   readItem(item: JsonObject, path: string): void {
@@ -87,10 +87,10 @@ class InputReader implements Conversation {
 
   #readMessage(item: JsonObject, path: string): void {
     const content = item["content"];
-    if (item["phase"] !== undefined && item["phase"] !== null) this.#notes.drop("phase");
+    if (item["phase"] !== undefined && item["phase"] !== null) this.#dropped.add("phase");
     switch (item["role"]) {
       case "assistant":
-        if (listOf(content).some(hasAnnotations)) this.#notes.drop("annotations");
+        if (listOf(content).some(hasAnnotations)) this.#dropped.add("annotations");
         this.#answer(...readAnswer(content, `${path}.content`));
         break;
       case "user":
@@ -107,7 +107,7 @@ class InputReader implements Conversation {
 
   #readReasoning(item: JsonObject, path: string): void {
     const blocks = readReplayedReasoning(item);
-    if (blocks.length === 0) this.#notes.drop(path);
+    if (blocks.length === 0) this.#dropped.add(path);
     this.#answer(...blocks);
   }
 
@@ -135,7 +135,7 @@ class InputReader implements Conversation {
   /** A search that the provider ran by itself left nothing that another provider needs. */
   #readToolSearch(item: JsonObject, path: string): void {
     if (item["execution"] === "server") {
-      this.#notes.drop(path);
+      this.#dropped.add(path);
       return;
     }
     this.#answer({
@@ -165,7 +165,7 @@ class InputReader implements Conversation {
 
   #readForeign(type: string, path: string): void {
     if (hostedHistory.has(type)) {
-      this.#notes.drop(path);
+      this.#dropped.add(path);
       return;
     }
     if (type === "item_reference") {

@@ -11,14 +11,18 @@ import type {
   IrUserBlock,
 } from "../ir/ir.ts";
 import { reasoningFields } from "../reasoning/effort.ts";
-import type { Notes } from "../translation/dropped-fields.ts";
-import { type IrFile, markError, type PlainContent, spellOut } from "../translation/flatten-content.ts";
+import type { DroppedFields } from "../translation/dropped-fields.ts";
+import { flattenContent, type IrFile, markError, type PlainContent } from "../translation/flatten-content.ts";
 import type { Target } from "../translation/translation.ts";
 import { summaryPart } from "./items-out.ts";
 
 /** The conversation as the provider's flat list of items, everything in its place. */
-export function writeInput(messages: readonly IrMessage[], target: Target, notes: Notes): JsonObject[] {
-  const writer = new InputWriter(target, notes);
+export function writeInput(
+  messages: readonly IrMessage[],
+  target: Target,
+  dropped: DroppedFields,
+): JsonObject[] {
+  const writer = new InputWriter(target, dropped);
   for (const message of messages) writer.write(message);
   return writer.items;
 }
@@ -35,17 +39,17 @@ export function developerItem(blocks: readonly IrText[]): JsonObject {
 class InputWriter {
   readonly items: JsonObject[] = [];
   readonly #target: Target;
-  readonly #notes: Notes;
+  readonly #dropped: DroppedFields;
   /** The content of the message that is still growing; null between messages. */
   #content: JsonObject[] | null = null;
 
-  constructor(target: Target, notes: Notes) {
+  constructor(target: Target, dropped: DroppedFields) {
     this.#target = target;
-    this.#notes = notes;
+    this.#dropped = dropped;
   }
 
   write(message: IrMessage): void {
-    if (message.role !== "system" && message.name !== undefined) this.#notes.drop("messages[].name");
+    if (message.role !== "system" && message.name !== undefined) this.#dropped.add("messages[].name");
     switch (message.role) {
       case "system":
         this.items.push(developerItem(message.blocks));
@@ -62,7 +66,7 @@ class InputWriter {
 
   #writeUserBlock(block: IrUserBlock): void {
     if (block.type === "tool_result") this.#push(writeResult(block));
-    else for (const part of spellOut(block)) this.#say("user", writePart(part));
+    else for (const part of flattenContent(block)) this.#say("user", writePart(part));
   }
 
   #writeAssistantBlock(block: IrAssistantBlock): void {
@@ -83,7 +87,7 @@ class InputWriter {
 
   #writeReasoning(block: IrReasoning): void {
     const item = reasoningOf(block, this.#target);
-    if (item === null) this.#notes.drop(reasoningFields[this.#notes.client]);
+    if (item === null) this.#dropped.add(reasoningFields[this.#dropped.client]);
     else this.#push(item);
   }
 
@@ -113,7 +117,7 @@ function writeCall(call: IrToolCall): JsonObject {
 
 function writeResult(result: IrToolResult): JsonObject {
   const type = result.kind === "custom" ? "custom_tool_call_output" : "function_call_output";
-  const content = (result.isError ? markError(result.content) : result.content).flatMap(spellOut);
+  const content = (result.isError ? markError(result.content) : result.content).flatMap(flattenContent);
   return { type, call_id: result.id, output: writeOutput(content) };
 }
 
@@ -152,12 +156,12 @@ function fileName(bytes: IrBytes): string {
  * becomes something that the assistant said. Without its id, because nothing was stored under it, and
  * OpenAI itself has no use for reasoning that it cannot decrypt.
  */
-function reasoningOf({ parts, seal }: IrReasoning, target: Target): JsonObject | null {
-  if (seal?.maker !== "openai") return null;
-  if (seal.encryptedContent === null && (target.kind === "openai" || parts.length === 0)) return null;
-  const texts = seal.raw
+function reasoningOf({ parts, proof }: IrReasoning, target: Target): JsonObject | null {
+  if (proof?.maker !== "openai") return null;
+  if (proof.encryptedContent === null && (target.kind === "openai" || parts.length === 0)) return null;
+  const texts = proof.raw
     ? { summary: [], content: parts.map((text) => ({ type: "reasoning_text", text })) }
     : { summary: parts.map(summaryPart) };
-  const encrypted = seal.encryptedContent === null ? {} : { encrypted_content: seal.encryptedContent };
+  const encrypted = proof.encryptedContent === null ? {} : { encrypted_content: proof.encryptedContent };
   return { type: "reasoning", ...texts, ...encrypted };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { FinishReason, Seal, ToolKind, ToolRef } from "../ir/ir.ts";
+import type { FinishReason, ReasoningProof, ToolKind, ToolRef } from "../ir/ir.ts";
 import { parseObject } from "../json/json-fields.ts";
-import { carryWhole } from "../reasoning/reasoning-envelope.ts";
+import { wrapReasoning } from "../reasoning/reasoning-envelope.ts";
 
 /** The items of a response as its client reads them, the same in a stream and in a whole body. */
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
@@ -30,11 +30,15 @@ export function answerPart(part: AnswerPart): JsonObject {
   return { type: "output_text", text: part.text, annotations: [], logprobs: [] };
 }
 
-/** Without a status: OpenAI refuses one when the client sends the item back. The carrier has the exact parts. */
-export function reasoningItem(id: string, parts: readonly string[], seal: Seal | null): JsonObject {
+/** Without a status: OpenAI refuses one when the client sends the item back. The envelope has the exact parts. */
+export function reasoningItem(
+  id: string,
+  parts: readonly string[],
+  proof: ReasoningProof | null,
+): JsonObject {
   const shown = parts.filter((part) => part !== "");
   const item: JsonObject = { id, type: "reasoning", summary: shown.map(summaryPart) };
-  if (seal !== null) item["encrypted_content"] = carryWhole(seal, parts);
+  if (proof !== null) item["encrypted_content"] = wrapReasoning(proof, parts);
   return item;
 }
 

@@ -1,30 +1,30 @@
 import type { Json, JsonObject } from "../../base/json.ts";
-import type { IrReasoning, Seal } from "../ir/ir.ts";
+import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
 import { objectsOf, stringOf } from "../json/json-fields.ts";
-import { isCarrier, partSeparator, uncarry } from "../reasoning/reasoning-envelope.ts";
+import { isReasoningEnvelope, partSeparator, unwrapReasoning } from "../reasoning/reasoning-envelope.ts";
 
-/** What a client sends back: our own carrier returns the reasoning to the provider that made it. */
+/** What a client sends back: our own envelope returns the reasoning to the provider that made it. */
 export function readReplayedReasoning(item: JsonObject): IrReasoning[] {
   const encrypted = stringOf(item["encrypted_content"]);
-  if (encrypted === null || !isCarrier(encrypted)) return readReasoning(item);
-  const carried = uncarry(encrypted, textsOf(item["summary"]).join(partSeparator));
+  if (encrypted === null || !isReasoningEnvelope(encrypted)) return readReasoning(item);
+  const carried = unwrapReasoning(encrypted, textsOf(item["summary"]).join(partSeparator));
   return carried === null ? [] : [carried];
 }
 
 /**
- * What a provider says, sealed by itself whatever the seal looks like: the provider may be another Sluice.
+ * What a provider says, signed by itself whatever the proof looks like: the provider may be another Sluice.
  * Open models show their reasoning in `content`.
  */
 export function readReasoning(item: JsonObject): IrReasoning[] {
   const content = textsOf(item["content"]);
   const raw = content.length > 0;
   const parts = raw ? content : textsOf(item["summary"]);
-  const seal = sealOf(item, raw);
-  return parts.length === 0 && seal.encryptedContent === null ? [] : [{ type: "reasoning", parts, seal }];
+  const proof = proofOf(item, raw);
+  return parts.length === 0 && proof.encryptedContent === null ? [] : [{ type: "reasoning", parts, proof }];
 }
 
 /** How OpenAI recognises its own reasoning when it comes back. */
-export function sealOf(item: JsonObject, raw: boolean): Seal & { maker: "openai" } {
+export function proofOf(item: JsonObject, raw: boolean): ReasoningProof & { maker: "openai" } {
   return {
     maker: "openai",
     id: stringOf(item["id"]),

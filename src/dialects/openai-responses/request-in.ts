@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../ir/ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, stringOf } from "../json/json-fields.ts";
 import { readEffort } from "../reasoning/effort.ts";
-import { type Notes, noteOthers, refuse } from "../translation/dropped-fields.ts";
+import { type DroppedFields, dropOthers, refuse } from "../translation/dropped-fields.ts";
 import { readInput } from "./input-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
@@ -26,12 +26,12 @@ const understood: ReadonlySet<string> = new Set([
 
 const reasoningFields: ReadonlySet<string> = new Set(["effort", "summary", "generate_summary"]);
 
-export function readRequest(body: JsonObject, notes: Notes): IrRequest {
+export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   refuseStateful(body);
-  readInclude(body, notes);
-  noteUnknown(body, notes);
-  const conversation = readInput(body["input"], notes);
-  const tools = readTools(body["tools"], conversation.lateTools, notes);
+  readInclude(body, dropped);
+  noteUnknown(body, dropped);
+  const conversation = readInput(body["input"], dropped);
+  const tools = readTools(body["tools"], conversation.lateTools, dropped);
   const instructions = stringOf(body["instructions"]);
   const text = objectOf(body["text"]) ?? {};
   return {
@@ -44,7 +44,7 @@ export function readRequest(body: JsonObject, notes: Notes): IrRequest {
     tools,
     toolChoice: readToolChoice(body["tool_choice"], tools),
     parallelToolCalls: booleanOf(body["parallel_tool_calls"]),
-    reasoning: readReasoningSettings(body["reasoning"], notes),
+    reasoning: readReasoningSettings(body["reasoning"], dropped),
     format: readFormat(text["format"]),
     maxOutputTokens: numberOf(body["max_output_tokens"]),
     stop: [],
@@ -70,25 +70,28 @@ function refuseStateful(body: JsonObject): void {
 }
 
 /** Encrypted reasoning always comes along; what else can be included belongs to OpenAI's own tools. */
-function readInclude(body: JsonObject, notes: Notes): void {
+function readInclude(body: JsonObject, dropped: DroppedFields): void {
   const include = listOf(body["include"]);
   if (include.includes("message.output_text.logprobs"))
     refuse("include", "log probabilities are not available");
   if ((numberOf(body["top_logprobs"]) ?? 0) > 0) {
     refuse("top_logprobs", "log probabilities are not available for this model");
   }
-  if (include.some((entry) => entry !== "reasoning.encrypted_content")) notes.drop("include");
+  if (include.some((entry) => entry !== "reasoning.encrypted_content")) dropped.add("include");
 }
 
-function noteUnknown(body: JsonObject, notes: Notes): void {
-  noteOthers(body, understood, notes);
-  if (body["truncation"] === "auto") notes.drop("truncation");
+function noteUnknown(body: JsonObject, dropped: DroppedFields): void {
+  dropOthers(body, understood, dropped);
+  if (body["truncation"] === "auto") dropped.add("truncation");
 }
 
-function readReasoningSettings(reasoning: Json | undefined, notes: Notes): IrReasoningSettings | null {
+function readReasoningSettings(
+  reasoning: Json | undefined,
+  dropped: DroppedFields,
+): IrReasoningSettings | null {
   if (!isObject(reasoning)) return null;
   const summary = stringOf(reasoning["summary"]) ?? stringOf(reasoning["generate_summary"]);
-  noteOthers(reasoning, reasoningFields, notes, "reasoning.");
+  dropOthers(reasoning, reasoningFields, dropped, "reasoning.");
   return {
     effort: readEffort(reasoning["effort"], "reasoning.effort"),
     thinking: null,

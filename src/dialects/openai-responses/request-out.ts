@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Effort, IrFormat, IrReasoningSettings, IrRequest } from "../ir/ir.ts";
-import { noteCacheMarks } from "../openai/cache-marks.ts";
+import { dropCacheMarks } from "../openai/cache-marks.ts";
 import { openAiIdentity } from "../openai/identity.ts";
 import { effortFields, openAiEffort } from "../reasoning/effort.ts";
-import { type Notes, refuse } from "../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../translation/dropped-fields.ts";
 import { openAiTakesSampling, reasons } from "../translation/model-traits.ts";
 import type { Target } from "../translation/translation.ts";
 import { developerItem, writeInput } from "./input-out.ts";
@@ -12,17 +12,17 @@ import { writeToolChoice, writeTools } from "./tools-out.ts";
 /** OpenAI answers 400 to less. A client that asks for less gets a little more instead of an error. */
 const leastOutputTokens = 16;
 
-export function writeRequest(request: IrRequest, target: Target, notes: Notes): JsonObject {
-  refuseStop(request, notes);
-  noteCacheMarks(request, notes);
+export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+  refuseStop(request, dropped);
+  dropCacheMarks(request, dropped);
   const effort = request.reasoning === null ? null : openAiEffort(request.reasoning, target);
   const body: JsonObject = {
     model: target.upstreamModel,
-    ...writeConversation(request, target, notes),
+    ...writeConversation(request, target, dropped),
     ...writeToolSettings(request),
-    ...writeReasoning(request.reasoning, effort, target, notes),
+    ...writeReasoning(request.reasoning, effort, target, dropped),
     ...writeText(request),
-    ...writeSampling(request, effort, target, notes),
+    ...writeSampling(request, effort, target, dropped),
     ...openAiIdentity(request.identity, target),
     // Nothing is to be kept unless the client asks for it, and the default here is to keep.
     store: request.store ?? false,
@@ -36,9 +36,9 @@ export function writeRequest(request: IrRequest, target: Target, notes: Notes): 
 }
 
 /** One block is what `instructions` says; several keep their boundaries as parts of a developer message. */
-function writeConversation(request: IrRequest, target: Target, notes: Notes): JsonObject {
+function writeConversation(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   const { system, messages } = request;
-  const input = writeInput(messages, target, notes);
+  const input = writeInput(messages, target, dropped);
   const [only, ...others] = system;
   if (only === undefined) return { input };
   if (others.length === 0 && input.length > 0) return { instructions: only.text, input };
@@ -55,16 +55,16 @@ function writeToolSettings(request: IrRequest): JsonObject {
   };
 }
 
-/** Reasoning comes sealed, so that the client can bring it back although nothing is stored. */
+/** Reasoning comes encrypted, so that the client can bring it back although nothing is stored. */
 function writeReasoning(
   settings: IrReasoningSettings | null,
   effort: Effort | null,
   target: Target,
-  notes: Notes,
+  dropped: DroppedFields,
 ): JsonObject {
   if (settings === null) return {};
   if (!reasons(target)) {
-    if (effort !== "none") notes.drop(effortFields[notes.client]);
+    if (effort !== "none") dropped.add(effortFields[dropped.client]);
     return {};
   }
   const summary = settings.summary ?? (isToBeSeen(settings) ? "auto" : null);
@@ -104,14 +104,19 @@ function writeFormat(format: IrFormat): JsonObject {
   };
 }
 
-function writeSampling(request: IrRequest, effort: Effort | null, target: Target, notes: Notes): JsonObject {
+function writeSampling(
+  request: IrRequest,
+  effort: Effort | null,
+  target: Target,
+  dropped: DroppedFields,
+): JsonObject {
   const { temperature, topP, topK } = request.sampling;
-  if (topK !== null) notes.drop("top_k");
+  if (topK !== null) dropped.add("top_k");
   if (openAiTakesSampling(target, effort)) {
     return { ...(temperature === null ? {} : { temperature }), ...(topP === null ? {} : { top_p: topP }) };
   }
-  if (temperature !== null) notes.drop("temperature");
-  if (topP !== null) notes.drop("top_p");
+  if (temperature !== null) dropped.add("temperature");
+  if (topP !== null) dropped.add("top_p");
   return {};
 }
 
@@ -122,7 +127,7 @@ function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): n
 }
 
 /** Without them the model would say more than the client is prepared for. */
-function refuseStop({ stop }: IrRequest, notes: Notes): void {
+function refuseStop({ stop }: IrRequest, dropped: DroppedFields): void {
   if (stop.length === 0) return;
-  refuse(notes.client === "messages" ? "stop_sequences" : "stop", "this model's provider knows none");
+  refuse(dropped.client === "messages" ? "stop_sequences" : "stop", "this model's provider knows none");
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { IrBlockHead, IrEvent, Seal } from "../ir/ir.ts";
+import type { IrBlockHead, IrEvent, ReasoningProof } from "../ir/ir.ts";
 import { stringOf } from "../json/json-fields.ts";
 import { readCall, readMessageParts } from "./items-in.ts";
-import { readReasoning, sealOf } from "./reasoning-in.ts";
+import { proofOf, readReasoning } from "./reasoning-in.ts";
 
 /** Which text of an item a fragment belongs to. */
 export type Channel = "text" | "refusal" | "summary" | "reasoning" | "input";
@@ -41,8 +41,8 @@ export class Blocks {
     if (text !== "") this.#emit({ type: "delta", index, text });
   }
 
-  end(index: number, seal: Seal | null): void {
-    this.#emit({ type: "block_end", index, seal });
+  end(index: number, proof: ReasoningProof | null): void {
+    this.#emit({ type: "block_end", index, proof });
   }
 }
 
@@ -114,8 +114,8 @@ export class IncomingItem {
   }
 
   #finishReasoning(item: JsonObject): void {
-    for (const { parts, seal } of readReasoning(item)) {
-      const channel = seal?.maker === "openai" && seal.raw ? "reasoning" : "summary";
+    for (const { parts, proof } of readReasoning(item)) {
+      const channel = proof?.maker === "openai" && proof.raw ? "reasoning" : "summary";
       parts.forEach((text, at) => {
         this.complete(channel, at, text);
       });
@@ -124,7 +124,7 @@ export class IncomingItem {
     }
     this.finished = true;
     if (this.#reasoning !== null)
-      this.#blocks.end(this.#reasoning, sealOf(item, this.#reasoningChannel === "reasoning"));
+      this.#blocks.end(this.#reasoning, proofOf(item, this.#reasoningChannel === "reasoning"));
   }
 
   #isRepetition(channel: Channel): boolean {

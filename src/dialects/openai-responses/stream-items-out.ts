@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Seal } from "../ir/ir.ts";
+import type { ReasoningProof } from "../ir/ir.ts";
 import { namedFrame } from "../sse/sse.ts";
 import {
   type AnswerPart,
@@ -36,7 +36,7 @@ export interface StreamItem {
   openBlocks: number;
   begin(): string;
   delta(part: number, text: string): string;
-  end(part: number, seal: Seal | null): string;
+  end(part: number, proof: ReasoningProof | null): string;
   /** The last event of the item; `json` holds it whole from then on. */
   done(status: ItemStatus): string;
   readonly json: string;
@@ -136,7 +136,7 @@ export class MessageStreamItem extends BaseItem implements StreamItem {
 
 export class ReasoningStreamItem extends BaseItem implements StreamItem {
   readonly #parts: string[] = [];
-  #seal: Seal | null = null;
+  #proof: ReasoningProof | null = null;
 
   delta(_part: number, text: string): string {
     const opening = this.#parts.length === 0 ? this.beginPart() : "";
@@ -153,13 +153,13 @@ export class ReasoningStreamItem extends BaseItem implements StreamItem {
     return closing + this.#partEvent("response.reasoning_summary_part.added", "");
   }
 
-  end(_part: number, seal: Seal | null): string {
-    this.#seal = seal;
+  end(_part: number, proof: ReasoningProof | null): string {
+    this.#proof = proof;
     return this.#endPart();
   }
 
   protected override item(): JsonObject {
-    return reasoningItem(this.id, this.#parts, this.#seal);
+    return reasoningItem(this.id, this.#parts, this.#proof);
   }
 
   #endPart(): string {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
 import type { ClientCall, StreamWriter } from "../dialect.ts";
 import { heartbeat, responsesErrorCode } from "../errors/envelope.ts";
-import type { IrBlockHead, IrEvent, IrFinish, Seal } from "../ir/ir.ts";
+import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { dataFrame } from "../sse/sse.ts";
 import { type Progress, requestEcho, responseHead } from "./envelope-out.ts";
 import { callItemPrefix, type ItemStatus, incompleteReason } from "./items-out.ts";
@@ -65,7 +65,7 @@ class ResponsesStreamWriter implements StreamWriter {
         return item instanceof ReasoningStreamItem ? item.beginPart() : "";
       }
       case "block_end":
-        return this.#endBlock(event.index, event.seal);
+        return this.#endBlock(event.index, event.proof);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -147,11 +147,11 @@ class ResponsesStreamWriter implements StreamWriter {
     return item.begin();
   }
 
-  #endBlock(index: number, seal: Seal | null): string {
+  #endBlock(index: number, proof: ReasoningProof | null): string {
     const { item, part } = this.#block(index);
     this.#blocks.delete(index);
     item.openBlocks -= 1;
-    const ending = item.end(part, seal);
+    const ending = item.end(part, proof);
     const superseded = item.openBlocks === 0 && item !== this.#items.at(-1);
     return superseded ? ending + item.done("completed") : ending;
   }

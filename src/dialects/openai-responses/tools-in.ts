@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../ir/ir.ts";
 import { booleanOf, objectOf, stringOf } from "../json/json-fields.ts";
-import { type Notes, noteOthers, refuse } from "../translation/dropped-fields.ts";
+import { type DroppedFields, dropOthers, refuse } from "../translation/dropped-fields.ts";
 
 /** Codex' look-up of further tools has no name of its own on the wire. */
 export const toolSearchName = "tool_search";
@@ -17,10 +17,14 @@ export function namespaceOf(name: Json | undefined): string | null {
 }
 
 /** The tools beside the conversation and those inside it; one that is given again replaces the earlier. */
-export function readTools(tools: Json | undefined, lateTools: readonly LateTools[], notes: Notes): IrTool[] {
+export function readTools(
+  tools: Json | undefined,
+  lateTools: readonly LateTools[],
+  dropped: DroppedFields,
+): IrTool[] {
   const all = new Map<string, IrTool>();
   for (const given of [{ tools: tools ?? null, path: "tools" }, ...lateTools]) {
-    for (const tool of readToolList(given.tools, null, given.path, notes)) all.set(keyOf(tool), tool);
+    for (const tool of readToolList(given.tools, null, given.path, dropped)) all.set(keyOf(tool), tool);
   }
   return [...all.values()];
 }
@@ -33,14 +37,14 @@ function readToolList(
   tools: Json | undefined,
   namespace: string | null,
   path: string,
-  notes: Notes,
+  dropped: DroppedFields,
 ): IrTool[] {
   if (tools === null || tools === undefined) return [];
   if (!Array.isArray(tools)) refuse(path, "must be a list");
   return tools.flatMap((tool, index) => {
     const toolPath = `${path}[${index}]`;
     return isObject(tool)
-      ? readTool(tool, namespace, toolPath, notes)
+      ? readTool(tool, namespace, toolPath, dropped)
       : refuse(toolPath, "must be an object");
   });
 }
@@ -49,12 +53,17 @@ const functionFields: ReadonlySet<string> = new Set([
   ...["type", "name", "description", "parameters", "strict"],
 ]);
 
-function readTool(tool: JsonObject, namespace: string | null, path: string, notes: Notes): IrTool[] {
+function readTool(
+  tool: JsonObject,
+  namespace: string | null,
+  path: string,
+  dropped: DroppedFields,
+): IrTool[] {
   const { type } = tool;
   const said = stringOf(tool["description"]);
   switch (type) {
     case "function":
-      noteOthers(tool, functionFields, notes, "tools[].");
+      dropOthers(tool, functionFields, dropped, "tools[].");
       return [
         {
           type: "function",
@@ -72,7 +81,7 @@ function readTool(tool: JsonObject, namespace: string | null, path: string, note
     }
     case "namespace":
       return introduced(
-        readToolList(tool["tools"], namespaceOf(nameOf(tool, path)), `${path}.tools`, notes),
+        readToolList(tool["tools"], namespaceOf(nameOf(tool, path)), `${path}.tools`, dropped),
         said ?? "",
       );
     case "tool_search":

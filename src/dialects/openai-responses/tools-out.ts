@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../ir/ir.ts";
 import { functionSchema } from "../tools/schema.ts";
 
-/** Tools as they were fitted: names are flat, and a provider's own tools are gone. */
+/** Tools as they were adapted: names are flat, and a provider's own tools are gone. */
 export function writeTools(tools: readonly IrTool[]): JsonObject[] {
   return tools.flatMap(writeTool);
 }

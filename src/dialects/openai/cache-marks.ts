@@ -1,13 +1,13 @@
 import type { IrMessage, IrRequest, IrTool } from "../ir/ir.ts";
-import type { Notes } from "../translation/dropped-fields.ts";
+import type { DroppedFields } from "../translation/dropped-fields.ts";
 
 /** OpenAI, and whoever speaks like it, finds what it has cached by itself; what a client marks is left out. */
-export function noteCacheMarks(request: IrRequest, notes: Notes): void {
+export function dropCacheMarks(request: IrRequest, dropped: DroppedFields): void {
   const marked =
     request.system.some((block) => block.cache !== undefined) ||
     request.messages.some(isMarked) ||
     request.tools.some(isMarkedTool);
-  if (marked) notes.drop(notes.client === "responses" ? "prompt_cache_breakpoint" : "cache_control");
+  if (marked) dropped.add(dropped.client === "responses" ? "prompt_cache_breakpoint" : "cache_control");
 }
 
 function isMarked(message: IrMessage): boolean {

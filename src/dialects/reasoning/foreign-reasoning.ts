@@ -2,18 +2,18 @@ import { asBuffer } from "../../base/as-buffer.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { listOf, objectOf, stringOf } from "../json/json-fields.ts";
 import { effortFields } from "./effort.ts";
-import { carrierMark, isCarrier } from "./reasoning-envelope.ts";
+import { envelopeMark, isReasoningEnvelope } from "./reasoning-envelope.ts";
 
-type Sealing = "responses" | "messages";
+type EnvelopeDialect = "responses" | "messages";
 
-const mark = Buffer.from(`"${carrierMark}`);
+const mark = Buffer.from(`"${envelopeMark}`);
 
-/** Whether a body may hold a carrier; a look at its bytes, because nearly none does. */
-export function mayHoldCarrier(bytes: Uint8Array): boolean {
+/** Whether a body may hold a envelope; a look at its bytes, because nearly none does. */
+export function mayHoldEnvelope(bytes: Uint8Array): boolean {
   return asBuffer(bytes).indexOf(mark) !== -1;
 }
 
-export interface Unsealed {
+export interface StrippedBody {
   readonly body: JsonObject;
   /** The name of what was taken out, as clients of this dialect know it; null when nothing was. */
   readonly dropped: string | null;
@@ -21,10 +21,10 @@ export interface Unsealed {
 
 /**
  * A body for a vendor of the client's own dialect, without the reasoning of others. A conversation that began
- * on another provider holds it in carriers, and to Anthropic and OpenAI these are seals that they never made:
+ * on another provider holds it in envelopes, and to Anthropic and OpenAI these are proofs that they never made:
  * they would refuse the whole conversation.
  */
-export function withoutCarriers(dialect: Sealing, body: JsonObject): Unsealed {
+export function stripForeignReasoning(dialect: EnvelopeDialect, body: JsonObject): StrippedBody {
   const cleaned = dialect === "messages" ? cleanMessages(body) : cleanInput(body);
   return { body: cleaned, dropped: cleaned === body ? null : effortFields[dialect] };
 }
@@ -55,7 +55,7 @@ function cleanMessage(message: Json): Json {
 }
 
 function isForeign(value: Json, type: string, field: string): boolean {
-  return isObject(value) && value["type"] === type && isCarrier(stringOf(value[field]) ?? "");
+  return isObject(value) && value["type"] === type && isReasoningEnvelope(stringOf(value[field]) ?? "");
 }
 
 /** With a budget, Claude wants thinking before the calls that are being answered, and these have none now. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { IrReasoning, Seal } from "../ir/ir.ts";
+import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
 
 /**
  * Reasoning of one provider inside the opaque field of another dialect: the `signature` of a Messages
@@ -7,42 +7,42 @@ import type { IrReasoning, Seal } from "../ir/ir.ts";
  * provider gets its own reasoning back bit by bit. The prefix tells ours from a vendor's own, because
  * neither vendor may ever see the other's.
  */
-export const carrierMark = "slu1.";
+export const envelopeMark = "slu1.";
 
-export function isCarrier(text: string): boolean {
-  return text.startsWith(carrierMark);
+export function isReasoningEnvelope(text: string): boolean {
+  return text.startsWith(envelopeMark);
 }
 
-/** For Responses, whose clients may rewrite the visible summary: the carrier holds the text as well. */
-export function carryWhole(seal: Seal, parts: readonly string[]): string {
-  return encode({ seal: { ...seal }, parts: [...parts] });
+/** For Responses, whose clients may rewrite the visible summary: the envelope holds the text as well. */
+export function wrapReasoning(proof: ReasoningProof, parts: readonly string[]): string {
+  return encode({ seal: { ...proof }, parts: [...parts] });
 }
 
-/** For Messages, whose clients replay the visible text: the carrier only knows where its parts end. */
-export function carrySeal(seal: Seal, partLengths: readonly number[]): string {
+/** For Messages, whose clients replay the visible text: the envelope only knows where its parts end. */
+export function wrapProof(proof: ReasoningProof, partLengths: readonly number[]): string {
   return encode(
-    partLengths.length === 1 ? { seal: { ...seal } } : { seal: { ...seal }, lengths: [...partLengths] },
+    partLengths.length === 1 ? { seal: { ...proof } } : { seal: { ...proof }, lengths: [...partLengths] },
   );
 }
 
 /** What stands between the parts of a summary in a dialect that has one text only. */
 export const partSeparator = "\n\n";
 
-/** Null when the text is no carrier, or a damaged one: such reasoning is dropped, never guessed at. */
-export function uncarry(text: string, visible: string): IrReasoning | null {
-  if (!isCarrier(text)) return null;
+/** Null when the text is no envelope, or a damaged one: such reasoning is dropped, never guessed at. */
+export function unwrapReasoning(text: string, visible: string): IrReasoning | null {
+  if (!isReasoningEnvelope(text)) return null;
   try {
-    const payload: unknown = JSON.parse(Buffer.from(text.slice(carrierMark.length), "base64url").toString());
+    const payload: unknown = JSON.parse(Buffer.from(text.slice(envelopeMark.length), "base64url").toString());
     if (!isObject(payload) || !isObject(payload["seal"])) return null;
-    const seal = readSeal(payload["seal"]);
-    return seal === null ? null : { type: "reasoning", parts: readParts(payload, visible), seal };
+    const proof = readProof(payload["seal"]);
+    return proof === null ? null : { type: "reasoning", parts: readParts(payload, visible), proof };
   } catch {
     return null;
   }
 }
 
 function encode(payload: JsonObject): string {
-  return carrierMark + Buffer.from(JSON.stringify(payload)).toString("base64url");
+  return envelopeMark + Buffer.from(JSON.stringify(payload)).toString("base64url");
 }
 
 function readParts(payload: JsonObject, visible: string): string[] {
@@ -59,8 +59,8 @@ function readParts(payload: JsonObject, visible: string): string[] {
   return cut;
 }
 
-function readSeal(seal: JsonObject): Seal | null {
-  const { maker, signature, data, id, encryptedContent, raw } = seal;
+function readProof(proof: JsonObject): ReasoningProof | null {
+  const { maker, signature, data, id, encryptedContent, raw } = proof;
   if (maker === "chat") return { maker };
   if (maker === "anthropic" && typeof signature === "string") return { maker, signature };
   if (maker === "anthropic-redacted" && typeof data === "string") return { maker, data };

@@ -7,7 +7,7 @@ import type {
   IrUserBlock,
   ToolRef,
 } from "../ir/ir.ts";
-import type { Notes } from "../translation/dropped-fields.ts";
+import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { refuse } from "../translation/dropped-fields.ts";
 import type { Target } from "../translation/translation.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
@@ -15,9 +15,14 @@ import { callIdFor } from "./ids.ts";
 import type { ToolNames } from "./names.ts";
 
 /** The request with tools, choice and history as the target can have them. */
-export function fitTools(request: IrRequest, target: Target, names: ToolNames, notes: Notes): IrRequest {
+export function adaptTools(
+  request: IrRequest,
+  target: Target,
+  names: ToolNames,
+  dropped: DroppedFields,
+): IrRequest {
   const freeform = target.dialect === "responses";
-  const offered = restrict(withoutHosted(request, notes), freeform);
+  const offered = restrict(withoutHosted(request, dropped), freeform);
   const tools = offered.tools.map((tool) => fitTool(tool, names, freeform));
   const messages = fitMessages(offered.messages, target, names, freeform);
   if (tools.length === 0) return withoutTools({ ...offered, messages }, target);
@@ -26,7 +31,7 @@ export function fitTools(request: IrRequest, target: Target, names: ToolNames, n
 }
 
 /** A provider's own tools mean nothing to another; without them the model may still answer, unless told to use one. */
-function withoutHosted(request: IrRequest, notes: Notes): IrRequest {
+function withoutHosted(request: IrRequest, dropped: DroppedFields): IrRequest {
   const hosted = request.tools.filter((tool) => tool.type === "hosted");
   const choice = request.toolChoice;
   if (choice?.type === "hosted") refuse("tool_choice", `the model's provider has no tool "${choice.name}"`);
@@ -35,7 +40,7 @@ function withoutHosted(request: IrRequest, notes: Notes): IrRequest {
   if (tools.length === 0 && choice?.type === "required") {
     refuse(hosted[0]?.path ?? "tools", "the model's provider has no such tool, and tool_choice requires one");
   }
-  for (const tool of hosted) notes.drop(tool.path);
+  for (const tool of hosted) dropped.add(tool.path);
   return { ...request, tools };
 }
 
@@ -74,10 +79,10 @@ function fitMessages(
   const callId = callIdFor(target);
   const fitCall = (block: IrAssistantBlock): IrAssistantBlock => {
     if (block.type !== "tool_call") return block;
-    const fitted = { ...block, id: callId(block.id), name: names.provider(block), namespace: null };
-    if (block.kind === "function" || (block.kind === "custom" && freeform)) return fitted;
+    const adapted = { ...block, id: callId(block.id), name: names.provider(block), namespace: null };
+    if (block.kind === "function" || (block.kind === "custom" && freeform)) return adapted;
     return {
-      ...fitted,
+      ...adapted,
       kind: "function",
       input: block.kind === "custom" ? wrapInput(block.input) : block.input,
     };

@@ -1,12 +1,12 @@
 import type { IrMessage, IrRequest } from "../ir/ir.ts";
-import { fitTools } from "../tools/adapt-tools.ts";
+import { adaptTools } from "../tools/adapt-tools.ts";
 import { forceFormat } from "../tools/format-tool.ts";
 import { ToolNames } from "../tools/names.ts";
 import { pairCallsWithResults } from "../tools/pairing.ts";
-import type { Notes } from "./dropped-fields.ts";
+import type { DroppedFields } from "./dropped-fields.ts";
 import type { Target } from "./translation.ts";
 
-export interface Fitted {
+export interface AdaptedRequest {
   readonly request: IrRequest;
   /** What is needed to read the answer in the client's terms again. */
   readonly names: ToolNames;
@@ -17,12 +17,12 @@ export interface Fitted {
 const noNames = new ToolNames({ tools: [], messages: [] });
 
 /** What every target needs, done once in the intermediate form, so that no writer has to. */
-export function fit(request: IrRequest, target: Target, notes: Notes): Fitted {
+export function adaptRequest(request: IrRequest, target: Target, dropped: DroppedFields): AdaptedRequest {
   if (!mentionsTools(request)) return { ...forceFormat(request, target), names: noNames };
   const names = new ToolNames(request);
   const paired = { ...request, messages: pairCallsWithResults(request.messages) };
-  const fitted = fitTools(paired, target, names, notes);
-  return { ...forceFormat(fitted, target), names };
+  const adapted = adaptTools(paired, target, names, dropped);
+  return { ...forceFormat(adapted, target), names };
 }
 
 /** A conversation that has nothing to do with tools, as many are, fits every target as it is. */

@@ -3,7 +3,7 @@ import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 
 /** What a translation leaves out because it does no harm when missing; told in `x-sluice-dropped`. */
-export class Notes {
+export class DroppedFields {
   /** Whose words a field is to be named in. */
   readonly client: DialectName;
   /** Made when it is first needed: most requests lose nothing. */
@@ -14,12 +14,12 @@ export class Notes {
   }
 
   /** `field` as the client wrote it: a name, or a path such as `tools[2]`. */
-  drop(field: string): void {
+  add(field: string): void {
     this.#dropped ??= new Set();
     this.#dropped.add(field);
   }
 
-  get dropped(): readonly string[] {
+  get fields(): readonly string[] {
     return this.#dropped === null ? nothing : [...this.#dropped];
   }
 }
@@ -27,12 +27,17 @@ export class Notes {
 const nothing: readonly string[] = [];
 
 /** Every field of an object that is not among those that are read, under its path. */
-export function noteOthers(object: JsonObject, read: ReadonlySet<string>, notes: Notes, prefix = ""): void {
+export function dropOthers(
+  object: JsonObject,
+  read: ReadonlySet<string>,
+  dropped: DroppedFields,
+  prefix = "",
+): void {
   // An object out of JSON has no prototype's fields, and `entries` would make an array of each of its own.
   for (const field in object) {
     if (read.has(field)) continue;
     const value = object[field];
-    if (value !== null && value !== undefined) notes.drop(prefix + field);
+    if (value !== null && value !== undefined) dropped.add(prefix + field);
   }
 }
 

@@ -17,14 +17,14 @@ export type PlainContent = IrText | IrImage | IrFile;
  * What only Messages has as a block of its own, in words that every dialect can say: a document given as
  * text, a search result. Whatever else comes back as it is. Nothing of it is lost but the block itself.
  */
-export function spellOut(block: IrContent): readonly PlainContent[] {
+export function flattenContent(block: IrContent): readonly PlainContent[] {
   if (block.type === "search_result") return [searchResult(block)];
   if (block.type !== "document") return [block];
   const { source } = block;
   if (source.kind === "text") return [withCache({ type: "text", text: heading(block) + source.text }, block)];
   if (source.kind !== "parts") return [...fileHeading(block), { ...block, source }];
   const head = heading(block).trimEnd();
-  const parts = source.parts.flatMap(spellOut);
+  const parts = source.parts.flatMap(flattenContent);
   return head === "" ? parts : [{ type: "text", text: head }, ...parts];
 }
 

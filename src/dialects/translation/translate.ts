@@ -4,8 +4,8 @@ import type { ClientCall, ClientSide, StreamReader } from "../dialect.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { dialectOf } from "../registry.ts";
-import { fit } from "./adapt-request.ts";
-import { Notes } from "./dropped-fields.ts";
+import { adaptRequest } from "./adapt-request.ts";
+import { DroppedFields } from "./dropped-fields.ts";
 import { PairedStreams, type Ways } from "./paired-streams.ts";
 import { restoreResponse } from "./restore-answer.ts";
 import type {
@@ -23,12 +23,12 @@ export function translate(source: Source, target: Target, mint = newId): Transla
   if (source.dialect === target.dialect) return reread(source, mint);
   const client = dialectOf(source.dialect).client;
   const provider = dialectOf(target.dialect).provider;
-  const notes = new Notes(source.dialect);
-  const request = client.readRequest(source.body, notes);
-  const { request: fitted, names, formatTool } = fit(request, target, notes);
-  const body = provider.writeRequest(fitted, target, notes);
+  const dropped = new DroppedFields(source.dialect);
+  const request = client.readRequest(source.body, dropped);
+  const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
+  const body = provider.writeRequest(adapted, target, dropped);
   const ways = { client, provider, call: { source, mint }, restoration: { names, formatTool, mint } };
-  return new PairedDialects(body, notes.dropped, ways);
+  return new PairedDialects(body, dropped.fields, ways);
 }
 
 /**

@@ -23,6 +23,6 @@ export interface AgentCall {
 }
 
 /** Unique to a step, and to be brought back with its thinking. */
-export function sealOf(step: number): string {
+export function proofOf(step: number): string {
   return `c2VhbCBvZiBzdGVw+/${step}==`;
 }

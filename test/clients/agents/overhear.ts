@@ -9,7 +9,7 @@ export interface Overheard {
   /** The base64 of pictures that tools have shown. */
   readonly pictures: readonly string[];
   /** What came back with the thinking; for chat, the thinking itself. */
-  readonly seals: readonly string[];
+  readonly proofs: readonly string[];
 }
 
 export const overhear: Readonly<Record<DialectName, (body: JsonObject) => Overheard>> = {
@@ -24,7 +24,7 @@ export const overhear: Readonly<Record<DialectName, (body: JsonObject) => Overhe
       pictures: messages
         .flatMap((message) => (message["role"] === "user" ? listOf(message["content"]) : []))
         .flatMap((part) => picturesAt(objectOf(part["image_url"])["url"])),
-      seals: messages.flatMap((message) => message["reasoning_content"] ?? []).map(String),
+      proofs: messages.flatMap((message) => message["reasoning_content"] ?? []).map(String),
     };
   },
   responses(body) {
@@ -39,7 +39,7 @@ export const overhear: Readonly<Record<DialectName, (body: JsonObject) => Overhe
         .filter(isOutput)
         .flatMap((item) => listOf(item["output"]))
         .flatMap((part) => picturesAt(part["image_url"])),
-      seals: items.flatMap((item) => item["encrypted_content"] ?? []).map(String),
+      proofs: items.flatMap((item) => item["encrypted_content"] ?? []).map(String),
     };
   },
   messages(body) {
@@ -54,7 +54,7 @@ export const overhear: Readonly<Record<DialectName, (body: JsonObject) => Overhe
         .flatMap((block) => listOf(block["content"]))
         .flatMap((part) => objectOf(part["source"])["data"] ?? [])
         .map(String),
-      seals: blocks.flatMap((block) => block["signature"] ?? []).map(String),
+      proofs: blocks.flatMap((block) => block["signature"] ?? []).map(String),
     };
   },
 };

@@ -5,7 +5,7 @@ import { type SeenRequest, startProvider } from "../../support/provider.ts";
 import { Complaint, complain } from "../conversation/dialect.ts";
 import { providerDialects } from "../conversation/provider.ts";
 import type { Turn } from "../conversation/scenario.ts";
-import { type Errand, sealOf } from "./errand.ts";
+import { type Errand, proofOf } from "./errand.ts";
 import { type Overheard, overhear } from "./overhear.ts";
 
 /** A model for agents: sends them on an errand, and looks at what they bring back. */
@@ -83,14 +83,14 @@ const aside: Turn = { says: [{ type: "text", text: "An errand" }], usage, ending
 function turnOf(errand: Errand, step: number): Turn {
   const next = errand.steps[step];
   if (next === undefined) return { says: [{ type: "text", text: errand.farewell }], usage, ending: "stop" };
-  const thought = { type: "thinking" as const, text: next.thinking, seal: sealOf(step) };
+  const thought = { type: "thinking" as const, text: next.thinking, proof: proofOf(step) };
   return { says: [thought, ...next.calls.map(({ call }) => call)], usage, ending: "tool_calls" };
 }
 
 function check(
   { thinking, calls }: Errand["steps"][number],
   step: number,
-  { results, pictures, seals }: Overheard,
+  { results, pictures, proofs }: Overheard,
   dialect: DialectName,
 ): void {
   for (const { call, expects } of calls) {
@@ -99,10 +99,10 @@ function check(
       typeof expects === "string" ? result?.text.includes(expects) : pictures.includes(expects.picture);
     if (result === undefined || shown !== true) complain(`${call.id} gave no`, expects, result, pictures);
   }
-  const seal = dialect === "chat" ? thinking : sealOf(step);
+  const proof = dialect === "chat" ? thinking : proofOf(step);
   // Codex keeps what was thought before an answer broke off as well, so there may be more than that.
-  if (!seals.some((returned) => returned.includes(seal)))
-    complain(`the thinking of step ${step} did not come back:`, seals);
+  if (!proofs.some((returned) => returned.includes(proof)))
+    complain(`the thinking of step ${step} did not come back:`, proofs);
 }
 
 /** As the vendors word it. */

@@ -94,7 +94,7 @@ function hearAssistant(message: JsonObject): Utterance[] {
   const said = content === null || content === undefined ? "" : textIn(content);
   return [
     ...(typeof reasoning === "string"
-      ? [{ who: "assistant" as const, thinking: reasoning, seal: null }]
+      ? [{ who: "assistant" as const, thinking: reasoning, proof: null }]
       : []),
     ...(said === "" ? [] : [{ who: "assistant" as const, text: said }]),
     ...listOf(calls).map((call) => ({ who: "assistant" as const, call: hearCall(call) })),

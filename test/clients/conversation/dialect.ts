@@ -23,15 +23,15 @@ export function complain(message: string, ...details: unknown[]): never {
   throw new Complaint([message, ...details.map((detail) => JSON.stringify(detail))].join(" "));
 }
 
-/** Each vendor has seals of its own, and refuses another's. */
-export function sealed(seal: string, vendor: "openai" | "anthropic"): string {
-  return `${vendor}+/${seal}`;
+/** Each vendor has proofs of its own, and refuses another's. */
+export function sealed(proof: string, vendor: "openai" | "anthropic"): string {
+  return `${vendor}+/${proof}`;
 }
 
-export function unsealed(seal: unknown, vendor: "openai" | "anthropic"): string {
+export function unsealed(proof: unknown, vendor: "openai" | "anthropic"): string {
   const prefix = `${vendor}+/`;
-  const text = stringOf(seal, "a seal");
-  return text.startsWith(prefix) ? text.slice(prefix.length) : complain("a foreign seal:", text);
+  const text = stringOf(proof, "a proof");
+  return text.startsWith(prefix) ? text.slice(prefix.length) : complain("a foreign proof:", text);
 }
 
 /** A text in pieces of a few letters, never inside of one: JSON could not say half of a letter. */

@@ -89,8 +89,8 @@ function hearAssistant(block: JsonObject): Utterance {
     case "text":
       return { who: "assistant", text: stringOf(block["text"], "a block") };
     case "thinking": {
-      const seal = unsealed(block["signature"], "anthropic");
-      return { who: "assistant", thinking: stringOf(block["thinking"], "thinking"), seal };
+      const proof = unsealed(block["signature"], "anthropic");
+      return { who: "assistant", thinking: stringOf(block["thinking"], "thinking"), proof };
     }
     case "tool_use": {
       const { id, name, input } = block;
@@ -135,7 +135,7 @@ function blockOf(said: Said): JsonObject[] {
     case "text":
       return [{ type: "text", text: said.text }];
     case "thinking":
-      return [{ type: "thinking", thinking: said.text, signature: sealed(said.seal, "anthropic") }];
+      return [{ type: "thinking", thinking: said.text, signature: sealed(said.proof, "anthropic") }];
     case "call":
       return [{ type: "tool_use", id: said.id, name: said.name, input: said.input }];
     case "refusal":
@@ -195,7 +195,7 @@ function deltasOf(said: Said): JsonObject[] {
   }
   if (said.type === "thinking") {
     const thoughts = pieces(said.text).map((piece) => ({ type: "thinking_delta", thinking: piece }));
-    return [...thoughts, { type: "signature_delta", signature: sealed(said.seal, "anthropic") }];
+    return [...thoughts, { type: "signature_delta", signature: sealed(said.proof, "anthropic") }];
   }
   return pieces(said.text).map((piece) => ({ type: "text_delta", text: piece }));
 }

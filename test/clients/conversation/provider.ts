@@ -109,7 +109,7 @@ function compare(heard: Heard, expected: Heard, dialect: ProviderDialect): boole
     spoken: expected.spoken
       .filter((utterance) => came || !isThinking(utterance))
       .map((utterance) =>
-        dialect === chat && isThinking(utterance) ? { ...utterance, seal: null } : utterance,
+        dialect === chat && isThinking(utterance) ? { ...utterance, proof: null } : utterance,
       ),
   };
   if (!Bun.deepEquals(heard, wanted)) complain("heard and expected:", heard, wanted);

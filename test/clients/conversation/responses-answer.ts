@@ -44,7 +44,7 @@ function itemOf(said: Said, at: number, status: string): JsonObject {
         id: `rs_up${at}`,
         type: "reasoning",
         summary: [summaryOf(said.text)],
-        encrypted_content: sealed(said.seal, "openai"),
+        encrypted_content: sealed(said.proof, "openai"),
       };
     case "call": {
       const call = { status, call_id: said.id, name: said.name };

@@ -27,7 +27,7 @@ function hear(body: JsonObject): Heard {
   const instructed = isInstruction(first);
   const system = instructed ? textIn(first?.["content"]) : "";
   const reasoning = objectOf(body["reasoning"]);
-  if (reasoning["effort"] !== undefined) checkSeals(body);
+  if (reasoning["effort"] !== undefined) checkProofs(body);
   return {
     system: typeof body["instructions"] === "string" ? body["instructions"] + system : system,
     spoken: (instructed ? rest : items).flatMap(hearItem),
@@ -42,10 +42,10 @@ function hear(body: JsonObject): Heard {
 }
 
 /** Nothing is stored here, so reasoning can only come back if it was given away sealed. */
-function checkSeals(body: JsonObject): void {
+function checkProofs(body: JsonObject): void {
   const include = body["include"];
   if (!Array.isArray(include) || !include.includes("reasoning.encrypted_content")) {
-    complain("reasoning is asked for without its seal:", include);
+    complain("reasoning is asked for without its proof:", include);
   }
   if (body["store"] !== false) complain("the response is to be stored");
 }
@@ -90,7 +90,7 @@ function hearReasoning(item: JsonObject): Utterance {
   const thinking = listOf(item["summary"])
     .map((part) => stringOf(part["text"], "a summary"))
     .join("");
-  return { who: "assistant", thinking, seal: unsealed(item["encrypted_content"], "openai") };
+  return { who: "assistant", thinking, proof: unsealed(item["encrypted_content"], "openai") };
 }
 
 function textIn(content: unknown): string {

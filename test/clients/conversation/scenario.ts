@@ -44,10 +44,10 @@ export interface Call {
   readonly input: JsonObject;
 }
 
-/** One piece of what the provider says. The seal is what it wants back with its reasoning, untouched. */
+/** One piece of what the provider says. The proof is what it wants back with its reasoning, untouched. */
 export type Said =
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "thinking"; readonly text: string; readonly seal: string }
+  | { readonly type: "thinking"; readonly text: string; readonly proof: string }
   | SaidCall
   | { readonly type: "refusal"; readonly text: string };
 
@@ -93,7 +93,7 @@ export type Utterance =
   | { readonly who: "user"; readonly text: string }
   | { readonly who: "user"; readonly picture: Picture }
   | { readonly who: "assistant"; readonly text: string }
-  | { readonly who: "assistant"; readonly thinking: string; readonly seal: string | null }
+  | { readonly who: "assistant"; readonly thinking: string; readonly proof: string | null }
   | { readonly who: "assistant"; readonly call: Call }
   | { readonly who: "tool"; readonly id: string; readonly text: string };
 
@@ -123,7 +123,7 @@ function asHistory(said: Said): Utterance {
     case "refusal":
       return { who: "assistant", text: said.text };
     case "thinking":
-      return { who: "assistant", thinking: said.text, seal: said.seal };
+      return { who: "assistant", thinking: said.text, proof: said.proof };
     case "call":
       return { who: "assistant", call: { id: said.id, name: said.name, input: said.input } };
   }

@@ -66,12 +66,12 @@ const tools: Scenario = {
 };
 
 const thinking: Scenario = {
-  name: "thinking that comes back with its seal",
+  name: "thinking that comes back with its proof",
   ask: { ...plain, user: ["Think: umbrella in Oslo?"], tools: [weather], effort: "high" },
   turns: [
     {
       says: [
-        { type: "thinking", text: "Rain decides. I need the weather – à Oslo.", seal: "c2VhbA+/first==" },
+        { type: "thinking", text: "Rain decides. I need the weather – à Oslo.", proof: "c2VhbA+/first==" },
         { type: "call", id: "call_oslo", name: "get_weather", input: { city: "Oslo" } },
       ],
       usage: { input: 70, cached: 0, output: 40 },
@@ -79,7 +79,7 @@ const thinking: Scenario = {
     },
     {
       says: [
-        { type: "thinking", text: "It rains, so yes.", seal: "c2VhbA+/second==" },
+        { type: "thinking", text: "It rains, so yes.", proof: "c2VhbA+/second==" },
         { type: "text", text: "Yes, take one." },
       ],
       usage: { input: 130, cached: 64, output: 20 },
@@ -121,7 +121,7 @@ const reply: Scenario = {
   turns: [
     {
       says: [
-        { type: "thinking", text: "Locks are deep.", seal: "c2VhbA+/deep==" },
+        { type: "thinking", text: "Locks are deep.", proof: "c2VhbA+/deep==" },
         { type: "text", text: "Yes, three metres.\n\n" },
       ],
       usage: { input: 40, cached: 0, output: 18 },

@@ -3,7 +3,7 @@ import { GatewayError } from "../../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type { IrMessage, IrRequest } from "../../../src/dialects/ir/ir.ts";
 import { responses } from "../../../src/dialects/openai-responses/index.ts";
-import { Notes } from "../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 
 interface ReadRequest {
   readonly request: IrRequest;
@@ -11,9 +11,9 @@ interface ReadRequest {
 }
 
 function read(body: JsonObject): ReadRequest {
-  const notes = new Notes("responses");
-  const request = responses.client.readRequest({ model: "m", input: "hi", ...body }, notes);
-  return { request, dropped: notes.dropped };
+  const dropped = new DroppedFields("responses");
+  const request = responses.client.readRequest({ model: "m", input: "hi", ...body }, dropped);
+  return { request, dropped: dropped.fields };
 }
 
 function messagesOf(input: Json): readonly IrMessage[] {
@@ -91,7 +91,7 @@ describe("C24 calls and results become turns", () => {
       {
         type: "reasoning",
         parts: [],
-        seal: { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false },
+        proof: { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false },
       },
       { type: "tool_call", id: "b", kind: "function", namespace: null, name: "g", input: "" },
     ]);
@@ -349,7 +349,7 @@ test("C59 what is left out is named, and only that", () => {
   expect([...dropped].sort()).toEqual(["client_metadata", "include", "input[0]", "truncation"]);
 });
 
-test("C42 a carrier that was damaged is dropped, never guessed at", () => {
+test("C42 a envelope that was damaged is dropped, never guessed at", () => {
   const { request, dropped } = read({
     input: [
       { role: "user", content: "hi" },

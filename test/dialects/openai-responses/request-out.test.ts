@@ -9,7 +9,7 @@ import type {
   IrUserBlock,
 } from "../../../src/dialects/ir/ir.ts";
 import { responses } from "../../../src/dialects/openai-responses/index.ts";
-import { Notes } from "../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 import type { Target } from "../../../src/dialects/translation/translation.ts";
 import { plainRequest, targetOf } from "./support.ts";
 
@@ -19,9 +19,9 @@ interface Written {
 }
 
 function write(changes: Partial<IrRequest>, target: Target = targetOf()): Written {
-  const notes = new Notes("messages");
-  const body = responses.provider.writeRequest({ ...plainRequest, ...changes }, target, notes);
-  return { body, dropped: notes.dropped };
+  const dropped = new DroppedFields("messages");
+  const body = responses.provider.writeRequest({ ...plainRequest, ...changes }, target, dropped);
+  return { body, dropped: dropped.fields };
 }
 
 function inputOf(messages: readonly IrMessage[], target: Target = targetOf()): JsonObject[] {
@@ -129,7 +129,7 @@ describe("reasoning", () => {
   const sealed = (encryptedContent: string | null, raw = false): IrAssistantBlock => ({
     type: "reasoning",
     parts: ["hmm"],
-    seal: { maker: "openai", id: "rs_1", encryptedContent, raw },
+    proof: { maker: "openai", id: "rs_1", encryptedContent, raw },
   });
   const call: IrAssistantBlock = {
     type: "tool_call",
@@ -177,10 +177,10 @@ describe("reasoning", () => {
 
   test("C45 nobody else's is sent, and it never becomes something that was said", () => {
     const foreign: IrAssistantBlock[] = [
-      { type: "reasoning", parts: ["hmm"], seal: { maker: "anthropic", signature: "s" } },
-      { type: "reasoning", parts: [], seal: { maker: "anthropic-redacted", data: "d" } },
-      { type: "reasoning", parts: ["hmm"], seal: { maker: "chat" } },
-      { type: "reasoning", parts: ["hmm"], seal: null },
+      { type: "reasoning", parts: ["hmm"], proof: { maker: "anthropic", signature: "s" } },
+      { type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data: "d" } },
+      { type: "reasoning", parts: ["hmm"], proof: { maker: "chat" } },
+      { type: "reasoning", parts: ["hmm"], proof: null },
       sealed(null),
     ];
     const { body, dropped } = write({ messages: [user(text("hi")), assistant(...foreign, text("ok"))] });

@@ -8,7 +8,7 @@ import { callOf } from "./support.ts";
 
 const answer: IrResponse = {
   blocks: [
-    { type: "reasoning", parts: ["hmm"], seal: null },
+    { type: "reasoning", parts: ["hmm"], proof: null },
     { type: "text", text: "Hello" },
     { type: "tool_call", id: "call_1", kind: "function", namespace: null, name: "f", input: "" },
   ],
@@ -103,7 +103,7 @@ test("C75 a failed response, an error in disguise and nonsense are failures", ()
   expect(failureOf({ hello: "world" }).code).toBe("upstream_error");
 });
 
-test("C44 the provider's seal is kept as it is, even when it looks like one of ours", () => {
+test("C44 the provider's proof is kept as it is, even when it looks like one of ours", () => {
   const { blocks } = responses.provider.readResponse({
     status: "completed",
     output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "slu1.another-gateway" }],
@@ -112,7 +112,7 @@ test("C44 the provider's seal is kept as it is, even when it looks like one of o
     {
       type: "reasoning",
       parts: [],
-      seal: { maker: "openai", id: "rs_1", encryptedContent: "slu1.another-gateway", raw: false },
+      proof: { maker: "openai", id: "rs_1", encryptedContent: "slu1.another-gateway", raw: false },
     },
   ]);
 });

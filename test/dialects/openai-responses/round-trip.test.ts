@@ -9,10 +9,10 @@ import type {
   IrMessage,
   IrResponse,
   IrUserBlock,
-  Seal,
+  ReasoningProof,
 } from "../../../src/dialects/ir/ir.ts";
 import { responses } from "../../../src/dialects/openai-responses/index.ts";
-import { Notes } from "../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 import { callOf, dataOf, hearWithSdk, plainRequest, requestOf, targetOf, writeStream } from "./support.ts";
 
@@ -52,9 +52,9 @@ function contentOf(random: SeededRandom): IrContent {
 }
 
 /** Reasoning that its provider can know again; no part of it is empty. */
-function reasoningOf(random: SeededRandom, seal: Seal): IrAssistantBlock {
+function reasoningOf(random: SeededRandom, proof: ReasoningProof): IrAssistantBlock {
   const parts = Array.from({ length: random.below(3) }, () => textOf(random));
-  return { type: "reasoning", parts, seal };
+  return { type: "reasoning", parts, proof };
 }
 
 function callOfKind(random: SeededRandom, id: string): IrAssistantBlock & { readonly type: "tool_call" } {
@@ -69,11 +69,11 @@ function conversationOf(random: SeededRandom): IrMessage[] {
     const calls = Array.from({ length: random.below(3) }, (_, at) =>
       callOfKind(random, `call_${turn}_${at}`),
     );
-    const seal: Seal = { maker: "openai", id: null, encryptedContent: textOf(random), raw: false };
+    const proof: ReasoningProof = { maker: "openai", id: null, encryptedContent: textOf(random), raw: false };
     messages.push({
       role: "assistant",
       blocks: [
-        ...(random.chance(0.5) ? [reasoningOf(random, seal)] : []),
+        ...(random.chance(0.5) ? [reasoningOf(random, proof)] : []),
         { type: "text", text: textOf(random) },
         ...(random.chance(0.2) ? [{ type: "refusal" as const, text: textOf(random) }] : []),
         ...calls,
@@ -108,11 +108,11 @@ test("a conversation that is written and read again keeps every block, id, order
       { length: random.below(3) },
       () => ({ type: "text", text: textOf(random) }) as const,
     );
-    const notes = new Notes("responses");
-    const body = responses.provider.writeRequest({ ...plainRequest, system, messages }, targetOf(), notes);
-    expect(notes.dropped).toEqual([]);
+    const dropped = new DroppedFields("responses");
+    const body = responses.provider.writeRequest({ ...plainRequest, system, messages }, targetOf(), dropped);
+    expect(dropped.fields).toEqual([]);
     const wire: JsonObject = JSON.parse(JSON.stringify(body));
-    const again = responses.client.readRequest(wire, notes);
+    const again = responses.client.readRequest(wire, dropped);
     expect({ seed, system: again.system, messages: withoutPaths(again.messages) }).toEqual({
       seed,
       system,
@@ -121,7 +121,7 @@ test("a conversation that is written and read again keeps every block, id, order
   }
 });
 
-const seals: readonly Seal[] = [
+const proofs: readonly ReasoningProof[] = [
   { maker: "anthropic", signature: "sig==" },
   { maker: "anthropic-redacted", data: "hidden" },
   { maker: "chat" },
@@ -129,7 +129,7 @@ const seals: readonly Seal[] = [
 
 function answerOf(random: SeededRandom): IrResponse {
   const blocks = Array.from({ length: 1 + random.below(5) }, (_, at): IrAssistantBlock => {
-    if (random.chance(0.3)) return reasoningOf(random, random.pick(seals));
+    if (random.chance(0.3)) return reasoningOf(random, random.pick(proofs));
     if (random.chance(0.3)) return callOfKind(random, `call_${at}`);
     return { type: "text", text: textOf(random) };
   });
@@ -189,10 +189,10 @@ test("what a provider streams is what it says in a whole response", () => {
     const reader = responses.provider.createStreamReader((event) => collector.push(event));
     for (const data of dataOf(stream)) reader.push({ event: "", data: JSON.stringify(data) });
     reader.end();
-    const withoutSealIds = (response: IrResponse): unknown =>
-      JSON.parse(JSON.stringify(response, (name, value) => (name === "seal" ? undefined : value)));
-    expect(withoutSealIds(collector.response())).toEqual(
-      withoutSealIds(responses.provider.readResponse(whole)),
+    const withoutProofIds = (response: IrResponse): unknown =>
+      JSON.parse(JSON.stringify(response, (name, value) => (name === "proof" ? undefined : value)));
+    expect(withoutProofIds(collector.response())).toEqual(
+      withoutProofIds(responses.provider.readResponse(whole)),
     );
   }
 });

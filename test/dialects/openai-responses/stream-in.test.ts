@@ -139,7 +139,7 @@ test("C73 what was never streamed comes from the last event, once", () => {
   ]);
 });
 
-test("reasoning: its parts, its seal, and nothing for an item that is empty", () => {
+test("reasoning: its parts, its proof, and nothing for an item that is empty", () => {
   const item = { id: "rs_1", type: "reasoning", summary: [] };
   const summary = [
     { type: "summary_text", text: "one" },
@@ -161,14 +161,14 @@ test("reasoning: its parts, its seal, and nothing for an item that is empty", ()
     done(0, sealed),
     completed([sealed, message("Hi")]),
   );
-  const seal = { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false } as const;
+  const proof = { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false } as const;
   expect(response.blocks).toEqual([
-    { type: "reasoning", parts: ["one", "two"], seal },
+    { type: "reasoning", parts: ["one", "two"], proof },
     { type: "text", text: "Hi" },
   ]);
   const withheld = { ...item, encrypted_content: "cipher" };
   expect(read(created, added(0, item), done(0, withheld), completed([withheld])).response.blocks).toEqual([
-    { type: "reasoning", parts: [], seal },
+    { type: "reasoning", parts: [], proof },
   ]);
   expect(read(created, added(0, item), done(0, item), completed([item])).response.blocks).toEqual([]);
 });
@@ -197,7 +197,7 @@ test("the reasoning of an open model is text, and stays marked as such", () => {
     {
       type: "reasoning",
       parts: ["hmm"],
-      seal: { maker: "openai", id: "rs_1", encryptedContent: null, raw: true },
+      proof: { maker: "openai", id: "rs_1", encryptedContent: null, raw: true },
     },
   ]);
 });

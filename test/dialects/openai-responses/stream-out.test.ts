@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
-import type { IrBlockHead, IrEvent, Seal } from "../../../src/dialects/ir/ir.ts";
+import type { IrBlockHead, IrEvent, ReasoningProof } from "../../../src/dialects/ir/ir.ts";
 import { responses } from "../../../src/dialects/openai-responses/index.ts";
 import { callOf, dataOf, finishOf, hearWithSdk, requestOf, typesOf, writeStream } from "./support.ts";
 
@@ -16,8 +16,8 @@ function begin(index: number, block: IrBlockHead): IrEvent {
 function say(index: number, text: string): IrEvent {
   return { type: "delta", index, text };
 }
-function end(index: number, seal: Seal | null = null): IrEvent {
-  return { type: "block_end", index, seal };
+function end(index: number, proof: ReasoningProof | null = null): IrEvent {
+  return { type: "block_end", index, proof };
 }
 function call(
   id: string,
@@ -60,7 +60,7 @@ describe("the official helper accepts", () => {
   });
 
   test("C42 reasoning before text, in several parts, with what its maker needs to know it again", async () => {
-    const seal: Seal = { maker: "anthropic", signature: "sig" };
+    const proof: ReasoningProof = { maker: "anthropic", signature: "sig" };
     const { final } = await hearWithSdk(
       writeStream([
         start,
@@ -68,7 +68,7 @@ describe("the official helper accepts", () => {
         say(0, "one"),
         { type: "part", index: 0 },
         say(0, "two"),
-        end(0, seal),
+        end(0, proof),
         begin(1, { type: "text" }),
         say(1, "answer"),
         end(1),
@@ -88,20 +88,20 @@ describe("the official helper accepts", () => {
     const replayed = requestOf({
       input: [{ role: "user", content: "hi" }, JSON.parse(JSON.stringify(reasoning))],
     });
-    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: ["one", "two"], seal }]);
+    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: ["one", "two"], proof }]);
   });
 
-  test("C42/C47 reasoning whose text is withheld: an item with an empty summary and a carrier", async () => {
-    const seal: Seal = { maker: "anthropic-redacted", data: "hidden" };
+  test("C42/C47 reasoning whose text is withheld: an item with an empty summary and a envelope", async () => {
+    const proof: ReasoningProof = { maker: "anthropic-redacted", data: "hidden" };
     const { final } = await hearWithSdk(
-      writeStream([start, begin(0, { type: "reasoning" }), end(0, seal), finishOf("stop")]),
+      writeStream([start, begin(0, { type: "reasoning" }), end(0, proof), finishOf("stop")]),
     );
     const [item] = final.output;
     expect(item).toMatchObject({ type: "reasoning", summary: [] });
     const replayed = requestOf({
       input: [{ role: "user", content: "hi" }, JSON.parse(JSON.stringify(item))],
     });
-    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: [], seal }]);
+    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: [], proof }]);
   });
 
   test("T1/C80 a refusal, said by the model or only explained by the provider", async () => {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { ClientCall } from "../../../src/dialects/dialect.ts";
 import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir/ir.ts";
 import { responses } from "../../../src/dialects/openai-responses/index.ts";
-import { Notes } from "../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 import type { Source, Target } from "../../../src/dialects/translation/translation.ts";
 
 /** Ids that count up, so that what a test expects is stable. */
@@ -31,7 +31,7 @@ export function callOf(body: JsonObject): ClientCall {
 /** How a request with these fields is understood. */
 export function requestOf(body: JsonObject): IrRequest {
   const whole = { model: "house-model", input: "hi", ...body };
-  return responses.client.readRequest(whole, new Notes("responses"));
+  return responses.client.readRequest(whole, new DroppedFields("responses"));
 }
 
 export function targetOf(changes: Partial<Target> = {}): Target {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { mayHoldCarrier, withoutCarriers } from "../../../src/dialects/reasoning/foreign-reasoning.ts";
-import { carryWhole } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
+import { mayHoldEnvelope, stripForeignReasoning } from "../../../src/dialects/reasoning/foreign-reasoning.ts";
+import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
 
-const carrier = carryWhole({ maker: "chat" }, ["hm"]);
-const foreign = { type: "thinking", thinking: "hm", signature: carrier };
+const envelope = wrapReasoning({ maker: "chat" }, ["hm"]);
+const foreign = { type: "thinking", thinking: "hm", signature: envelope };
 const own = { type: "thinking", thinking: "hm", signature: "EqQB" };
 const call = { type: "tool_use", id: "toolu_1", name: "look", input: {} };
 const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "fog" }] };
@@ -20,8 +20,8 @@ describe("a conversation for Anthropic", () => {
       messages: [question, { role: "assistant", content: [foreign, own, call] }, result],
       thinking: { type: "adaptive" },
     };
-    expect(mayHoldCarrier(bytesOf(body))).toBe(true);
-    expect(withoutCarriers("messages", body)).toEqual({
+    expect(mayHoldEnvelope(bytesOf(body))).toBe(true);
+    expect(stripForeignReasoning("messages", body)).toEqual({
       body: { ...body, messages: [question, { role: "assistant", content: [own, call] }, result] },
       dropped: "thinking",
     });
@@ -29,7 +29,7 @@ describe("a conversation for Anthropic", () => {
 
   test("has no empty messages", () => {
     const body = { messages: [question, { role: "assistant", content: [foreign] }, question] };
-    expect(withoutCarriers("messages", body).body).toEqual({ messages: [question, question] });
+    expect(stripForeignReasoning("messages", body).body).toEqual({ messages: [question, question] });
   });
 
   test("does not think with a budget where the calls that it goes on from have lost their thinking", () => {
@@ -38,25 +38,27 @@ describe("a conversation for Anthropic", () => {
       messages: [question, { role: "assistant", content }, result],
       thinking: budget,
     });
-    expect(withoutCarriers("messages", turn(foreign, call)).body["thinking"]).toEqual({ type: "disabled" });
-    expect(withoutCarriers("messages", turn(foreign, own, call)).body["thinking"]).toEqual(budget);
+    expect(stripForeignReasoning("messages", turn(foreign, call)).body["thinking"]).toEqual({
+      type: "disabled",
+    });
+    expect(stripForeignReasoning("messages", turn(foreign, own, call)).body["thinking"]).toEqual(budget);
   });
 });
 
 describe("a conversation for OpenAI", () => {
   test("loses the reasoning of others, and keeps OpenAI's own", () => {
-    const ours = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: carrier };
+    const ours = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: envelope };
     const theirs = { type: "reasoning", id: "rs_2", summary: [], encrypted_content: "gAAAA" };
     const body = { input: [question, ours, theirs] };
-    expect(withoutCarriers("responses", body)).toEqual({
+    expect(stripForeignReasoning("responses", body)).toEqual({
       body: { input: [question, theirs] },
       dropped: "reasoning",
     });
   });
 });
 
-test("a body that only speaks of carriers is left alone", () => {
-  const body = { messages: [{ role: "user", content: [{ type: "text", text: `"${carrier}"` }] }] };
-  expect(withoutCarriers("messages", body)).toEqual({ body, dropped: null });
-  expect(mayHoldCarrier(bytesOf({ messages: [question] }))).toBe(false);
+test("a body that only speaks of envelopes is left alone", () => {
+  const body = { messages: [{ role: "user", content: [{ type: "text", text: `"${envelope}"` }] }] };
+  expect(stripForeignReasoning("messages", body)).toEqual({ body, dropped: null });
+  expect(mayHoldEnvelope(bytesOf({ messages: [question] }))).toBe(false);
 });

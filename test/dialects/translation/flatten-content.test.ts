@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { markError, spellOut } from "../../../src/dialects/translation/flatten-content.ts";
+import { flattenContent, markError } from "../../../src/dialects/translation/flatten-content.ts";
 
 test("a document given as text keeps its title, its context and its cache mark", () => {
   const cache = { type: "ephemeral" };
-  const said = spellOut({
+  const said = flattenContent({
     type: "document",
     source: { kind: "text", text: "body" },
     title: "T",
@@ -19,7 +19,7 @@ test("a document made of parts becomes its parts, images included", () => {
     source: { kind: "url" as const, url: "https://example.com/a.png" },
   };
   const source = { kind: "parts" as const, parts: [{ type: "text" as const, text: "a" }, image] };
-  expect(spellOut({ type: "document", source })).toEqual([{ type: "text", text: "a" }, image]);
+  expect(flattenContent({ type: "document", source })).toEqual([{ type: "text", text: "a" }, image]);
 });
 
 test("a search result keeps its title and where it was found", () => {
@@ -27,7 +27,7 @@ test("a search result keeps its title and where it was found", () => {
     { type: "text" as const, text: "one" },
     { type: "text" as const, text: "two" },
   ];
-  expect(spellOut({ type: "search_result", title: "T", source: "https://s", content })).toEqual([
+  expect(flattenContent({ type: "search_result", title: "T", source: "https://s", content })).toEqual([
     { type: "text", text: "T\nhttps://s\n\none\n\ntwo" },
   ]);
 });

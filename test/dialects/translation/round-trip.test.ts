@@ -5,7 +5,7 @@ import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
 import type { IrAssistantBlock, IrResponse } from "../../../src/dialects/ir/ir.ts";
 import { dialectOf } from "../../../src/dialects/registry.ts";
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
-import { Notes } from "../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import type { Source, Target } from "../../../src/dialects/translation/translation.ts";
 import { seededRandom } from "../../support/random.ts";
@@ -35,8 +35,8 @@ function sourceOf(dialect: DialectName, body: JsonObject): Source {
 /** Between two of the same dialect bytes pass through; here they are read and written all the same. */
 function pass(from: DialectName, to: DialectName, body: JsonObject): JsonObject {
   if (from !== to) return translate(sourceOf(from, body), targetOf(to)).body;
-  const request = dialectOf(from).client.readRequest(body, new Notes(from));
-  return dialectOf(to).provider.writeRequest(request, targetOf(to), new Notes(from));
+  const request = dialectOf(from).client.readRequest(body, new DroppedFields(from));
+  return dialectOf(to).provider.writeRequest(request, targetOf(to), new DroppedFields(from));
 }
 
 describe("a conversation that went through another dialect and back is the same", () => {
@@ -44,7 +44,7 @@ describe("a conversation that went through another dialect and back is the same"
     test(`${from} through ${through}`, () => {
       for (const seed of seeds) {
         const request = new Generator(seededRandom(seed), [from, through]).request();
-        const body = dialectOf(from).provider.writeRequest(request, targetOf(from), new Notes(from));
+        const body = dialectOf(from).provider.writeRequest(request, targetOf(from), new DroppedFields(from));
         const back = pass(through, from, pass(from, through, body));
         expect(conversationOf(back), `seed ${seed}`).toEqual(conversationOf(body));
       }
@@ -146,7 +146,7 @@ function withAnswer(dialect: DialectName, asked: JsonObject, answer: JsonObject)
 
 /** The assistant's turn as the provider reads it. */
 function assistantIn(dialect: DialectName, body: JsonObject): unknown {
-  const { messages } = dialectOf(dialect).client.readRequest(body, new Notes(dialect));
+  const { messages } = dialectOf(dialect).client.readRequest(body, new DroppedFields(dialect));
   const turns = messages.filter((message) => message.role === "assistant");
   return withoutIds(turns.flatMap((turn) => turn.blocks));
 }
@@ -155,12 +155,12 @@ function assistantIn(dialect: DialectName, body: JsonObject): unknown {
 function withoutIds(blocks: readonly IrAssistantBlock[]): unknown {
   return blocks.map((block) => {
     if (block.type !== "reasoning") return block;
-    if (block.seal?.maker === "chat" || block.seal === null) return { ...block, seal: null };
-    return block.seal.maker === "openai" ? { ...block, seal: { ...block.seal, id: null } } : block;
+    if (block.proof?.maker === "chat" || block.proof === null) return { ...block, proof: null };
+    return block.proof.maker === "openai" ? { ...block, proof: { ...block.proof, id: null } } : block;
   });
 }
 
-/** What the client can see of it, however its dialect cuts and seals it. */
+/** What the client can see of it, however its dialect cuts and proofs it. */
 function visible(blocks: readonly IrAssistantBlock[]): unknown {
   return blocks.flatMap((block): unknown[] => {
     if (block.type !== "reasoning") return [block];
