@@ -4,6 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import { estimateInput, estimateOutline } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { Layout } from "../dialects/json/json-spans.ts";
+import { checkNames } from "../dialects/names/check-names.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -70,6 +71,7 @@ const withoutBeta: ValidationOptions = { anthropicBeta: false };
 /** Throws `invalid_request` for bytes that are no request of this kind. */
 export function parseRequest(call: Call, kind: RequestKind, bytes: Uint8Array): ClientRequest {
   const parsed = parseBody(bytes);
+  checkNames(parsed, bytes);
   const isFormatB = call.route.errors === "B";
   const hasBeta = isFormatB && call.request.headers.has("anthropic-beta");
   validateRequest(kind, parsed.outline, hasBeta ? withBeta : withoutBeta);

@@ -43,23 +43,28 @@ function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
+/** Counts the members of objects that are passed over. */
+export interface MemberTally {
+  members: number;
+}
+
 /**
  * The index after the value that starts at `start`, or `notJson`, or `tooDeep`. What strings contain is not
  * looked at, and the bytes are trusted to be JSON as far as possible: they are parsed as well.
  */
-export function skipValue(bytes: Uint8Array, start: number, levelsLeft: number): number {
+export function skipValue(bytes: Uint8Array, start: number, levelsLeft: number, tally: MemberTally): number {
   const first = bytes[start];
   if (first === quote) {
     const end = endOfString(bytes, start);
     return end === -1 ? notJson : end + 1;
   }
-  if (first === openBrace || first === openBracket) return skipNested(bytes, start, levelsLeft);
+  if (first === openBrace || first === openBracket) return skipNested(bytes, start, levelsLeft, tally);
   let at = start;
   while (at < bytes.length && isScalarByte(bytes[at] as number)) at += 1;
   return at === start ? notJson : at;
 }
 
-function skipNested(bytes: Uint8Array, start: number, levelsLeft: number): number {
+function skipNested(bytes: Uint8Array, start: number, levelsLeft: number, tally: MemberTally): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at];
@@ -72,6 +77,8 @@ function skipNested(bytes: Uint8Array, start: number, levelsLeft: number): numbe
     } else if (byte === closeBrace || byte === closeBracket) {
       depth -= 1;
       if (depth === 0) return at + 1;
+    } else if (byte === colon) {
+      tally.members += 1;
     }
   }
   return notJson;

@@ -5,6 +5,7 @@ import {
   colon,
   comma,
   endOfString,
+  type MemberTally,
   notJson,
   openBrace,
   quote,
@@ -63,16 +64,21 @@ const noneKnown: readonly Span[] = [];
  * Finds the governed members of the object that is the whole body; a 400 when that cannot be done. Members
  * that are known to be objects or arrays, and where they end, are not looked into again.
  */
-export function scanTopLevel(bytes: Uint8Array, known: readonly Span[] = noneKnown): Layout {
-  return scanObject(bytes, skipSpace(bytes, 0), governedNames, known);
+export function scanTopLevel(
+  bytes: Uint8Array,
+  known: readonly Span[] = noneKnown,
+  nested: MemberTally = { members: 0 },
+): Layout {
+  return scanObject(bytes, skipSpace(bytes, 0), governedNames, known, nested);
 }
 
-/** The same for an object inside the body, such as `stream_options`. */
+/** The same for an object inside the body, such as `stream_options`. Members of objects within it are counted. */
 export function scanObject(
   bytes: Uint8Array,
   openedAt: number,
   names: readonly string[],
   known: readonly Span[] = noneKnown,
+  nested: MemberTally = { members: 0 },
 ): Layout {
   if (bytes[openedAt] !== openBrace) throw invalidRequest("The request body must be a JSON object.");
   const members: Member[] = [];
@@ -90,7 +96,7 @@ export function scanObject(
     const valueStart = skipSpace(bytes, at + 1);
     const span = known[passed];
     if (span?.start === valueStart) passed += 1;
-    const end = span?.start === valueStart ? span.end : endOfValue(bytes, valueStart);
+    const end = span?.start === valueStart ? span.end : endOfValue(bytes, valueStart, nested);
     at = skipSpace(bytes, end);
     const commaAfter = bytes[at] === comma ? at : -1;
     const name = nameAmong(names, bytes, start + 1, nameEnd);
@@ -107,8 +113,8 @@ export function scanObject(
   return { openedAt, memberCount: position, members };
 }
 
-function endOfValue(bytes: Uint8Array, start: number): number {
-  const end = skipValue(bytes, start, maxDepth - 1);
+function endOfValue(bytes: Uint8Array, start: number, nested: MemberTally): number {
+  const end = skipValue(bytes, start, maxDepth - 1, nested);
   if (end === tooDeep) throw invalidRequest(`The request body is nested more than ${maxDepth} levels deep.`);
   if (end === notJson) throw brokenJson();
   return end;

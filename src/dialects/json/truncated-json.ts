@@ -26,6 +26,8 @@ export interface Outline {
   readonly cutBytes: number;
   /** Where the objects and arrays that are the body's own members stand in the whole, in order. */
   readonly nested: readonly Span[];
+  /** The members of all its objects; a name that stands twice counts twice. */
+  readonly memberCount: number;
 }
 
 export interface Span {
@@ -63,6 +65,7 @@ export function outlineOf(bytes: Uint8Array, maxDepth: number): Outline | null {
   let copied = 0;
   let written = 0;
   let cutBytes = 0;
+  let memberCount = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === quote) {
@@ -84,10 +87,13 @@ export function outlineOf(bytes: Uint8Array, maxDepth: number): Outline | null {
     } else if (byte === closeBrace || byte === closeBracket) {
       depth -= 1;
       if (depth === 1) nested.push({ start: nestedStart, end: at + 1 });
+    } else if (byte === colon) {
+      memberCount += 1;
     }
   }
   written = keep(bytes, copied, bytes.length, written);
-  return written > room.length ? null : { bytes: room.subarray(0, written), cutBytes, nested };
+  if (written > room.length) return null;
+  return { bytes: room.subarray(0, written), cutBytes, nested, memberCount };
 }
 
 /** Whether the string that ends here names a member. Names stay, so that twice the same is seen. */

@@ -28,6 +28,8 @@ export interface ParsedBody {
   /** How much text was cut, in bytes; 0 when the outline is the whole. */
   readonly cutBytes: number;
   readonly layout: Layout;
+  /** The members of all its objects; a name that stands twice counts twice. */
+  readonly memberCount: number;
 }
 
 /** A byte-order mark is kept and so refused as no JSON: the provider that gets these bytes may refuse it too. */
@@ -42,11 +44,14 @@ export function parseBody(bytes: Uint8Array): ParsedBody {
   if (bytes.length === 0) throw invalidRequest("The request body is empty; send a JSON object.");
   const outline = outlineOf(bytes, maxDepth);
   if (outline === null) {
-    const layout = scanTopLevel(bytes);
-    return { outline: parseWhole(bytes), cutBytes: 0, layout };
+    const tally = { members: 0 };
+    const layout = scanTopLevel(bytes, [], tally);
+    const memberCount = layout.memberCount + tally.members;
+    return { outline: parseWhole(bytes), cutBytes: 0, layout, memberCount };
   }
-  const layout = scanTopLevel(bytes, outline.nested);
-  return { outline: parseWhole(outline.bytes), cutBytes: outline.cutBytes, layout };
+  const { cutBytes, nested, memberCount } = outline;
+  const layout = scanTopLevel(bytes, nested);
+  return { outline: parseWhole(outline.bytes), cutBytes, layout, memberCount };
 }
 
 /** With all of its texts. The scan has seen an opening brace, so what parses is an object. */

@@ -17,8 +17,14 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 /** What an outline stands for: a scan of all the bytes, and a parse of all the text. */
 function parsePlainly(bytes: Uint8Array): ParsedBody {
-  const layout = scanTopLevel(bytes);
-  return { outline: parseWhole(bytes), cutBytes: 0, layout };
+  const tally = { members: 0 };
+  const layout = scanTopLevel(bytes, [], tally);
+  return {
+    outline: parseWhole(bytes),
+    cutBytes: 0,
+    layout,
+    memberCount: layout.memberCount + tally.members,
+  };
 }
 
 const filler = "a line of text, as long as lines are\n".repeat(300);
@@ -106,6 +112,7 @@ function expectSame(bytes: Uint8Array): number {
     return 0;
   }
   expect(parsed.layout).toEqual(plain.layout);
+  expect(parsed.memberCount).toBe(plain.memberCount);
   expectCut(parsed.outline, plain.outline, 0);
   for (const kind of ["chat", "responses", "messages", "count_tokens"] as const) {
     expect(verdict(kind, parsed.outline)).toEqual(verdict(kind, plain.outline));

@@ -1,0 +1,77 @@
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  endOfString,
+  openBrace,
+  openBracket,
+  skipSpace,
+  skipValue,
+} from "../json/json-bytes.ts";
+import { isGoverned, type Place, placeUnder } from "./governed-names.ts";
+import { pathOf } from "./name-path.ts";
+
+/** Where a governed name stands for the second time in its object; null if none does. The bytes have been parsed. */
+export function findDuplicate(bytes: Uint8Array): string | null {
+  const scan = new DuplicateScan(bytes);
+  scan.value(skipSpace(bytes, 0), "top");
+  return scan.found;
+}
+
+const decoder = new TextDecoder();
+const uncounted = { members: 0 };
+
+/** Walks over all names of a body. Values without names are passed over. */
+class DuplicateScan {
+  found: string | null = null;
+  readonly #bytes: Uint8Array;
+  readonly #path: (string | number)[] = [];
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** Returns the index after the value. */
+  value(start: number, place: Place): number {
+    const first = this.#bytes[start];
+    // What the caller names may repeat itself: no provider reads it.
+    if (place === "caller" || (first !== openBrace && first !== openBracket)) {
+      return skipValue(this.#bytes, start, Number.POSITIVE_INFINITY, uncounted);
+    }
+    return first === openBrace ? this.#object(start, place) : this.#array(start, place);
+  }
+
+  #object(start: number, place: Place): number {
+    const bytes = this.#bytes;
+    const names = new Set<string>();
+    let at = skipSpace(bytes, start + 1);
+    while (bytes[at] !== closeBrace) {
+      const nameEnd = endOfString(bytes, at) + 1;
+      const name: string = JSON.parse(decoder.decode(bytes.subarray(at, nameEnd)));
+      this.#path.push(name);
+      if (names.has(name) && isGoverned(place, name)) this.found ??= pathOf(this.#path);
+      names.add(name);
+      const colonAt = skipSpace(bytes, nameEnd);
+      const valueStart = skipSpace(bytes, colonAt + 1);
+      at = this.#next(this.value(valueStart, placeUnder(place, name, bytes[valueStart] === openBrace)));
+      this.#path.pop();
+    }
+    return at + 1;
+  }
+
+  #array(start: number, place: Place): number {
+    let at = skipSpace(this.#bytes, start + 1);
+    for (let index = 0; this.#bytes[at] !== closeBracket; index += 1) {
+      this.#path.push(index);
+      at = this.#next(this.value(at, place));
+      this.#path.pop();
+    }
+    return at + 1;
+  }
+
+  /** The beginning of the next member or item, or the bracket that closes them. */
+  #next(end: number): number {
+    const at = skipSpace(this.#bytes, end);
+    return this.#bytes[at] === comma ? skipSpace(this.#bytes, at + 1) : at;
+  }
+}

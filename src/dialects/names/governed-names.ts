@@ -1,0 +1,91 @@
+/**
+ * The names that mean something to the gateway: what it reads, prices, changes or refuses. Providers differ in how
+ * they match names. Those written in Go fold the case and let the last one win, so `{"model":"a","Model":"b"}` would
+ * be checked as one thing here and answered as another there. A name that only looks like a governed one is refused.
+ */
+
+/** Members of the body itself, of any dialect. */
+const topLevelNames: readonly string[] = [
+  ...["model", "messages", "input", "system", "instructions", "prompt"],
+  ...["stream", "stream_options", "n", "max_tokens", "max_completion_tokens", "max_output_tokens"],
+  ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls", "mcp_servers"],
+  ...["web_search_options", "search_parameters", "include", "modalities", "audio"],
+  ...["service_tier", "speed", "inference_geo", "background", "store"],
+  ...["previous_response_id", "conversation", "container"],
+  ...["thinking", "reasoning", "reasoning_effort", "output_config", "output_format", "text"],
+  ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key"],
+];
+
+/** Members of the objects inside, wherever the dialects and not the caller choose the names. */
+const nestedNames: readonly string[] = [
+  ...["type", "id", "role", "content", "include_usage"],
+  ...["tools", "max_uses", "execution", "environment", "memory_limit"],
+  ...["file", "file_id", "file_ids", "source", "container", "container_id", "vector_store_ids"],
+  ...["input_audio", "audio", "result"],
+];
+
+/**
+ * How the names of an object are chosen. `top`: the body itself. `dialect`: by the dialect. `labels`: by the caller,
+ * but what they stand for is the dialect's again. `caller`: by the caller, and so is everything inside, such as a
+ * tool's JSON schema: there `Type` and `ID` are names like any other.
+ */
+export type Place = "top" | "dialect" | "labels" | "caller";
+
+const callersObjects: ReadonlySet<string> = new Set([
+  ...["parameters", "input_schema", "output_schema", "schema", "json_schema", "properties", "input_examples"],
+  ...["arguments", "metadata", "attributes", "headers", "logit_bias", "annotations", "citations"],
+]);
+
+/** The place of what stands under a name. `input` is the conversation in a body, and a tool's arguments elsewhere. */
+export function placeUnder(place: Place, name: string, isObject: boolean): Place {
+  if (place === "caller" || callersObjects.has(name)) return "caller";
+  if (place === "labels") return "dialect";
+  if (name === "input" && isObject && place === "dialect") return "caller";
+  return name === "variables" ? "labels" : "dialect";
+}
+
+const governed = { top: new Set(topLevelNames), dialect: new Set(nestedNames) } as const;
+
+export function isGoverned(place: Place, name: string): boolean {
+  return (place === "top" || place === "dialect") && governed[place].has(name);
+}
+
+/** No name so long folds to a governed one in any parser. */
+const longestName = 64;
+const maxRemembered = 4096;
+/** What names were found to be; nearly all requests consist of the same few. */
+const remembered = {
+  top: new Map<string, string | null>(),
+  dialect: new Map<string, string | null>(),
+} as const;
+
+/** The governed name that this one looks like, and is not; null for all others. */
+export function lookalikeOf(place: Place, name: string): string | null {
+  if (place !== "top" && place !== "dialect") return null;
+  const known = remembered[place].get(name);
+  if (known !== undefined) return known;
+  const found =
+    governed[place].has(name) || name.length > longestName ? null : foldedTo(governed[place], name);
+  if (remembered[place].size >= maxRemembered) remembered[place].clear();
+  remembered[place].set(name, found);
+  return found;
+}
+
+function foldedTo(names: ReadonlySet<string>, name: string): string | null {
+  const folded = fold(name);
+  return names.has(folded) ? folded : null;
+}
+
+/**
+ * More than Unicode's case folding, since parsers differ here too: compatibility forms (Kelvin sign, long s,
+ * ligatures, full-width letters) become plain letters first, upper case makes `ss` of sharp s and `i` of dotless i,
+ * and marks that do not show are left out.
+ */
+function fold(name: string): string {
+  return name
+    .normalize("NFKC")
+    .toLowerCase()
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/[\u0307\p{Default_Ignorable_Code_Point}]/gu, "");
+}

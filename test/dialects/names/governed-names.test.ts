@@ -1,0 +1,112 @@
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../../src/base/errors.ts";
+import { checkNames } from "../../../src/dialects/names/check-names.ts";
+import { parseBody } from "../../../src/dialects/schema/validate.ts";
+
+function check(text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  checkNames(parseBody(bytes), bytes);
+}
+
+function paramOf(text: string): string | undefined {
+  try {
+    check(text);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "invalid_request") return error.param;
+    throw error;
+  }
+  throw new Error(`it was accepted: ${text}`);
+}
+
+/** Names that end up the same in a parser that folds case, and what they are taken for. */
+const lookalikes = [
+  ["Model", "model"],
+  ["MAX_TOKENS", "max_tokens"],
+  ["N", "n"],
+  ["Stream_options", "stream_options"],
+  ["to\u212Aens", null],
+  ["max_to\u212Aens", "max_tokens"],
+  ["max_output_token\u017F", "max_output_tokens"],
+  ["\u017Ftream", "stream"],
+  ["me\u00DFages", "messages"],
+  ["me\u1E9Eages", "messages"],
+  ["\uFB06ore", "store"],
+  ["\uFF4Dodel", "model"],
+  ["bac\u212Aground", "background"],
+  ["con\u1E7Fersation", null],
+  ["serv\u0131ce_tier", "service_tier"],
+  ["serv\u0130ce_tier", "service_tier"],
+  ["Previous_Response_ID", "previous_response_id"],
+] as const;
+
+describe("a top-level name that folds to a governed one", () => {
+  for (const [name, governed] of lookalikes) {
+    const body = `{"model":"m","${name}":1}`;
+    const escaped = `{"model":"m","${[...name].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}":1}`;
+    if (governed === null) {
+      test(`passes when it is another: ${name}`, () => expect(() => check(body)).not.toThrow());
+    } else {
+      test(`is refused: ${name}`, () => {
+        expect(paramOf(body)).toBe(name);
+        expect(paramOf(escaped)).toBe(name);
+        expect(paramOf(`{"${name}":1,"${governed}":1}`)).toBe(name);
+      });
+    }
+  }
+
+  test("is refused in a body whose long texts are not parsed", () => {
+    const text = "a line of text\\n".repeat(2000);
+    expect(paramOf(`{"model":"m","messages":[{"role":"user","content":"${text}"}],"Model":"n"}`)).toBe(
+      "Model",
+    );
+  });
+});
+
+describe("a nested name that folds to a governed one", () => {
+  for (const [param, body] of [
+    ["stream_options.Include_Usage", '"stream_options":{"Include_Usage":false}'],
+    ["tools[0].Type", '"tools":[{"type":"function","Type":"web_search"}]'],
+    ["input[0].ID", '"input":[{"type":"item_reference","id":"a","ID":"b"}]'],
+    ["input[0].content[1].F\u0130le_id", '"input":[{"content":[{},{"F\u0130le_id":"b"}]}]'],
+    ["conversation.Id", '"conversation":{"Id":"conv_1"}'],
+    ["tools[0].container.File_Ids", '"tools":[{"container":{"type":"auto","File_Ids":["f"]}}]'],
+    ["messages[0].content[0].source.FILE_ID", '"messages":[{"content":[{"source":{"FILE_ID":"f"}}]}]'],
+    ["prompt.variables.Type.File_id", '"prompt":{"variables":{"Type":{"File_id":"f"}}}'],
+  ] as const) {
+    test(`is refused: ${param}`, () => expect(paramOf(`{"model":"m",${body}}`)).toBe(param));
+  }
+});
+
+describe("names that the caller chooses", () => {
+  for (const body of [
+    '"tools":[{"type":"function","function":{"parameters":{"properties":{"ID":{"Type":"string"}}}}}]',
+    '"tools":[{"name":"x","input_schema":{"properties":{"File_Id":{},"Type":{}},"Type":"object"}}]',
+    '"metadata":{"Model":"x","ID":"y","Type":"z","type":"a"}',
+    '"messages":[{"role":"assistant","content":[{"type":"tool_use","input":{"ID":1,"Type":2}}]}]',
+    '"prompt":{"variables":{"Type":"x","ID":"y"}}',
+    '"response_format":{"type":"json_schema","json_schema":{"schema":{"properties":{"Content":{}}}}}',
+    '"metadata":{"id":1,"id":2}',
+    '"whatever":1,"whatever":2',
+  ]) {
+    test(`pass: ${body}`, () => expect(() => check(`{"model":"m",${body}}`)).not.toThrow());
+  }
+});
+
+describe("a nested governed name that is given twice", () => {
+  for (const [param, body] of [
+    ["stream_options.include_usage", '"stream_options":{"include_usage":true,"include_usage":false}'],
+    ["tools[1].type", '"tools":[{"type":"function"},{"type":"function","type":"web_search"}]'],
+    ["tools[0].type", '"tools":[{"type":"function","t\\u0079pe":"web_search"}]'],
+    [
+      "input[0].content[0].file_id",
+      '"input":[{"content":[{"file_id":"a", "x":[1,{"y":"}"}], "file_id" : "b"}]}]',
+    ],
+    ["service_tier", '"service_tier":"auto","service_tier":"priority"'],
+  ] as const) {
+    test(`is refused: ${param}, ${body.length} bytes`, () => {
+      expect(paramOf(`{"model":"m",${body}}`)).toBe(param);
+      const text = "a line of text\\n".repeat(2000);
+      expect(paramOf(`{"model":"m",${body},"messages":[{"role":"user","content":"${text}"}]}`)).toBe(param);
+    });
+  }
+});
