@@ -24,6 +24,7 @@ const kinds = {
   idempotency_in_flight: { status: 409, type: "invalid_request_error" },
   not_found: { status: 404, type: "invalid_request_error" },
   method_not_allowed: { status: 405, type: "invalid_request_error" },
+  upgrade_required: { status: 426, type: "invalid_request_error" },
   provider_unavailable: { status: 502, type: "api_error" },
   upstream_error: { status: 502, type: "api_error" },
   upstream_timeout: { status: 504, type: "api_error" },

@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import { Elysia } from "elysia";
 import { GatewayError } from "../base/errors.ts";
+import type { Route } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { trustedProxies } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
@@ -10,14 +11,15 @@ import { pathOf, routable } from "./path.ts";
 import { plainError, plainJson } from "./plain.ts";
 import { respond } from "./respond.ts";
 import { routes } from "./routes.ts";
-
-type Handler = (request: Request, server: Server<undefined>) => Promise<Response> | Response;
+import { guardedRoutes, type Handler, refuseHost } from "./target.ts";
+import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
 export interface Edge {
-  /** Any request. */
-  readonly fetch: Handler;
-  /** The interface's routes by path and method, for the server to find by itself; `fetch` knows them too. */
-  readonly routes: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
+  /**
+   * Every path there is, for the server's own router: the interface's by path and method, and patterns that lead
+   * everything else to Elysia.
+   */
+  readonly routes: Readonly<Record<string, Handler | Readonly<Record<string, Handler>>>>;
   /** What a client is told when all else has failed. */
   readonly error: (error: Error) => Response;
 }
@@ -27,8 +29,8 @@ export type Mounted = (app: Elysia, addressOf: (request: Request) => string) => 
 
 /**
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. The
- * interface's routes are offered to the server's own router as well, which needs no string of the address and no
- * context for each request; what it does not take, such as another method or a slash too many, goes to `fetch`.
+ * interface's routes are found by the server's own router, which needs no string of the address and no context for
+ * each request. What it does not take, such as another method or a slash at the end, goes to Elysia.
  */
 export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted[]): Edge {
   const trusted = trustedProxies(gateway.configured.settings.server.trustedProxies);
@@ -40,7 +42,7 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
   const offered: Record<string, Record<string, Handler>> = {};
   for (const route of routes) {
     const handle: Handler = (request, onServer) =>
-      respond(gateway, new HttpCall(request, route, onServer, trusted));
+      refuseHost(request, route.path) ?? respond(gateway, new HttpCall(request, route, onServer, trusted));
     offered[route.path] = { [route.method]: handle };
     app.route(
       route.method,
@@ -51,7 +53,7 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
       },
       { parse: "none" },
     );
-    app.all(route.path, ({ request }) => wrongMethod(request, route.method), { parse: "none" });
+    app.all(route.path, ({ request }) => wrongMethod(request, route), { parse: "none" });
   }
   app.get("/", landingPage);
   app.get("/healthz", () => plainJson({ status: "ok" }));
@@ -66,14 +68,14 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
   };
   app.onError(({ error, request }) => failed(error, pathOf(request)));
 
+  const anyOther: Handler = (request, onServer) => {
+    server = onServer;
+    const routed = routable(request);
+    if (routed !== request) originals.set(routed, request);
+    return app.fetch(routed);
+  };
   return {
-    fetch: (request, onServer) => {
-      server = onServer;
-      const routed = routable(request);
-      if (routed !== request) originals.set(routed, request);
-      return app.fetch(routed);
-    },
-    routes: offered,
+    routes: { ...guardedRoutes(anyOther, notFound), ...offered },
     error: (error) => failed(error, "unknown"),
   };
 }
@@ -83,7 +85,8 @@ function readiness(gateway: Gateway): Response {
   return plainJson({ status: isReady ? "ready" : "not ready" }, isReady ? 200 : 503);
 }
 
-function wrongMethod(request: Request, allowed: string): Response {
+function wrongMethod(request: Request, { method: allowed, operation }: Route): Response {
+  if (operation === "responses" && asksForWebSocket(request)) return noWebSocket(pathOf(request));
   const message = `${request.method} is not allowed here; use ${allowed}.`;
   return plainError(pathOf(request), new GatewayError("method_not_allowed", message), { allow: allowed });
 }

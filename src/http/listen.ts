@@ -23,7 +23,6 @@ export function listen(edge: Edge, settings: ServerSettings): Listening {
     maxRequestBodySize,
     development: false,
     routes: edge.routes,
-    fetch: edge.fetch,
     error: edge.error,
   });
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;

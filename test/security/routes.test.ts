@@ -74,7 +74,7 @@ afterAll(async () => {
   provider.stop();
 });
 
-test("the server's own router is offered the interface's routes, and no others", () => {
+test("the server's own router is offered the interface's routes, and no others by name", () => {
   const offered = Object.entries(edgeWith([]).routes).flatMap(([path, byMethod]) =>
     Object.keys(byMethod).map((method) => `${method} ${path}`),
   );

@@ -20,6 +20,7 @@ const conditions: Readonly<Record<ErrorCode, string>> = {
   idempotency_in_flight: "The idempotency key duplicates a request that is still in flight.",
   not_found: "There is nothing at this path.",
   method_not_allowed: "The path does not take this method.",
+  upgrade_required: "A WebSocket was asked for; there are none.",
   provider_unavailable: "Provider temporarily unavailable for this request.",
   upstream_error: "Upstream provider returned an error or an invalid response, or timed out.",
   upstream_timeout: "Provider took too long.",

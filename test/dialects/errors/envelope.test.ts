@@ -19,6 +19,7 @@ const table: readonly [ErrorCode, number, string, string, boolean][] = [
   ["idempotency_in_flight", 409, "invalid_request_error", "invalid_request_error", true],
   ["not_found", 404, "invalid_request_error", "not_found_error", true],
   ["method_not_allowed", 405, "invalid_request_error", "invalid_request_error", true],
+  ["upgrade_required", 426, "invalid_request_error", "invalid_request_error", true],
   ["provider_unavailable", 502, "api_error", "api_error", true],
   ["upstream_error", 502, "api_error", "api_error", true],
   ["upstream_timeout", 504, "api_error", "timeout_error", true],
