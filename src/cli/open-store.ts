@@ -18,7 +18,11 @@ export async function withStore<Result>(
   const { env, cwd } = terminal;
   const dir = locateData({ file: options.config, data: options.data, env, cwd });
   const { dataFolder } = await import("../store/sqlite/folder.ts");
-  if (!create && !existsSync(dataFolder(dir).databaseFile)) throw new Refused(nothingThere(dir, cwd));
+  if (!create && !existsSync(dataFolder(dir).databaseFile)) {
+    const { refuseMissingLedger } = await import("../store/sqlite/missing-ledger.ts");
+    refuseMissingLedger(dataFolder(dir));
+    throw new Refused(nothingThere(dir, cwd));
+  }
   const store = await openStore(dir);
   try {
     return await work({ store, clock: systemClock });

@@ -195,4 +195,8 @@ export type RefusalReason =
   | "newer_schema"
   | "corrupt"
   | "not_a_database"
-  | "in_use";
+  | "in_use"
+  | "locked"
+  | "ledger_missing"
+  | "disk_full"
+  | "readable_by_others";

@@ -1,5 +1,6 @@
+import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { drip } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
@@ -7,6 +8,7 @@ import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { StreamReader } from "../support/sse.ts";
+import { waitFor } from "../support/wait.ts";
 
 let provider: ScriptedProvider;
 let sluice: Sluice;
@@ -61,5 +63,43 @@ test("a file that is no backup is refused, and the gateway goes on undisturbed",
   const { code, stderr } = await sluice.cli("restore", file, "--yes");
   expect(code).toBe(1);
   expect(stderr).toContain("not a copy of a Sluice database");
+  expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
+});
+
+test("a restore that meets a database locked by another program waits, and the gateway goes on meanwhile", async () => {
+  const copy = join(sluice.folder, "unlocked.db");
+  const key = await sluice.createKey();
+  await sluice.cliJson("backup", copy);
+  const late = await sluice.createKey();
+  const other = new Database(join(sluice.folder, "data", "sluice.db"));
+  other.run("BEGIN IMMEDIATE");
+  const restoring = sluice.cli("restore", copy, "--yes");
+  await waitFor(() => sluice.output.includes("but not yet: The database is locked"), "the lock to be told");
+  expect((await sluice.request("/v1/usage", { key: late })).status).toBe(200);
+  other.run("ROLLBACK");
+  other.close();
+  expect(await restoring).toMatchObject({ code: 0 });
+  expect((await sluice.request("/v1/usage", { key: late })).status).toBe(401);
+  expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
+});
+
+test("a start after an interrupted restore finishes it, and one without its database is refused: neither is a first run", async () => {
+  const key = await sluice.createKey();
+  await sluice.stop();
+  const database = join(sluice.folder, "data", "sluice.db");
+  renameSync(database, `${database}.incoming`);
+  const listing = await sluice.cli("keys", "list");
+  expect(listing).toMatchObject({ code: 1 });
+  expect(listing.stderr).toContain("interrupted");
+  await sluice.restart();
+  expect(sluice.output).toContain("A restore that was interrupted has been finished");
+  expect(sluice.output).not.toContain("First run");
+  expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
+  await sluice.stop();
+  renameSync(database, join(sluice.folder, "elsewhere.db"));
+  await expect(sluice.restart()).rejects.toThrow(/sluice\.db is gone.*sluice restore/s);
+  expect(existsSync(database)).toBe(false);
+  renameSync(join(sluice.folder, "elsewhere.db"), database);
+  await sluice.restart();
   expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
 });

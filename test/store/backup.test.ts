@@ -14,9 +14,9 @@ function openGateway(dir: string) {
   return openSqliteStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
 }
 
-function reasonOf(call: () => unknown): RefusalReason {
+async function reasonOf(call: () => Promise<unknown>): Promise<RefusalReason> {
   try {
-    call();
+    await call();
   } catch (error) {
     if (error instanceof StoreRefusal) return error.reason;
     throw error;
@@ -66,12 +66,12 @@ describe("a restore", () => {
     await first.backup(from);
     await first.commit([settleItem(key.id, 600)]);
     await first.close();
-    const { replaced } = restoreDatabase({ dir: folder.dir, from, nowMs });
+    const { replaced } = await restoreDatabase({ dir: folder.dir, from, nowMs });
     const restored = await openGateway(folder.dir);
     expect(await restored.readTotals(key.id)).toMatchObject({ posted: 1_000 });
     await restored.close();
     expect(replaced).toBe(join(folder.dir, "backups", "replaced-2026-11-15T12-00-00.000Z.db"));
-    restoreDatabase({ dir: folder.dir, from: replaced ?? "", nowMs: nowMs + 1 });
+    await restoreDatabase({ dir: folder.dir, from: replaced ?? "", nowMs: nowMs + 1 });
     const undone = await openGateway(folder.dir);
     expect(await undone.readTotals(key.id)).toMatchObject({ posted: 400 });
     await undone.close();
@@ -89,7 +89,7 @@ describe("a restore", () => {
     }
     await running.close();
     const dir = join(folder.dir, "new");
-    restoreDatabase({ dir, from, nowMs });
+    await restoreDatabase({ dir, from, nowMs });
     const restored = await openGateway(dir);
     expect(await restored.readTotals(key.id)).toMatchObject({ posted: 400 });
     await restored.close();
@@ -103,10 +103,10 @@ describe("a restore", () => {
     await store.backup(from);
     await store.close();
     const dir = join(folder.dir, "new");
-    expect(restoreDatabase({ dir, from, nowMs }).replaced).toBeNull();
+    expect(await restoreDatabase({ dir, from, nowMs })).toEqual({ replaced: null });
     writeFileSync(join(dir, "sluice.db"), "damaged beyond recognition".repeat(99));
     writeFileSync(join(dir, "sluice.db-wal"), "and so is its log");
-    restoreDatabase({ dir, from, nowMs });
+    await restoreDatabase({ dir, from, nowMs });
     const restored = await openGateway(dir);
     expect((await restored.load()).keys).toHaveLength(1);
     await restored.close();
@@ -118,7 +118,7 @@ describe("a restore", () => {
     const store = await openGateway(folder.dir);
     const from = join(folder.dir, "copy.db");
     await store.backup(from);
-    expect(reasonOf(() => restoreDatabase({ dir: folder.dir, from, nowMs }))).toBe("in_use");
+    expect(await reasonOf(() => restoreDatabase({ dir: folder.dir, from, nowMs }))).toBe("in_use");
     await store.close();
   });
 
@@ -126,14 +126,14 @@ describe("a restore", () => {
     using folder = temporaryFolder();
     const from = join(folder.dir, "copy.db");
     const restore = () => restoreDatabase({ dir: folder.dir, from, nowMs });
-    expect(reasonOf(restore)).toBe("not_a_database");
+    expect(await reasonOf(restore)).toBe("not_a_database");
     writeFileSync(from, "not a database at all".repeat(99));
-    expect(reasonOf(restore)).toBe("not_a_database");
+    expect(await reasonOf(restore)).toBe("not_a_database");
     const foreign = new Database(join(folder.dir, "foreign.db"));
     foreign.run("CREATE TABLE other (x)");
     foreign.close();
     expect(
-      reasonOf(() => restoreDatabase({ dir: folder.dir, from: join(folder.dir, "foreign.db"), nowMs })),
+      await reasonOf(() => restoreDatabase({ dir: folder.dir, from: join(folder.dir, "foreign.db"), nowMs })),
     ).toBe("not_a_database");
     const store = await openGateway(join(folder.dir, "data"));
     for (let count = 0; count < 100; count += 1) await store.insertKey(keyRecord(), 5);
@@ -143,11 +143,13 @@ describe("a restore", () => {
     const bytes = await Bun.file(good).bytes();
     bytes.fill(7, 4 * 4096, 20 * 4096);
     await Bun.write(from, bytes);
-    expect(reasonOf(restore)).toBe("corrupt");
+    expect(await reasonOf(restore)).toBe("corrupt");
     const future = new Database(good);
     future.run("PRAGMA user_version = 99");
     future.close();
-    expect(reasonOf(() => restoreDatabase({ dir: folder.dir, from: good, nowMs }))).toBe("newer_schema");
+    expect(await reasonOf(() => restoreDatabase({ dir: folder.dir, from: good, nowMs }))).toBe(
+      "newer_schema",
+    );
     expect(existsSync(join(folder.dir, "sluice.db"))).toBe(false);
   });
 });

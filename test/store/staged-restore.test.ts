@@ -41,23 +41,23 @@ async function keysIn(dir: string): Promise<number> {
 
 test("a copy that was handed in is put in place once, and kept until that is said to be over", async () => {
   const { dir, copy } = await folderWithCopy();
-  expect(applyStagedRestore(dir)).toBeNull();
-  stageRestore({ dir, from: copy, nowMs });
+  expect(await applyStagedRestore(dir)).toBeNull();
+  await stageRestore({ dir, from: copy, nowMs });
   expect(await keysIn(dir)).toBe(1);
-  expect(applyStagedRestore(dir)).toEqual({ replaced: keptAs(dir, nowMs) });
+  expect(await applyStagedRestore(dir)).toEqual({ replaced: keptAs(dir, nowMs) });
   expect(await keysIn(dir)).toBe(0);
   expect(hasStagedRestore(dir)).toBe(true);
-  expect(applyStagedRestore(dir)).toEqual({ replaced: keptAs(dir, nowMs) });
+  expect(await applyStagedRestore(dir)).toEqual({ replaced: keptAs(dir, nowMs) });
   endStagedRestore(dir);
   expect(hasStagedRestore(dir)).toBe(false);
 });
 
 test("a crash after the old database was set aside is made good at the next start", async () => {
   const { dir, copy } = await folderWithCopy();
-  stageRestore({ dir, from: copy, nowMs });
-  applyStagedRestore(dir);
+  await stageRestore({ dir, from: copy, nowMs });
+  await applyStagedRestore(dir);
   renameSync(join(dir, "sluice.db"), join(dir, "lost"));
-  expect(applyStagedRestore(dir)).not.toBeNull();
+  expect(await applyStagedRestore(dir)).not.toBeNull();
   expect(existsSync(keptAs(dir, nowMs))).toBe(true);
   expect(await keysIn(dir)).toBe(0);
 });
@@ -66,6 +66,6 @@ test("what is no copy is refused before it is handed in", async () => {
   const { dir } = await folderWithCopy();
   const file = join(dir, "text");
   await Bun.write(file, "only text, and not a database");
-  expect(() => stageRestore({ dir, from: file, nowMs })).toThrow("not a copy of a Sluice database");
+  await expect(stageRestore({ dir, from: file, nowMs })).rejects.toThrow("not a copy of a Sluice database");
   expect(hasStagedRestore(dir)).toBe(false);
 });

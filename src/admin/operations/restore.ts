@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
-import { keptAs, type Restored, restoreDatabase } from "../../store/sqlite/restore.ts";
-import { hasStagedRestore, stageRestore, wasApplied } from "../../store/sqlite/staged-restore.ts";
+import { type Restored, restoreDatabase } from "../../store/sqlite/restore.ts";
+import { hasStagedRestore, outcomeOf, stageRestore } from "../../store/sqlite/staged-restore.ts";
 import { StoreRefusal } from "../../store/store.ts";
 import { OperationRefusal } from "./refusal.ts";
 
@@ -23,19 +23,24 @@ export async function restore(request: RestoreRequest, clock: Clock): Promise<Re
   const { dir, file } = request;
   const nowMs = clock.wallMs();
   try {
-    return restoreDatabase({ dir, from: file, nowMs });
+    return await restoreDatabase({ dir, from: file, nowMs });
   } catch (error) {
     if (!(error instanceof StoreRefusal) || error.reason !== "in_use") throw error;
   }
-  stageRestore({ dir, from: file, nowMs });
+  await stageRestore({ dir, from: file, nowMs });
   request.onWaiting();
   const untilMs = clock.monotonicMs() + request.patienceMs;
   while (hasStagedRestore(dir) && clock.monotonicMs() < untilMs) await Bun.sleep(lookEveryMs);
-  if (wasApplied(dir, nowMs)) return { replaced: keptAs(dir, nowMs) };
+  if (hasStagedRestore(dir)) {
+    throw new OperationRefusal(
+      "gateway_busy",
+      "The gateway is still busy; it will put the copy in place when it has finished what it is doing.",
+    );
+  }
+  const outcome = await outcomeOf(dir, nowMs);
+  if (!("refusal" in outcome)) return outcome;
   throw new OperationRefusal(
     "gateway_busy",
-    hasStagedRestore(dir)
-      ? "The gateway is still busy; it will put the copy in place when it has finished what it is doing."
-      : "The gateway could not put the copy in place, and goes on with the data it had; its log says why.",
+    `The gateway could not put the copy in place, and goes on with the data it had: ${outcome.refusal}`,
   );
 }

@@ -50,7 +50,9 @@ export function foreseen(error: unknown): AdminError | null {
   if (error instanceof OperationRefusal) {
     return new AdminError(operationStatuses[error.reason], error.reason, sentence(error.message));
   }
-  if (error instanceof StoreRefusal) return new AdminError(400, error.reason, sentence(error.message));
+  if (error instanceof StoreRefusal) {
+    return new AdminError(error.reason === "locked" ? 503 : 400, error.reason, sentence(error.message));
+  }
   return null;
 }
 

@@ -1,10 +1,21 @@
 import { type RunningGateway, startGateway } from "../../app.ts";
+import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { applyStagedRestore, endStagedRestore, hasStagedRestore } from "../../store/sqlite/staged-restore.ts";
+import { finishRestore } from "../../store/sqlite/missing-ledger.ts";
+import type { Restored } from "../../store/sqlite/restore.ts";
+import { restoreDatabase } from "../../store/sqlite/restore.ts";
+import {
+  applyStagedRestore,
+  awaitUnlocked,
+  endStagedRestore,
+  hasStagedRestore,
+} from "../../store/sqlite/staged-restore.ts";
+import { StoreRefusal } from "../../store/store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { startWithKeys } from "./start.ts";
 
 const lookEveryMs = 250;
+const startAgainEveryMs = 1_000;
 
 /**
  * The gateway as its operator sees it: one service that goes on, even when a backup takes the place of its
@@ -14,44 +25,52 @@ export class Service {
   readonly #terminal: Terminal;
   readonly #looking: ReturnType<typeof setInterval>;
   #settings: Settings;
-  #running: RunningGateway;
+  #url: string;
+  /** Null between two gateways, while a backup is put in place. */
+  #running: RunningGateway | null;
   #restoring: Promise<void> | null = null;
+  #isStopping = false;
+  #lastTold = "";
 
   private constructor(settings: Settings, running: RunningGateway, terminal: Terminal) {
     this.#settings = settings;
     this.#running = running;
+    this.#url = running.url;
     this.#terminal = terminal;
     this.#looking = setInterval(() => this.#look(), lookEveryMs);
   }
 
   static async start(settings: Settings, json: boolean, terminal: Terminal): Promise<Service> {
     const { dataDir } = settings.server;
-    putInPlace(dataDir, terminal);
+    await putInPlace(dataDir, terminal);
+    const finished = await finishRestore(dataDir, systemClock.wallMs());
+    if (finished !== null) terminal.note(finished);
     const running = await startWithKeys(settings, json, terminal);
     endStagedRestore(dataDir);
     return new Service(settings, running, terminal);
   }
 
   get url(): string {
-    return this.#running.url;
+    return this.#url;
   }
 
   reload(settings: Settings): void {
     this.#settings = settings;
-    this.#running.reload(settings);
+    this.#running?.reload(settings);
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true;
     clearInterval(this.#looking);
     await this.#restoring;
-    await this.#running.stop();
+    await this.#running?.stop();
   }
 
   #look(): void {
     if (this.#restoring !== null || !hasStagedRestore(this.#settings.server.dataDir)) return;
     this.#restoring = this.#restore()
       .catch((error) => {
-        this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${String(error)}`);
+        this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${reasonOf(error)}`);
         process.exit(1);
       })
       .finally(() => {
@@ -60,24 +79,82 @@ export class Service {
   }
 
   async #restore(): Promise<void> {
+    const { dataDir } = this.#settings.server;
+    try {
+      await awaitUnlocked(dataDir);
+    } catch (error) {
+      // What runs goes on. The copy stays where it is, and the next look tries again.
+      this.#tellOnce(`a backup is to be restored, but not yet: ${reasonOf(error)}`);
+      return;
+    }
     this.#terminal.note("a backup is to be restored: finishing what runs");
+    await this.#running?.stop();
+    this.#running = null;
+    const restored = await putInPlace(dataDir, this.#terminal);
+    this.#running = await this.#startAgain(restored);
+    if (this.#running === null) return;
+    endStagedRestore(dataDir);
+    this.#terminal.note(`listening again on ${this.#url}`);
+  }
+
+  /** Null when the service is stopped meanwhile; then the next start goes on from here. */
+  async #startAgain(restored: Restored | null): Promise<RunningGateway | null> {
     const { server } = this.#settings;
-    const port = Number(new URL(this.#running.url).port);
-    await this.#running.stop();
-    putInPlace(server.dataDir, this.#terminal);
-    this.#running = await startGateway({ settings: { ...this.#settings, server: { ...server, port } } });
-    endStagedRestore(server.dataDir);
-    this.#terminal.note(`listening again on ${this.#running.url}`);
+    const port = Number(new URL(this.#url).port);
+    let replaced = restored?.replaced ?? null;
+    while (!this.#isStopping) {
+      try {
+        return await startGateway({ settings: { ...this.#settings, server: { ...server, port } } });
+      } catch (error) {
+        if (!mayPass(error)) {
+          if (replaced === null) throw error;
+          await this.#goBack(replaced, error);
+          replaced = null;
+          continue;
+        }
+        this.#tellOnce(`not listening yet: ${reasonOf(error)}`);
+      }
+      await Bun.sleep(startAgainEveryMs);
+    }
+    return null;
+  }
+
+  /** The restored data cannot be used: the gateway goes on with what it had. */
+  async #goBack(replaced: string, error: unknown): Promise<void> {
+    const { dataDir } = this.#settings.server;
+    const refusal = `the backup cannot be used: ${reasonOf(error)}`;
+    this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${refusal}`);
+    await restoreDatabase({ dir: dataDir, from: replaced, nowMs: systemClock.wallMs() });
+    endStagedRestore(dataDir, refusal);
+  }
+
+  #tellOnce(text: string): void {
+    if (text !== this.#lastTold) this.#terminal.note(text);
+    this.#lastTold = text;
   }
 }
 
 /** A copy that cannot be put in place is told and left out: the gateway goes on with the data it has. */
-function putInPlace(dataDir: string, { note, noteStyle }: Terminal): void {
+async function putInPlace(dataDir: string, { note, noteStyle }: Terminal): Promise<Restored | null> {
   try {
-    const restored = applyStagedRestore(dataDir);
-    if (restored !== null) note(`restored; what was there before is kept as ${restored.replaced}`);
+    const restored = await applyStagedRestore(dataDir);
+    if (restored === null) return null;
+    const kept = restored.replaced === null ? "" : `; what was there before is kept as ${restored.replaced}`;
+    note(`restored${kept}`);
+    return restored;
   } catch (error) {
-    endStagedRestore(dataDir);
-    note(`${noteStyle.bad("error:")} the backup was not restored: ${String(error)}`);
+    endStagedRestore(dataDir, reasonOf(error));
+    note(`${noteStyle.bad("error:")} the backup was not restored: ${reasonOf(error)}`);
+    return null;
   }
+}
+
+/** Somebody else has the database, the disk or the port for the moment. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof StoreRefusal) return ["locked", "disk_full", "in_use"].includes(error.reason);
+  return (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { StoreRefusal } from "../store.ts";
 
@@ -14,8 +14,9 @@ export function copyDatabase(database: Database, file: string): void {
   const unfinished = `${file}.unfinished`;
   rmSync(unfinished, { force: true });
   try {
+    // SQLite would create it with the rights that the umask leaves, readable by others while it grows.
+    closeSync(openSync(unfinished, "wx", 0o600));
     database.query("VACUUM INTO ?").run(unfinished);
-    chmodSync(unfinished, 0o600);
     syncFile(unfinished);
     renameSync(unfinished, file);
     syncFile(dirname(file));

@@ -41,7 +41,11 @@ export function readPragma(database: Database, pragma: string): unknown {
   return row === null ? null : Object.values(row)[0];
 }
 
-const transientCodes = ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM"];
+/** `SQLITE_PROTOCOL` is a lost race for the locks of the write-ahead log. */
+const busyCodes = ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"];
+/** A restore has replaced the file between opening and the first write: whoever opens it again gets the new one. */
+const replacedCode = "SQLITE_READONLY_DBMOVED";
+const transientCodes = [...busyCodes, "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM"];
 
 /** The SQLite result code of whatever was thrown, such as `SQLITE_BUSY`; empty when it is not SQLite's. */
 export function codeOf(error: unknown): string {
@@ -54,7 +58,7 @@ export function isTransient(code: string): boolean {
 }
 
 export function isBusy(code: string): boolean {
-  return code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED");
+  return busyCodes.some((busy) => code.startsWith(busy));
 }
 
 export function isOutOfSpace(code: string): boolean {
@@ -74,20 +78,29 @@ export function corruptRefusal(file: string, details: string): StoreRefusal {
   );
 }
 
+/** What is thrown when a lock outlasts everybody's patience. */
+function lockedRefusal(patienceMs: number): StoreRefusal {
+  return new StoreRefusal(
+    "locked",
+    `The database is locked by another program, and still was after ${patienceMs / 1000} s of waiting. ` +
+      "Nothing was changed. Let that program finish or end it (`fuser -v sluice.db` in the data folder names it), " +
+      "then try again.",
+  );
+}
+
 const firstPauseMs = 2;
 const longestPauseMs = 50;
 
-/**
- * Runs a transaction of an operator, waiting without blocking while another process has the database locked.
- * After `patienceMs` the lock's error goes to the caller.
- */
+/** Runs a transaction, waiting without blocking while another process has the database locked. */
 export async function patiently<Result>(patienceMs: number, work: () => Result): Promise<Result> {
   const giveUpAtMs = performance.now() + patienceMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(codeOf(error)) || performance.now() >= giveUpAtMs) throw error;
+      const code = codeOf(error);
+      if (!isBusy(code) && code !== replacedCode) throw error;
+      if (performance.now() >= giveUpAtMs) throw isBusy(code) ? lockedRefusal(patienceMs) : error;
     }
     await Bun.sleep(pauseMs);
   }

@@ -1,9 +1,10 @@
 import type { Database } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { StoreRefusal } from "../store.ts";
 import { copyDatabase } from "./backup.ts";
+import { backupFile, createBackupFolder } from "./backup-folder.ts";
 import { applicationId, readPragma } from "./connection.ts";
+import { dataFolder } from "./folder.ts";
 import first from "./migrations/001.sql" with { type: "text" };
 import second from "./migrations/002.sql" with { type: "text" };
 
@@ -53,8 +54,7 @@ function runStep(database: Database, sql: string, step: number): void {
 }
 
 function backUpBefore(database: Database, version: number, options: MigrationOptions): void {
-  const folder = join(dirname(options.file), "backups");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const time = new Date(options.nowMs).toISOString().replaceAll(":", "-");
-  copyDatabase(database, join(folder, `before-schema-${version + 1}-${time}.db`));
+  const folder = dataFolder(dirname(options.file));
+  createBackupFolder(folder);
+  copyDatabase(database, backupFile(folder, `before-schema-${version + 1}`, options.nowMs));
 }

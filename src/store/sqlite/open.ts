@@ -10,6 +10,7 @@ import { InlineWriter } from "./inline-writer.ts";
 import { checkIntegrity } from "./integrity.ts";
 import { Journal } from "./journal.ts";
 import { migrate } from "./migrate.ts";
+import { refuseMissingLedger } from "./missing-ledger.ts";
 import { DiskReserve } from "./reserve.ts";
 import { ResponseTable } from "./response-table.ts";
 import { catchUpRollup } from "./rollup.ts";
@@ -37,7 +38,7 @@ const slowDiskMs = 1;
 export async function openSqliteStore(options: OpenOptions): Promise<Store> {
   const folder = dataFolder(options.dir);
   if (options.role === "operator") return openUnlocked(options, () => {});
-  const lock = lockFolder(folder);
+  const lock = await lockFolder(folder);
   try {
     return await openUnlocked(options, () => lock.release());
   } catch (error) {
@@ -53,6 +54,7 @@ export async function openUnlocked(
   wrapWriter: (writer: BatchWriter) => BatchWriter = (writer) => writer,
 ): Promise<Store> {
   const folder = dataFolder(options.dir);
+  refuseMissingLedger(folder);
   createFolder(folder);
   const database = await openChecked(folder, options.clock);
   const stats: StoreStats = {
@@ -67,7 +69,7 @@ export async function openUnlocked(
   if (options.role === "operator") {
     return new SqliteStore({ database, journal: null, stats, patienceMs: operatorPatienceMs, onClose });
   }
-  tidyUp(database);
+  await tidyUp(database);
   stats.journal = chooseJournal(options.journal ?? "measure", folder);
   const writer =
     stats.journal === "thread" ? await ThreadWriter.open(folder.databaseFile) : new InlineWriter(database);
@@ -106,13 +108,12 @@ async function openChecked({ databaseFile }: DataFolder, clock: Clock): Promise<
 }
 
 /** What a crash may have left behind that nobody else would finish. */
-function tidyUp(database: Database): void {
-  database
-    .transaction(() => {
-      new ResponseTable(database).deleteOrphans();
-      catchUpRollup(database);
-    })
-    .immediate();
+function tidyUp(database: Database): Promise<void> {
+  const tidy = database.transaction(() => {
+    new ResponseTable(database).deleteOrphans();
+    catchUpRollup(database);
+  });
+  return patiently(operatorPatienceMs, () => tidy.immediate());
 }
 
 function chooseJournal(wanted: "inline" | "thread" | "measure", folder: DataFolder): "inline" | "thread" {

@@ -1,12 +1,13 @@
 import { Database } from "bun:sqlite";
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, rmSync } from "node:fs";
 import { StoreRefusal } from "../store.ts";
-import { copyDatabase, syncFile } from "./backup.ts";
-import { applicationId, codeOf, isCorrupt, readPragma } from "./connection.ts";
-import { dataFolder, lockFolder } from "./folder.ts";
+import { copyDatabase } from "./backup.ts";
+import { backupFile } from "./backup-folder.ts";
+import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "./connection.ts";
+import { type DataFolder, dataFolder, lockFolder } from "./folder.ts";
 import { quickCheck } from "./integrity.ts";
 import { migrations, refuseNewer, schemaVersion } from "./migrate.ts";
+import { replaceDatabase } from "./replace.ts";
 
 export interface RestoreOptions {
   readonly dir: string;
@@ -20,47 +21,50 @@ export interface Restored {
   readonly replaced: string | null;
 }
 
+const patienceMs = 10_000;
+
 /**
  * Puts a copy in the place of the database. The copy is checked first, a running gateway is never pulled the floor
  * from under its feet, and what is replaced is kept: restoring the wrong file can be undone by restoring again.
  */
-export function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Restored {
-  verifyCopy(from);
+export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Promise<Restored> {
+  await verifyCopy(from);
   const folder = dataFolder(dir);
-  const lock = lockFolder(folder);
+  const lock = await lockFolder(folder);
   try {
-    const incoming = `${folder.databaseFile}.incoming`;
-    takeCopy(from, incoming);
-    const replaced = setAside(folder.databaseFile, keptAs(dir, nowMs));
-    renameSync(incoming, folder.databaseFile);
-    syncFile(dir);
-    return { replaced };
+    return await putInPlace(folder, from, keptAs(dir, nowMs));
   } finally {
     lock.release();
   }
 }
 
+async function putInPlace(folder: DataFolder, from: string, kept: string): Promise<Restored> {
+  const { incomingFile } = folder;
+  try {
+    await takeCopy(from, incomingFile);
+    return { replaced: (await replaceDatabase(folder, kept)) ? kept : null };
+  } catch (error) {
+    rmSync(incomingFile, { force: true });
+    throw error;
+  }
+}
+
 /** With what only the log beside it holds, which a database that was kept after a crash may have. */
-export function takeCopy(from: string, to: string): void {
+export async function takeCopy(from: string, to: string): Promise<void> {
   rmSync(to, { force: true });
   const database = new Database(from, { readonly: true });
   try {
-    copyDatabase(database, to);
+    await patiently(patienceMs, () => copyDatabase(database, to));
   } finally {
     database.close();
   }
 }
 
-export function verifyCopy(file: string): void {
+export async function verifyCopy(file: string): Promise<void> {
   if (!existsSync(file)) throw new StoreRefusal("not_a_database", `There is no file ${file}.`);
   const database = new Database(file, { readonly: true });
   try {
-    if (readPragma(database, "application_id") !== applicationId) throw notOurs(file);
-    refuseNewer(schemaVersion(database), migrations.length, file);
-    const problems = quickCheck(database, null, file);
-    if (problems.length > 0) {
-      throw new StoreRefusal("corrupt", `${file} is damaged (${problems.join("; ")}) and was not restored.`);
-    }
+    await patiently(patienceMs, () => verify(database, file));
   } catch (error) {
     if (isCorrupt(codeOf(error))) throw notOurs(file);
     throw error;
@@ -69,22 +73,20 @@ export function verifyCopy(file: string): void {
   }
 }
 
+function verify(database: Database, file: string): void {
+  if (readPragma(database, "application_id") !== applicationId) throw notOurs(file);
+  refuseNewer(schemaVersion(database), migrations.length, file);
+  const problems = quickCheck(database, null, file);
+  if (problems.length > 0) {
+    throw new StoreRefusal("corrupt", `${file} is damaged (${problems.join("; ")}) and was not restored.`);
+  }
+}
+
 /** Where the database that is replaced at this moment is kept. */
 export function keptAs(dir: string, nowMs: number): string {
-  return join(dir, "backups", `replaced-${new Date(nowMs).toISOString().replaceAll(":", "-")}.db`);
+  return backupFile(dataFolder(dir), "replaced", nowMs);
 }
 
 function notOurs(file: string): StoreRefusal {
   return new StoreRefusal("not_a_database", `${file} is not a copy of a Sluice database.`);
-}
-
-/** The write-ahead log belongs to its database: left behind, it would be applied to the restored one. */
-function setAside(file: string, kept: string): string | null {
-  if (!existsSync(file)) return null;
-  mkdirSync(dirname(kept), { recursive: true, mode: 0o700 });
-  for (const suffix of ["-wal", ""]) {
-    if (existsSync(file + suffix)) renameSync(file + suffix, kept + suffix);
-  }
-  rmSync(`${file}-shm`, { force: true });
-  return kept;
 }

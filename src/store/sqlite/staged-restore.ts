@@ -1,6 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { Database } from "bun:sqlite";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { syncFile } from "./backup.ts";
+import { patiently } from "./connection.ts";
 import { dataFolder } from "./folder.ts";
 import {
   keptAs,
@@ -13,16 +15,17 @@ import {
 
 /**
  * A restore while a gateway has the folder: balances are decided in its memory, so it has to put the copy in
- * place itself, when nothing runs. The copy waits in the folder under a name that says when it was handed in.
+ * place itself, when nothing runs. The copy waits in the folder under a name that says when it was handed in, and
+ * whether it is in place already.
  */
-const stagedName = /^sluice\.restore-(\d+)$/;
+const stagedName = /^sluice\.restore-(\d+)(\.applied)?$/;
 
 /** Checks the copy and leaves it for the gateway. */
-export function stageRestore({ dir, from, nowMs }: RestoreOptions): void {
-  verifyCopy(from);
+export async function stageRestore({ dir, from, nowMs }: RestoreOptions): Promise<void> {
+  await verifyCopy(from);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const unfinished = join(dir, "sluice.restore.unfinished");
-  takeCopy(from, unfinished);
+  await takeCopy(from, unfinished);
   renameSync(unfinished, join(dir, `sluice.restore-${nowMs}`));
   syncFile(dir);
 }
@@ -32,33 +35,90 @@ export function hasStagedRestore(dir: string): boolean {
 }
 
 /**
+ * Resolves when nobody else has the database locked, and is refused after some seconds: a gateway that stopped for a
+ * restore while another program writes could neither write its last charges nor start again.
+ */
+export async function awaitUnlocked(dir: string): Promise<void> {
+  const file = dataFolder(dir).databaseFile;
+  if (!existsSync(file)) return;
+  const database = new Database(file, { readwrite: true, create: false });
+  try {
+    await patiently(lockPatienceMs, () => database.run("BEGIN IMMEDIATE"));
+    database.run("ROLLBACK");
+  } finally {
+    database.close();
+  }
+}
+
+const lockPatienceMs = 2_000;
+
+/**
  * Puts a waiting copy in place; null when there is none. It stays in the folder until `endStagedRestore`, so
  * that a crash in between is made good at the next start, and not done twice.
  */
-export function applyStagedRestore(dir: string): Restored | null {
+export async function applyStagedRestore(dir: string): Promise<Restored | null> {
   const staged = stagedIn(dir);
   if (staged === null) return null;
-  const isInPlace = wasApplied(dir, staged.nowMs) && existsSync(dataFolder(dir).databaseFile);
-  if (isInPlace) return { replaced: keptAs(dir, staged.nowMs) };
-  return restoreDatabase({ dir, from: staged.file, nowMs: staged.nowMs });
+  const { file, nowMs } = staged;
+  const kept = keptAs(dir, nowMs);
+  const { databaseFile } = dataFolder(dir);
+  if (existsSync(databaseFile) && (staged.isApplied || hasReplaced(kept, databaseFile))) {
+    return { replaced: existsSync(kept) ? kept : null };
+  }
+  const restored = await restoreDatabase({ dir, from: file, nowMs });
+  if (!staged.isApplied) renameSync(file, `${file}.applied`);
+  return restored;
 }
 
-/** The copy is in place and in use, or it could not be put there: whoever handed it in need not wait any more. */
-export function endStagedRestore(dir: string): void {
+/**
+ * The copy is in place and in use, or it could not be put there for the given reason: whoever handed it in need not
+ * wait any more.
+ */
+export function endStagedRestore(dir: string, refusal: string | null = null): void {
   const staged = stagedIn(dir);
-  if (staged !== null) rmSync(staged.file, { force: true });
+  if (staged === null) return;
+  if (refusal !== null) writeFileSync(refusalFile(dir, staged.nowMs), refusal, { mode: 0o600 });
+  rmSync(staged.file, { force: true });
 }
 
-/** Whether the copy that was handed in at this moment has been put in place. */
-export function wasApplied(dir: string, nowMs: number): boolean {
-  return existsSync(keptAs(dir, nowMs));
+/** What became of the copy that was handed in at this moment, once it does not wait any more. */
+export async function outcomeOf(
+  dir: string,
+  nowMs: number,
+): Promise<Restored | { readonly refusal: string }> {
+  const file = refusalFile(dir, nowMs);
+  if (existsSync(file)) {
+    const refusal = await Bun.file(file).text();
+    rmSync(file, { force: true });
+    return { refusal };
+  }
+  const kept = keptAs(dir, nowMs);
+  return { replaced: existsSync(kept) ? kept : null };
 }
 
-function stagedIn(dir: string): { readonly file: string; readonly nowMs: number } | null {
+function refusalFile(dir: string, nowMs: number): string {
+  return join(dir, `sluice.restore-refused-${nowMs}`);
+}
+
+/** Until the copy takes its place, the database that is kept has both names; on another disk nobody can tell. */
+function hasReplaced(kept: string, databaseFile: string): boolean {
+  const [old, current] = [kept, databaseFile].map((file) => statSync(file, { throwIfNoEntry: false }));
+  if (old === undefined || current === undefined) return false;
+  return old.dev === current.dev && old.ino !== current.ino;
+}
+
+interface Staged {
+  readonly file: string;
+  readonly nowMs: number;
+  readonly isApplied: boolean;
+}
+
+function stagedIn(dir: string): Staged | null {
   const isFolder = statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true;
   for (const name of isFolder ? readdirSync(dir) : []) {
-    const stamp = stagedName.exec(name)?.[1];
-    if (stamp !== undefined) return { file: join(dir, name), nowMs: Number(stamp) };
+    const match = stagedName.exec(name);
+    if (match === null) continue;
+    return { file: join(dir, name), nowMs: Number(match[1]), isApplied: match[2] !== undefined };
   }
   return null;
 }

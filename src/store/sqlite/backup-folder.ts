@@ -1,0 +1,20 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { syncFile } from "./backup.ts";
+import type { DataFolder } from "./folder.ts";
+
+/** Where copies are kept that nobody asked for by name. Only the owner may look into it, whoever made it. */
+export function createBackupFolder({ dir, backupDir }: Pick<DataFolder, "dir" | "backupDir">): void {
+  mkdirSync(backupDir, { recursive: true, mode: 0o700 });
+  chmodSync(backupDir, 0o700);
+  syncFile(dir);
+}
+
+/** A file in the backup folder whose name says what it is and when it was made. */
+export function backupFile(
+  { backupDir }: Pick<DataFolder, "backupDir">,
+  what: string,
+  nowMs: number,
+): string {
+  return join(backupDir, `${what}-${new Date(nowMs).toISOString().replaceAll(":", "-")}.db`);
+}

@@ -1,0 +1,84 @@
+import { Database } from "bun:sqlite";
+import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { syncFile } from "./backup.ts";
+import { createBackupFolder } from "./backup-folder.ts";
+import { codeOf, isBusy, patiently } from "./connection.ts";
+import type { DataFolder } from "./folder.ts";
+
+const patienceMs = 10_000;
+
+/**
+ * Puts `folder.incomingFile` in the place of the database, which is kept as `kept`. The one step that counts is
+ * a rename; a crash before it leaves the old database in place, a crash after it the new one. Returns false when
+ * there was nothing to keep.
+ */
+export async function replaceDatabase(folder: DataFolder, kept: string): Promise<boolean> {
+  const { databaseFile, incomingFile, dir } = folder;
+  const [logFile, keptLog] = [`${databaseFile}-wal`, `${kept}-wal`];
+  const hasOld = existsSync(databaseFile) || existsSync(logFile);
+  if (hasOld) createBackupFolder(folder);
+  // Before anybody opens the database: SQLite throws away the log of one that it cannot read.
+  if (existsSync(logFile)) keep(logFile, keptLog);
+  const old = await takeOutOfUse(databaseFile);
+  try {
+    if (old !== null) rmSync(keptLog, { force: true });
+    if (existsSync(databaseFile)) keep(databaseFile, kept);
+    // Left behind, the log would be applied to the new database; so it must be gone for certain before the rename.
+    for (const file of [logFile, `${databaseFile}-shm`]) rmSync(file, { force: true });
+    syncFile(dir);
+    renameSync(incomingFile, databaseFile);
+    syncFile(dir);
+    return hasOld;
+  } finally {
+    old?.close();
+  }
+}
+
+/**
+ * Writes the log into the database, deletes it, and keeps everybody else out: with a log mode of `delete` no other
+ * process can still have the file open, and one that opens it from now on cannot write to it. Null when there is no
+ * database, or one that SQLite cannot put in order: that one is kept as it is.
+ */
+async function takeOutOfUse(file: string): Promise<Database | null> {
+  if (!existsSync(file)) return null;
+  const database = new Database(file, { readwrite: true, create: false });
+  try {
+    await patiently(patienceMs, () => {
+      database.run("PRAGMA locking_mode = exclusive");
+      database.run("PRAGMA journal_mode = delete");
+      database.run("BEGIN EXCLUSIVE");
+    });
+    return database;
+  } catch (error) {
+    database.close();
+    if (codeOf(error) === "" || isBusy(codeOf(error))) throw error;
+    return null;
+  }
+}
+
+/** Under a second name first, so that there is no moment at which it has none. */
+function keep(file: string, kept: string): void {
+  // A restore that is run again after a crash finds what it kept then.
+  if (isSameFile(file, kept)) return;
+  try {
+    linkSync(file, kept);
+  } catch (error) {
+    if (!cannotLink.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    if (existsSync(kept)) throw new Error(`${kept} exists already and is not overwritten.`);
+    const unfinished = `${kept}.unfinished`;
+    copyFileSync(file, unfinished);
+    chmodSync(unfinished, 0o600);
+    syncFile(unfinished);
+    renameSync(unfinished, kept);
+  }
+  syncFile(dirname(kept));
+}
+
+function isSameFile(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }));
+  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev;
+}
+
+/** The backup folder is on another disk, or on one that knows no second names. */
+const cannotLink = new Set(["EXDEV", "EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
