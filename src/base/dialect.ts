@@ -2,9 +2,3 @@
 export const dialectNames = ["chat", "responses", "messages"] as const;
 
 export type DialectName = (typeof dialectNames)[number];
-
-export type ErrorFormat = "A" | "B";
-
-export function errorFormatOf(dialect: DialectName): ErrorFormat {
-  return dialect === "messages" ? "B" : "A";
-}

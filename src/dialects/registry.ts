@@ -1,12 +1,43 @@
-import type { DialectName } from "../base/dialect.ts";
-import { messages } from "./anthropic-messages/index.ts";
-import type { Dialect } from "./dialect.ts";
-import { chat } from "./openai-chat/index.ts";
-import { responses } from "./openai-responses/index.ts";
+import { anthropicMessages } from "./anthropic-messages/index.ts";
+import type { ClientDialect } from "./client-dialect.ts";
+import { openAiChat } from "./openai-chat/index.ts";
+import { openAiResponses } from "./openai-responses/index.ts";
+import type { ProviderDialect } from "./provider-dialect.ts";
 
-/** Every dialect that the gateway can translate; adding one is adding a line. */
-const dialects: Readonly<Record<DialectName, Dialect>> = { chat, messages, responses };
+/** A wire format has a side for each role that the gateway can take in it. */
+interface Dialect {
+  readonly client?: ClientDialect;
+  readonly provider?: ProviderDialect;
+}
 
-export function dialectOf(name: DialectName): Dialect {
-  return dialects[name];
+/** Every dialect, under the name that the configuration and the routes use. A new one is a line here. */
+const dialects = {
+  chat: openAiChat,
+  responses: openAiResponses,
+  messages: anthropicMessages,
+} as const satisfies Readonly<Record<string, Dialect>>;
+
+type Dialects = typeof dialects;
+
+type NamesWith<Side extends keyof Dialect> = {
+  [Name in keyof Dialects]: Dialects[Name] extends Record<Side, object> ? Name : never;
+}[keyof Dialects];
+
+export type ClientDialectName = NamesWith<"client">;
+export type ProviderDialectName = NamesWith<"provider">;
+
+function namesWith(side: keyof Dialect): string[] {
+  return Object.entries<Dialect>(dialects).flatMap(([name, dialect]) => (dialect[side] ? [name] : []));
+}
+
+// The types above are computed from the same object as the lists.
+export const clientDialectNames = namesWith("client") as readonly ClientDialectName[];
+export const providerDialectNames = namesWith("provider") as readonly ProviderDialectName[];
+
+export function clientDialect(name: ClientDialectName): ClientDialect {
+  return dialects[name].client;
+}
+
+export function providerDialect(name: ProviderDialectName): ProviderDialect {
+  return dialects[name].provider;
 }

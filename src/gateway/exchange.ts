@@ -1,11 +1,12 @@
 import { assert } from "../base/assert.ts";
 import { type AttemptRecord, noAttempts } from "../base/attempt.ts";
 import type { Clock } from "../base/clock.ts";
-import type { DialectName, ErrorFormat } from "../base/dialect.ts";
+import type { DialectName } from "../base/dialect.ts";
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
+import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { FailedExchange, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";

@@ -6,7 +6,7 @@ import type { Gateway } from "./gateway.ts";
 /** What every response carries: its id, and how the key's rate bucket stands. */
 export function standingHeaders(exchange: Exchange): Record<string, string> {
   const headers: Record<string, string> = { "x-request-id": exchange.id };
-  if (exchange.call.route.errors === "B") headers["request-id"] = exchange.id;
+  if (exchange.call.route.errors === "anthropic") headers["request-id"] = exchange.id;
   const { rate } = exchange;
   if (rate !== null && rate.limit !== null) {
     headers["x-ratelimit-limit-requests"] = String(rate.limit);

@@ -1,6 +1,7 @@
 import type { DialectName } from "../base/dialect.ts";
 import { type Layout, scanTopLevel } from "../dialects/json/json-spans.ts";
-import { mayHoldEnvelope, stripForeignReasoning } from "../dialects/reasoning/foreign-reasoning.ts";
+import { mayHoldEnvelope } from "../dialects/reasoning/foreign-reasoning.ts";
+import { clientDialect } from "../dialects/registry.ts";
 import type { Deployment } from "../upstream/upstream.ts";
 import type { ClientRequest } from "./request.ts";
 
@@ -20,11 +21,14 @@ const nothing: readonly string[] = [];
  */
 export function ownBytes(request: ClientRequest, dialect: DialectName, deployment: Deployment): OwnBytes {
   const { bytes, layout } = request;
+  const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
   const { kind } = deployment.provider.settings;
   const isVendor = kind === "openai" || kind === "anthropic";
-  if (dialect === "chat" || !isVendor || !mayHoldEnvelope(bytes)) return { bytes, layout, dropped: nothing };
-  const { body, dropped } = stripForeignReasoning(dialect, request.body);
-  if (dropped === null) return { bytes, layout, dropped: nothing };
+  if (stripForeignReasoning === null || !isVendor || !mayHoldEnvelope(bytes)) {
+    return { bytes, layout, dropped: nothing };
+  }
+  const body = stripForeignReasoning(request.body);
+  if (body === request.body) return { bytes, layout, dropped: nothing };
   const written = new TextEncoder().encode(JSON.stringify(body));
-  return { bytes: written, layout: scanTopLevel(written), dropped: [dropped] };
+  return { bytes: written, layout: scanTopLevel(written), dropped: [fieldNames.reasoning] };
 }

@@ -3,6 +3,7 @@ import type { DialectName } from "../base/dialect.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import { type BodyChanges, patchBody } from "../dialects/json/patch.ts";
+import { clientDialect, providerDialect } from "../dialects/registry.ts";
 import { translate } from "../dialects/translation/translate.ts";
 import type { Translation } from "../dialects/translation/translation.ts";
 import { pickForwarded } from "../providers/headers.ts";
@@ -153,25 +154,30 @@ function translated(generation: Generation, deployment: Deployment, toward: Dial
   };
 }
 
+const demoCapabilities = { reasoning: true, effort_none: true, structured_output: true };
+
 function translation(generation: Generation, deployment: Deployment, toward: DialectName): Translation {
   const { request, clientDialect: dialect, changes } = generation;
   const { settings } = deployment.provider;
   return translate(
     {
-      dialect,
+      dialect: clientDialect(dialect),
       body: Object.keys(changes).length === 0 ? request.body : { ...request.body, ...changes },
       model: request.modelId,
       nowSeconds: generation.atSeconds,
       estimatedInputTokens: generation.estimatedInput,
     },
     {
-      dialect: toward,
+      dialect: providerDialect(toward),
       upstreamModel: deployment.upstreamModel,
-      kind: settings.kind,
+      isStrict: settings.kind === (toward === "messages" ? "anthropic" : "openai"),
       maxOutputTokens: deployment.model.maxOutputTokens,
       maxTokensField: settings.maxTokensField,
       streamUsage: settings.streamUsage,
-      capabilities: deployment.model.capabilities,
+      capabilities:
+        settings.kind === "demo"
+          ? { ...demoCapabilities, ...deployment.model.capabilities }
+          : deployment.model.capabilities,
     },
   );
 }

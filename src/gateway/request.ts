@@ -72,7 +72,7 @@ const withoutBeta: ValidationOptions = { anthropicBeta: false };
 export function parseRequest(call: Call, kind: RequestKind, bytes: Uint8Array): ClientRequest {
   const parsed = parseBody(bytes);
   checkNames(parsed, bytes);
-  const isFormatB = call.route.errors === "B";
+  const isFormatB = call.route.errors === "anthropic";
   const hasBeta = isFormatB && call.request.headers.has("anthropic-beta");
   validateRequest(kind, parsed.outline, hasBeta ? withBeta : withoutBeta);
   return new ClientRequest(bytes, parsed);

@@ -1,7 +1,6 @@
-import type { ErrorFormat } from "../base/dialect.ts";
 import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
-import { renderError } from "../dialects/errors/envelope.ts";
+import { type ErrorFormat, renderError } from "../dialects/errors/envelope.ts";
 
 /** Paths outside the interface answer here; they too carry a request id, and errors come in the path's envelope. */
 export function plainError(
@@ -24,5 +23,5 @@ export function plainJson(body: unknown, status = 200): Response {
 }
 
 function formatOf(path: string): ErrorFormat {
-  return /^(\/token)?\/v1\/messages(\/|$)/.test(path) ? "B" : "A";
+  return /^(\/token)?\/v1\/messages(\/|$)/.test(path) ? "anthropic" : "openai";
 }

@@ -4,24 +4,36 @@ type Endpoint = Pick<Route, "method" | "path" | "operation" | "errors" | "accept
 
 /** Section 4 of the interface in one list. */
 const endpoints: readonly Endpoint[] = [
-  { method: "GET", path: "/v1/models", operation: "models", errors: "A", acceptsApiKeyHeader: true },
+  { method: "GET", path: "/v1/models", operation: "models", errors: "openai", acceptsApiKeyHeader: true },
   {
     method: "POST",
     path: "/v1/chat/completions",
     operation: "chat",
-    errors: "A",
+    errors: "openai",
     acceptsApiKeyHeader: false,
   },
-  { method: "POST", path: "/v1/responses", operation: "responses", errors: "A", acceptsApiKeyHeader: false },
-  { method: "POST", path: "/v1/messages", operation: "messages", errors: "B", acceptsApiKeyHeader: true },
+  {
+    method: "POST",
+    path: "/v1/responses",
+    operation: "responses",
+    errors: "openai",
+    acceptsApiKeyHeader: false,
+  },
+  {
+    method: "POST",
+    path: "/v1/messages",
+    operation: "messages",
+    errors: "anthropic",
+    acceptsApiKeyHeader: true,
+  },
   {
     method: "POST",
     path: "/v1/messages/count_tokens",
     operation: "count_tokens",
-    errors: "B",
+    errors: "anthropic",
     acceptsApiKeyHeader: true,
   },
-  { method: "GET", path: "/v1/usage", operation: "usage", errors: "A", acceptsApiKeyHeader: false },
+  { method: "GET", path: "/v1/usage", operation: "usage", errors: "openai", acceptsApiKeyHeader: false },
 ];
 
 /** Every endpoint on both origins: credit keys live at the root, token-budget keys under `/token`. */

@@ -1,9 +1,11 @@
 import { expect } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { ErrorFormat } from "../../src/base/dialect.ts";
 import { type ErrorCode, errorKinds } from "../../src/base/errors.ts";
 import { errorEnvelopeA, errorEnvelopeB } from "../../src/http/schemas/errors.ts";
+
+/** As the interface names the two envelopes. */
+export type ErrorFormat = "A" | "B";
 
 export type Body = Record<string, unknown>;
 

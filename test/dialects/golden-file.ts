@@ -2,8 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DialectName } from "../../src/base/dialect.ts";
 import type { Json, JsonObject } from "../../src/base/json.ts";
+import type { Source } from "../../src/dialects/client-dialect.ts";
+import type { Target } from "../../src/dialects/provider-dialect.ts";
+import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import type { Source, Target, Translation } from "../../src/dialects/translation/translation.ts";
+import type { Translation } from "../../src/dialects/translation/translation.ts";
 
 /**
  * A golden file is one translation: a first line that says what it proves, the pair, perhaps what is special
@@ -49,15 +52,20 @@ const usual = {
 } as const;
 
 const usualTargets: Readonly<Record<DialectName, Target>> = {
-  chat: { ...usual, dialect: "chat", kind: "openai-compatible", upstreamModel: "open-model" },
-  messages: { ...usual, dialect: "messages", kind: "anthropic", upstreamModel: "claude-sonnet-4-6" },
-  responses: { ...usual, dialect: "responses", kind: "openai", upstreamModel: "gpt-5.6" },
+  chat: { ...usual, dialect: providerDialect("chat"), isStrict: false, upstreamModel: "open-model" },
+  messages: {
+    ...usual,
+    dialect: providerDialect("messages"),
+    isStrict: true,
+    upstreamModel: "claude-sonnet-4-6",
+  },
+  responses: { ...usual, dialect: providerDialect("responses"), isStrict: true, upstreamModel: "gpt-5.6" },
 };
 
 /** The translation that the file is about, with ids that count instead of being random. */
 export function translationOf(golden: Golden, body: JsonObject): Translation {
   const source: Source = {
-    dialect: golden.client,
+    dialect: clientDialect(golden.client),
     body,
     model: "house-model",
     nowSeconds: 1_800_000_000,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import type { SseFrame } from "../../src/dialects/sse/frame.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
-import type { SseFrame } from "../../src/dialects/translation/translation.ts";
 
 function decode(pieces: readonly Uint8Array[]): SseFrame[] {
   const decoder = new SseDecoder();

@@ -2,11 +2,12 @@ import { expect, test } from "bun:test";
 import type { DialectName } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 
 const target = {
-  dialect: "messages",
-  kind: "anthropic",
+  dialect: providerDialect("messages"),
+  isStrict: true,
   upstreamModel: "claude-opus-4-6",
   maxOutputTokens: 4096,
   maxTokensField: "max_tokens",
@@ -21,11 +22,11 @@ const asked: Readonly<Record<DialectName, JsonObject>> = {
 };
 
 function refusedField(dialect: DialectName, fields: JsonObject): string | null {
-  const toward = dialect === "messages" ? ({ ...target, dialect: "chat", kind: "openai" } as const) : target;
+  const toward = dialect === "messages" ? ({ ...target, dialect: providerDialect("chat") } as const) : target;
   try {
     translate(
       {
-        dialect,
+        dialect: clientDialect(dialect),
         body: { model: "m", ...asked[dialect], ...fields },
         model: "m",
         nowSeconds: 1,

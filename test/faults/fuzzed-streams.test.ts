@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { Json } from "../../src/base/json.ts";
+import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
 import type { Transit } from "../../src/gateway/transit.ts";
@@ -67,11 +68,17 @@ function transitFor(client: DialectName, provider: DialectName, random: SeededRa
   const body =
     client === "responses" ? { model: "m", input: "Hello" } : { model: "m", messages, max_tokens: 50 };
   const translation = translate(
-    { dialect: client, body: { ...body, stream: true }, model: "m", nowSeconds: 1, estimatedInputTokens: 5 },
     {
-      dialect: provider,
+      dialect: clientDialect(client),
+      body: { ...body, stream: true },
+      model: "m",
+      nowSeconds: 1,
+      estimatedInputTokens: 5,
+    },
+    {
+      dialect: providerDialect(provider),
       upstreamModel: "u",
-      kind: provider === "messages" ? "anthropic" : "openai",
+      isStrict: true,
       maxOutputTokens: 4096,
       maxTokensField: "max_tokens",
       streamUsage: true,

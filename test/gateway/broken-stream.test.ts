@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
+import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
 import type { Transit } from "../../src/gateway/transit.ts";
@@ -27,11 +28,11 @@ function transitFor(client: DialectName, provider: DialectName): Transit {
   const messages = [{ role: "user", content: "Hello" }];
   const body =
     client === "responses" ? { model: "m", input: "Hello" } : { model: "m", messages, max_tokens: 50 };
-  const source = { dialect: client, body, model: "m", nowSeconds: 1, estimatedInputTokens: 5 };
+  const source = { dialect: clientDialect(client), body, model: "m", nowSeconds: 1, estimatedInputTokens: 5 };
   const target = {
-    dialect: provider,
+    dialect: providerDialect(provider),
     upstreamModel: "u",
-    kind: "openai-compatible",
+    isStrict: false,
     maxOutputTokens: 4096,
     maxTokensField: "max_tokens",
     streamUsage: true,

@@ -1,14 +1,41 @@
-import type { Dialect } from "../dialect.ts";
+import type { ClientDialect } from "../client-dialect.ts";
+import type { ProviderDialect } from "../provider-dialect.ts";
+import { heartbeat, inBandError } from "./in-band.ts";
 import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
 import { writeResponse } from "./response-out.ts";
 import { MessagesStreamReader } from "./stream-in.ts";
 import { MessagesStreamWriter } from "./stream-out.ts";
+import { stripForeignReasoning } from "./strip-foreign-reasoning.ts";
+import { toolRules } from "./tool-rules.ts";
 
 /** Anthropic's Messages. https://platform.claude.com/docs/en/api/messages */
-export const messages: Dialect = {
+const client: ClientDialect = {
   name: "messages",
-  client: { readRequest, writeResponse, createStreamWriter: (call) => new MessagesStreamWriter(call) },
-  provider: { writeRequest, readResponse, createStreamReader: (emit) => new MessagesStreamReader(emit) },
+  errorFormat: "anthropic",
+  fieldNames: {
+    effort: "thinking",
+    reasoning: "thinking",
+    stop: "stop_sequences",
+    cacheMark: "cache_control",
+    imageDetail: "detail",
+    formatDescription: "output_config.format.description",
+  },
+  readRequest,
+  writeResponse,
+  createStreamWriter: (call) => new MessagesStreamWriter(call),
+  stripForeignReasoning,
+  inBandError,
+  heartbeat,
 };
+
+const provider: ProviderDialect = {
+  name: "messages",
+  toolRules,
+  writeRequest,
+  readResponse,
+  createStreamReader: (emit) => new MessagesStreamReader(emit),
+};
+
+export const anthropicMessages = { client, provider };

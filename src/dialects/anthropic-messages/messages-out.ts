@@ -1,10 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { IrMessage, IrReasoning, IrRequest, IrToolCall, IrToolResult } from "../ir/ir.ts";
-import { reasoningFields } from "../reasoning/effort.ts";
+import type { Target } from "../provider-dialect.ts";
 import { callInput } from "../tools/call-input.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { takesSystemMessages } from "../translation/model-traits.ts";
-import type { Target } from "../translation/translation.ts";
 import { addContent, withCache, writeContent } from "./content-out.ts";
 
 interface WireMessage extends JsonObject {
@@ -73,7 +72,7 @@ function writeCall({ id, name, input, cache }: IrToolCall): JsonObject {
 function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): JsonObject[] {
   if (proof?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: proof.data }];
   if (proof?.maker !== "anthropic") {
-    dropped.add(reasoningFields[dropped.client]);
+    dropped.add(dropped.names.reasoning);
     return [];
   }
   return [{ type: "thinking", thinking: parts.join(""), signature: proof.signature }];

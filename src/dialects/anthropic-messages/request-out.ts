@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { IrMessage, IrRequest, IrTool } from "../ir/ir.ts";
 import { shortened } from "../openai/identity.ts";
+import type { Target } from "../provider-dialect.ts";
 import { functionSchema } from "../tools/schema.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { mayDisableThinking, takesOutputFormat, takesSampling } from "../translation/model-traits.ts";
-import type { Target } from "../translation/translation.ts";
 import { limitCacheMarks } from "./cache-out.ts";
 import { withCache, writeContent } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
@@ -132,11 +132,10 @@ function addTier(body: JsonObject, request: IrRequest, dropped: DroppedFields): 
 }
 
 function noteDropped(request: IrRequest, dropped: DroppedFields): void {
-  const inChat = dropped.client === "chat";
   if (request.format?.type === "json_schema" && request.format.description !== null) {
-    dropped.add(inChat ? "response_format.json_schema.description" : "text.format.description");
+    dropped.add(dropped.names.formatDescription);
   }
-  if (request.messages.some(hasDetail)) dropped.add(inChat ? "image_url.detail" : "detail");
+  if (request.messages.some(hasDetail)) dropped.add(dropped.names.imageDetail);
   if (request.identity.promptCacheKey !== null) dropped.add("prompt_cache_key");
   if (request.verbosity !== null) dropped.add("verbosity");
   if (request.store !== null) dropped.add("store");

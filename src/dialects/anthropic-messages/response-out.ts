@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ClientCall } from "../dialect.ts";
+import type { ClientCall } from "../client-dialect.ts";
 import type { IrAssistantBlock, IrReasoning, IrResponse, ReasoningProof } from "../ir/ir.ts";
 import { partSeparator, wrapProof } from "../reasoning/reasoning-envelope.ts";
 import { callInput } from "../tools/call-input.ts";

@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { StreamReader } from "../dialect.ts";
 import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
-import type { SseFrame } from "../translation/translation.ts";
+import type { StreamReader } from "../provider-dialect.ts";
+import type { SseFrame } from "../sse/frame.ts";
 import { mergeUsage, readUsage } from "../usage.ts";
 import { readFinish } from "./finish.ts";
 

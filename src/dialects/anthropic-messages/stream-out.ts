@@ -2,13 +2,13 @@ import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { noUsage, type Usage } from "../../base/usage.ts";
-import type { ClientCall, StreamWriter } from "../dialect.ts";
-import { heartbeat, inBandError } from "../errors/envelope.ts";
+import type { ClientCall, StreamWriter } from "../client-dialect.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { partSeparator } from "../reasoning/reasoning-envelope.ts";
 import { namedFrame } from "../sse/sse.ts";
 import { fillIn, type Stencil } from "../translation/shortcut.ts";
 import { addFinish } from "./finish.ts";
+import { heartbeat, inBandError } from "./in-band.ts";
 import { signatureOf } from "./response-out.ts";
 import { writeUsage } from "./usage-out.ts";
 
@@ -85,11 +85,11 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   failure(error: GatewayError, requestId: string): string {
-    return inBandError("messages", error, requestId);
+    return inBandError(error, requestId);
   }
 
   heartbeat(): string {
-    return heartbeat("messages", this.#begun);
+    return heartbeat(this.#begun);
   }
 
   /** Clients measure how full their context is by this first figure, so an estimate is better than nothing. */

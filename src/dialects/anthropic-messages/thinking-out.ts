@@ -1,9 +1,8 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Effort, IrReasoningSettings, IrRequest } from "../ir/ir.ts";
-import { effortFields } from "../reasoning/effort.ts";
+import type { Target } from "../provider-dialect.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { claudeThinking, mayDisableThinking } from "../translation/model-traits.ts";
-import type { Target } from "../translation/translation.ts";
 
 export interface ThinkingFields {
   /** Absent when the model is to do as it pleases. */
@@ -33,7 +32,7 @@ export function writeThinking(
   if (reasoning === null) return {};
   const style = claudeThinking(target);
   if (style === "none") {
-    if (!isUnwanted(reasoning)) dropped.add(effortFields[dropped.client]);
+    if (!isUnwanted(reasoning)) dropped.add(dropped.names.effort);
     return {};
   }
   if (isUnwanted(reasoning)) {
@@ -41,7 +40,7 @@ export function writeThinking(
     return disabling ? { thinking: { type: "disabled" } } : {};
   }
   if (isForced(request) && mayDisableThinking(target.upstreamModel)) {
-    dropped.add(effortFields[dropped.client]);
+    dropped.add(dropped.names.effort);
     return {};
   }
   return style === "adaptive" ? adaptive(reasoning) : extended(request, reasoning, maxTokens);

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import { dataUrl } from "../ir/data-url.ts";
 import type { IrContent, IrDocument, IrImage, IrText } from "../ir/ir.ts";
+import type { Target } from "../provider-dialect.ts";
 import { refuse } from "../translation/dropped-fields.ts";
 import { flattenContent } from "../translation/flatten-content.ts";
 import { takesCacheControl } from "../translation/model-traits.ts";
-import type { Target } from "../translation/translation.ts";
 
 /** Writes content as a string where one text is all there is, else as parts, so that their borders stay. */
 export class ContentWriter {

@@ -1,14 +1,41 @@
-import type { Dialect } from "../dialect.ts";
+import type { ClientDialect } from "../client-dialect.ts";
+import type { ProviderDialect } from "../provider-dialect.ts";
+import { keepaliveComment } from "../sse/frame.ts";
+import { inBandError } from "./in-band.ts";
 import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
 import { writeResponse } from "./response-out.ts";
 import { ChatStreamReader } from "./stream-in.ts";
 import { ChatStreamWriter } from "./stream-out.ts";
+import { toolRules } from "./tool-rules.ts";
 
 /** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
-export const chat: Dialect = {
+const client: ClientDialect = {
   name: "chat",
-  client: { readRequest, writeResponse, createStreamWriter: (call) => new ChatStreamWriter(call) },
-  provider: { writeRequest, readResponse, createStreamReader: (emit) => new ChatStreamReader(emit) },
+  errorFormat: "openai",
+  fieldNames: {
+    effort: "reasoning_effort",
+    reasoning: "reasoning_content",
+    stop: "stop",
+    cacheMark: "cache_control",
+    imageDetail: "image_url.detail",
+    formatDescription: "response_format.json_schema.description",
+  },
+  readRequest,
+  writeResponse,
+  createStreamWriter: (call) => new ChatStreamWriter(call),
+  stripForeignReasoning: null,
+  inBandError,
+  heartbeat: () => keepaliveComment,
 };
+
+const provider: ProviderDialect = {
+  name: "chat",
+  toolRules,
+  writeRequest,
+  readResponse,
+  createStreamReader: (emit) => new ChatStreamReader(emit),
+};
+
+export const openAiChat = { client, provider };

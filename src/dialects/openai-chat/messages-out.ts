@@ -8,11 +8,10 @@ import type {
   IrToolCall,
   IrToolResult,
 } from "../ir/ir.ts";
-import { reasoningFields } from "../reasoning/effort.ts";
+import type { Target } from "../provider-dialect.ts";
 import { partSeparator } from "../reasoning/reasoning-envelope.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { flattenContent, markError } from "../translation/flatten-content.ts";
-import type { Target } from "../translation/translation.ts";
 import { ContentWriter } from "./content-out.ts";
 
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
@@ -80,7 +79,7 @@ function addAssistant(
     else if (block.type === "tool_call") calls.push(block);
     else if (block.type === "refusal") refusal += block.text;
     else if (showsReasoning(block, target)) reasoning += block.parts.join(partSeparator);
-    else dropped.add(reasoningFields[dropped.client]);
+    else dropped.add(dropped.names.reasoning);
   }
   if (texts.length === 0 && calls.length === 0 && refusal === "") return;
   const written = named("assistant", message.name, texts.length === 0 ? null : content.write(texts));
@@ -92,7 +91,7 @@ function addAssistant(
 
 /** Providers that reason in the open want it back beside their calls; OpenAI has no such field. */
 function showsReasoning(block: IrReasoning, target: Target): boolean {
-  return target.kind !== "openai" && block.parts.some((part) => part !== "");
+  return !target.isStrict && block.parts.some((part) => part !== "");
 }
 
 function writeCall(call: IrToolCall): JsonObject {

@@ -2,11 +2,11 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../ir/ir.ts";
 import { dropCacheMarks } from "../openai/cache-marks.ts";
 import { openAiIdentity, shortened } from "../openai/identity.ts";
-import { effortFields, effortOf, openAiEffort } from "../reasoning/effort.ts";
+import type { Target } from "../provider-dialect.ts";
+import { effortOf, openAiEffort } from "../reasoning/effort.ts";
 import { functionSchema } from "../tools/schema.ts";
 import { type DroppedFields, refuse } from "../translation/dropped-fields.ts";
 import { openAiTakesSampling, reasons, takesCacheControl } from "../translation/model-traits.ts";
-import type { Target } from "../translation/translation.ts";
 import { writeMessages } from "./messages-out.ts";
 
 const maxStops = 4;
@@ -23,7 +23,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   addSampling(body, request, target, dropped);
   addReasoning(body, request, target, dropped);
   if (request.format !== null) body["response_format"] = writeFormat(request.format);
-  if (target.kind === "openai") addIdentity(body, request, target);
+  if (target.isStrict) addIdentity(body, request, target);
   else addUser(body, request, dropped);
   addStream(body, request, target);
   return body;
@@ -60,11 +60,8 @@ function writeChoice(choice: IrToolChoice): JsonObject | string {
 function addLimits(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const limit = request.maxOutputTokens;
   const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
-  if (request.stop.length > maxStops && target.kind === "openai") {
-    refuse(
-      dropped.client === "messages" ? "stop_sequences" : "stop",
-      `the model's provider takes at most ${maxStops}`,
-    );
+  if (request.stop.length > maxStops && target.isStrict) {
+    refuse(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
   }
   if (limit !== null) body[target.maxTokensField] = Math.min(limit, most);
   if (request.stop.length > 0) body["stop"] = [...request.stop];
@@ -91,7 +88,7 @@ function addReasoning(body: JsonObject, request: IrRequest, target: Target, drop
   if (reasoning === null) return;
   const effort = effortFor(request, target);
   if (effort !== null) body["reasoning_effort"] = effort;
-  else if (!reasons(target) && effortOf(reasoning) !== "none") dropped.add(effortFields[dropped.client]);
+  else if (!reasons(target) && effortOf(reasoning) !== "none") dropped.add(dropped.names.effort);
 }
 
 /** A model without reasoning is asked for none: it would answer 400. */

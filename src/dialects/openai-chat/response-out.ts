@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ClientCall } from "../dialect.ts";
+import type { ClientCall } from "../client-dialect.ts";
 import type { IrResponse, IrToolCall } from "../ir/ir.ts";
 import { partSeparator } from "../reasoning/reasoning-envelope.ts";
 import { writeFinish } from "./finish.ts";

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { StreamReader } from "../dialect.ts";
 import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
 import type { IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
-import type { SseFrame } from "../translation/translation.ts";
+import type { StreamReader } from "../provider-dialect.ts";
+import type { SseFrame } from "../sse/frame.ts";
 import { readUsage } from "../usage.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { readFinish } from "./finish.ts";

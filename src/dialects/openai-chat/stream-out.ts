@@ -2,14 +2,15 @@ import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import type { ClientCall, StreamWriter } from "../dialect.ts";
-import { heartbeat, inBandError } from "../errors/envelope.ts";
+import type { ClientCall, StreamWriter } from "../client-dialect.ts";
 import type { IrBlockHead, IrEvent, IrFinish } from "../ir/ir.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { partSeparator } from "../reasoning/reasoning-envelope.ts";
+import { keepaliveComment } from "../sse/frame.ts";
 import { dataFrame } from "../sse/sse.ts";
 import { fillIn, type Stencil } from "../translation/shortcut.ts";
 import { writeFinish } from "./finish.ts";
+import { inBandError } from "./in-band.ts";
 import { writeUsage } from "./usage-out.ts";
 
 const textFields = { text: "content", reasoning: "reasoning_content", refusal: "refusal" } as const;
@@ -83,11 +84,11 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   failure(error: GatewayError, requestId: string): string {
-    return inBandError("chat", error, requestId);
+    return inBandError(error, requestId);
   }
 
   heartbeat(): string {
-    return heartbeat("chat", true);
+    return keepaliveComment;
   }
 
   #begin(index: number, head: IrBlockHead): string {

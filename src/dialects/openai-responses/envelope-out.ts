@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import { noUsage, totalInput, totalTokens, type Usage } from "../../base/usage.ts";
-import type { ClientCall } from "../dialect.ts";
+import type { ClientCall } from "../client-dialect.ts";
 import { objectOf } from "../json/json-fields.ts";
 
 /** What of a response changes while it is made. */

@@ -1,14 +1,41 @@
-import type { Dialect } from "../dialect.ts";
+import type { ClientDialect } from "../client-dialect.ts";
+import type { ProviderDialect } from "../provider-dialect.ts";
+import { heartbeat, inBandError } from "./in-band.ts";
 import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
 import { writeResponse } from "./response-out.ts";
 import { createStreamReader } from "./stream-in.ts";
 import { createStreamWriter } from "./stream-out.ts";
+import { stripForeignReasoning } from "./strip-foreign-reasoning.ts";
+import { toolRules } from "./tool-rules.ts";
 
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
-export const responses: Dialect = {
+const client: ClientDialect = {
   name: "responses",
-  client: { readRequest, writeResponse, createStreamWriter },
-  provider: { writeRequest, readResponse, createStreamReader },
+  errorFormat: "openai",
+  fieldNames: {
+    effort: "reasoning",
+    reasoning: "reasoning",
+    stop: "stop",
+    cacheMark: "prompt_cache_breakpoint",
+    imageDetail: "detail",
+    formatDescription: "text.format.description",
+  },
+  readRequest,
+  writeResponse,
+  createStreamWriter,
+  stripForeignReasoning,
+  inBandError,
+  heartbeat,
 };
+
+const provider: ProviderDialect = {
+  name: "responses",
+  toolRules,
+  writeRequest,
+  readResponse,
+  createStreamReader,
+};
+
+export const openAiResponses = { client, provider };

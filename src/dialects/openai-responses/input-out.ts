@@ -10,10 +10,9 @@ import type {
   IrToolResult,
   IrUserBlock,
 } from "../ir/ir.ts";
-import { reasoningFields } from "../reasoning/effort.ts";
+import type { Target } from "../provider-dialect.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { flattenContent, type IrFile, markError, type PlainContent } from "../translation/flatten-content.ts";
-import type { Target } from "../translation/translation.ts";
 import { summaryPart } from "./items-out.ts";
 
 /** The conversation as the provider's flat list of items, everything in its place. */
@@ -87,7 +86,7 @@ class InputWriter {
 
   #writeReasoning(block: IrReasoning): void {
     const item = reasoningOf(block, this.#target);
-    if (item === null) this.#dropped.add(reasoningFields[this.#dropped.client]);
+    if (item === null) this.#dropped.add(this.#dropped.names.reasoning);
     else this.#push(item);
   }
 
@@ -158,7 +157,7 @@ function fileName(bytes: IrBytes): string {
  */
 function reasoningOf({ parts, proof }: IrReasoning, target: Target): JsonObject | null {
   if (proof?.maker !== "openai") return null;
-  if (proof.encryptedContent === null && (target.kind === "openai" || parts.length === 0)) return null;
+  if (proof.encryptedContent === null && (target.isStrict || parts.length === 0)) return null;
   const texts = proof.raw
     ? { summary: [], content: parts.map((text) => ({ type: "reasoning_text", text })) }
     : { summary: parts.map(summaryPart) };

@@ -2,10 +2,10 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Effort, IrFormat, IrReasoningSettings, IrRequest } from "../ir/ir.ts";
 import { dropCacheMarks } from "../openai/cache-marks.ts";
 import { openAiIdentity } from "../openai/identity.ts";
-import { effortFields, openAiEffort } from "../reasoning/effort.ts";
+import type { Target } from "../provider-dialect.ts";
+import { openAiEffort } from "../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../translation/dropped-fields.ts";
 import { openAiTakesSampling, reasons } from "../translation/model-traits.ts";
-import type { Target } from "../translation/translation.ts";
 import { developerItem, writeInput } from "./input-out.ts";
 import { writeToolChoice, writeTools } from "./tools-out.ts";
 
@@ -64,7 +64,7 @@ function writeReasoning(
 ): JsonObject {
   if (settings === null) return {};
   if (!reasons(target)) {
-    if (effort !== "none") dropped.add(effortFields[dropped.client]);
+    if (effort !== "none") dropped.add(dropped.names.effort);
     return {};
   }
   const summary = settings.summary ?? (isToBeSeen(settings) ? "auto" : null);
@@ -123,11 +123,11 @@ function writeSampling(
 function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): number | null {
   if (maxOutputTokens === null) return null;
   const capped = Math.min(maxOutputTokens, target.maxOutputTokens ?? maxOutputTokens);
-  return target.kind === "openai" ? Math.max(capped, leastOutputTokens) : capped;
+  return target.isStrict ? Math.max(capped, leastOutputTokens) : capped;
 }
 
 /** Without them the model would say more than the client is prepared for. */
 function refuseStop({ stop }: IrRequest, dropped: DroppedFields): void {
   if (stop.length === 0) return;
-  refuse(dropped.client === "messages" ? "stop_sequences" : "stop", "this model's provider knows none");
+  refuse(dropped.names.stop, "this model's provider knows none");
 }

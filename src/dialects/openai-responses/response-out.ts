@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ClientCall } from "../dialect.ts";
+import type { ClientCall } from "../client-dialect.ts";
 import type { IrAssistantBlock, IrFinish, IrResponse } from "../ir/ir.ts";
 import { requestEcho, responseHead } from "./envelope-out.ts";
 import {

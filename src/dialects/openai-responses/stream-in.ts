@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { StreamReader } from "../dialect.ts";
 import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, parseObject, stringOf } from "../json/json-fields.ts";
-import type { SseFrame } from "../translation/translation.ts";
+import type { StreamReader } from "../provider-dialect.ts";
+import type { SseFrame } from "../sse/frame.ts";
 import { readUsage } from "../usage.ts";
 import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";

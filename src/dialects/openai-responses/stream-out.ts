@@ -2,11 +2,11 @@ import { assert, unreachable } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import type { ClientCall, StreamWriter } from "../dialect.ts";
-import { heartbeat, responsesErrorCode } from "../errors/envelope.ts";
+import type { ClientCall, StreamWriter } from "../client-dialect.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { dataFrame } from "../sse/sse.ts";
 import { type Progress, requestEcho, responseHead } from "./envelope-out.ts";
+import { heartbeat, responsesErrorCode } from "./in-band.ts";
 import { callItemPrefix, type ItemStatus, incompleteReason } from "./items-out.ts";
 import { unsaidRefusal } from "./response-out.ts";
 import {
@@ -102,9 +102,7 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   heartbeat(): string {
-    return this.#begun
-      ? heartbeat("responses", true, this.#frames.takeNumber())
-      : heartbeat("responses", false);
+    return heartbeat(this.#begun, this.#begun ? this.#frames.takeNumber() : 0);
   }
 
   #begin(): string {

@@ -7,7 +7,7 @@ export function dropCacheMarks(request: IrRequest, dropped: DroppedFields): void
     request.system.some((block) => block.cache !== undefined) ||
     request.messages.some(isMarked) ||
     request.tools.some(isMarkedTool);
-  if (marked) dropped.add(dropped.client === "responses" ? "prompt_cache_breakpoint" : "cache_control");
+  if (marked) dropped.add(dropped.names.cacheMark);
 }
 
 function isMarked(message: IrMessage): boolean {

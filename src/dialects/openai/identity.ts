@@ -1,6 +1,6 @@
 import type { IrIdentity } from "../ir/ir.ts";
 import { parseObject, stringOf } from "../json/json-fields.ts";
-import type { Target } from "../translation/translation.ts";
+import type { Target } from "../provider-dialect.ts";
 
 /** OpenAI answers 400 to a longer one. */
 const maxChars = 64;
@@ -17,7 +17,7 @@ export interface OpenAiIdentity {
  */
 export function openAiIdentity(identity: IrIdentity, target: Target): OpenAiIdentity {
   const { user, safetyIdentifier, promptCacheKey } = identity;
-  const session = user === null || target.kind !== "openai" ? null : sessionOf(user);
+  const session = user === null || !target.isStrict ? null : sessionOf(user);
   const cacheKey = promptCacheKey ?? session;
   return {
     ...(user === null ? {} : { user: shortened(user) }),

@@ -1,8 +1,8 @@
 import type { Json } from "../../base/json.ts";
 import { type Effort, efforts, type IrReasoningSettings } from "../ir/ir.ts";
+import type { Target } from "../provider-dialect.ts";
 import { refuse } from "../translation/dropped-fields.ts";
 import { takesEffortNone } from "../translation/model-traits.ts";
-import type { Target } from "../translation/translation.ts";
 
 function isEffort(value: Json | undefined): value is Effort {
   return efforts.some((effort) => effort === value);
@@ -13,20 +13,6 @@ export function readEffort(value: Json | undefined, field: string): Effort | nul
   if (value === undefined || value === null) return null;
   return isEffort(value) ? value : refuse(field, `must be one of ${efforts.join(", ")}`);
 }
-
-/** Where each dialect's clients say how hard to think, to name what was left out. */
-export const effortFields = {
-  messages: "thinking",
-  chat: "reasoning_effort",
-  responses: "reasoning",
-} as const;
-
-/** Where each dialect's clients bring back what was thought. */
-export const reasoningFields = {
-  messages: "thinking",
-  chat: "reasoning_content",
-  responses: "reasoning",
-} as const;
 
 /** Messages' budget of thinking tokens in OpenAI's words, from the most to the least. */
 const budgets: readonly [number, Effort][] = [
@@ -46,6 +32,6 @@ export function effortOf(settings: IrReasoningSettings): Effort | null {
 /** The same as the target takes it: a model that is not known to take `none` is told nothing. */
 export function openAiEffort(settings: IrReasoningSettings, target: Target): Effort | null {
   const effort = effortOf(settings);
-  const refused = effort === "none" && target.kind !== "demo" && !takesEffortNone(target.upstreamModel);
+  const refused = effort === "none" && !takesEffortNone(target);
   return refused ? null : effort;
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { Shortcut } from "../translation/shortcut.ts";
-import type { SseFrame } from "../translation/translation.ts";
+import type { SseFrame } from "./frame.ts";
 
 /** No provider's event comes near this; one that grows past it would only eat memory. */
 const maxFrameChars = 8 * 1024 * 1024;

@@ -7,11 +7,10 @@ import type {
   IrUserBlock,
   ToolRef,
 } from "../ir/ir.ts";
+import type { Target } from "../provider-dialect.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { refuse } from "../translation/dropped-fields.ts";
-import type { Target } from "../translation/translation.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
-import { callIdFor } from "./ids.ts";
 import type { ToolNames } from "./names.ts";
 
 /** The request with tools, choice and history as the target can have them. */
@@ -21,13 +20,13 @@ export function adaptTools(
   names: ToolNames,
   dropped: DroppedFields,
 ): IrRequest {
-  const freeform = target.dialect === "responses";
+  const freeform = target.dialect.toolRules.takesFreeform;
   const offered = restrict(withoutHosted(request, dropped), freeform);
-  const tools = offered.tools.map((tool) => fitTool(tool, names, freeform));
-  const messages = fitMessages(offered.messages, target, names, freeform);
+  const tools = offered.tools.map((tool) => adaptTool(tool, names, freeform));
+  const messages = adaptMessages(offered.messages, target, names, freeform);
   if (tools.length === 0) return withoutTools({ ...offered, messages }, target);
   const choice = offered.toolChoice;
-  return { ...offered, tools, messages, toolChoice: choice === null ? null : fitChoice(choice, names) };
+  return { ...offered, tools, messages, toolChoice: choice === null ? null : adaptChoice(choice, names) };
 }
 
 /** A provider's own tools mean nothing to another; without them the model may still answer, unless told to use one. */
@@ -56,7 +55,7 @@ function includes(refs: readonly ToolRef[], tool: ToolRef): boolean {
   return refs.some((ref) => ref.name === tool.name && ref.namespace === tool.namespace);
 }
 
-function fitTool(tool: IrTool, names: ToolNames, freeform: boolean): IrTool {
+function adaptTool(tool: IrTool, names: ToolNames, freeform: boolean): IrTool {
   if (tool.type === "hosted") return tool;
   const name = names.provider(tool);
   if (tool.type === "custom" && freeform) return { ...tool, name, namespace: null };
@@ -64,20 +63,20 @@ function fitTool(tool: IrTool, names: ToolNames, freeform: boolean): IrTool {
   return { ...plain, kind: "function", name, namespace: null };
 }
 
-function fitChoice(choice: IrToolChoice, names: ToolNames): IrToolChoice {
+function adaptChoice(choice: IrToolChoice, names: ToolNames): IrToolChoice {
   if (choice.type === "tool") return { type: "tool", name: names.provider(choice), namespace: null };
   if (choice.type !== "allowed") return choice;
   return { ...choice, tools: choice.tools.map((ref) => ({ name: names.provider(ref), namespace: null })) };
 }
 
-function fitMessages(
+function adaptMessages(
   messages: readonly IrMessage[],
   target: Target,
   names: ToolNames,
   freeform: boolean,
 ): IrMessage[] {
-  const callId = callIdFor(target);
-  const fitCall = (block: IrAssistantBlock): IrAssistantBlock => {
+  const callId = (id: string) => target.dialect.toolRules.callId(id, target);
+  const adaptCall = (block: IrAssistantBlock): IrAssistantBlock => {
     if (block.type !== "tool_call") return block;
     const adapted = { ...block, id: callId(block.id), name: names.provider(block), namespace: null };
     if (block.kind === "function" || (block.kind === "custom" && freeform)) return adapted;
@@ -87,14 +86,14 @@ function fitMessages(
       input: block.kind === "custom" ? wrapInput(block.input) : block.input,
     };
   };
-  const fitResult = (block: IrUserBlock): IrUserBlock => {
+  const adaptResult = (block: IrUserBlock): IrUserBlock => {
     if (block.type !== "tool_result") return block;
     const kind = block.kind === "custom" && freeform ? "custom" : "function";
     return { ...block, id: callId(block.id), kind };
   };
   return messages.map((message) => {
-    if (message.role === "assistant") return { ...message, blocks: message.blocks.map(fitCall) };
-    return message.role === "user" ? { ...message, blocks: message.blocks.map(fitResult) } : message;
+    if (message.role === "assistant") return { ...message, blocks: message.blocks.map(adaptCall) };
+    return message.role === "user" ? { ...message, blocks: message.blocks.map(adaptResult) } : message;
   });
 }
 
@@ -104,7 +103,7 @@ function fitMessages(
  */
 function withoutTools(request: IrRequest, target: Target): IrRequest {
   const bare = { ...request, tools: [], toolChoice: null, parallelToolCalls: null };
-  const mentioned = target.dialect === "messages" ? mentionedTools(request.messages) : [];
+  const mentioned = target.dialect.toolRules.definesMentioned ? mentionedTools(request.messages) : [];
   return mentioned.length === 0 ? bare : { ...bare, tools: mentioned, toolChoice: { type: "none" } };
 }
 

@@ -1,6 +1,5 @@
 import type { IrRequest } from "../ir/ir.ts";
-import { takesOutputFormat } from "../translation/model-traits.ts";
-import type { Target } from "../translation/translation.ts";
+import type { Target } from "../provider-dialect.ts";
 
 const name = "answer_in_format";
 
@@ -16,7 +15,7 @@ export interface Forced {
  */
 export function forceFormat(request: IrRequest, target: Target): Forced {
   const { format } = request;
-  if (target.dialect !== "messages" || format?.type !== "json_schema" || takesOutputFormat(target)) {
+  if (format?.type !== "json_schema" || !target.dialect.toolRules.forcesFormat(target)) {
     return { request, formatTool: null };
   }
   const tool = {

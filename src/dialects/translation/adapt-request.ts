@@ -1,10 +1,10 @@
 import type { IrMessage, IrRequest } from "../ir/ir.ts";
+import type { Target } from "../provider-dialect.ts";
 import { adaptTools } from "../tools/adapt-tools.ts";
 import { forceFormat } from "../tools/format-tool.ts";
 import { ToolNames } from "../tools/names.ts";
 import { pairCallsWithResults } from "../tools/pairing.ts";
 import type { DroppedFields } from "./dropped-fields.ts";
-import type { Target } from "./translation.ts";
 
 export interface AdaptedRequest {
   readonly request: IrRequest;

@@ -1,16 +1,27 @@
-import type { DialectName } from "../../base/dialect.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 
+/** What a client dialect calls the things that a translation may have to leave out or refuse. */
+export interface FieldNames {
+  /** How hard to think. */
+  readonly effort: string;
+  /** What was thought before, brought back. */
+  readonly reasoning: string;
+  readonly stop: string;
+  readonly cacheMark: string;
+  readonly imageDetail: string;
+  readonly formatDescription: string;
+}
+
 /** What a translation leaves out because it does no harm when missing; told in `x-sluice-dropped`. */
 export class DroppedFields {
-  /** Whose words a field is to be named in. */
-  readonly client: DialectName;
+  /** The client's own, so that it recognises what is reported. */
+  readonly names: FieldNames;
   /** Made when it is first needed: most requests lose nothing. */
   #dropped: Set<string> | null = null;
 
-  constructor(client: DialectName) {
-    this.client = client;
+  constructor(names: FieldNames) {
+    this.names = names;
   }
 
   /** `field` as the client wrote it: a name, or a path such as `tools[2]`. */

@@ -1,4 +1,4 @@
-import type { Target } from "./translation.ts";
+import type { Target } from "../provider-dialect.ts";
 
 /**
  * What the vendors' models take and refuse, as far as their names tell it. What the config declares in
@@ -15,9 +15,7 @@ export function reasons(target: Target): boolean {
   const generation = claudeGeneration(target.upstreamModel);
   return (
     declared(target, "reasoning") ??
-    (target.kind === "demo" ||
-      isOpenAiReasoner(target.upstreamModel) ||
-      (generation !== null && generation >= 3.7))
+    (isOpenAiReasoner(target.upstreamModel) || (generation !== null && generation >= 3.7))
   );
 }
 
@@ -27,8 +25,8 @@ function isOpenAiReasoner(model: string): boolean {
 }
 
 /** `none` came with gpt-5.1; before that not reasoning at all could not be asked for. */
-export function takesEffortNone(model: string): boolean {
-  return /(?:^|\/)gpt-(?:5\.[1-9]|[6-9]|\d\d)/.test(model);
+export function takesEffortNone(target: Target): boolean {
+  return declared(target, "effort_none") ?? /(?:^|\/)gpt-(?:5\.[1-9]|[6-9]|\d\d)/.test(target.upstreamModel);
 }
 
 /** 4.6 for claude-opus-4-6 and claude-sonnet-4.6, 3.7 for claude-3-7-sonnet; null for what is no Claude. */
@@ -61,10 +59,7 @@ export function takesSampling(target: Target): boolean {
 export function takesOutputFormat(target: Target): boolean {
   const generation = claudeGeneration(target.upstreamModel);
   const opus41 = /claude-opus-4-1/.test(target.upstreamModel);
-  return (
-    declared(target, "structured_output") ??
-    (target.kind === "demo" || opus41 || (generation !== null && generation >= 4.5))
-  );
+  return declared(target, "structured_output") ?? (opus41 || (generation !== null && generation >= 4.5));
 }
 
 /** Whether instructions may stand in the middle of a Messages conversation. */

@@ -1,17 +1,19 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import type { ClientCall, ClientSide, ProviderSide, StreamReader, StreamWriter } from "../dialect.ts";
+import type { ClientCall, ClientDialect, StreamWriter } from "../client-dialect.ts";
 import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
+import type { ProviderDialect, StreamReader } from "../provider-dialect.ts";
+import type { SseFrame } from "../sse/frame.ts";
 import { type Restoration, StreamRestorer } from "./restore-answer.ts";
 import { Shortcut, stencilOf } from "./shortcut.ts";
-import type { SseFrame, StreamTranslator } from "./translation.ts";
+import type { StreamTranslator } from "./translation.ts";
 
 /** Everything that an answer needs on its way from the provider to the client. */
 export interface Ways {
-  readonly client: ClientSide;
-  readonly provider: ProviderSide;
+  readonly client: ClientDialect;
+  readonly provider: ProviderDialect;
   readonly call: ClientCall;
   readonly restoration: Restoration;
 }
@@ -21,7 +23,7 @@ const maxFutile = 4;
 
 /** A provider's stream reader and a client's stream writer put together. */
 export class PairedStreams implements StreamTranslator {
-  readonly #provider: ProviderSide;
+  readonly #provider: ProviderDialect;
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
   readonly #restorer: StreamRestorer;

@@ -1,29 +1,22 @@
 import { newId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ClientCall, ClientSide, StreamReader } from "../dialect.ts";
+import type { ClientCall, ClientDialect, Source } from "../client-dialect.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
-import { dialectOf } from "../registry.ts";
+import type { StreamReader, Target } from "../provider-dialect.ts";
+import type { SseFrame } from "../sse/frame.ts";
 import { adaptRequest } from "./adapt-request.ts";
 import { DroppedFields } from "./dropped-fields.ts";
 import { PairedStreams, type Ways } from "./paired-streams.ts";
 import { restoreResponse } from "./restore-answer.ts";
-import type {
-  ResponseCollector,
-  Source,
-  SseFrame,
-  StreamTranslator,
-  Target,
-  TranslatedResponse,
-  Translation,
-} from "./translation.ts";
+import type { ResponseCollector, StreamTranslator, TranslatedResponse, Translation } from "./translation.ts";
 
 /** Two dialects put together: the client's read and written as a server, the provider's as a client. */
 export function translate(source: Source, target: Target, mint = newId): Translation {
-  if (source.dialect === target.dialect) return reread(source, mint);
-  const client = dialectOf(source.dialect).client;
-  const provider = dialectOf(target.dialect).provider;
-  const dropped = new DroppedFields(source.dialect);
+  if (source.dialect.name === target.dialect.name) return reread(source, target, mint);
+  const client = source.dialect;
+  const provider = target.dialect;
+  const dropped = new DroppedFields(client.fieldNames);
   const request = client.readRequest(source.body, dropped);
   const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
   const body = provider.writeRequest(adapted, target, dropped);
@@ -36,8 +29,9 @@ export function translate(source: Source, target: Target, mint = newId): Transla
  * an answer in the other form than was asked for (a body for a stream, a stream for a body) is read and
  * written again.
  */
-function reread(source: Source, mint: Mint): Translation {
-  const { client, provider } = dialectOf(source.dialect);
+function reread(source: Source, target: Target, mint: Mint): Translation {
+  const client = source.dialect;
+  const provider = target.dialect;
   const restoration = { names: null, formatTool: null, mint };
   const ways = { client, provider, call: { source, mint }, restoration };
   return new PairedDialects(source.body, [], ways);
@@ -70,7 +64,7 @@ class PairedDialects implements Translation {
   }
 }
 
-function writeWhole(client: ClientSide, call: ClientCall, response: IrResponse): TranslatedResponse {
+function writeWhole(client: ClientDialect, call: ClientCall, response: IrResponse): TranslatedResponse {
   return {
     body: client.writeResponse(response, call),
     usage: response.usage,

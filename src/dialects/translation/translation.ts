@@ -1,38 +1,8 @@
-import type { DialectName } from "../../base/dialect.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
+import type { SseFrame } from "../sse/frame.ts";
 import type { Shortcut } from "./shortcut.ts";
-
-/** What the translation must know of the model behind a deployment. */
-export interface Target {
-  readonly dialect: DialectName;
-  readonly upstreamModel: string;
-  readonly kind: "openai" | "anthropic" | "openai-compatible" | "demo";
-  readonly maxOutputTokens: number | null;
-  readonly maxTokensField: "max_tokens" | "max_completion_tokens";
-  readonly streamUsage: boolean;
-  readonly capabilities: Readonly<Record<string, unknown>>;
-}
-
-/** What the translation must know of the client's call. */
-export interface Source {
-  readonly dialect: DialectName;
-  /** Already validated by the dialect's schema; never changed by the translation. */
-  readonly body: JsonObject;
-  /** The model name the client asked for; it is what the client reads back. */
-  readonly model: string;
-  /** Whole seconds, for `created`. */
-  readonly nowSeconds: number;
-  /** An estimate above 0, for `message_start` (a client shows 0 % otherwise). */
-  readonly estimatedInputTokens: number;
-}
-
-/** One server-sent event: `event` is "" when the frame had no such line; `data` has its lines joined. */
-export interface SseFrame {
-  readonly event: string;
-  readonly data: string;
-}
 
 /**
  * A request on its way from one dialect to another. Made once per attempt, since the target may differ.

@@ -1,8 +1,9 @@
 import type { DialectName } from "../../base/dialect.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage.ts";
-import { heartbeat, inBandError } from "../../dialects/errors/envelope.ts";
+import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort } from "../../dialects/errors/failure.ts";
+import { clientDialect } from "../../dialects/registry.ts";
 import type { Piece, Transit } from "../transit.ts";
 import { createWatch } from "./create.ts";
 import { FrameJoiner } from "./joiner.ts";
@@ -22,6 +23,7 @@ const nothing = new Uint8Array(0);
 /** The provider's own bytes, at once and unchanged; only what ends the stream waits for the charge. */
 export class PassthroughTransit implements Transit {
   readonly #call: PassthroughCall;
+  readonly #dialect: ClientDialect;
   readonly #joiner = new FrameJoiner();
   readonly #watch: Watch;
   brokenBy: GatewayError | null = null;
@@ -30,6 +32,7 @@ export class PassthroughTransit implements Transit {
 
   constructor(call: PassthroughCall) {
     this.#call = call;
+    this.#dialect = clientDialect(call.dialect);
     this.#watch = createWatch(call.dialect, call.hideUsage);
   }
 
@@ -79,7 +82,7 @@ export class PassthroughTransit implements Transit {
 
   failure(error: GatewayError): string {
     const { sequenceNumber, responseId } = this.#watch.position;
-    return inBandError(this.#call.dialect, error, this.#call.requestId, {
+    return this.#dialect.inBandError(error, this.#call.requestId, {
       sequenceNumber,
       responseId: responseId ?? "resp_failed",
       model: this.#call.model,
@@ -88,7 +91,7 @@ export class PassthroughTransit implements Transit {
   }
 
   heartbeat(): string {
-    return heartbeat(this.#call.dialect, this.#begun, this.#watch.position.sequenceNumber);
+    return this.#dialect.heartbeat(this.#begun, this.#watch.position.sequenceNumber);
   }
 
   get usage(): Usage | null {

@@ -1,6 +1,6 @@
-import type { ErrorFormat } from "../../base/dialect.ts";
 import { type ErrorCode, errorKinds } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 
 /** Interface 7.2: when each code is given. */
 const conditions: Readonly<Record<ErrorCode, string>> = {
@@ -28,6 +28,12 @@ const conditions: Readonly<Record<ErrorCode, string>> = {
   internal_error: "Unexpected gateway error.",
 };
 
+/** What the interface calls the two envelopes. */
+const envelopes: Readonly<Record<ErrorFormat, string>> = {
+  openai: "ErrorEnvelopeA",
+  anthropic: "ErrorEnvelopeB",
+};
+
 /** The error responses of an operation, by status, each with the codes that it can carry. */
 export function errorResponses(format: ErrorFormat, codes: readonly ErrorCode[]): JsonObject {
   const byStatus = Map.groupBy(codes, (code) => errorKinds[code].status);
@@ -40,7 +46,7 @@ export function errorResponses(format: ErrorFormat, codes: readonly ErrorCode[])
 function errorResponse(format: ErrorFormat, status: number, codes: readonly ErrorCode[]): JsonObject {
   const schema = {
     allOf: [
-      { $ref: `#/components/schemas/ErrorEnvelope${format}` },
+      { $ref: `#/components/schemas/${envelopes[format]}` },
       { properties: { error: { properties: { code: { enum: [...codes] } } } } },
     ],
   };
@@ -53,7 +59,7 @@ function errorResponse(format: ErrorFormat, status: number, codes: readonly Erro
 
 function errorHeaders(format: ErrorFormat, status: number, codes: readonly ErrorCode[]): JsonObject {
   const names = ["x-request-id"];
-  if (format === "B") names.push("request-id");
+  if (format === "anthropic") names.push("request-id");
   if (status === 429 || status === 503) names.push("Retry-After");
   if (codes.some((code) => errorKinds[code].shouldRetry === false)) names.push("x-should-retry");
   return headerReferences(names);

@@ -1,6 +1,6 @@
-import type { ErrorFormat } from "../../base/dialect.ts";
 import type { ErrorCode } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import { errorResponses, headerReferences } from "./errors.ts";
 
 /** Interface 4: what one endpoint takes and gives. */
@@ -61,7 +61,7 @@ const operations: readonly Operation[] = [
     summary: "List models",
     description:
       "Without a credential the public catalog; with one, the models within the key's provider scope and entitlements.",
-    format: "A",
+    format: "openai",
     security: ["none", "bearer", "headerKey"],
     response: "ModelList",
     headers: rateHeaders,
@@ -72,7 +72,7 @@ const operations: readonly Operation[] = [
     method: "post",
     operationId: "createChatCompletion",
     summary: "Create chat completion",
-    format: "A",
+    format: "openai",
     security: ["bearer"],
     parameters: ["Idempotency-Key"],
     request: "ChatCompletionRequest",
@@ -86,7 +86,7 @@ const operations: readonly Operation[] = [
     method: "post",
     operationId: "createResponse",
     summary: "Create responses result",
-    format: "A",
+    format: "openai",
     security: ["bearer"],
     parameters: ["Idempotency-Key"],
     request: "ResponsesRequest",
@@ -102,7 +102,7 @@ const operations: readonly Operation[] = [
     summary: "Create message",
     description:
       "When `max_tokens` is omitted it is 1024; it is capped at the model's published output limit.",
-    format: "B",
+    format: "anthropic",
     security: ["bearer", "headerKey"],
     parameters: ["Idempotency-Key", "compat-version", "anthropic-version", "anthropic-beta"],
     request: "MessageRequest",
@@ -117,7 +117,7 @@ const operations: readonly Operation[] = [
     operationId: "countTokens",
     summary: "Count input tokens",
     description: "Creates no model response and deducts no generation usage.",
-    format: "B",
+    format: "anthropic",
     security: ["bearer", "headerKey"],
     parameters: ["compat-version", "anthropic-version", "anthropic-beta"],
     request: "TokenCountRequest",
@@ -130,7 +130,7 @@ const operations: readonly Operation[] = [
     method: "get",
     operationId: "getUsage",
     summary: "Usage summary of the calling key",
-    format: "A",
+    format: "openai",
     security: ["bearer"],
     response: "UsageSummary",
     headers: [...rateHeaders, "x-service-credit-remaining", "x-ratelimit-remaining-tokens"],

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import type { DialectName } from "../../../src/base/dialect.ts";
 import { type ErrorCode, GatewayError } from "../../../src/base/errors.ts";
-import { heartbeat, inBandError, renderError } from "../../../src/dialects/errors/envelope.ts";
+import { renderError } from "../../../src/dialects/errors/envelope.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
+
+const unknown = { sequenceNumber: 0, responseId: "resp_failed", model: "", createdAtSeconds: 0 };
+
+function inBand(dialect: DialectName, error: GatewayError, position = unknown): string {
+  return clientDialect(dialect).inBandError(error, "req_1", position);
+}
 
 /** Interface 7.2 and decisions 6: the status, Format A's type, Format B's type, and whether to try again. */
 const table: readonly [ErrorCode, number, string, string, boolean][] = [
@@ -31,12 +38,12 @@ describe("C81 every error has its status and its type in both formats", () => {
   for (const [code, status, typeA, typeB, mayRetry] of table) {
     test(code, () => {
       const error = new GatewayError(code, "prompt is too long: no", { param: "messages[0]" });
-      const a = renderError("A", error, "req_1");
+      const a = renderError("openai", error, "req_1");
       expect(a.status).toBe(status);
       expect(JSON.parse(a.body)).toEqual({
         error: { message: error.message, type: typeA, code, param: "messages[0]", request_id: "req_1" },
       });
-      const b = renderError("B", error, "req_1");
+      const b = renderError("anthropic", error, "req_1");
       expect(b.status).toBe(status);
       expect(JSON.parse(b.body)).toEqual({
         type: "error",
@@ -55,7 +62,7 @@ test("C82 an overflow is told to native clients in the words and numbers that th
   const words =
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.";
   const told = (message: string) =>
-    JSON.parse(renderError("B", new GatewayError("context_length_exceeded", message), "r").body).error
+    JSON.parse(renderError("anthropic", new GatewayError("context_length_exceeded", message), "r").body).error
       .message;
   expect(told(words)).toBe("prompt is too long: 130000 tokens > 128000 maximum");
   expect(told("prompt is too long: 5 tokens > 4 maximum")).toBe("prompt is too long: 5 tokens > 4 maximum");
@@ -64,25 +71,25 @@ test("C82 an overflow is told to native clients in the words and numbers that th
 
 test("C83 a limit says when to come back, and an empty account that it is of no use", () => {
   const limited = renderError(
-    "B",
+    "anthropic",
     new GatewayError("rate_limit_exceeded", "slow", { retryAfterSeconds: 7 }),
     "r",
   );
   expect(limited.headers["retry-after"]).toBe("7");
-  expect(renderError("A", new GatewayError("service_unavailable", "busy"), "r").headers["retry-after"]).toBe(
-    "1",
-  );
-  const broke = renderError("B", new GatewayError("insufficient_credit", "empty"), "r");
+  expect(
+    renderError("openai", new GatewayError("service_unavailable", "busy"), "r").headers["retry-after"],
+  ).toBe("1");
+  const broke = renderError("anthropic", new GatewayError("insufficient_credit", "empty"), "r");
   expect(broke.headers).not.toContainKey("retry-after");
   expect(broke.headers["x-should-retry"]).toBe("false");
-  expect(inBandError("responses", new GatewayError("limit_reached", "used up"), "r")).toContain(
+  expect(inBand("responses", new GatewayError("limit_reached", "used up"))).toContain(
     '"code":"insufficient_quota"',
   );
 });
 
 test("C84 a bad key is refused in the client's own format, once and for all", () => {
   const error = new GatewayError("invalid_credentials", "The key is not known.");
-  for (const format of ["A", "B"] as const) {
+  for (const format of ["openai", "anthropic"] as const) {
     const refused = renderError(format, error, "r");
     expect(refused.status).toBe(401);
     expect(refused.headers["x-should-retry"]).toBe("false");
@@ -99,7 +106,7 @@ describe("C74 an error inside a stream is none of the ways in which a stream end
   };
   for (const dialect of ["chat", "messages", "responses"] as const) {
     test(dialect, () => {
-      const text = inBandError(dialect, error, "req_1");
+      const text = inBand(dialect, error);
       expect(text).not.toContain(ends[dialect]);
       expect(text).toEndWith("\n\n");
     });
@@ -107,7 +114,7 @@ describe("C74 an error inside a stream is none of the ways in which a stream end
 
   test("a failed response has the id, the number and the model of its stream", () => {
     const position = { sequenceNumber: 9, responseId: "resp_7", model: "m", createdAtSeconds: 5 };
-    const [event = "", done] = inBandError("responses", error, "req_1", position).split("\n\n");
+    const [event = "", done] = inBand("responses", error, position).split("\n\n");
     expect(done).toBe("data: [DONE]");
     const data = JSON.parse(event.slice(event.indexOf("{")));
     expect(data).toMatchObject({ type: "response.failed", sequence_number: 9 });
@@ -117,11 +124,11 @@ describe("C74 an error inside a stream is none of the ways in which a stream end
 
 test("C77 heartbeats are events once a stream has begun, and comments before", () => {
   for (const dialect of ["chat", "messages", "responses"] as const) {
-    expect(heartbeat(dialect, false)).toBe(": keepalive\n\n");
+    expect(clientDialect(dialect).heartbeat(false, 0)).toBe(": keepalive\n\n");
   }
-  expect(heartbeat("chat", true)).toBe(": keepalive\n\n");
-  expect(heartbeat("messages", true)).toBe('event: ping\ndata: {"type":"ping"}\n\n');
-  expect(heartbeat("responses", true, 4)).toBe(
+  expect(clientDialect("chat").heartbeat(true, 0)).toBe(": keepalive\n\n");
+  expect(clientDialect("messages").heartbeat(true, 0)).toBe('event: ping\ndata: {"type":"ping"}\n\n');
+  expect(clientDialect("responses").heartbeat(true, 4)).toBe(
     'event: keepalive\ndata: {"type":"keepalive","sequence_number":4}\n\n',
   );
 });

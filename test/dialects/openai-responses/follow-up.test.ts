@@ -1,24 +1,25 @@
 import { expect, test } from "bun:test";
 import type { DialectName } from "../../../src/base/dialect.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import type { Translation } from "../../../src/dialects/translation/translation.ts";
 import { hearWithSdk, targetOf } from "./support.ts";
 
 function translation(client: DialectName, provider: DialectName, body: JsonObject): Translation {
   const source = {
-    dialect: client,
+    dialect: clientDialect(client),
     body: { model: "house-model", ...body },
     model: "house-model",
     nowSeconds: 1_700_000_000,
     estimatedInputTokens: 3,
   };
   const models = {
-    chat: { kind: "openai-compatible", upstreamModel: "open-model" },
-    messages: { kind: "anthropic", upstreamModel: "claude-sonnet-4-6" },
-    responses: { kind: "openai", upstreamModel: "gpt-5.6" },
+    chat: { isStrict: false, upstreamModel: "open-model" },
+    messages: { isStrict: true, upstreamModel: "claude-sonnet-4-6" },
+    responses: { isStrict: true, upstreamModel: "gpt-5.6" },
   } as const;
-  return translate(source, targetOf({ dialect: provider, ...models[provider] }));
+  return translate(source, targetOf({ dialect: providerDialect(provider), ...models[provider] }));
 }
 
 function streamThrough(pair: Translation, frames: readonly JsonObject[]): string {

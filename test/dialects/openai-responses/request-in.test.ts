@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type { IrMessage, IrRequest } from "../../../src/dialects/ir/ir.ts";
-import { responses } from "../../../src/dialects/openai-responses/index.ts";
+import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
 import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 
 interface ReadRequest {
@@ -11,8 +12,8 @@ interface ReadRequest {
 }
 
 function read(body: JsonObject): ReadRequest {
-  const dropped = new DroppedFields("responses");
-  const request = responses.client.readRequest({ model: "m", input: "hi", ...body }, dropped);
+  const dropped = new DroppedFields(clientDialect("responses").fieldNames);
+  const request = openAiResponses.client.readRequest({ model: "m", input: "hi", ...body }, dropped);
   return { request, dropped: dropped.fields };
 }
 

@@ -8,9 +8,10 @@ import type {
   IrRequest,
   IrUserBlock,
 } from "../../../src/dialects/ir/ir.ts";
-import { responses } from "../../../src/dialects/openai-responses/index.ts";
+import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
+import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
 import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
-import type { Target } from "../../../src/dialects/translation/translation.ts";
 import { plainRequest, targetOf } from "./support.ts";
 
 interface Written {
@@ -19,8 +20,8 @@ interface Written {
 }
 
 function write(changes: Partial<IrRequest>, target: Target = targetOf()): Written {
-  const dropped = new DroppedFields("messages");
-  const body = responses.provider.writeRequest({ ...plainRequest, ...changes }, target, dropped);
+  const dropped = new DroppedFields(clientDialect("messages").fieldNames);
+  const body = openAiResponses.provider.writeRequest({ ...plainRequest, ...changes }, target, dropped);
   return { body, dropped: dropped.fields };
 }
 
@@ -189,7 +190,7 @@ describe("reasoning", () => {
   });
 
   test("an open model's reasoning goes back as the text that it was", () => {
-    const items = inputOf([assistant(sealed(null, true))], targetOf({ kind: "openai-compatible" }));
+    const items = inputOf([assistant(sealed(null, true))], targetOf({ isStrict: false }));
     expect(items).toEqual([
       { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "hmm" }] },
     ]);
@@ -266,7 +267,7 @@ describe("limits and sampling", () => {
       write({ maxOutputTokens }, target).body["max_output_tokens"];
     expect(limitOf(500_000)).toBe(128_000);
     expect(limitOf(1)).toBe(16);
-    expect(limitOf(1, targetOf({ kind: "openai-compatible" }))).toBe(1);
+    expect(limitOf(1, targetOf({ isStrict: false }))).toBe(1);
   });
 
   test("C51 a reasoner gets no temperature, another model does; top_k nobody", () => {

@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { IrResponse } from "../../../src/dialects/ir/ir.ts";
-import { responses } from "../../../src/dialects/openai-responses/index.ts";
+import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import { callOf } from "./support.ts";
 
 const answer: IrResponse = {
@@ -19,7 +19,7 @@ const answer: IrResponse = {
 
 function failureOf(body: JsonObject): GatewayError {
   try {
-    responses.provider.readResponse(body);
+    openAiResponses.provider.readResponse(body);
   } catch (error) {
     if (error instanceof GatewayError) return error;
   }
@@ -27,7 +27,7 @@ function failureOf(body: JsonObject): GatewayError {
 }
 
 test("every required field of the Response object is there", () => {
-  const body = responses.client.writeResponse(
+  const body = openAiResponses.client.writeResponse(
     answer,
     callOf({ instructions: "be brief", max_output_tokens: 9 }),
   );
@@ -55,7 +55,7 @@ test("every required field of the Response object is there", () => {
 });
 
 test("the official client reads it", async () => {
-  const body = responses.client.writeResponse(answer, callOf({}));
+  const body = openAiResponses.client.writeResponse(answer, callOf({}));
   const client = new OpenAI({
     apiKey: "none",
     baseURL: "http://localhost/v1",
@@ -68,7 +68,7 @@ test("the official client reads it", async () => {
 
 test("T1 incomplete answers say why, and their last item is incomplete", () => {
   const finish = { reason: "length", stopSequence: null, explanation: null } as const;
-  const body = responses.client.writeResponse({ ...answer, finish }, callOf({}));
+  const body = openAiResponses.client.writeResponse({ ...answer, finish }, callOf({}));
   expect(body).toMatchObject({
     status: "incomplete",
     incomplete_details: { reason: "max_output_tokens" },
@@ -77,7 +77,7 @@ test("T1 incomplete answers say why, and their last item is incomplete", () => {
 });
 
 test("T1/C80 a refusal that is only explained is said as a refusal", () => {
-  const body = responses.client.writeResponse(
+  const body = openAiResponses.client.writeResponse(
     { ...answer, blocks: [], finish: { reason: "refusal", stopSequence: null, explanation: "No." } },
     callOf({}),
   );
@@ -104,7 +104,7 @@ test("C75 a failed response, an error in disguise and nonsense are failures", ()
 });
 
 test("C44 the provider's proof is kept as it is, even when it looks like one of ours", () => {
-  const { blocks } = responses.provider.readResponse({
+  const { blocks } = openAiResponses.provider.readResponse({
     status: "completed",
     output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "slu1.another-gateway" }],
   });

@@ -11,7 +11,8 @@ import type {
   IrUserBlock,
   ReasoningProof,
 } from "../../../src/dialects/ir/ir.ts";
-import { responses } from "../../../src/dialects/openai-responses/index.ts";
+import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
 import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 import { callOf, dataOf, hearWithSdk, plainRequest, requestOf, targetOf, writeStream } from "./support.ts";
@@ -108,11 +109,15 @@ test("a conversation that is written and read again keeps every block, id, order
       { length: random.below(3) },
       () => ({ type: "text", text: textOf(random) }) as const,
     );
-    const dropped = new DroppedFields("responses");
-    const body = responses.provider.writeRequest({ ...plainRequest, system, messages }, targetOf(), dropped);
+    const dropped = new DroppedFields(clientDialect("responses").fieldNames);
+    const body = openAiResponses.provider.writeRequest(
+      { ...plainRequest, system, messages },
+      targetOf(),
+      dropped,
+    );
     expect(dropped.fields).toEqual([]);
     const wire: JsonObject = JSON.parse(JSON.stringify(body));
-    const again = responses.client.readRequest(wire, dropped);
+    const again = openAiResponses.client.readRequest(wire, dropped);
     expect({ seed, system: again.system, messages: withoutPaths(again.messages) }).toEqual({
       seed,
       system,
@@ -166,7 +171,7 @@ test("what a client replays of an answer is what the provider said, streamed or 
   for (let seed = 1; seed <= runs; seed += 1) {
     const random = seededRandom(seed);
     const answer = answerOf(random);
-    const whole = responses.client.writeResponse(answer, callOf({}));
+    const whole = openAiResponses.client.writeResponse(answer, callOf({}));
     expect({ seed, blocks: replay(whole["output"]) }).toEqual({ seed, blocks: answer.blocks });
     const stream = writeStream(fragmentsOf(answer, random));
     const last = dataOf(stream).at(-1)?.["response"] as JsonObject;
@@ -183,16 +188,16 @@ test("what a provider streams is what it says in a whole response", () => {
   for (let seed = 1; seed <= runs; seed += 1) {
     const random = seededRandom(seed);
     const answer = answerOf(random);
-    const whole = responses.client.writeResponse(answer, callOf({}));
+    const whole = openAiResponses.client.writeResponse(answer, callOf({}));
     const stream = writeStream(fragmentsOf(answer, random));
     const collector = new EventCollector();
-    const reader = responses.provider.createStreamReader((event) => collector.push(event));
+    const reader = openAiResponses.provider.createStreamReader((event) => collector.push(event));
     for (const data of dataOf(stream)) reader.push({ event: "", data: JSON.stringify(data) });
     reader.end();
     const withoutProofIds = (response: IrResponse): unknown =>
       JSON.parse(JSON.stringify(response, (name, value) => (name === "proof" ? undefined : value)));
     expect(withoutProofIds(collector.response())).toEqual(
-      withoutProofIds(responses.provider.readResponse(whole)),
+      withoutProofIds(openAiResponses.provider.readResponse(whole)),
     );
   }
 });

@@ -3,7 +3,7 @@ import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrEvent, IrResponse } from "../../../src/dialects/ir/ir.ts";
-import { responses } from "../../../src/dialects/openai-responses/index.ts";
+import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
 
 interface Read {
@@ -13,7 +13,7 @@ interface Read {
 
 function readFrames(frames: readonly JsonObject[]): IrEvent[] {
   const events: IrEvent[] = [];
-  const reader = responses.provider.createStreamReader((event) => events.push(event));
+  const reader = openAiResponses.provider.createStreamReader((event) => events.push(event));
   for (const frame of frames) reader.push({ event: "", data: JSON.stringify(frame) });
   reader.push({ event: "", data: "[DONE]" });
   reader.end();
@@ -308,7 +308,7 @@ test("C66 the same events however the bytes are cut", () => {
   const bytes = new TextEncoder().encode(text);
   for (let cut = 0; cut <= bytes.length; cut += 1) {
     const events: IrEvent[] = [];
-    const reader = responses.provider.createStreamReader((event) => events.push(event));
+    const reader = openAiResponses.provider.createStreamReader((event) => events.push(event));
     const decoder = new SseDecoder();
     const pieces = [
       ...decoder.push(bytes.slice(0, cut)),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { IrBlockHead, IrEvent, ReasoningProof } from "../../../src/dialects/ir/ir.ts";
-import { responses } from "../../../src/dialects/openai-responses/index.ts";
+import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import { callOf, dataOf, finishOf, hearWithSdk, requestOf, typesOf, writeStream } from "./support.ts";
 
 const start: IrEvent = { type: "start", usage: null };
@@ -217,12 +217,12 @@ describe("the official helper accepts", () => {
 
   test("a failure in the middle of an item, and one before anything was written", async () => {
     const error = new GatewayError("upstream_error", "The provider's stream ended.");
-    const broken = responses.client.createStreamWriter(callOf({}));
+    const broken = openAiResponses.client.createStreamWriter(callOf({}));
     const sofar = text
       .slice(0, 3)
       .map((event) => broken.write(event))
       .join("");
-    const untouched = responses.client.createStreamWriter(callOf({}));
+    const untouched = openAiResponses.client.createStreamWriter(callOf({}));
     for (const stream of [sofar + broken.failure(error, "req_1"), untouched.failure(error, "req_1")]) {
       expect(typesOf(stream)[0]).toBe("response.created");
       expect(typesOf(stream).at(-1)).toBe("response.failed");
@@ -234,7 +234,7 @@ describe("the official helper accepts", () => {
   });
 
   test("C77 heartbeats: a comment before the first event, then numbered events", async () => {
-    const writer = responses.client.createStreamWriter(callOf({}));
+    const writer = openAiResponses.client.createStreamWriter(callOf({}));
     const before = writer.heartbeat();
     expect(before).toBe(": keepalive\n\n");
     const stream =
@@ -256,7 +256,9 @@ describe("the official helper accepts", () => {
 
 test("C82 Codex reads from the code of a failure what it may do about it", () => {
   const failedResponse = (error: GatewayError) =>
-    dataOf(responses.client.createStreamWriter(callOf({})).failure(error, "req_1")).at(-1)?.["response"];
+    dataOf(openAiResponses.client.createStreamWriter(callOf({})).failure(error, "req_1")).at(-1)?.[
+      "response"
+    ];
   const overflow = failedResponse(new GatewayError("context_length_exceeded", "too long"));
   expect(overflow).toMatchObject({ error: { code: "context_length_exceeded", request_id: "req_1" } });
   const busy = failedResponse(new GatewayError("service_unavailable", "busy"));

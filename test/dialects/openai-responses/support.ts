@@ -1,11 +1,11 @@
 import OpenAI from "openai";
 import type { Response as ModelResponse, ResponseStreamEvent } from "openai/resources/responses/responses";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { ClientCall } from "../../../src/dialects/dialect.ts";
+import type { ClientCall, Source } from "../../../src/dialects/client-dialect.ts";
 import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir/ir.ts";
-import { responses } from "../../../src/dialects/openai-responses/index.ts";
+import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
+import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
-import type { Source, Target } from "../../../src/dialects/translation/translation.ts";
 
 /** Ids that count up, so that what a test expects is stable. */
 export function countingMint(): (prefix: string) => string {
@@ -19,7 +19,7 @@ export function countingMint(): (prefix: string) => string {
 export function callOf(body: JsonObject): ClientCall {
   const whole: JsonObject = { model: "house-model", input: "hi", ...body };
   const source: Source = {
-    dialect: "responses",
+    dialect: openAiResponses.client,
     body: whole,
     model: "house-model",
     nowSeconds: 1_700_000_000,
@@ -31,14 +31,14 @@ export function callOf(body: JsonObject): ClientCall {
 /** How a request with these fields is understood. */
 export function requestOf(body: JsonObject): IrRequest {
   const whole = { model: "house-model", input: "hi", ...body };
-  return responses.client.readRequest(whole, new DroppedFields("responses"));
+  return openAiResponses.client.readRequest(whole, new DroppedFields(openAiResponses.client.fieldNames));
 }
 
 export function targetOf(changes: Partial<Target> = {}): Target {
   return {
-    dialect: "responses",
+    dialect: openAiResponses.provider,
     upstreamModel: "gpt-5.6",
-    kind: "openai",
+    isStrict: true,
     maxOutputTokens: 128_000,
     maxTokensField: "max_completion_tokens",
     streamUsage: true,
@@ -53,7 +53,7 @@ export function finishOf(reason: IrFinish["reason"], explanation: string | null 
 
 /** A stream as its client gets it, from the first byte to the last. */
 export function writeStream(events: readonly IrEvent[], body: JsonObject = {}): string {
-  const writer = responses.client.createStreamWriter(callOf(body));
+  const writer = openAiResponses.client.createStreamWriter(callOf(body));
   return events.map((event) => writer.write(event)).join("") + writer.terminal();
 }
 

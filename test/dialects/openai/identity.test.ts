@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
 import { openAiIdentity } from "../../../src/dialects/openai/identity.ts";
-import type { Target } from "../../../src/dialects/translation/translation.ts";
+import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import { providerDialect } from "../../../src/dialects/registry.ts";
 
 const target: Target = {
-  dialect: "responses",
+  dialect: providerDialect("responses"),
   upstreamModel: "gpt-5.6",
-  kind: "openai",
+  isStrict: true,
   maxOutputTokens: null,
   maxTokensField: "max_completion_tokens",
   streamUsage: true,

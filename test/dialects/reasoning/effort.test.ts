@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import type { IrReasoningSettings } from "../../../src/dialects/ir/ir.ts";
+import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../../src/dialects/reasoning/effort.ts";
-import type { Target } from "../../../src/dialects/translation/translation.ts";
+import { providerDialect } from "../../../src/dialects/registry.ts";
 
 const unset: IrReasoningSettings = {
   effort: null,
@@ -13,9 +14,9 @@ const unset: IrReasoningSettings = {
 
 function openAi(upstreamModel: string): Target {
   return {
-    dialect: "responses",
+    dialect: providerDialect("responses"),
     upstreamModel,
-    kind: "openai",
+    isStrict: true,
     maxOutputTokens: null,
     maxTokensField: "max_completion_tokens",
     streamUsage: true,

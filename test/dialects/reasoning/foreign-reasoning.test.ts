@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { mayHoldEnvelope, stripForeignReasoning } from "../../../src/dialects/reasoning/foreign-reasoning.ts";
+import { mayHoldEnvelope } from "../../../src/dialects/reasoning/foreign-reasoning.ts";
 import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
+import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 
 const envelope = wrapReasoning({ maker: "chat" }, ["hm"]);
 const foreign = { type: "thinking", thinking: "hm", signature: envelope };
@@ -9,6 +10,13 @@ const own = { type: "thinking", thinking: "hm", signature: "EqQB" };
 const call = { type: "tool_use", id: "toolu_1", name: "look", input: {} };
 const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "fog" }] };
 const question = { role: "user", content: "Fog?" };
+
+/** The body that goes up, and the field that is reported as dropped. */
+function stripForeignReasoning(dialect: ClientDialectName, body: JsonObject) {
+  const { stripForeignReasoning: strip, fieldNames } = clientDialect(dialect);
+  const stripped = strip === null ? body : strip(body);
+  return { body: stripped, dropped: stripped === body ? null : fieldNames.reasoning };
+}
 
 function bytesOf(body: JsonObject): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(body));

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { capabilitiesSchema } from "../../../src/config/schema.ts";
+import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import { providerDialect } from "../../../src/dialects/registry.ts";
 import { reasons, takesOutputFormat } from "../../../src/dialects/translation/model-traits.ts";
-import type { Target } from "../../../src/dialects/translation/translation.ts";
 
 function target(upstreamModel: string, capabilities: Target["capabilities"] = {}): Target {
   return {
-    dialect: "messages",
-    kind: "anthropic",
+    dialect: providerDialect("messages"),
+    isStrict: true,
     upstreamModel,
     maxOutputTokens: 4096,
     maxTokensField: "max_tokens",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import type { SseFrame } from "../../../src/dialects/sse/frame.ts";
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
-import type { SseFrame } from "../../../src/dialects/translation/translation.ts";
 import { type Golden, readGoldens, translationOf } from "../golden-file.ts";
 import { bytesOf, requestOf } from "../golden-run.ts";
 

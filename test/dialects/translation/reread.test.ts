@@ -1,13 +1,14 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
+import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
-import type { Target } from "../../../src/dialects/translation/translation.ts";
 
 /** Where both speak the same dialect, only the form of an answer is ever changed (C76), and nothing in it. */
 const target: Target = {
-  dialect: "responses",
+  dialect: providerDialect("responses"),
   upstreamModel: "m",
-  kind: "openai",
+  isStrict: true,
   maxOutputTokens: null,
   maxTokensField: "max_completion_tokens",
   streamUsage: true,
@@ -15,7 +16,13 @@ const target: Target = {
 };
 
 function reread(body: JsonObject) {
-  const source = { dialect: "responses", body, model: "m", nowSeconds: 1, estimatedInputTokens: 1 } as const;
+  const source = {
+    dialect: clientDialect("responses"),
+    body,
+    model: "m",
+    nowSeconds: 1,
+    estimatedInputTokens: 1,
+  } as const;
   return translate(source, target);
 }
 

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { type DialectName, dialectNames } from "../../../src/base/dialect.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
+import type { Source } from "../../../src/dialects/client-dialect.ts";
 import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
 import type { IrAssistantBlock, IrResponse } from "../../../src/dialects/ir/ir.ts";
-import { dialectOf } from "../../../src/dialects/registry.ts";
+import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
 import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
-import type { Source, Target } from "../../../src/dialects/translation/translation.ts";
 import { seededRandom } from "../../support/random.ts";
 import { Generator } from "../generate.ts";
 
@@ -18,9 +19,9 @@ const pairs = dialectNames.flatMap((from) => dialectNames.map((to) => [from, to]
 /** Providers that can be told everything that their dialect has words for. */
 function targetOf(dialect: DialectName): Target {
   return {
-    dialect,
+    dialect: providerDialect(dialect),
     upstreamModel: "model",
-    kind: dialect === "messages" ? "anthropic" : "openai-compatible",
+    isStrict: dialect === "messages",
     maxOutputTokens: null,
     maxTokensField: "max_tokens",
     streamUsage: true,
@@ -29,14 +30,18 @@ function targetOf(dialect: DialectName): Target {
 }
 
 function sourceOf(dialect: DialectName, body: JsonObject): Source {
-  return { dialect, body, model: "model", nowSeconds: 1, estimatedInputTokens: 1 };
+  return { dialect: clientDialect(dialect), body, model: "model", nowSeconds: 1, estimatedInputTokens: 1 };
 }
 
 /** Between two of the same dialect bytes pass through; here they are read and written all the same. */
 function pass(from: DialectName, to: DialectName, body: JsonObject): JsonObject {
   if (from !== to) return translate(sourceOf(from, body), targetOf(to)).body;
-  const request = dialectOf(from).client.readRequest(body, new DroppedFields(from));
-  return dialectOf(to).provider.writeRequest(request, targetOf(to), new DroppedFields(from));
+  const request = clientDialect(from).readRequest(body, new DroppedFields(clientDialect(from).fieldNames));
+  return providerDialect(to).writeRequest(
+    request,
+    targetOf(to),
+    new DroppedFields(clientDialect(from).fieldNames),
+  );
 }
 
 describe("a conversation that went through another dialect and back is the same", () => {
@@ -44,7 +49,11 @@ describe("a conversation that went through another dialect and back is the same"
     test(`${from} through ${through}`, () => {
       for (const seed of seeds) {
         const request = new Generator(seededRandom(seed), [from, through]).request();
-        const body = dialectOf(from).provider.writeRequest(request, targetOf(from), new DroppedFields(from));
+        const body = providerDialect(from).writeRequest(
+          request,
+          targetOf(from),
+          new DroppedFields(clientDialect(from).fieldNames),
+        );
         const back = pass(through, from, pass(from, through, body));
         expect(conversationOf(back), `seed ${seed}`).toEqual(conversationOf(body));
       }
@@ -66,7 +75,7 @@ describe("an answer that a client brings back is what its provider gave", () => 
     test(`${provider} by way of ${client}`, () => {
       for (const seed of seeds) {
         const given = answerOf(seed, client, provider);
-        const answer = dialectOf(provider).client.writeResponse(given, asServer(provider));
+        const answer = clientDialect(provider).writeResponse(given, asServer(provider));
         const asked = openingOf(client);
         const received = translate(sourceOf(client, asked), targetOf(provider)).response(answer).body;
         const history = pass(client, provider, withAnswer(client, asked, received));
@@ -89,7 +98,7 @@ describe("a streamed answer is the same as a whole one, event by event", () => {
         for (const frame of framesOf(streamed(provider, given))) text += stream.push(frame);
         text += stream.end() + stream.terminal();
         const collector = new EventCollector();
-        const reader = dialectOf(client).provider.createStreamReader((event) => collector.push(event));
+        const reader = providerDialect(client).createStreamReader((event) => collector.push(event));
         for (const frame of framesOf(text)) reader.push(frame);
         reader.end();
         const read = collector.response();
@@ -146,7 +155,10 @@ function withAnswer(dialect: DialectName, asked: JsonObject, answer: JsonObject)
 
 /** The assistant's turn as the provider reads it. */
 function assistantIn(dialect: DialectName, body: JsonObject): unknown {
-  const { messages } = dialectOf(dialect).client.readRequest(body, new DroppedFields(dialect));
+  const { messages } = clientDialect(dialect).readRequest(
+    body,
+    new DroppedFields(clientDialect(dialect).fieldNames),
+  );
   const turns = messages.filter((message) => message.role === "assistant");
   return withoutIds(turns.flatMap((turn) => turn.blocks));
 }
@@ -170,7 +182,7 @@ function visible(blocks: readonly IrAssistantBlock[]): unknown {
 }
 
 function streamed(dialect: DialectName, response: IrResponse): string {
-  const writer = dialectOf(dialect).client.createStreamWriter(asServer(dialect));
+  const writer = clientDialect(dialect).createStreamWriter(asServer(dialect));
   const text = eventsOf(response).map((event) => writer.write(event));
   return text.join("") + writer.terminal();
 }
