@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "./base/clock.ts";
 import { GatewayError } from "./base/errors.ts";
 import { Catalog } from "./catalog/catalog.ts";
 import { TokenCounter } from "./catalog/tokens/counter.ts";
-import type { Settings } from "./config/settings.ts";
+import type { ServerSettings, Settings } from "./config/settings.ts";
 import type { Configured, Gateway } from "./gateway/gateway.ts";
 import { Ongoing } from "./gateway/ongoing.ts";
 import { Watchdog } from "./gateway/watchdog.ts";
@@ -16,6 +16,7 @@ import { Idempotency } from "./idempotency/idempotency.ts";
 import { KeyRing } from "./keys/keyring.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { AddressLimiter } from "./limits/address-limiter.ts";
+import { BodyBudget } from "./limits/body-budget.ts";
 import { RateLimiter } from "./limits/rate-limiter.ts";
 import { createLogs, type Log } from "./observe/log.ts";
 import { startTracing } from "./observe/tracing.ts";
@@ -80,6 +81,10 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     idempotency,
     rateLimiter: new RateLimiter(clock),
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
+    bodies: new BodyBudget({
+      totalBytes: () => gateway.configured.settings.server.maxBodyMemoryBytes,
+      perHolderBytes: () => bodyShare(gateway.configured.settings.server),
+    }),
     tokens: counter,
     watchdog: new Watchdog(clock.monotonicMs),
     ongoing: new Ongoing({
@@ -131,6 +136,11 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       logs.flush();
     },
   };
+}
+
+/** One key may take half of the memory for bodies, and at least the largest one. */
+function bodyShare({ maxBodyMemoryBytes, maxBodyBytes }: ServerSettings): number {
+  return Math.max(maxBodyBytes, maxBodyMemoryBytes / 2);
 }
 
 function configure(settings: Settings, clock: Clock, log: Log): Configured {

@@ -7,6 +7,8 @@ export const defaults = {
   port: 8787,
   dataDir: "sluice-data",
   maxBodyBytes: 32 * 1024 * 1024,
+  /** Less where a quarter of the memory is less. */
+  mostBodyMemoryBytes: 512 * 1024 * 1024,
   heartbeat: 15,
   shutdownGrace: 30,
   stalledReader: 60,

@@ -175,6 +175,13 @@ export const configSchema = Type.Object(
             }),
           ),
           max_body_bytes: Type.Optional(Type.Integer({ minimum: 1024, default: defaults.maxBodyBytes })),
+          max_body_memory: Type.Optional(
+            Type.Integer({
+              minimum: 1024,
+              description:
+                "Bytes for all bodies being read at once; default: a quarter of the memory, at most 512 MiB.",
+            }),
+          ),
           heartbeat: Type.Optional(
             seconds("Silence before a heartbeat in a stream; 0 turns it off.", defaults.heartbeat),
           ),

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { totalmem } from "node:os";
 import { resolve } from "node:path";
 import type { LoadContext } from "./context.ts";
 import { defaults, logLevels } from "./defaults.ts";
@@ -23,6 +24,7 @@ export function serverSettings(
 ): ServerSettings {
   const server = context.problems.soundAt("server") ? (config.server ?? {}) : {};
   checkProxies(config, context);
+  const maxBodyBytes = server.max_body_bytes ?? defaults.maxBodyBytes;
   return {
     host: flags.host ?? (context.env["SLUICE_HOST"] || undefined) ?? server.host ?? defaults.host,
     port: flags.port ?? portFromEnvironment(context) ?? server.port ?? defaults.port,
@@ -34,7 +36,8 @@ export function serverSettings(
       folder: context.folder,
     }),
     trustedProxies: server.trusted_proxies ?? [],
-    maxBodyBytes: server.max_body_bytes ?? defaults.maxBodyBytes,
+    maxBodyBytes,
+    maxBodyMemoryBytes: bodyMemory(server.max_body_memory, maxBodyBytes, context),
     heartbeatMs: milliseconds(server.heartbeat ?? defaults.heartbeat),
     shutdownGraceMs: milliseconds(server.shutdown_grace ?? defaults.shutdownGrace),
     stalledReaderMs: milliseconds(server.stalled_reader ?? defaults.stalledReader),
@@ -42,6 +45,18 @@ export function serverSettings(
     maxConcurrentPerKey: server.max_concurrent_per_key ?? null,
     anonymousRpm: server.anonymous_rpm ?? defaults.anonymousRpm,
   };
+}
+
+/** A quarter of what the machine or the container has, within bounds, unless the file says otherwise. */
+function bodyMemory(configured: number | undefined, maxBodyBytes: number, { problems }: LoadContext): number {
+  if (configured === undefined) {
+    const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+    return Math.max(maxBodyBytes, Math.min(defaults.mostBodyMemoryBytes, Math.floor(memory / 4)));
+  }
+  if (configured < maxBodyBytes) {
+    problems.add("server.max_body_memory", `must hold at least one body, so ${maxBodyBytes} or more`);
+  }
+  return configured;
 }
 
 /** Relative paths start where they were written: a flag at the working folder, the file's at the file. */
@@ -104,6 +119,8 @@ export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext)
   return micro;
 }
 
+const shortestAdminToken = 16;
+
 export function adminSettings(config: ConfigFile, context: LoadContext): Settings["admin"] {
   const admin = context.problems.soundAt("admin") ? (config.admin ?? {}) : {};
   const metricsListen = admin.metrics_listen ?? null;
@@ -111,7 +128,15 @@ export function adminSettings(config: ConfigFile, context: LoadContext): Setting
     context.problems.add("admin.metrics_listen", 'must be host:port, such as "127.0.0.1:9090"');
   }
   const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
-  return { token: fromEnvironment ?? adminToken(admin.token, context), metricsListen };
+  const token = fromEnvironment ?? adminToken(admin.token, context);
+  if (token !== null && token.length < shortestAdminToken) {
+    const place = fromEnvironment === undefined ? "admin.token" : "SLUICE_ADMIN_TOKEN";
+    context.problems.add(
+      place,
+      `must have at least ${shortestAdminToken} characters, so that nobody guesses it`,
+    );
+  }
+  return { token, metricsListen };
 }
 
 function adminToken(reference: string | undefined, context: LoadContext): string | null {

@@ -28,6 +28,8 @@ export interface ServerSettings {
   readonly dataDir: string;
   readonly trustedProxies: readonly string[];
   readonly maxBodyBytes: number;
+  /** For all bodies that are being read at once. */
+  readonly maxBodyMemoryBytes: number;
   /** 0 turns heartbeats off. */
   readonly heartbeatMs: number;
   readonly shutdownGraceMs: number;

@@ -4,8 +4,8 @@ import { admit } from "./admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { standingHeaders } from "./headers.ts";
-import { readBody } from "./read-body.ts";
-import { parseRequest, resolveModel } from "./request.ts";
+import { readRequest } from "./read-request.ts";
+import { resolveModel } from "./request.ts";
 
 /** A count is a help, not an answer: rather an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
@@ -15,8 +15,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const { configured } = gateway;
   const { call } = exchange;
   const key = await admit(gateway, exchange);
-  const bytes = await readBody(call.request, configured.settings.server.maxBodyBytes);
-  const request = parseRequest(call, "count_tokens", bytes);
+  const request = await readRequest(gateway, exchange, key, "count_tokens");
   const model = resolveModel(configured, key, request.modelId);
   exchange.model = model;
   const headers = pickForwarded("messages", call.request.headers);

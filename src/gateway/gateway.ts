@@ -5,6 +5,7 @@ import type { Idempotency } from "../idempotency/idempotency.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { AddressLimiter } from "../limits/address-limiter.ts";
+import type { BodyBudget } from "../limits/body-budget.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -26,6 +27,8 @@ export interface Gateway {
   readonly keys: KeyRing;
   readonly rateLimiter: RateLimiter;
   readonly addressLimiter: AddressLimiter;
+  /** Memory for bodies that are being read. */
+  readonly bodies: BodyBudget;
   readonly ledger: Ledger;
   readonly idempotency: Idempotency;
   readonly tokens: TokenCounter;

@@ -1,30 +1,80 @@
-import { invalidRequest } from "../base/errors.ts";
+import { assert } from "../base/assert.ts";
+
+/** What may be read of one body. */
+export interface BodyLimit {
+  readonly maxBytes: number;
+  tooLarge(): Error;
+  /** Called before so many more bytes are kept. Throws when there is no room for them. */
+  take(bytes: number): void;
+}
 
 /**
- * The request's bytes, refused as soon as they are known to be too many: by the length the client
- * announced, or, where it announced none, while they come in.
+ * Bodies from this size on are read piece by piece, into shared memory: room is taken for what has really come,
+ * not for what a client has announced, and other threads can look at the bytes without a copy of their own.
  */
-export function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+export const largeBodyBytes = 1024 * 1024;
+
+/**
+ * The request's bytes, refused as soon as they are known to be too many: by the length the client announced, or,
+ * where it announced none, while they come in. Until they are read here, they wait in the client's connection.
+ */
+export function readBody(request: Request, limit: BodyLimit): Promise<Uint8Array> {
   const announced = request.headers.get("content-length");
-  if (announced === null) return readGrowing(request, maxBytes);
-  if (Number(announced) > maxBytes) throw tooLarge(maxBytes);
+  if (announced === null) return readUnannounced(request, limit);
+  const length = Number(announced);
+  if (length > limit.maxBytes) throw limit.tooLarge();
+  if (length >= largeBodyBytes) return readLarge(request, length, limit);
+  limit.take(length);
   return request.bytes();
 }
 
-async function readGrowing(request: Request, maxBytes: number): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array(0);
-  const reader = request.body.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    size += next.value.length;
-    // Not by `for await`: it would wait for the rest of the body before it lets go of it.
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(next.value);
-  }
-  return Buffer.concat(chunks);
+/** As much of a stream's reader as is needed. */
+interface Pieces {
+  read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array }>;
 }
 
-function tooLarge(maxBytes: number) {
-  return invalidRequest(`The request body is too large; at most ${maxBytes} bytes are accepted.`);
+async function readLarge(request: Request, length: number, limit: BodyLimit): Promise<Uint8Array> {
+  assert(request.body !== null, "a request that announced a body has none");
+  return fill(request.body.getReader(), sharedBytes(length), 0, limit);
+}
+
+/** Small ones are put together at their end; memory for the largest is only set aside once one has grown large. */
+async function readUnannounced(request: Request, limit: BodyLimit): Promise<Uint8Array> {
+  if (request.body === null) return new Uint8Array(0);
+  const reader = request.body.getReader();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  // Not by `for await`: it would wait for the rest of the body before it lets go of it.
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    size += next.value.length;
+    if (size > limit.maxBytes) throw limit.tooLarge();
+    limit.take(next.value.length);
+    pieces.push(next.value);
+    if (size >= largeBodyBytes) {
+      const bytes = sharedBytes(limit.maxBytes);
+      bytes.set(Buffer.concat(pieces));
+      return fill(reader, bytes, size, limit);
+    }
+  }
+  return Buffer.concat(pieces);
+}
+
+const nothing = new Uint8Array(0);
+
+/** Reads the rest of a body behind what is there. The server keeps a body to the length that it announced. */
+async function fill(reader: Pieces, bytes: Uint8Array, from: number, limit: BodyLimit): Promise<Uint8Array> {
+  let size = from;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    const piece = next.value ?? nothing;
+    if (size + piece.length > bytes.length) throw limit.tooLarge();
+    limit.take(piece.length);
+    bytes.set(piece, size);
+    size += piece.length;
+  }
+  return bytes.subarray(0, size);
+}
+
+/** The system gives memory to it only as it is written to, so that setting much of it aside costs nothing. */
+function sharedBytes(length: number): Uint8Array {
+  return new Uint8Array(new SharedArrayBuffer(length));
 }

@@ -9,8 +9,8 @@ import type { Gateway } from "./gateway.ts";
 import { claimIdempotency, replay } from "./idempotent.ts";
 import { limitOutput, refuseUnusableTools } from "./limits.ts";
 import { Generation } from "./prepare.ts";
-import { readBody } from "./read-body.ts";
-import { dialectOf, idempotencyKeyOf, parseRequest, refuseUnpriced, resolveModel } from "./request.ts";
+import { readRequest } from "./read-request.ts";
+import { dialectOf, idempotencyKeyOf, refuseUnpriced, resolveModel } from "./request.ts";
 
 /**
  * The way of a generation request, from top to bottom. Every step may refuse by throwing a GatewayError;
@@ -19,14 +19,14 @@ import { dialectOf, idempotencyKeyOf, parseRequest, refuseUnpriced, resolveModel
  */
 export async function generate(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { configured } = gateway;
-  const { microUsdPerCredit, server } = configured.settings;
+  const { microUsdPerCredit } = configured.settings;
   const { call } = exchange;
   const dialect = dialectOf(call);
   // Here and below, what usually has its answer at once is awaited only where it has not: a turn less for each.
   const admitted = admit(gateway, exchange);
   const key = admitted instanceof Promise ? await admitted : admitted;
 
-  const request = parseRequest(call, dialect, await readBody(call.request, server.maxBodyBytes));
+  const request = await readRequest(gateway, exchange, key, dialect);
   // Only now: a client that is slow with its body is cut off by the server, and a provider may be slow.
   call.keepWaiting();
   const idempotencyKey = idempotencyKeyOf(call);

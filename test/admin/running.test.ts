@@ -4,6 +4,8 @@ import { join } from "node:path";
 import type { IssuedKeyView } from "../../src/admin/views.ts";
 import { Sluice } from "../support/sluice.ts";
 
+const token = "the-operators-token";
+
 let sluice: Sluice;
 afterEach(() => sluice.dispose());
 
@@ -28,29 +30,57 @@ describe("on a running gateway", () => {
   });
 
   test("a key made or revoked by the API is so for its very next request", async () => {
-    sluice = await Sluice.start({ config: demo, env: { SLUICE_ADMIN_TOKEN: "t" } });
-    const made = await call("/keys", "t", { method: "POST", body: '{"mode":"credit","credit":1}' });
+    sluice = await Sluice.start({ config: demo, env: { SLUICE_ADMIN_TOKEN: token } });
+    const made = await call("/keys", token, { method: "POST", body: '{"mode":"credit","credit":1}' });
     const key = (await made.json()) as IssuedKeyView;
     const body = { model: "m", messages: [{ role: "user", content: "hello" }] };
     const headers = { authorization: `Bearer ${key.key}` };
     expect((await sluice.request("/v1/chat/completions", { headers, body })).status).toBe(200);
-    await call(`/keys/${key.id}/revoke`, "t", { method: "POST" });
+    await call(`/keys/${key.id}/revoke`, token, { method: "POST" });
     expect((await sluice.request("/v1/chat/completions", { headers, body })).status).toBe(401);
   });
 
   test("a client's key opens nothing here, and the admin token nothing there", async () => {
-    sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: "t" } });
+    sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: token } });
     const { key } = await sluice.createKey();
     expect((await call("/health", key)).status).toBe(401);
-    expect((await sluice.request("/v1/usage", { headers: { authorization: "Bearer t" } })).status).toBe(401);
+    expect(
+      (await sluice.request("/v1/usage", { headers: { authorization: `Bearer ${token}` } })).status,
+    ).toBe(401);
   });
 
-  test("a reload with another token takes it over", async () => {
-    sluice = await Sluice.start({ config: demo });
-    const secret = join(sluice.folder, "token");
-    writeFileSync(secret, "from-a-file");
-    await sluice.reload(`[admin]\ntoken = "file:${secret}"\n${demo}`);
-    expect((await call("/health", "from-a-file")).status).toBe(200);
+  test("a reload with another token takes it over, and signs everybody out", async () => {
+    sluice = await Sluice.start({ config: demo, env: { FIRST: token, SECOND: "the-next-operators-token" } });
+    const withToken = (name: string) => `[admin]\ntoken = "env:${name}"\n${demo}`;
+    await sluice.reload(withToken("FIRST"));
+    const cookies = await Promise.all([signIn(), signIn()]);
+    const statuses = () =>
+      Promise.all(
+        cookies.map(
+          async (cookie) => (await sluice.request("/admin/api/v1/health", { headers: { cookie } })).status,
+        ),
+      );
+    expect(await statuses()).toEqual([200, 200]);
+    await sluice.reload(withToken("FIRST"));
+    expect(await statuses()).toEqual([200, 200]);
+    await sluice.reload(withToken("SECOND"));
+    expect(await statuses()).toEqual([401, 401]);
+    expect((await call("/health", token)).status).toBe(401);
+    expect((await call("/health", "the-next-operators-token")).status).toBe(200);
+  });
+
+  async function signIn(): Promise<string> {
+    const response = await sluice.request("/admin/api/v1/session", { body: { token } });
+    return (response.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+  }
+
+  test("a token that could be guessed is refused at the start", async () => {
+    const start = Sluice.start({ env: { SLUICE_ADMIN_TOKEN: "fifteen-letters" } });
+    const failure = await start.then(
+      (started) => started.dispose(),
+      (error: Error) => error.message,
+    );
+    expect(failure).toContain("SLUICE_ADMIN_TOKEN: must have at least 16 characters");
   });
 
   test("metrics are open on a listener of their own, and nothing else is there", async () => {
@@ -64,8 +94,8 @@ describe("on a running gateway", () => {
   });
 
   test("whoever watches the tail does not hold up the end", async () => {
-    sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: "t" } });
-    const tail = await call("/tail", "t");
+    sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: token } });
+    const tail = await call("/tail", token);
     const reader = tail.body?.getReader();
     await reader?.read();
     expect(await sluice.stop()).toBe(0);

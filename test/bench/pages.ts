@@ -8,7 +8,7 @@ import { fillStore } from "./fill.ts";
 
 const records = Number(process.argv[2] ?? 1_000_000);
 const keys = Number(process.argv[3] ?? 10_000);
-const token = "bench";
+const token = "bench-admin-token";
 const times = 5;
 
 await using sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: token } });

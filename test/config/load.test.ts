@@ -56,8 +56,13 @@ describe("what beats what", () => {
 
   test("SLUICE_ADMIN_TOKEN beats the file's token", () => {
     const text = `[admin]\ntoken = "env:OTHER"\n${demoModel}`;
-    expect(load(text, { env: { OTHER: "b" } }).settings.admin.token).toBe("b");
-    expect(load(text, { env: { OTHER: "b", SLUICE_ADMIN_TOKEN: "a" } }).settings.admin.token).toBe("a");
+    expect(load(text, { env: { OTHER: "the-token-of-the-file" } }).settings.admin.token).toBe(
+      "the-token-of-the-file",
+    );
+    expect(
+      load(text, { env: { OTHER: "the-token-of-the-file", SLUICE_ADMIN_TOKEN: "the-environments-token" } })
+        .settings.admin.token,
+    ).toBe("the-environments-token");
   });
 });
 

@@ -114,6 +114,11 @@ describe("single rules", () => {
       'admin.metrics_listen: must be host:port, such as "127.0.0.1:9090"',
     ],
     [
+      "memory for less than one body",
+      "[server]\nmax_body_bytes = 4096\nmax_body_memory = 4095",
+      "server.max_body_memory: must hold at least one body, so 4096 or more",
+    ],
+    [
       "a date where a number belongs",
       `${demoModel}created = 2026-01-01`,
       "models[0].created: must be a whole number of at least 0, not a date",
@@ -127,6 +132,15 @@ describe("single rules", () => {
 
   test.each(cases)("%s", (_name, toml, problem) => {
     expect(problemsOf(toml)).toEqual([problem]);
+  });
+
+  test("an admin token that could be guessed", () => {
+    const toml = `[admin]\ntoken = "env:TOKEN"\n${demoModel}`;
+    const advice = "must have at least 16 characters, so that nobody guesses it";
+    expect(problemsOf(toml, { env: { TOKEN: "fifteen-letters" } })).toEqual([`admin.token: ${advice}`]);
+    expect(problemsOf(demoModel, { env: { SLUICE_ADMIN_TOKEN: "short" } })).toEqual([
+      `SLUICE_ADMIN_TOKEN: ${advice}`,
+    ]);
   });
 
   test("an unknown log level in the environment", () => {

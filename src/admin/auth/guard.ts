@@ -45,16 +45,24 @@ export function admit(guard: Guard, request: Request, address: string, changes: 
   return { kind: "admitted", actor: "session" };
 }
 
-/** The one place where a token is compared, for bearers and for the sign-in alike. */
+/**
+ * The one place where a token is compared, for bearers and for the sign-in alike. The right one is always admitted, and
+ * does not forget the failures of an address that is locked: they may be somebody else's.
+ */
 export function tryToken(guard: Guard, candidate: string, address: string): Verdict {
   const waitSeconds = guard.lockout.waitSeconds(address);
-  if (waitSeconds > 0) return refused(429, "Too many wrong tokens from this address; wait.", waitSeconds);
   if (guard.token.matches(candidate)) {
-    guard.lockout.succeeded(address);
+    if (waitSeconds === 0) guard.lockout.succeeded(address);
     return { kind: "admitted", actor: "token" };
   }
+  if (waitSeconds > 0) return lockedOut(waitSeconds);
   guard.lockout.failed(address);
   return refused(401, "That is not the admin token.");
+}
+
+function lockedOut(waitSeconds: number): Refused {
+  const message = `Too many wrong tokens from this address; wait ${waitSeconds} s before you try another.`;
+  return refused(429, message, waitSeconds);
 }
 
 /** `Secure` only where the browser itself used TLS: on plain http it would refuse to keep the cookie. */

@@ -1,6 +1,7 @@
 import { FormatRegistry, type TObject, type TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
+import { readBody } from "../../gateway/read-body.ts";
 import { AdminError } from "./refusal.ts";
 
 FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)));
@@ -34,15 +35,24 @@ export function checkedQuery(schema: TObject | undefined, url: URL): unknown {
   return checked(schema, Value.Default(schema, Value.Convert(schema, Object.fromEntries(known))));
 }
 
-export async function checkedBody(schema: TSchema | undefined, request: Request): Promise<unknown> {
+/** No more than `mostBytes` is ever read. */
+export async function checkedBody(
+  schema: TSchema | undefined,
+  request: Request,
+  mostBytes = mostBodyBytes,
+): Promise<unknown> {
   if (schema === undefined) return null;
-  const bytes = await request.arrayBuffer();
-  if (bytes.byteLength > mostBodyBytes) throw new AdminError(413, "too_large", "The body is too large.");
+  const bytes = await readBody(request, {
+    maxBytes: mostBytes,
+    tooLarge: () =>
+      new AdminError(413, "too_large", `The body is too large; at most ${mostBytes} bytes are read.`),
+    take: () => {},
+  });
   return checked(schema, Value.Default(schema, parsed(bytes)));
 }
 
-function parsed(bytes: ArrayBuffer): unknown {
-  if (bytes.byteLength === 0) return {};
+function parsed(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return {};
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {

@@ -2,12 +2,13 @@ import type { Elysia } from "elysia";
 import { admit } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { metricsResponse } from "../metrics-response.ts";
-import { notAdmitted, refusalResponse } from "./refusal.ts";
+import { refusalResponse, turnedAway } from "./refusal.ts";
 
 /** Prometheus at `/metrics`, for whoever has the admin token. */
 export function mountMetrics(app: Elysia, deps: AdminDeps): void {
-  app.get("/metrics", ({ request }) => {
+  app.get("/metrics", async ({ request }) => {
     const verdict = admit(deps.guard, request, deps.addressOf(request), false);
-    return verdict.kind === "admitted" ? metricsResponse(deps) : refusalResponse(notAdmitted(verdict));
+    if (verdict.kind === "admitted") return metricsResponse(deps);
+    return refusalResponse(await turnedAway(deps.guard.lockout, verdict));
   });
 }

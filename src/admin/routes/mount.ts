@@ -2,7 +2,7 @@ import type { Elysia } from "elysia";
 import { admit } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { checkedBody, checkedQuery } from "./check.ts";
-import { foreseen, json, notAdmitted, refusalResponse } from "./refusal.ts";
+import { foreseen, json, refusalResponse, turnedAway } from "./refusal.ts";
 import type { AdminCall, AdminRoute, Change } from "./route.ts";
 
 /** Every route of the list passes the same way: admission, checks, the work, the audit log. */
@@ -23,7 +23,7 @@ async function answer(
 ): Promise<Response> {
   const address = deps.addressOf(request);
   const verdict = admit(deps.guard, request, address, route.method !== "GET");
-  if (verdict.kind === "refused") throw notAdmitted(verdict);
+  if (verdict.kind === "refused") throw await turnedAway(deps.guard.lockout, verdict);
   const query = checkedQuery(route.query, new URL(request.url));
   const shared = { deps, request, params, query, actor: verdict.actor, address };
   if (route.method === "GET") {

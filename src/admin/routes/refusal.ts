@@ -1,6 +1,7 @@
 import { newId } from "../../base/id.ts";
 import { StoreRefusal } from "../../store/store.ts";
 import type { Refused } from "../auth/guard.ts";
+import type { Lockout } from "../auth/lockout.ts";
 import { OperationRefusal } from "../operations/refusal.ts";
 import type { ErrorView } from "../views.ts";
 
@@ -27,7 +28,13 @@ export class AdminError extends Error {
 
 const refusedCodes = { 401: "invalid_credentials", 403: "foreign_origin", 429: "locked_out" } as const;
 
-export function notAdmitted({ status, message, waitSeconds }: Refused): AdminError {
+/** What to tell somebody who is not admitted. Whoever guesses on from a locked address is told late. */
+export async function turnedAway(lockout: Lockout, refused: Refused): Promise<AdminError> {
+  if (refused.status === 429) await lockout.slowDown();
+  return notAdmitted(refused);
+}
+
+function notAdmitted({ status, message, waitSeconds }: Refused): AdminError {
   const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
   return new AdminError(status, refusedCodes[status], message, { headers });
 }

@@ -6,7 +6,10 @@ import type { AdminDeps } from "../deps.ts";
 import { type SignInBody, signInBody } from "../views/system.ts";
 import { checkedBody } from "./check.ts";
 import { answering } from "./mount.ts";
-import { AdminError, answerHeaders, json, notAdmitted } from "./refusal.ts";
+import { AdminError, answerHeaders, json, turnedAway } from "./refusal.ts";
+
+/** A token and its name; this is the one body that is read of callers who have not shown anything yet. */
+const mostSignInBytes = 4096;
 
 /** The only routes that need no admission: they are how one is admitted. */
 export function mountSession(app: Elysia, base: string, deps: AdminDeps): void {
@@ -24,9 +27,9 @@ function isSignedIn({ guard }: AdminDeps, request: Request): boolean {
 async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
   refuseForeign(request);
   const address = deps.addressOf(request);
-  const { token } = (await checkedBody(signInBody, request)) as SignInBody;
+  const { token } = (await checkedBody(signInBody, request, mostSignInBytes)) as SignInBody;
   const verdict = tryToken(deps.guard, token, address);
-  if (verdict.kind === "refused") throw notAdmitted(verdict);
+  if (verdict.kind === "refused") throw await turnedAway(deps.guard.lockout, verdict);
   const change = { action: "session.begin", target: null, detail: null };
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor: "session", address, ...change });
   return empty(sessionCookie(request, deps.guard.sessions.begin()));

@@ -125,19 +125,34 @@ describe("guessing", () => {
   const wrong = { authorization: "Bearer wrong", "x-from": "10.0.0.9" };
   const right = { "x-from": "10.0.0.9" };
 
-  test("locks an address out after five failures, with the right token too, and no other address", async () => {
+  test("is told how long to wait after five failures, by bearer and by sign-in alike", async () => {
     await using admin = await startAdmin();
     for (let failure = 0; failure < 5; failure += 1) {
       expect((await admin.call("/health", { headers: wrong })).status).toBe(401);
     }
-    const locked = await admin.call("/health", { headers: right });
-    expect(locked.status).toBe(429);
-    expect(Number(locked.headers.get("retry-after"))).toBe(900);
-    const signIn = { method: "POST", body: JSON.stringify({ token }), headers: right };
-    expect((await admin.call("/session", signIn)).status).toBe(429);
-    expect((await admin.call("/health", { headers: { "x-from": "10.0.0.10" } })).status).toBe(200);
+    const signIn = { method: "POST", body: JSON.stringify({ token: "wrong" }), headers: right };
+    for (const locked of [
+      await admin.call("/health", { headers: wrong }),
+      await admin.call("/session", signIn),
+      await fetch(`${admin.url}/metrics`, { headers: wrong }),
+    ]) {
+      expect(locked.status).toBe(429);
+      expect(Number(locked.headers.get("retry-after"))).toBe(900);
+      expect(await locked.text()).toContain("900 s");
+    }
+    const elsewhere = { ...wrong, "x-from": "10.0.0.10" };
+    expect((await admin.call("/health", { headers: elsewhere })).status).toBe(401);
     admin.clock.advance(900_001);
+    expect((await admin.call("/health", { headers: wrong })).status).toBe(401);
+  });
+
+  test("never keeps the right token out, and does not forget the wrong ones for it", async () => {
+    await using admin = await startAdmin();
+    for (let failure = 0; failure < 5; failure += 1) await admin.call("/health", { headers: wrong });
     expect((await admin.call("/health", { headers: right })).status).toBe(200);
+    const signIn = { method: "POST", body: JSON.stringify({ token }), headers: right };
+    expect((await admin.call("/session", signIn)).status).toBe(204);
+    expect((await admin.call("/health", { headers: wrong })).status).toBe(429);
   });
 
   test("starts from nothing again after a success", async () => {

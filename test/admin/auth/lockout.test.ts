@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { Lockout } from "../../../src/admin/auth/lockout.ts";
+import { FakeClock } from "../../support/clock.ts";
+
+function fail(lockout: Lockout, address: string, times: number): void {
+  for (let failure = 0; failure < times; failure += 1) lockout.failed(address);
+}
+
+test("failures from two addresses in turn lock both", () => {
+  const lockout = new Lockout(new FakeClock());
+  for (let failure = 0; failure < 5; failure += 1) {
+    lockout.failed("a");
+    lockout.failed("b");
+  }
+  expect([lockout.waitSeconds("a"), lockout.waitSeconds("b")]).toEqual([900, 900]);
+});
+
+test("four failures are forgiven, and a success forgets them", () => {
+  const lockout = new Lockout(new FakeClock());
+  fail(lockout, "a", 4);
+  expect(lockout.waitSeconds("a")).toBe(0);
+  lockout.succeeded("a");
+  fail(lockout, "a", 4);
+  expect(lockout.waitSeconds("a")).toBe(0);
+});
+
+test("a lock lasts as long as it said, also when the address tries on", () => {
+  const clock = new FakeClock();
+  const lockout = new Lockout(clock);
+  fail(lockout, "a", 5);
+  clock.advance(600_000);
+  lockout.failed("a");
+  expect(lockout.waitSeconds("a")).toBe(300);
+  clock.advance(300_000);
+  expect(lockout.waitSeconds("a")).toBe(0);
+  fail(lockout, "a", 4);
+  expect(lockout.waitSeconds("a")).toBe(0);
+});
+
+test("ten thousand addresses are remembered, the oldest is forgotten first", () => {
+  const lockout = new Lockout(new FakeClock());
+  fail(lockout, "first", 5);
+  fail(lockout, "second", 5);
+  for (let index = 0; index < 9_998; index += 1) lockout.failed(`other ${index}`);
+  expect([lockout.waitSeconds("first"), lockout.waitSeconds("second")]).toEqual([900, 900]);
+  lockout.failed("one more");
+  expect([lockout.waitSeconds("first"), lockout.waitSeconds("second")]).toEqual([0, 900]);
+});

@@ -1,0 +1,187 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Socket } from "bun";
+import { configFor } from "../support/config.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+
+const mebibyte = 1024 * 1024;
+const adminToken = "the-right-admin-token";
+
+let provider: ScriptedProvider;
+let sluice: Sluice;
+let greedy: TestKey;
+let other: TestKey;
+
+beforeAll(async () => {
+  provider = startProvider();
+  const head = `[server]\nmax_body_bytes = ${2 * mebibyte}\nmax_body_memory = ${3 * mebibyte}`;
+  sluice = await startSluice({
+    config: configFor({ url: provider.url, head }),
+    env: { SLUICE_ADMIN_TOKEN: adminToken },
+  });
+  greedy = await sluice.createKey({ credit: 0 });
+  other = await sluice.createKey();
+});
+afterEach(() => {
+  for (const client of clients.splice(0)) client.socket.terminate();
+});
+afterAll(async () => {
+  await sluice.dispose();
+  provider.stop();
+});
+
+interface Client {
+  readonly socket: Socket;
+  received: string;
+  isClosed: boolean;
+}
+
+const clients: Client[] = [];
+
+/** Sends a head, and then as many bytes as the gateway takes, up to `most`. */
+async function send(head: string, most: number): Promise<Client> {
+  const { hostname, port } = new URL(sluice.url);
+  const piece = Buffer.alloc(64 * 1024, "x");
+  let left = most;
+  const pump = (socket: Socket) => {
+    while (left > 0) {
+      const wrote = socket.write(piece.subarray(0, Math.min(left, piece.length)));
+      left -= wrote;
+      if (wrote <= 0) return;
+    }
+  };
+  const client = { received: "", isClosed: false };
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data: (_socket, bytes) => void (client.received += bytes.toString("latin1")),
+      drain: pump,
+      close: () => void (client.isClosed = true),
+      error: () => {},
+    },
+  });
+  socket.write(head);
+  pump(socket);
+  const made = Object.assign(client, { socket });
+  clients.push(made);
+  return made;
+}
+
+async function answered(client: Client): Promise<{ status: number; text: string }> {
+  await waitFor(() => client.received.includes("\r\n\r\n"), "an answer");
+  return { status: Number(client.received.slice(9, 12)), text: client.received };
+}
+
+function headOf(line: string, length: number | null, ...headers: readonly string[]): string {
+  const framing = length === null ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`;
+  return [`${line} HTTP/1.1`, "Host: gateway.example", framing, ...headers, "", ""].join("\r\n");
+}
+
+function residentBytes(): number {
+  const pages = Number(readFileSync(`/proc/${sluice.pid}/statm`, "utf8").split(" ")[1]);
+  return pages * 4096;
+}
+
+const unauthenticated = [
+  "POST /admin/api/v1/session",
+  "DELETE /admin/api/v1/session",
+  "POST /admin/api/v1/keys",
+  "POST /admin/api/v1/nothing",
+  "POST /admin",
+  "POST /metrics",
+  "POST /v1/nothing",
+  "PUT /v1/chat/completions",
+  "POST /v1/chat/completions",
+  "POST /token/v1/messages",
+  "POST /healthz",
+  "POST /v1/..\\admin",
+];
+
+describe("without a credential", () => {
+  test.each(unauthenticated)("%s answers without reading what is sent", async (line) => {
+    const before = residentBytes();
+    const announced = await send(headOf(line, 500_000_000), 60 * mebibyte);
+    expect((await answered(announced)).status).toBeGreaterThanOrEqual(line.startsWith("DELETE") ? 200 : 400);
+    const size = 64 * mebibyte;
+    const chunked = await send(`${headOf(line, null)}${size.toString(16)}\r\n`, 60 * mebibyte);
+    expect((await answered(chunked)).status).toBeGreaterThanOrEqual(line.startsWith("DELETE") ? 200 : 400);
+    expect(residentBytes() - before).toBeLessThan(40 * mebibyte);
+  });
+
+  test("a sign-in is read up to a few kilobytes", async () => {
+    const announced = await send(headOf("POST /admin/api/v1/session", 5000), 0);
+    expect((await answered(announced)).status).toBe(413);
+    const body = JSON.stringify({ token: adminToken });
+    const fits = await send(headOf("POST /admin/api/v1/session", body.length) + body, 0);
+    expect((await answered(fits)).status).toBe(204);
+  });
+});
+
+describe("with a key", () => {
+  const line = "POST /v1/chat/completions";
+  const bearer = (key: TestKey) => `Authorization: Bearer ${key.key}`;
+  const ask = (key: TestKey) =>
+    sluice.request("/v1/chat/completions", {
+      key,
+      body: { model: "gpt-test", messages: [{ role: "user", content: "y".repeat(100_000) }] },
+    });
+
+  test("a body that is announced too large is refused unread", async () => {
+    const client = await send(headOf(line, 2 * mebibyte + 1, bearer(other)), 0);
+    expect((await answered(client)).status).toBe(400);
+  });
+
+  test("a body without a length is refused where it becomes too large", async () => {
+    const size = 64 * mebibyte;
+    const client = await send(`${headOf(line, null, bearer(other))}${size.toString(16)}\r\n`, 60 * mebibyte);
+    const { status, text } = await answered(client);
+    expect(status).toBe(400);
+    expect(text).toContain("too large");
+  });
+
+  test("unfinished bodies of one key take its share of the memory, and no more", async () => {
+    const almost = 2 * mebibyte - 1000;
+    const unfinished = await send(headOf(line, 2 * mebibyte, bearer(greedy)), almost);
+    const full = async () => {
+      const response = await ask(greedy);
+      return response.status === 503 ? response : null;
+    };
+    let refused: Response | null = null;
+    await waitFor(async () => (refused ??= await full()) !== null, "the share to be taken");
+    expect(await refused!.json()).toMatchObject({ error: { code: "service_unavailable" } });
+    expect(Number(refused!.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    expect((await ask(other)).status).toBe(200);
+
+    unfinished.socket.terminate();
+    await waitFor(async () => (await ask(greedy)).status !== 503, "the share to be free again");
+    expect((await ask(greedy)).status).toBe(402);
+  });
+
+  test("bodies of all keys take no more than there is, and what is refused gives back what it took", async () => {
+    await send(headOf(line, 2 * mebibyte, bearer(greedy)), 2 * mebibyte - 1000);
+    await waitFor(async () => (await ask(greedy)).status === 503, "the first body to be read");
+    const second = await send(headOf(line, 2 * mebibyte, bearer(other)), 2 * mebibyte - 1000);
+    expect((await answered(second)).status).toBe(503);
+    expect((await ask(other)).status).toBe(200);
+  });
+
+  test("what only announces a large body takes nothing", async () => {
+    for (let index = 0; index < 20; index += 1) await send(headOf(line, 2 * mebibyte, bearer(greedy)), 1000);
+    expect((await ask(greedy)).status).toBe(402);
+    expect((await ask(other)).status).toBe(200);
+  });
+
+  test("large bodies leave the memory where it was", async () => {
+    const body = (index: number) =>
+      `{"model":"gpt-test","messages":[{"role":"user","content":"${String(index).repeat(1_900_000)}"}]}`;
+    for (let index = 0; index < 5; index += 1) {
+      const response = await sluice.request("/v1/chat/completions", { key: other, body: body(index) });
+      expect([200, 400, 402]).toContain(response.status);
+      await response.text();
+    }
+    expect((await ask(other)).status).toBe(200);
+  });
+});
