@@ -1,6 +1,4 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { IssuedKeyView } from "../../src/admin/views.ts";
 import { Sluice } from "../support/sluice.ts";
 
