@@ -35,7 +35,6 @@ afterAll(async () => {
 interface Client {
   readonly socket: Socket;
   received: string;
-  isClosed: boolean;
 }
 
 const clients: Client[] = [];
@@ -52,14 +51,15 @@ async function send(head: string, most: number): Promise<Client> {
       if (wrote <= 0) return;
     }
   };
-  const client = { received: "", isClosed: false };
+  const client = { received: "" };
   const socket = await Bun.connect({
     hostname,
     port: Number(port),
     socket: {
-      data: (_socket, bytes) => void (client.received += bytes.toString("latin1")),
+      data: (_socket, bytes) => {
+        client.received += bytes.toString("latin1");
+      },
       drain: pump,
-      close: () => void (client.isClosed = true),
       error: () => {},
     },
   });
@@ -145,14 +145,10 @@ describe("with a key", () => {
   test("unfinished bodies of one key take its share of the memory, and no more", async () => {
     const almost = 2 * mebibyte - 1000;
     const unfinished = await send(headOf(line, 2 * mebibyte, bearer(greedy)), almost);
-    const full = async () => {
-      const response = await ask(greedy);
-      return response.status === 503 ? response : null;
-    };
-    let refused: Response | null = null;
-    await waitFor(async () => (refused ??= await full()) !== null, "the share to be taken");
-    expect(await refused!.json()).toMatchObject({ error: { code: "service_unavailable" } });
-    expect(Number(refused!.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    await waitFor(async () => (await ask(greedy)).status === 503, "the share to be taken");
+    const refused = await ask(greedy);
+    expect(await refused.json()).toMatchObject({ error: { code: "service_unavailable" } });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
     expect((await ask(other)).status).toBe(200);
 
     unfinished.socket.terminate();
