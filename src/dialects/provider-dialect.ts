@@ -1,6 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { SseFrame } from "./sse/frame.ts";
+import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/dropped-fields.ts";
 
 /**
@@ -16,6 +17,8 @@ export interface ProviderDialect {
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
   /** Throws `upstream_error` when the body makes no sense, or is an error in disguise. */
   readResponse(body: JsonObject): IrResponse;
+  /** For a stream that passes through; `hideUsage`: the client did not ask for the usage that the gateway asked for. */
+  createScanner(hideUsage: boolean): StreamScanner;
   createStreamReader(emit: (event: IrEvent) => void): StreamReader;
 }
 

@@ -6,7 +6,7 @@ import type { Bill } from "./bill.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { addCostHeaders, addHeaders, costText, standingHeaders } from "./headers.ts";
-import { PassthroughTransit } from "./passthrough/transit.ts";
+import { PassthroughTransit } from "./passthrough-transit.ts";
 import type { Attempt, Generation } from "./prepare.ts";
 import { Produced } from "./produced.ts";
 import { Relay } from "./relay.ts";

@@ -4,7 +4,7 @@ import { GatewayError } from "../../src/base/errors.ts";
 import type { Json } from "../../src/base/json.ts";
 import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
+import { PassthroughTransit } from "../../src/gateway/passthrough-transit.ts";
 import type { Transit } from "../../src/gateway/transit.ts";
 import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";

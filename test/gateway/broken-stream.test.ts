@@ -3,7 +3,7 @@ import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
+import { PassthroughTransit } from "../../src/gateway/passthrough-transit.ts";
 import type { Transit } from "../../src/gateway/transit.ts";
 import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
 import { fixture } from "../support/fixtures.ts";

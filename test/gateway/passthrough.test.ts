@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { DialectName } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { PassthroughTransit } from "../../src/gateway/passthrough/transit.ts";
+import { PassthroughTransit } from "../../src/gateway/passthrough-transit.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 
 const streams: readonly [DialectName, FixtureName][] = [

@@ -7,6 +7,7 @@ import { readResponse } from "./response-in.ts";
 import { writeResponse } from "./response-out.ts";
 import { MessagesStreamReader } from "./stream-in.ts";
 import { MessagesStreamWriter } from "./stream-out.ts";
+import { MessagesScanner } from "./stream-scanner.ts";
 import { stripForeignReasoning } from "./strip-foreign-reasoning.ts";
 import { toolRules } from "./tool-rules.ts";
 
@@ -35,6 +36,7 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
+  createScanner: () => new MessagesScanner(),
   createStreamReader: (emit) => new MessagesStreamReader(emit),
 };
 

@@ -8,6 +8,7 @@ import { readResponse } from "./response-in.ts";
 import { writeResponse } from "./response-out.ts";
 import { ChatStreamReader } from "./stream-in.ts";
 import { ChatStreamWriter } from "./stream-out.ts";
+import { ChatScanner } from "./stream-scanner.ts";
 import { toolRules } from "./tool-rules.ts";
 
 /** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
@@ -35,6 +36,7 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
+  createScanner: (hideUsage) => new ChatScanner(hideUsage),
   createStreamReader: (emit) => new ChatStreamReader(emit),
 };
 

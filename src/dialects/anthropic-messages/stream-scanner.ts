@@ -1,15 +1,15 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import { reportedFailure } from "../../dialects/errors/failure.ts";
-import { readUsage } from "../../dialects/usage.ts";
-import { jsonOf, type RawEvent } from "./raw-events.ts";
-import { earlier, type Ruling, Watch } from "./watch.ts";
+import { reportedFailure } from "../errors/failure.ts";
+import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
+import { earlier, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
+import { readUsage } from "../usage.ts";
 
 const messageMark = Buffer.from('"message_');
 const errorMark = Buffer.from('"error"');
 
 /** Messages streams end with `message_stop`; usage is cumulative, begun in `message_start`, last in `message_delta`. */
-export class MessagesWatch extends Watch {
+export class MessagesScanner extends StreamScanner {
   partialUsage: Usage | null = null;
   readonly #figures: JsonObject = {};
   #isFinal = false;

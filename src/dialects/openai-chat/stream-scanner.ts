@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import { reportedFailure } from "../../dialects/errors/failure.ts";
-import { readUsage } from "../../dialects/usage.ts";
-import { jsonOf, type RawEvent } from "./raw-events.ts";
-import { earlier, none, type Ruling, Watch } from "./watch.ts";
+import { reportedFailure } from "../errors/failure.ts";
+import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
+import { earlier, none, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
+import { readUsage } from "../usage.ts";
 
 const doneMark = Buffer.from("[DONE]");
 const usageMark = Buffer.from('"usage"');
@@ -16,7 +16,7 @@ const openBrace = 123;
  * Chat streams end with `data: [DONE]`; usage comes in a chunk of its own before it, or on the last one.
  * A mark with its quotes cannot stand inside a JSON string, where quotes are escaped.
  */
-export class ChatWatch extends Watch {
+export class ChatScanner extends StreamScanner {
   usage: Usage | null = null;
   readonly partialUsage = null;
   readonly #hideUsage: boolean;

@@ -2,7 +2,7 @@ import { asBuffer } from "../../base/as-buffer.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import { wholeEventsEnd } from "./joiner.ts";
+import { wholeEventsEnd } from "./frame-joiner.ts";
 import { jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
 
 /** What stands for an index where there is none. */
@@ -18,7 +18,7 @@ export function earlier(one: number, other: number): number {
 export type Ruling = "forward" | "drop" | "hold" | "stop";
 
 /** Where a stream stands, for dialects whose events are numbered. */
-export interface StreamPosition {
+export interface ScanPosition {
   readonly sequenceNumber: number;
   readonly responseId: string | null;
 }
@@ -30,7 +30,7 @@ export interface StreamPosition {
  * Speed comes from not looking: each dialect names marks that its few important events carry, they are
  * searched for natively in the bytes, and only events with a mark are looked at.
  */
-export abstract class Watch {
+export abstract class StreamScanner {
   /** The event that ends the stream and all behind it that came along. */
   held: Uint8Array | null = null;
   /** Set when the provider reported a failure inside its stream. */
@@ -72,7 +72,7 @@ export abstract class Watch {
     return null;
   }
 
-  get position(): StreamPosition {
+  get position(): ScanPosition {
     return { sequenceNumber: 0, responseId: null };
   }
 

@@ -1,13 +1,12 @@
-import type { DialectName } from "../../base/dialect.ts";
-import type { GatewayError } from "../../base/errors.ts";
-import type { Usage } from "../../base/usage.ts";
-import type { ClientDialect } from "../../dialects/client-dialect.ts";
-import { cutShort } from "../../dialects/errors/failure.ts";
-import { clientDialect } from "../../dialects/registry.ts";
-import type { Piece, Transit } from "../transit.ts";
-import { createWatch } from "./create.ts";
-import { FrameJoiner } from "./joiner.ts";
-import type { Watch } from "./watch.ts";
+import type { DialectName } from "../base/dialect.ts";
+import type { GatewayError } from "../base/errors.ts";
+import type { Usage } from "../base/usage.ts";
+import type { ClientDialect } from "../dialects/client-dialect.ts";
+import { cutShort } from "../dialects/errors/failure.ts";
+import { clientDialect, providerDialect } from "../dialects/registry.ts";
+import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
+import type { StreamScanner } from "../dialects/sse/stream-scanner.ts";
+import type { Piece, Transit } from "./transit.ts";
 
 export interface PassthroughCall {
   readonly dialect: DialectName;
@@ -25,7 +24,7 @@ export class PassthroughTransit implements Transit {
   readonly #call: PassthroughCall;
   readonly #dialect: ClientDialect;
   readonly #joiner = new FrameJoiner();
-  readonly #watch: Watch;
+  readonly #scanner: StreamScanner;
   brokenBy: GatewayError | null = null;
   #begun = false;
   #terminal: Piece | null = null;
@@ -33,7 +32,7 @@ export class PassthroughTransit implements Transit {
   constructor(call: PassthroughCall) {
     this.#call = call;
     this.#dialect = clientDialect(call.dialect);
-    this.#watch = createWatch(call.dialect, call.hideUsage);
+    this.#scanner = providerDialect(call.dialect).createScanner(call.hideUsage);
   }
 
   push(chunk: Uint8Array): Piece {
@@ -48,7 +47,7 @@ export class PassthroughTransit implements Transit {
     const rest = this.#joiner.rest();
     const leaving = rest === null ? nothing : this.#pass(rest);
     if (this.ended || this.brokenBy !== null) return leaving;
-    const missing = this.#watch.missingTerminal();
+    const missing = this.#scanner.missingTerminal();
     if (missing === null) {
       // Half an event is of no use to anybody, and would swallow the error that follows it.
       this.brokenBy = cutShort();
@@ -59,9 +58,9 @@ export class PassthroughTransit implements Transit {
   }
 
   #pass(events: Uint8Array): Uint8Array {
-    const leaving = this.#watch.pass(events);
-    this.brokenBy = this.#watch.failure;
-    if (this.#watch.held !== null) this.#takeTerminal(this.#watch.held);
+    const leaving = this.#scanner.pass(events);
+    this.brokenBy = this.#scanner.failure;
+    if (this.#scanner.held !== null) this.#takeTerminal(this.#scanner.held);
     if (leaving.length > 0) this.#begun = true;
     return leaving;
   }
@@ -81,7 +80,7 @@ export class PassthroughTransit implements Transit {
   }
 
   failure(error: GatewayError): string {
-    const { sequenceNumber, responseId } = this.#watch.position;
+    const { sequenceNumber, responseId } = this.#scanner.position;
     return this.#dialect.inBandError(error, this.#call.requestId, {
       sequenceNumber,
       responseId: responseId ?? "resp_failed",
@@ -91,26 +90,26 @@ export class PassthroughTransit implements Transit {
   }
 
   heartbeat(): string {
-    return this.#dialect.heartbeat(this.#begun, this.#watch.position.sequenceNumber);
+    return this.#dialect.heartbeat(this.#begun, this.#scanner.position.sequenceNumber);
   }
 
   get usage(): Usage | null {
-    return this.#watch.usage;
+    return this.#scanner.usage;
   }
 
   get partialUsage(): Usage | null {
-    return this.#watch.partialUsage;
+    return this.#scanner.partialUsage;
   }
 
   get started(): boolean {
-    return this.#watch.started;
+    return this.#scanner.started;
   }
 
   takeProduced(): string {
-    return this.#watch.takeProduced();
+    return this.#scanner.takeProduced();
   }
 
   get producedChars(): number {
-    return this.#watch.producedChars;
+    return this.#scanner.producedChars;
   }
 }

@@ -54,7 +54,7 @@ function dataOf(event: string): string {
   return data ?? "";
 }
 
-/** An event's JSON, or null for `[DONE]`, comments and anything broken: a watch only reads, it never judges. */
+/** An event's JSON, or null for `[DONE]`, comments and anything broken: a scanner only reads, it never judges. */
 export function jsonOf(data: string): JsonObject | null {
   if (!data.startsWith("{")) return null;
   try {

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
-import { reportedFailure } from "../../dialects/errors/failure.ts";
-import { readUsage } from "../../dialects/usage.ts";
-import { jsonOf, type RawEvent } from "./raw-events.ts";
-import { earlier, type Ruling, type StreamPosition, Watch } from "./watch.ts";
+import { reportedFailure } from "../errors/failure.ts";
+import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
+import { earlier, type Ruling, type ScanPosition, StreamScanner } from "../sse/stream-scanner.ts";
+import { readUsage } from "../usage.ts";
 
 const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
   Buffer.from(mark),
@@ -11,14 +11,14 @@ const terminalMarks = ['"response.completed"', '"response.incomplete"', '"respon
 const errorMark = Buffer.from('"error"');
 
 /** Responses streams end with one of three events that carry the whole response, usage included. */
-export class ResponsesWatch extends Watch {
+export class ResponsesScanner extends StreamScanner {
   usage: Usage | null = null;
   readonly partialUsage = null;
   #sequence = 0;
   #responseId: string | null = null;
 
   /** The SDK's validator wants a failure to go on with the stream's own numbers and the response's own id. */
-  override get position(): StreamPosition {
+  override get position(): ScanPosition {
     this.readUnread();
     return { sequenceNumber: this.#sequence, responseId: this.#responseId };
   }
