@@ -102,7 +102,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   };
 
   const admin = await createAdmin({ gateway, store, live, version });
-  const server = listen(createEdge(gateway, log, [admin.mount, mountDashboard]), settings.server);
+  const server = await listen(createEdge(gateway, log, [admin.mount, mountDashboard]), settings.server);
   await admin.keepMadeToken();
   watcher.start();
   idempotency.startPruning((err) => log.error({ err }, "pruning failed"));

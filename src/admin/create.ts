@@ -49,7 +49,7 @@ export async function createAdmin({ gateway, store, live, version }: AdminParts)
     isDraining: () => ongoing.isDraining,
     applyChanges: () => gateway.catchUp(),
   };
-  const listener = admin.metricsListen === null ? null : listenForMetrics(admin.metricsListen, deps);
+  const listener = admin.metricsListen === null ? null : await listenForMetrics(admin.metricsListen, deps);
   return {
     madeToken: made,
     keepMadeToken: keep,

@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { OperationRefusal } from "../admin/operations/refusal.ts";
+import { CannotListen } from "../base/open-port.ts";
 import { ConfigError } from "../config/problems.ts";
 import { StoreRefusal } from "../store/store.ts";
 import { CommandFailed, Misuse, Refused } from "./failure.ts";
@@ -26,7 +27,7 @@ function tell(error: unknown, terminal: Terminal, json: boolean): number {
   return error instanceof Misuse ? 2 : 1;
 }
 
-const expected = [Misuse, Refused, ConfigError, StoreRefusal, OperationRefusal];
+const expected = [Misuse, Refused, CannotListen, ConfigError, StoreRefusal, OperationRefusal];
 
 /** An error that nobody expected shows where it came from, since that is the first thing to be asked. */
 function messageOf(error: unknown): string {

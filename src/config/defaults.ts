@@ -6,6 +6,7 @@ export const defaults = {
   host: "127.0.0.1",
   port: 8787,
   dataDir: "sluice-data",
+  reusePort: false,
   maxBodyBytes: 32 * 1024 * 1024,
   /** Less where a quarter of the memory is less. */
   mostBodyMemoryBytes: 512 * 1024 * 1024,

@@ -169,6 +169,12 @@ export const configSchema = Type.Object(
               description: "The data folder, relative to this file; `--data` and SLUICE_DATA beat it.",
             }),
           ),
+          reuse_port: Type.Optional(
+            Type.Boolean({
+              default: defaults.reusePort,
+              description: "Several processes on one port of one machine, on purpose.",
+            }),
+          ),
           trusted_proxies: Type.Optional(
             Type.Array(Type.String(), {
               description: "Addresses or CIDR ranges whose X-Forwarded-For counts.",

@@ -35,6 +35,7 @@ export function serverSettings(
       cwd,
       folder: context.folder,
     }),
+    reusePort: server.reuse_port ?? defaults.reusePort,
     trustedProxies: server.trusted_proxies ?? [],
     maxBodyBytes,
     maxBodyMemoryBytes: bodyMemory(server.max_body_memory, maxBodyBytes, context),

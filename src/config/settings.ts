@@ -26,6 +26,7 @@ export interface ServerSettings {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  readonly reusePort: boolean;
   readonly trustedProxies: readonly string[];
   readonly maxBodyBytes: number;
   /** For all bodies that are being read at once. */

@@ -1,3 +1,4 @@
+import { openPort } from "../base/open-port.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import type { Edge } from "./edge.ts";
 
@@ -15,16 +16,19 @@ const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 /** Seconds; generation requests switch it off for themselves, since a provider may think for long. */
 const idleTimeoutSeconds = 30;
 
-export function listen(edge: Edge, settings: ServerSettings): Listening {
-  const server = Bun.serve({
-    hostname: settings.host,
-    port: settings.port,
-    idleTimeout: idleTimeoutSeconds,
-    maxRequestBodySize,
-    development: false,
-    routes: edge.routes,
-    error: edge.error,
-  });
-  const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
-  return { url: `http://${host}:${server.port}`, stop: () => server.stop(true) };
+export async function listen(edge: Edge, settings: ServerSettings): Promise<Listening> {
+  const { host, port, reusePort } = settings;
+  const address = { host, port, reusePort, hostSetting: "--host", portSetting: "--port" };
+  const server = await openPort(address, (options) =>
+    Bun.serve({
+      ...options,
+      idleTimeout: idleTimeoutSeconds,
+      maxRequestBodySize,
+      development: false,
+      routes: edge.routes,
+      error: edge.error,
+    }),
+  );
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return { url: `http://${shown}:${server.port}`, stop: () => server.stop(true) };
 }

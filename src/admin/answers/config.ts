@@ -13,6 +13,7 @@ export function configInForce(settings: Settings): object {
       host: server.host,
       port: server.port,
       data: server.dataDir,
+      reuse_port: server.reusePort,
       trusted_proxies: server.trustedProxies,
       max_body_bytes: server.maxBodyBytes,
       heartbeat_ms: server.heartbeatMs,

@@ -1,8 +1,7 @@
 import { type RunningGateway, startGateway } from "../../app.ts";
 import { systemClock } from "../../base/clock.ts";
-import type { ServerSettings, Settings } from "../../config/settings.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
-import { Refused } from "../failure.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { adminTokenText } from "./admin-token.ts";
@@ -32,24 +31,7 @@ export async function startWithKeys(
     return running;
   } catch (error) {
     tell(null);
-    throw whyNotListening(error, settings.server);
-  }
-}
-
-/** The few reasons that are the operator's to mend; anything else is told as it is. */
-function whyNotListening(error: unknown, { host, port }: ServerSettings): unknown {
-  switch ((error as { code?: unknown } | null)?.code) {
-    case "EADDRINUSE":
-      return new Refused(
-        `port ${port} is in use on ${host}; choose another with --port, or 0 for any free one`,
-      );
-    case "EACCES":
-      return new Refused(`port ${port} is not ours to open; choose one above 1023 with --port`);
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return new Refused(`${host} is not an address of this machine; choose another with --host`);
-    default:
-      return error;
+    throw error;
   }
 }
 

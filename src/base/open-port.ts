@@ -1,0 +1,81 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+
+/** Where one of our servers is to listen, and how an operator names it. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Lets other processes listen at the same address, on purpose. */
+  readonly reusePort: boolean;
+  /** What to change when it cannot be opened, such as `--port`. */
+  readonly hostSetting: string;
+  readonly portSetting: string;
+}
+
+export interface BindOptions {
+  readonly hostname: string;
+  readonly port: number;
+  readonly reusePort: boolean;
+}
+
+/** The address cannot be listened on. The message is for the operator: what is wrong and what to change. */
+export class CannotListen extends Error {
+  override readonly name = "CannotListen";
+}
+
+/**
+ * Opens a server so that nobody else can have its port. Bun sets SO_REUSEPORT unless told otherwise, and then a
+ * second gateway on the same port gets a share of the requests, with another ledger.
+ */
+export async function openPort<Server>(
+  address: ListenAddress,
+  open: (options: BindOptions) => Server,
+): Promise<Server> {
+  const { host, port, reusePort } = address;
+  try {
+    if (!reusePort) await expectEveryAddressFree(host, port);
+    return open({ hostname: host, port, reusePort });
+  } catch (error) {
+    throw explained(error, address);
+  }
+}
+
+/**
+ * A name such as `localhost` may have several addresses, of which the server takes one. Clients may try another
+ * one first, so none of them may be somebody else's.
+ */
+async function expectEveryAddressFree(host: string, port: number): Promise<void> {
+  if (isIP(host) !== 0 || port === 0) return;
+  for (const { address } of await lookup(host, { all: true })) {
+    try {
+      Bun.listen({ hostname: address, port, exclusive: true, socket: { data: () => {} } }).stop(true);
+    } catch (error) {
+      // Other failures, such as a family that this machine lacks, are for the server itself to meet.
+      if (codeOf(error) === "EADDRINUSE") throw error;
+    }
+  }
+}
+
+function explained(error: unknown, { host, port, hostSetting, portSetting }: ListenAddress): unknown {
+  switch (codeOf(error)) {
+    case "EADDRINUSE":
+      return new CannotListen(
+        `port ${port} is in use on ${host}; choose another with ${portSetting}, or 0 for any free one`,
+      );
+    case "EACCES":
+      return new CannotListen(`port ${port} is not ours to open; choose one above 1023 with ${portSetting}`);
+    case null:
+      return error;
+    default:
+      // Bun reports an address that is none in several ways, as ENOTCONN too.
+      return new CannotListen(
+        `${host} is not an address of this machine; choose another with ${hostSetting}`,
+      );
+  }
+}
+
+function codeOf(error: unknown): string | null {
+  const code = (error as { readonly code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : null;
+}
