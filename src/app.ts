@@ -7,6 +7,7 @@ import { Catalog } from "./catalog/catalog.ts";
 import { TokenCounter } from "./catalog/tokens/counter.ts";
 import type { ServerSettings, Settings } from "./config/settings.ts";
 import type { Configured, Gateway } from "./gateway/gateway.ts";
+import { GivenIds } from "./gateway/given-ids.ts";
 import { Ongoing } from "./gateway/ongoing.ts";
 import { Watchdog } from "./gateway/watchdog.ts";
 import { mountDashboard } from "./http/dashboard.ts";
@@ -60,6 +61,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const ledger = await Ledger.open({ store, clock, snapshot });
   const keys = new KeyRing(clock, snapshot.keys);
   const idempotency = new Idempotency({ store, clock });
+  const givenIds = new GivenIds({ store, clock });
   const live = new Live(clock);
   const tracing = await startTracing(settings.tracing, version);
   const counter = new TokenCounter();
@@ -79,6 +81,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     keys,
     ledger,
     idempotency,
+    givenIds,
     rateLimiter: new RateLimiter(clock),
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
     bodies: new BodyBudget({
@@ -106,6 +109,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   await admin.keepMadeToken();
   watcher.start();
   idempotency.startPruning((err) => log.error({ err }, "pruning failed"));
+  givenIds.startPruning((err) => log.error({ err }, "pruning failed"));
 
   return {
     url: server.url,
@@ -131,6 +135,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       await server.stop();
       await watcher.stop();
       idempotency.stopPruning();
+      givenIds.stopPruning();
       counter.stop();
       await store.close();
       logs.flush();

@@ -1,4 +1,4 @@
-import type { ModelSettings, Price, Settings } from "../config/settings.ts";
+import type { DeploymentSettings, ModelSettings, Price, Settings } from "../config/settings.ts";
 import { dearestPrice } from "./price.ts";
 import { type WireModel, wireModel } from "./wire.ts";
 
@@ -14,6 +14,7 @@ interface Listed {
   readonly model: ModelSettings;
   readonly wire: WireModel;
   readonly holdPrice: Price | null;
+  readonly deployments: readonly DeploymentSettings[];
 }
 
 /** Whether a deployment lies within a key's scope; of a model that others serve too, only such are used. */
@@ -29,8 +30,9 @@ export class Catalog {
     const byId = new Map(models.map((model) => [model.id, model]));
     for (const model of models) {
       const others = model.fallbacks.flatMap((id) => byId.get(id)?.deployments ?? []);
-      const holdPrice = dearestPrice([...model.deployments, ...others].map((deployment) => deployment.price));
-      this.#listed.set(model.id, { model, wire: wireModel(model), holdPrice });
+      const deployments = [...model.deployments, ...others];
+      const holdPrice = dearestPrice(deployments.map((deployment) => deployment.price));
+      this.#listed.set(model.id, { model, wire: wireModel(model), holdPrice, deployments });
     }
   }
 
@@ -62,6 +64,11 @@ export class Catalog {
    */
   holdPrice(model: ModelSettings): Price | null {
     return this.#listed.get(model.id)?.holdPrice ?? null;
+  }
+
+  /** Whoever may answer for a model: its own deployments, and those of its fallbacks. */
+  deploymentsOf(model: ModelSettings): readonly DeploymentSettings[] {
+    return this.#listed.get(model.id)?.deployments ?? model.deployments;
   }
 
   /** The response of `GET /v1/models`; no other fields are allowed beside these two. */

@@ -17,8 +17,8 @@ export interface ProviderDialect {
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
   /** Throws `upstream_error` when the body makes no sense, or is an error in disguise. */
   readResponse(body: JsonObject): IrResponse;
-  /** For a stream that passes through; `hideUsage`: the client did not ask for the usage that the gateway asked for. */
-  createScanner(hideUsage: boolean): StreamScanner;
+  /** For a stream that passes through. */
+  createScanner(options: ScannerOptions): StreamScanner;
   createStreamReader(emit: (event: IrEvent) => void): StreamReader;
 }
 
@@ -59,4 +59,11 @@ export interface StreamReader {
    * next, would tell that text and nothing else; null when it might not. See shortcut.ts.
    */
   plainText(data: JsonObject): string | null;
+}
+
+export interface ScannerOptions {
+  /** The client did not ask for the usage chunk that the gateway asked the provider for. */
+  readonly hideUsage: boolean;
+  /** The request asks for more than text, hosted tools or audio, whose events have to be read. */
+  readonly readsExtras: boolean;
 }

@@ -57,12 +57,13 @@ function contentHeaders({ generation }: Answering): Readonly<Record<string, stri
 
 /** Resolves when the charge is durable. */
 export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
-  const { gateway, exchange, generation, opened, bill, claim } = answering;
+  const { gateway, exchange, key, generation, opened, bill, claim } = answering;
   exchange.sawFirstByte();
   opened.finished("completed");
   const recorder = claim === null ? null : gateway.idempotency.record(claim);
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
   const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
+  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, whole.given);
   const evidence = {
     usage: whole.usage,
     partialUsage: null,
@@ -105,6 +106,7 @@ export function streamResponse(answering: Answering): Response {
     opened,
     transit: transitOf(answering),
     bill,
+    remember: (ids) => gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, ids),
     requestBytes: generation.request.bytes,
     estimatedInput: generation.estimatedInput,
     recorder: claim === null ? null : gateway.idempotency.record(claim),
@@ -131,6 +133,7 @@ function transitOf({ exchange, generation, attempt }: Answering): Transit {
   return new PassthroughTransit({
     dialect: generation.clientDialect,
     hideUsage: attempt.hideUsage,
+    readsExtras: generation.request.hostedTools.length > 0 || generation.request.speaks,
     requestId: exchange.id,
     model: generation.request.modelId,
     atSeconds: generation.atSeconds,

@@ -3,6 +3,7 @@ import { pickForwarded } from "../providers/headers.ts";
 import { admit } from "./admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
+import { scopeOf } from "./given-ids.ts";
 import { standingHeaders } from "./headers.ts";
 import { readRequest } from "./read-request.ts";
 import { resolveModel } from "./request.ts";
@@ -18,10 +19,11 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const request = await readRequest(gateway, exchange, key, "count_tokens");
   const model = resolveModel(configured, key, request.modelId);
   exchange.model = model;
+  const scope = await scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
   const headers = pickForwarded("messages", call.request.headers);
   const exact = await configured.upstream.countTokens({
     model,
-    scope: key.scope,
+    scope,
     clientDialect: "messages",
     stream: false,
     signal: call.request.signal,

@@ -10,6 +10,7 @@ import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { TokenCounter } from "./bill.ts";
+import type { GivenIds } from "./given-ids.ts";
 import type { Ongoing } from "./ongoing.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -31,6 +32,7 @@ export interface Gateway {
   readonly bodies: BodyBudget;
   readonly ledger: Ledger;
   readonly idempotency: Idempotency;
+  readonly givenIds: GivenIds;
   readonly tokens: TokenCounter;
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;

@@ -12,6 +12,8 @@ export interface PassthroughCall {
   readonly dialect: DialectName;
   /** The client did not ask for the usage chunk that the gateway asked the provider for. */
   readonly hideUsage: boolean;
+  /** The request asks for more than text, hosted tools or audio, whose events have to be read. */
+  readonly readsExtras: boolean;
   readonly requestId: string;
   readonly model: string;
   readonly atSeconds: number;
@@ -32,7 +34,7 @@ export class PassthroughTransit implements Transit {
   constructor(call: PassthroughCall) {
     this.#call = call;
     this.#dialect = clientDialect(call.dialect);
-    this.#scanner = providerDialect(call.dialect).createScanner(call.hideUsage);
+    this.#scanner = providerDialect(call.dialect).createScanner(call);
   }
 
   push(chunk: Uint8Array): Piece {
@@ -99,6 +101,10 @@ export class PassthroughTransit implements Transit {
 
   get partialUsage(): Usage | null {
     return this.#scanner.partialUsage;
+  }
+
+  get given(): readonly string[] {
+    return this.#scanner.given;
   }
 
   get started(): boolean {

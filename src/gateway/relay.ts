@@ -18,6 +18,8 @@ export interface RelayParts {
   readonly opened: Opened;
   readonly transit: Transit;
   readonly bill: Bill;
+  /** Takes note of ids that the client has been shown; called before the exchange is settled. */
+  remember(ids: readonly string[]): void;
   readonly requestBytes: Uint8Array;
   readonly estimatedInput: number;
   /** Only there when the request has an idempotency key. */
@@ -120,11 +122,12 @@ export class Relay implements Guarded {
 
   /** The charge is durable before the end leaves. A recording must be whole by then, trailing bytes included. */
   async #conclude(): Promise<void> {
-    const { bill, transit, recorder, headers } = this.#parts;
+    const { bill, transit, recorder, headers, remember } = this.#parts;
     this.#isConcluding = true;
     const end: Piece[] = [transit.terminal()];
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));
+    remember(transit.given);
     await bill.settle("completed", this.#evidence(), 200, recorder?.finish({ status: 200, headers }) ?? null);
     if (this.#isOver) return;
     await this.#write(this.#parts.costComment());
@@ -204,9 +207,10 @@ export class Relay implements Guarded {
       this.#parts.opened.abort();
       return;
     }
-    const { bill, opened, transit } = this.#parts;
+    const { bill, opened, transit, remember } = this.#parts;
     this.#isOver = true;
     opened.abort();
+    remember(transit.given);
     if (!transit.started) {
       bill.release();
       this.#close("cancelled", null);
@@ -223,8 +227,9 @@ export class Relay implements Guarded {
     if (this.#isOver) return;
     const error = this.#interruptedBy ?? thrown;
     this.#isConcluding = true;
-    const { bill, opened, transit } = this.#parts;
+    const { bill, opened, transit, remember } = this.#parts;
     opened.abort();
+    remember(transit.given);
     if (transit.started) await bill.settle("failed", this.#evidence(), 200, null);
     else bill.release(error);
     if (this.#isOver) return;

@@ -1,10 +1,10 @@
 import type { DialectName } from "../base/dialect.ts";
 import { GatewayError, invalidRequest } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { estimateInput, estimateOutline } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { Layout } from "../dialects/json/json-spans.ts";
-import { checkNames } from "../dialects/names/check-names.ts";
+import { inspectBody, type Mentions } from "../dialects/names/inspect-body.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -13,6 +13,7 @@ import {
   type ValidationOptions,
   validateRequest,
 } from "../dialects/schema/validate.ts";
+import { type HostedTool, hostedToolsOf } from "../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Call } from "./exchange.ts";
 import type { Configured } from "./gateway.ts";
@@ -21,17 +22,29 @@ import type { Configured } from "./gateway.ts";
 export class ClientRequest {
   readonly bytes: Uint8Array;
   readonly layout: Layout;
+  readonly mentions: Mentions;
+  readonly hostedTools: readonly HostedTool[];
   readonly modelId: string;
   readonly stream: boolean;
+  /** The answer is to be spoken. */
+  readonly speaks: boolean;
   readonly #cutBytes: number;
   #outline: JsonObject | null;
   #body: JsonObject | null;
 
-  constructor(bytes: Uint8Array, { outline, cutBytes, layout }: ParsedBody) {
+  constructor(
+    bytes: Uint8Array,
+    { outline, cutBytes, layout }: ParsedBody,
+    mentions: Mentions,
+    hostedTools: readonly HostedTool[],
+  ) {
     this.bytes = bytes;
     this.layout = layout;
+    this.mentions = mentions;
+    this.hostedTools = hostedTools;
     this.modelId = outline["model"] as string;
     this.stream = outline["stream"] === true;
+    this.speaks = asksForSpeech(outline);
     this.#cutBytes = cutBytes;
     this.#outline = outline;
     this.#body = cutBytes === 0 ? outline : null;
@@ -63,6 +76,10 @@ export class ClientRequest {
   }
 }
 
+function asksForSpeech({ modalities, audio }: JsonObject): boolean {
+  return isObject(audio) || (Array.isArray(modalities) && modalities.includes("audio"));
+}
+
 const maxIdempotencyKeyChars = 255;
 
 const withBeta: ValidationOptions = { anthropicBeta: true };
@@ -71,11 +88,12 @@ const withoutBeta: ValidationOptions = { anthropicBeta: false };
 /** Throws `invalid_request` for bytes that are no request of this kind. */
 export function parseRequest(call: Call, kind: RequestKind, bytes: Uint8Array): ClientRequest {
   const parsed = parseBody(bytes);
-  checkNames(parsed, bytes);
+  const mentions = inspectBody(parsed, bytes);
   const isFormatB = call.route.errors === "anthropic";
   const hasBeta = isFormatB && call.request.headers.has("anthropic-beta");
   validateRequest(kind, parsed.outline, hasBeta ? withBeta : withoutBeta);
-  return new ClientRequest(bytes, parsed);
+  const dialect = kind === "count_tokens" ? "messages" : kind;
+  return new ClientRequest(bytes, parsed, mentions, hostedToolsOf(dialect, parsed.outline, mentions));
 }
 
 /** The interface gives the header 1 to 255 characters; anything else is a client's mistake worth telling. */

@@ -30,6 +30,8 @@ export interface Transit {
   readonly usage: Usage | null;
   /** Figures that hold even if the stream breaks off now. */
   readonly partialUsage: Usage | null;
+  /** Ids of the provider's own things that the client has been shown. */
+  readonly given: readonly string[];
   /** True once content has gone to the client. */
   readonly started: boolean;
   /** Text produced since the last call. */

@@ -19,6 +19,8 @@ export class TranslatedTransit implements Transit {
   #produced = "";
   /** How much of it is one piece of memory. */
   #joinedChars = 0;
+  /** Where the answer is written anew, so are its ids. */
+  readonly given: readonly string[] = [];
   brokenBy: GatewayError | null = null;
 
   constructor(translator: StreamTranslator, requestId: string) {

@@ -6,6 +6,7 @@ import { Bill } from "./bill.ts";
 import { refuseOverlongInput } from "./context-window.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
+import { scopeOf } from "./given-ids.ts";
 import { claimIdempotency, replay } from "./idempotent.ts";
 import { limitOutput, refuseUnusableTools } from "./limits.ts";
 import { Generation } from "./prepare.ts";
@@ -36,6 +37,9 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
   refuseUnpriced(key, model);
   refuseUnusableTools(request.outline, model);
   const limit = limitOutput(dialect, request.outline, model);
+  const { references } = request.mentions;
+  const scope =
+    references.length === 0 ? key.scope : await scopeOf(gateway.givenIds, configured, key, model, references);
   const estimatedInput = request.estimateInput();
   const counting = refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
   if (counting !== undefined) await counting;
@@ -54,7 +58,6 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
     const hold = gateway.ledger.hold({ keyId: key.id, exchangeId: exchange.id, model: model.id, amount });
     bill = new Bill(gateway, microUsdPerCredit, exchange, key, hold);
 
-    const { scope } = key;
     const { changes } = limit;
     const generation = new Generation({ exchange, model, scope, request, dialect, changes, estimatedInput });
     const opened = await configured.upstream.open(generation);

@@ -3,6 +3,7 @@ import { GatewayError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Usage } from "../base/usage.ts";
 import { nonsense, reportedFailure } from "../dialects/errors/failure.ts";
+import { givenIds } from "../dialects/given-ids.ts";
 import { answerField, producedText } from "../dialects/produced.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
 import type { TranslatedResponse, Translation } from "../dialects/translation/translation.ts";
@@ -16,7 +17,11 @@ export interface WholeAnswer {
   readonly usage: Usage | null;
   /** What was produced, for a local count; only asked for when the provider has not counted. */
   produced(): string;
+  /** Ids of the provider's own things that the client now knows. Where the answer is written anew, so are its ids. */
+  readonly given: readonly string[];
 }
+
+const nothingGiven: readonly string[] = [];
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -27,14 +32,19 @@ export function readWhole(opened: Opened, attempt: Attempt): WholeAnswer | Promi
   const body = parseAnswer(attempt.dialect, bytes);
   if (attempt.translation !== null) return translated(attempt.translation.response(body));
   const usage = isObject(body["usage"]) ? readUsage(attempt.dialect, body["usage"]) : null;
-  return { body: bytes, usage, produced: () => producedText(attempt.dialect, body) };
+  return {
+    body: bytes,
+    usage,
+    produced: () => producedText(attempt.dialect, body),
+    given: givenIds(attempt.dialect, body),
+  };
 }
 
 /** For a provider that does not stream although it was asked to: its whole answer as a stream of the client's dialect. */
 export function readWholeAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
   const translator = attempt.reread().stream();
   const body = translator.pushWhole(parseAnswer(attempt.dialect, opened.bytes())) + translator.terminal();
-  return { body, usage: translator.usage, produced: () => translator.takeProduced() };
+  return { body, usage: translator.usage, produced: () => translator.takeProduced(), given: nothingGiven };
 }
 
 /** For a provider that streams although nobody asked it to. */
@@ -49,7 +59,7 @@ async function collected(opened: Opened, translation: Translation): Promise<Whol
 }
 
 function translated({ body, usage, produced }: TranslatedResponse): WholeAnswer {
-  return { body: JSON.stringify(body), usage, produced: () => produced };
+  return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven };
 }
 
 /** Broken JSON, an error in a 200, or something else entirely: nothing of it may reach the client as an answer. */

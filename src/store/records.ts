@@ -155,6 +155,14 @@ interface ResponsePart {
   readonly body: Uint8Array;
 }
 
+/** Ids of a provider's own things that an answer has shown to a key. */
+export interface GivenIds {
+  readonly keyId: string;
+  readonly provider: string;
+  readonly digests: readonly string[];
+  readonly atMs: number;
+}
+
 /** One item of a batch. Plain data, because it may cross to a writer thread. */
 export type JournalItem =
   | { readonly kind: "progress"; readonly progress: HoldProgress }
@@ -162,6 +170,7 @@ export type JournalItem =
   | { readonly kind: "release"; readonly holdId: string }
   /** An exchange that failed before it cost anything: counted for the operator, not part of the ledger. */
   | { readonly kind: "failure"; readonly failure: FailedExchange }
+  | { readonly kind: "given"; readonly given: GivenIds }
   | { readonly kind: "part"; readonly part: ResponsePart }
   /** Drops the parts of a response that will not be stored after all. */
   | { readonly kind: "discard"; readonly recordingId: string }

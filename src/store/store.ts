@@ -55,6 +55,11 @@ export interface Store {
   /** Deletes at most `limit` responses stored before `beforeMs`, and says how many went. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
 
+  /** Which provider gave each of these ids to the key; null where none did. */
+  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (string | null)[]>;
+  /** Looks at the oldest and deletes those that are too old or too many; says how many went. */
+  pruneGivenIds(pruning: GivenIdsPruning): Promise<number>;
+
   readTotals(keyId: string): Promise<AccountTotals | null>;
   /** Oldest first, after the given id: the cursor of an export. */
   listEntries(query: EntryQuery): Promise<readonly Entry[]>;
@@ -128,6 +133,14 @@ export interface ResponseScope {
   readonly keyId: string;
   readonly route: string;
   readonly idempotencyKey: string;
+}
+
+export interface GivenIdsPruning {
+  readonly beforeMs: number;
+  /** How many of the newest stay. */
+  readonly keep: number;
+  /** How many are looked at. */
+  readonly limit: number;
 }
 
 export interface EntryQuery {

@@ -59,6 +59,7 @@ function transitFor(client: DialectName, provider: DialectName, random: SeededRa
     return new PassthroughTransit({
       dialect: client,
       hideUsage,
+      readsExtras: true,
       requestId: "req_1",
       model: "m",
       atSeconds: 1,

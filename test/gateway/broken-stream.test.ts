@@ -20,6 +20,7 @@ function transitFor(client: DialectName, provider: DialectName): Transit {
     return new PassthroughTransit({
       dialect: client,
       hideUsage: false,
+      readsExtras: false,
       requestId: "req_1",
       model: "m",
       atSeconds: 1,

@@ -20,7 +20,14 @@ const streams: readonly [DialectName, FixtureName][] = [
 ];
 
 function transit(dialect: DialectName, hideUsage = false): PassthroughTransit {
-  return new PassthroughTransit({ dialect, hideUsage, requestId: "req_1", model: "m", atSeconds: 1 });
+  return new PassthroughTransit({
+    dialect,
+    hideUsage,
+    readsExtras: false,
+    requestId: "req_1",
+    model: "m",
+    atSeconds: 1,
+  });
 }
 
 /** Pushes the pieces as the relay would, and gives back all bytes that leave, the held end among them. */

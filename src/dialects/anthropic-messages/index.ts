@@ -36,7 +36,7 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  createScanner: () => new MessagesScanner(),
+  createScanner: (options) => new MessagesScanner(options),
   createStreamReader: (emit) => new MessagesStreamReader(emit),
 };
 

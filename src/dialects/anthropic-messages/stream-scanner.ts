@@ -1,25 +1,35 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
+import { givenIdsOfEvent } from "../given-ids.ts";
+import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
 import { earlier, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
 import { readUsage } from "../usage.ts";
 
 const messageMark = Buffer.from('"message_');
+const blockMark = Buffer.from('"content_block_start"');
 const errorMark = Buffer.from('"error"');
 
 /** Messages streams end with `message_stop`; usage is cumulative, begun in `message_start`, last in `message_delta`. */
 export class MessagesScanner extends StreamScanner {
   partialUsage: Usage | null = null;
   readonly #figures: JsonObject = {};
+  readonly #readsExtras: boolean;
   #isFinal = false;
+
+  constructor({ readsExtras }: ScannerOptions) {
+    super();
+    this.#readsExtras = readsExtras;
+  }
 
   get usage(): Usage | null {
     return this.#isFinal ? this.partialUsage : null;
   }
 
   protected firstMark(events: Buffer): number {
-    return earlier(events.indexOf(messageMark), events.indexOf(errorMark));
+    const end = earlier(events.indexOf(messageMark), events.indexOf(errorMark));
+    return this.#readsExtras ? earlier(end, events.indexOf(blockMark)) : end;
   }
 
   protected judge({ data }: RawEvent): Ruling {
@@ -30,15 +40,25 @@ export class MessagesScanner extends StreamScanner {
       case "error":
         this.failure = reportedFailure(event);
         return "stop";
+      case "content_block_start":
+        this.#noteGiven(event);
+        return "forward";
       case "message_start":
+        this.#noteGiven(event);
         if (isObject(event["message"])) this.#readUsage(event["message"]["usage"]);
         return "forward";
       case "message_delta":
+        this.#noteGiven(event);
         this.#isFinal = this.#readUsage(event["usage"]) || this.#isFinal;
         return "forward";
       default:
         return "forward";
     }
+  }
+
+  #noteGiven(event: JsonObject): void {
+    const ids = givenIdsOfEvent(event);
+    if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 
   /** Later figures overwrite earlier ones; what a later event leaves out or says null stays. */

@@ -44,6 +44,7 @@ const shortestCut = 64;
 
 /** What is left of a long string: one character, because some strings must not be empty. */
 const remainder = 0x7e;
+export const cutText = String.fromCharCode(remainder);
 
 /** So many bytes are cheaper to copy one by one than to call the native copy for. */
 const nearby = 128;

@@ -50,28 +50,59 @@ export function isGoverned(place: Place, name: string): boolean {
   return (place === "top" || place === "dialect") && governed[place].has(name);
 }
 
+/** What the value of a governed name may point to: one stored thing, several, tools, or what its `type` says. */
+export type Mention = "id" | "ids" | "tools" | "type";
+
+const mentions = {
+  top: new Map<string, Mention>([
+    ["previous_response_id", "id"],
+    ["conversation", "id"],
+    ["container", "id"],
+    ["tools", "tools"],
+  ]),
+  dialect: new Map<string, Mention>([
+    ["file_id", "id"],
+    ["container_id", "id"],
+    ["container", "id"],
+    // An earlier spoken answer in a chat message.
+    ["audio", "id"],
+    ["file_ids", "ids"],
+    ["vector_store_ids", "ids"],
+    ["tools", "tools"],
+    ["type", "type"],
+  ]),
+} as const;
+
+/** Why a name needs a closer look: it looks like a governed one and is not, or it says what its value is. */
+export interface Notable {
+  readonly lookalike: string | null;
+  readonly mention: Mention | null;
+}
+
 /** No name so long folds to a governed one in any parser. */
 const longestName = 64;
 const maxRemembered = 4096;
 /** What names were found to be; nearly all requests consist of the same few. */
 const remembered = {
-  top: new Map<string, string | null>(),
-  dialect: new Map<string, string | null>(),
+  top: new Map<string, Notable | null>(),
+  dialect: new Map<string, Notable | null>(),
 } as const;
 
-/** The governed name that this one looks like, and is not; null for all others. */
-export function lookalikeOf(place: Place, name: string): string | null {
+/** Null for most names. */
+export function notableName(place: Place, name: string): Notable | null {
   if (place !== "top" && place !== "dialect") return null;
   const known = remembered[place].get(name);
   if (known !== undefined) return known;
-  const found =
-    governed[place].has(name) || name.length > longestName ? null : foldedTo(governed[place], name);
+  const mention = mentions[place].get(name) ?? null;
+  const lookalike = governed[place].has(name) ? null : lookalikeAmong(governed[place], name);
+  const notable = mention === null && lookalike === null ? null : { lookalike, mention };
   if (remembered[place].size >= maxRemembered) remembered[place].clear();
-  remembered[place].set(name, found);
-  return found;
+  remembered[place].set(name, notable);
+  return notable;
 }
 
-function foldedTo(names: ReadonlySet<string>, name: string): string | null {
+function lookalikeAmong(names: ReadonlySet<string>, name: string): string | null {
+  if (name.length > longestName) return null;
   const folded = fold(name);
   return names.has(folded) ? folded : null;
 }

@@ -36,7 +36,7 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  createScanner: (hideUsage) => new ChatScanner(hideUsage),
+  createScanner: (options) => new ChatScanner(options),
   createStreamReader: (emit) => new ChatStreamReader(emit),
 };
 

@@ -1,12 +1,15 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
+import { givenIds } from "../given-ids.ts";
+import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
 import { earlier, none, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
 import { readUsage } from "../usage.ts";
 
 const doneMark = Buffer.from("[DONE]");
 const usageMark = Buffer.from('"usage"');
+const audioMark = Buffer.from('"audio"');
 const errorMark = Buffer.from('"error"');
 const space = 32;
 const colon = 58;
@@ -20,16 +23,19 @@ export class ChatScanner extends StreamScanner {
   usage: Usage | null = null;
   readonly partialUsage = null;
   readonly #hideUsage: boolean;
+  readonly #readsExtras: boolean;
   #finished = false;
 
-  constructor(hideUsage: boolean) {
+  constructor({ hideUsage, readsExtras }: ScannerOptions) {
     super();
+    this.#readsExtras = readsExtras;
     this.#hideUsage = hideUsage;
   }
 
   protected firstMark(events: Buffer): number {
     const end = earlier(events.indexOf(doneMark), events.indexOf(errorMark));
-    return earlier(end, firstFigures(events));
+    const first = earlier(end, firstFigures(events));
+    return this.#readsExtras ? earlier(first, events.indexOf(audioMark)) : first;
   }
 
   protected judge({ data }: RawEvent): Ruling {
@@ -40,10 +46,17 @@ export class ChatScanner extends StreamScanner {
       this.failure = reportedFailure(chunk);
       return "stop";
     }
+    if (this.#readsExtras) this.#noteGiven(chunk);
     if (!isObject(chunk["usage"])) return "forward";
     this.usage = readUsage("chat", chunk["usage"]) ?? this.usage;
     const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
     return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
+  }
+
+  /** A spoken answer comes in many chunks, and each may say its id. */
+  #noteGiven(chunk: JsonObject): void {
+    const ids = givenIds("chat", chunk).filter((id) => !this.given.includes(id));
+    if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 
   /** A provider that has told why it finished has finished, even if it forgot to say `[DONE]`. */

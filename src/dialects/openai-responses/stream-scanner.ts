@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
+import { givenIds } from "../given-ids.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
 import { earlier, type Ruling, type ScanPosition, StreamScanner } from "../sse/stream-scanner.ts";
 import { readUsage } from "../usage.ts";
@@ -50,6 +51,7 @@ export class ResponsesScanner extends StreamScanner {
 
   #readUsage(event: JsonObject): void {
     const response = event["response"];
+    if (isObject(response)) this.given = givenIds("responses", response);
     if (isObject(response) && isObject(response["usage"])) {
       this.usage = readUsage("responses", response["usage"]);
     }
@@ -62,6 +64,8 @@ export class ResponsesScanner extends StreamScanner {
     if (type === "response.created" && isObject(event["response"])) {
       const id = event["response"]["id"];
       if (typeof id === "string") this.#responseId = id;
+      // The end may have been seen before the beginning is read, and knows more.
+      if (this.given.length === 0) this.given = givenIds("responses", event["response"]);
     }
     if (type.endsWith(".delta")) return typeof event["delta"] === "string" ? event["delta"] : "";
     if (type !== "response.output_item.added" || !isObject(event["item"])) return "";

@@ -8,6 +8,8 @@ import { jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-
 /** What stands for an index where there is none. */
 export const none = -1;
 
+const nothingGiven: readonly string[] = [];
+
 /** The smaller of two places, where there are any. */
 export function earlier(one: number, other: number): number {
   if (one === none || other === none) return Math.max(one, other);
@@ -41,6 +43,8 @@ export abstract class StreamScanner {
   abstract readonly usage: Usage | null;
   /** Figures that hold even if the stream breaks off now, such as the input of `message_start`. */
   abstract readonly partialUsage: Usage | null;
+  /** Ids of the provider's own things that have been shown so far, as far as a later request may name them. */
+  given: readonly string[] = nothingGiven;
   readonly #unread = new UnreadEvents();
   #produced = "";
 

@@ -1,6 +1,6 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../base/assert.ts";
-import type { HoldProgress, JournalItem, StoredResponse } from "../records.ts";
+import type { GivenIds, HoldProgress, JournalItem, StoredResponse } from "../records.ts";
 import { AccountDeltas } from "./account-deltas.ts";
 import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
 import { codeOf } from "./connection.ts";
@@ -17,6 +17,7 @@ export class InlineWriter implements BatchWriter {
   readonly #upsertHold: Statement;
   readonly #deleteHold: Statement;
   readonly #insertResponse: Statement;
+  readonly #insertGiven: Statement;
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
   readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => number;
@@ -29,6 +30,7 @@ export class InlineWriter implements BatchWriter {
     this.#upsertHold = database.query(upsertHold);
     this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
     this.#insertResponse = database.query(insertResponse);
+    this.#insertGiven = database.query(insertGiven);
     this.#insertPart = database.query("INSERT INTO response_parts VALUES (?, ?, ?)");
     this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
     const transaction = database.transaction((items: readonly JournalItem[], rollUp: boolean) =>
@@ -94,6 +96,9 @@ export class InlineWriter implements BatchWriter {
       case "release":
         this.#deleteHold.run(item.holdId);
         return;
+      case "given":
+        this.#given(item.given);
+        return;
       case "part":
         this.#insertPart.run(item.part.recordingId, item.part.sequence, item.part.body);
         return;
@@ -134,6 +139,11 @@ export class InlineWriter implements BatchWriter {
     );
   }
 
+  #given({ keyId, provider, digests, atMs }: GivenIds): void {
+    const keyNo = this.#keyNo(keyId);
+    for (const digest of digests) this.#insertGiven.run(keyNo, digest, provider, atMs);
+  }
+
   #keyNo(keyId: string): number {
     const known = this.#keyNos.get(keyId);
     if (known !== undefined) return known;
@@ -147,6 +157,10 @@ export class InlineWriter implements BatchWriter {
 const upsertHold = `
 INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = max(charge_so_far, excluded.charge_so_far)`;
+
+/** One that is given again moves to the end, and is kept as long as a new one. */
+const insertGiven =
+  "INSERT OR REPLACE INTO given_ids (key_no, digest, provider, given_at_ms) VALUES (?, ?, ?, ?)";
 
 /** Replaces one that is older than a day and not pruned yet; a younger one would have been replayed. */
 const insertResponse = `

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { AccountTotals, Changes, Entry, JournalItem, KeyChanges, KeyRecord } from "../records.ts";
 import type {
   EntryQuery,
+  GivenIdsPruning,
   KeyPage,
   KeyQuery,
   NumberedUsage,
@@ -20,6 +21,7 @@ import { SqliteAdminRecords } from "./admin-records.ts";
 import { copyDatabase } from "./backup.ts";
 import { patiently } from "./connection.ts";
 import { EntryTable } from "./entry-table.ts";
+import { GivenIdTable } from "./given-id-table.ts";
 import type { Journal } from "./journal.ts";
 import { KeyTable } from "./key-table.ts";
 import { OperatorEntries } from "./operator-entries.ts";
@@ -50,6 +52,7 @@ export class SqliteStore implements Store {
   readonly #entries: EntryTable;
   readonly #operator: OperatorEntries;
   readonly #responses: ResponseTable;
+  readonly #givenIds: GivenIdTable;
   readonly #usage: UsageTable;
 
   constructor(parts: StoreParts) {
@@ -62,6 +65,7 @@ export class SqliteStore implements Store {
     this.#entries = new EntryTable(database);
     this.#operator = new OperatorEntries(database, this.#keys, this.#entries, this.#revision);
     this.#responses = new ResponseTable(database);
+    this.#givenIds = new GivenIdTable(database);
     this.#usage = new UsageTable(database);
     this.reports = new SqliteReports(database, parts.patienceMs);
     this.admin = new SqliteAdminRecords(database, parts.patienceMs);
@@ -139,6 +143,14 @@ export class SqliteStore implements Store {
 
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number> {
     return this.#change(() => this.#responses.prune(beforeMs, limit));
+  }
+
+  findGivenIds(keyId: string, digests: readonly string[]) {
+    return this.#read(() => this.#givenIds.providers(keyId, digests));
+  }
+
+  pruneGivenIds(pruning: GivenIdsPruning): Promise<number> {
+    return this.#change(() => this.#givenIds.prune(pruning));
   }
 
   readTotals(keyId: string): Promise<AccountTotals | null> {

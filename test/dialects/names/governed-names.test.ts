@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
-import { checkNames } from "../../../src/dialects/names/check-names.ts";
+import { inspectBody } from "../../../src/dialects/names/inspect-body.ts";
 import { parseBody } from "../../../src/dialects/schema/validate.ts";
 
 function check(text: string): void {
   const bytes = new TextEncoder().encode(text);
-  checkNames(parseBody(bytes), bytes);
+  inspectBody(parseBody(bytes), bytes);
 }
 
 function paramOf(text: string): string | undefined {

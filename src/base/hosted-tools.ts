@@ -1,0 +1,18 @@
+/** Tools that a provider runs itself and bills by the call, under the names that their prices have. */
+export const hostedToolNames = [
+  "web_search",
+  "web_fetch",
+  "file_search",
+  "code_interpreter",
+  "code_execution",
+  "computer_use",
+  "image_generation",
+  "mcp",
+  "shell",
+  "tool_search",
+] as const;
+
+export type HostedToolName = (typeof hostedToolNames)[number];
+
+/** How often each was called. */
+export type ToolCalls = { readonly [Name in HostedToolName]?: number };

@@ -1,0 +1,142 @@
+import { invalidRequest } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { listOf } from "../json/json-fields.ts";
+import { cutText } from "../json/truncated-json.ts";
+import { type ParsedBody, parseWhole } from "../schema/validate.ts";
+import { findDuplicate } from "./duplicate-names.ts";
+import { type Mention, notableName, type Place, placeUnder } from "./governed-names.ts";
+import { pathOf } from "./name-path.ts";
+
+/** A stored thing that a request names by its provider's id. */
+export interface Reference {
+  readonly path: string;
+  readonly id: string;
+}
+
+/** Tools that a request offers, beside its conversation or inside it. */
+export interface ToolList {
+  readonly path: string;
+  readonly tools: readonly Json[];
+}
+
+/** What a request names that costs more than its tokens, or belongs to somebody. */
+export interface Mentions {
+  readonly references: readonly Reference[];
+  readonly toolLists: readonly ToolList[];
+  /** The path of the first spoken part; null when there is none. */
+  readonly audioInput: string | null;
+}
+
+/**
+ * Looks at every name of a body, once. Throws `invalid_request` for a name that another parser could take for a
+ * governed one, and for a governed name inside the body that is given twice. A parsed object has each name once, so a
+ * body whose bytes have more members than its objects repeats a name; only then are the bytes searched for it.
+ */
+export function inspectBody({ outline, cutBytes, memberCount }: ParsedBody, bytes: Uint8Array): Mentions {
+  const found = inspect(outline);
+  if (found.members !== memberCount) refuseDuplicate(bytes);
+  const isCut = cutBytes > 0 && found.references.some(({ id }) => id === cutText);
+  return isCut ? inspect(parseWhole(bytes)) : found;
+}
+
+function refuseDuplicate(bytes: Uint8Array): void {
+  const path = findDuplicate(bytes);
+  if (path !== null) throw invalidRequest(`\`${path}\` is given twice; send it once.`, path);
+}
+
+function inspect(body: JsonObject): BodyWalk {
+  const walk = new BodyWalk();
+  walk.object(body, "top");
+  walk.implicitReferences(body["input"]);
+  return walk;
+}
+
+class BodyWalk implements Mentions {
+  members = 0;
+  readonly references: Reference[] = [];
+  readonly toolLists: ToolList[] = [];
+  audioInput: string | null = null;
+  readonly #path: (string | number)[] = [];
+
+  object(object: JsonObject, place: Place): void {
+    for (const name in object) {
+      this.members += 1;
+      const value = object[name];
+      const notable = notableName(place, name);
+      if (notable !== null) {
+        if (notable.lookalike !== null) throw this.#refusal(name, notable.lookalike);
+        if (notable.mention !== null) this.#mention(notable.mention, name, value, object);
+      }
+      if (typeof value !== "object" || value === null) continue;
+      this.#path.push(name);
+      this.#nested(value, placeUnder(place, name, !Array.isArray(value)));
+      this.#path.pop();
+    }
+  }
+
+  #nested(value: Json, place: Place): void {
+    if (isObject(value)) {
+      this.object(value, place);
+    } else if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index += 1) {
+        const item = value[index];
+        if (typeof item !== "object" || item === null) continue;
+        this.#path.push(index);
+        this.#nested(item, place);
+        this.#path.pop();
+      }
+    }
+  }
+
+  #mention(mention: Mention, name: string, value: Json | undefined, within: JsonObject): void {
+    switch (mention) {
+      case "type":
+        this.#typed(value, within);
+        break;
+      case "id":
+        if (isObject(value)) this.#refer(value["id"], name, "id");
+        else this.#refer(value, name);
+        break;
+      case "ids":
+        for (const [index, id] of listOf(value).entries()) this.#refer(id, name, index);
+        break;
+      case "tools":
+        // A choice among the tools offers none.
+        if (Array.isArray(value) && this.#path[0] !== "tool_choice") {
+          this.toolLists.push({ path: pathOf([...this.#path, name]), tools: value });
+        }
+        break;
+    }
+  }
+
+  #typed(type: Json | undefined, object: JsonObject): void {
+    if (type === "item_reference") this.#refer(object["id"], "id");
+    // A picture that was made earlier is sent by its id alone, or whole.
+    if (type === "image_generation_call" && typeof object["result"] !== "string") {
+      this.#refer(object["id"], "id");
+    }
+    if (type === "input_audio") this.audioInput ??= pathOf(this.#path);
+  }
+
+  /** Clients leave the type out where the other fields tell it: an item that is nothing but an id is a reference. */
+  implicitReferences(input: Json | undefined): void {
+    if (!Array.isArray(input)) return;
+    input.forEach((item, index) => {
+      if (isObject(item) && item["type"] == null && item["role"] == null) {
+        this.#refer(item["id"], "input", index, "id");
+      }
+    });
+  }
+
+  #refer(id: Json | undefined, ...steps: readonly (string | number)[]): void {
+    if (typeof id === "string") this.references.push({ path: pathOf([...this.#path, ...steps]), id });
+  }
+
+  #refusal(name: string, lookalike: string): Error {
+    const path = pathOf([...this.#path, name]);
+    return invalidRequest(
+      `Some providers would read \`${path}\` as \`${lookalike}\`; spell it \`${lookalike}\`, or leave it out.`,
+      path,
+    );
+  }
+}

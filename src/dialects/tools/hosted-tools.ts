@@ -1,0 +1,95 @@
+import type { DialectName } from "../../base/dialect.ts";
+import type { HostedToolName } from "../../base/hosted-tools.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { objectOf } from "../json/json-fields.ts";
+import type { Mentions } from "../names/inspect-body.ts";
+
+/** A tool in a request that the provider would run. */
+export interface HostedTool {
+  readonly path: string;
+  /** As the request names it. */
+  readonly type: string;
+  /** Null for one that is not known here, and so has no price. */
+  readonly name: HostedToolName | null;
+  /** How often it may be called at most, if the request says so. */
+  readonly maxUses: number | null;
+}
+
+/** Vendors put dates behind the names: `web_search_20250305`, `web_search_preview`. */
+const families: readonly (readonly [RegExp, HostedToolName])[] = [
+  [/^web_search(_|$)/, "web_search"],
+  [/^web_fetch(_|$)/, "web_fetch"],
+  [/^file_search$/, "file_search"],
+  [/^code_interpreter$/, "code_interpreter"],
+  [/^code_execution(_|$)/, "code_execution"],
+  [/^computer(_|$)/, "computer_use"],
+  [/^image_generation$/, "image_generation"],
+  [/^mcp(_toolset)?$/, "mcp"],
+  [/^shell$/, "shell"],
+  [/^tool_search(_|$)/, "tool_search"],
+];
+
+/** Anthropic gives these their names and schemas, and the client runs them. */
+const anthropicsClientTools = /^(bash|text_editor|memory|computer)_/;
+
+const none: readonly HostedTool[] = [];
+
+/** What the provider would run of a request's tools; most requests offer functions of the client's own only. */
+export function hostedToolsOf(
+  dialect: DialectName,
+  body: JsonObject,
+  mentions: Mentions,
+): readonly HostedTool[] {
+  const found: HostedTool[] = [];
+  const maxCalls = countOf(body["max_tool_calls"]);
+  for (const { path, tools } of mentions.toolLists) {
+    for (let index = 0; index < tools.length; index += 1) {
+      const tool = tools[index];
+      if (!isObject(tool)) continue;
+      const { type } = tool;
+      if (typeof type !== "string" || isRunByClient(dialect, type, tool)) continue;
+      const maxUses = countOf(tool["max_uses"]) ?? maxCalls;
+      found.push({ path: `${path}[${index}].type`, type, name: nameOf(type), maxUses });
+    }
+  }
+  for (const { field, name } of besideTheTools) {
+    if (isAsked(body[field])) found.push({ path: field, type: field, name, maxUses: null });
+  }
+  return found.length === 0 ? none : found;
+}
+
+/** Hosted tools that are turned on by a field of the body. */
+const besideTheTools: readonly { readonly field: string; readonly name: HostedToolName }[] = [
+  { field: "web_search_options", name: "web_search" },
+  { field: "search_parameters", name: "web_search" },
+  { field: "mcp_servers", name: "mcp" },
+];
+
+function isAsked(value: Json | undefined): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== false;
+}
+
+function isRunByClient(dialect: DialectName, type: string, tool: JsonObject): boolean {
+  switch (type) {
+    case "function":
+    case "custom":
+    case "namespace":
+    case "local_shell":
+    case "apply_patch":
+      return true;
+    case "tool_search":
+      return tool["execution"] === "client";
+    case "shell":
+      return objectOf(tool["environment"])?.["type"] === "local";
+    default:
+      return dialect === "messages" && anthropicsClientTools.test(type);
+  }
+}
+
+function nameOf(type: string): HostedToolName | null {
+  return families.find(([family]) => family.test(type))?.[1] ?? null;
+}
+
+function countOf(value: Json | undefined): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}

@@ -1,0 +1,112 @@
+import { type Clock, msPerDay } from "../base/clock.ts";
+import { GatewayError, invalidRequest } from "../base/errors.ts";
+import { inScope } from "../catalog/catalog.ts";
+import type { ModelSettings } from "../config/settings.ts";
+import type { Reference } from "../dialects/names/inspect-body.ts";
+import type { KeyRecord, Store } from "../store/store.ts";
+import type { Configured } from "./gateway.ts";
+
+const keptForMs = 90 * msPerDay;
+const mostKept = 1_000_000;
+const pruneEveryMs = 10 * 60_000;
+const prunedAtOnce = 1000;
+const maxReferences = 1000;
+/** Vendors' ids have some fifty characters, those of gateways behind gateways a few hundred. */
+const maxIdChars = 1024;
+
+/**
+ * A provider's ids belong to the key whose answer they came in. To the provider all keys are one account, so without
+ * this a key could read another's conversations by naming them.
+ */
+export class GivenIds {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /**
+   * To be called before the exchange is settled: the journal keeps its order, so the ids are on disk once the charge
+   * is, and that is before the answer's end leaves.
+   */
+  remember(keyId: string, provider: string, ids: readonly string[]): void {
+    const digests = ids.filter((id) => id.length <= maxIdChars).map(digestOf);
+    if (digests.length === 0) return;
+    const given = { keyId, provider, digests: [...new Set(digests)], atMs: this.#clock.wallMs() };
+    // If it cannot be written, neither can the charge, and the client gets no answer with these ids.
+    this.#store.commit([{ kind: "given", given }]).catch(() => {});
+  }
+
+  /** The provider that gave all of these to the key. Throws `not_found` for one that was not given to it. */
+  async providerOf(key: KeyRecord, references: readonly Reference[]): Promise<string> {
+    if (references.length > maxReferences) {
+      throw invalidRequest(`The request names more than ${maxReferences} stored things.`);
+    }
+    const digests = references.map(({ id }) => digestOf(id));
+    const providers = await this.#store.findGivenIds(key.id, digests);
+    let provider: string | null = null;
+    for (const [index, { path }] of references.entries()) {
+      const giver = providers[index] ?? null;
+      if (giver === null) throw notGiven(path);
+      provider ??= giver;
+      if (giver !== provider) {
+        throw notFound(path, `\`${path}\` comes from another provider than what else the request names.`);
+      }
+    }
+    return provider ?? "";
+  }
+
+  startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
+    this.#timer ??= setInterval(() => this.prune().catch(onError), everyMs);
+    this.#timer.unref();
+  }
+
+  stopPruning(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Deletes what is too old, and the oldest where there are too many, a little at a time. */
+  async prune(keep = mostKept): Promise<void> {
+    const beforeMs = Math.floor(this.#clock.wallMs()) - keptForMs;
+    let gone: number;
+    do gone = await this.#store.pruneGivenIds({ beforeMs, keep, limit: prunedAtOnce });
+    while (gone === prunedAtOnce);
+  }
+}
+
+function digestOf(id: string): string {
+  return Bun.SHA256.hash(id, "hex").slice(0, 32);
+}
+
+/** Where a request that names stored things may go: to the provider that has them, if the key may use it. */
+export async function scopeOf(
+  givenIds: GivenIds,
+  { catalog }: Configured,
+  key: KeyRecord,
+  model: ModelSettings,
+  references: readonly Reference[],
+): Promise<string> {
+  if (references.length === 0) return key.scope;
+  const provider = await givenIds.providerOf(key, references);
+  const isServed =
+    inScope(key.scope, { provider }) &&
+    catalog.deploymentsOf(model).some((deployment) => deployment.provider === provider);
+  if (isServed) return provider;
+  const path = references[0]?.path ?? "";
+  throw notFound(path, `\`${path}\` is kept by a provider that does not serve ${model.id}.`);
+}
+
+function notGiven(path: string): GatewayError {
+  return notFound(
+    path,
+    `\`${path}\` names nothing that this key was given. Ids belong to the key whose answer they came in.`,
+  );
+}
+
+function notFound(path: string, message: string): GatewayError {
+  return new GatewayError("not_found", message, { param: path });
+}
