@@ -16,6 +16,7 @@ import { listen } from "./http/listen.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { KeyRing } from "./keys/keyring.ts";
 import { Ledger } from "./ledger/ledger.ts";
+import { describeLosses } from "./ledger/losses.ts";
 import { AddressLimiter } from "./limits/address-limiter.ts";
 import { BodyBudget } from "./limits/body-budget.ts";
 import { RateLimiter } from "./limits/rate-limiter.ts";
@@ -23,6 +24,7 @@ import { createLogs, type Log } from "./observe/log.ts";
 import { startTracing } from "./observe/tracing.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import type { Store } from "./store/store.ts";
+import { TroubleWatch } from "./store/trouble-watch.ts";
 import { StoreWatcher } from "./store/watcher.ts";
 import { createUpstream } from "./upstream/create.ts";
 
@@ -34,8 +36,13 @@ export interface RunningGateway {
   readonly madeAdminToken: string | null;
   /** Takes over a new configuration; what runs goes on with the old one. */
   reload(settings: Settings): void;
-  /** Finishes what runs, within the grace time; then in-band errors, settled; then closes. */
-  stop(): Promise<void>;
+  /**
+   * Finishes what runs, within the grace time; then in-band errors, settled; then closes. Gives what could not be put
+   * on disk, in sentences: none when all is well.
+   */
+  stop(): Promise<readonly string[]>;
+  /** What would be lost if the process ended now, in sentences. */
+  describeLosses(): readonly string[];
 }
 
 /** How long in-band errors may take to be settled and written once the grace time is over. */
@@ -101,13 +108,19 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       tracing?.observe(facts);
     },
     catchUp: () => watcher.refresh(),
-    isStoreHealthy: () => store.healthy,
+    storeTrouble: () => store.trouble?.reason ?? null,
   };
 
   const admin = await createAdmin({ gateway, store, live, version });
   const server = await listen(createEdge(gateway, log, [admin.mount, mountDashboard]), settings.server);
   await admin.keepMadeToken();
   watcher.start();
+  const alarms = new TroubleWatch({
+    store,
+    onTrouble: ({ reason, advice }) => log.error({ advice }, `no new work is taken: ${reason}`),
+    onRecovered: () => log.info("charges can be written again; new work is taken"),
+  });
+  alarms.start();
   idempotency.startPruning((err) => log.error({ err }, "pruning failed"));
   givenIds.startPruning((err) => log.error({ err }, "pruning failed"));
 
@@ -137,9 +150,14 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       idempotency.stopPruning();
       givenIds.stopPruning();
       counter.stop();
+      alarms.stop();
       await store.close();
+      const losses = describeLosses(store, ledger);
+      for (const loss of losses) log.fatal(loss);
       logs.flush();
+      return losses;
     },
+    describeLosses: () => describeLosses(store, ledger),
   };
 }
 

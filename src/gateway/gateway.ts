@@ -39,6 +39,6 @@ export interface Gateway {
   readonly observe: ExchangeObserver;
   /** Takes over what other hands have changed about keys and balances, now rather than at the next look. */
   catchUp(): Promise<void>;
-  /** False while charges cannot be written, so that nothing new should be sent here. */
-  isStoreHealthy(): boolean;
+  /** Why charges cannot be written, so that nothing new should be sent here; null while they can. */
+  storeTrouble(): string | null;
 }

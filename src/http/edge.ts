@@ -81,8 +81,10 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
 }
 
 function readiness(gateway: Gateway): Response {
-  const isReady = !gateway.ongoing.isDraining && gateway.isStoreHealthy();
-  return plainJson({ status: isReady ? "ready" : "not ready" }, isReady ? 200 : 503);
+  const reason = gateway.ongoing.isDraining ? "The gateway is shutting down." : gateway.storeTrouble();
+  return reason === null
+    ? plainJson({ status: "ready" }, 200)
+    : plainJson({ status: "not ready", reason }, 503);
 }
 
 function wrongMethod(request: Request, { method: allowed, operation }: Route): Response {

@@ -1,24 +1,52 @@
-import type { HoldProgress, JournalItem, Store } from "../store/store.ts";
+import {
+  type HoldProgress,
+  type JournalItem,
+  type Store,
+  StoreRefusal,
+  type Trouble,
+} from "../store/store.ts";
 import type { Account } from "./account.ts";
 
 const holdsPerCommit = 500;
+const defaultPatienceMs = 10_000;
 
 /**
  * Ends the holds that a crash left open: each is charged for what it had produced, without a usage record. Resolves
- * when all of that is durable.
+ * when all of that is durable. The journal tries for ever, which is right for a gateway that runs; a start that
+ * cannot write says why instead of hanging, and the holds stay for the next one.
  */
 export async function recoverHolds(
   store: Store,
   holds: readonly HoldProgress[],
   accountOf: (keyId: string) => Account,
   atMs: number,
+  patienceMs = defaultPatienceMs,
 ): Promise<void> {
   const items = holds.map((hold) => interrupt(hold, accountOf(hold.keyId), atMs));
   const commits: Promise<void>[] = [];
   for (let from = 0; from < items.length; from += holdsPerCommit) {
     commits.push(store.commit(items.slice(from, from + holdsPerCommit)));
   }
-  await Promise.all(commits);
+  const writing = Promise.all(commits);
+  const gaveUp = Promise.withResolvers<never>();
+  const timer = setInterval(() => {
+    if (store.trouble !== null) gaveUp.reject(unwritable(store.trouble, holds.length));
+  }, patienceMs);
+  try {
+    await Promise.race([writing, gaveUp.promise]);
+  } finally {
+    clearInterval(timer);
+    // Rejected when the store is closed after a start that gave up; that has been told.
+    writing.catch(() => {});
+  }
+}
+
+function unwritable({ reason, advice }: Trouble, holds: number): StoreRefusal {
+  return new StoreRefusal(
+    "unwritable",
+    `The charges of ${holds} interrupted requests cannot be written, so the gateway does not start. ${reason} ${advice} ` +
+      "Nothing was lost.",
+  );
 }
 
 function interrupt(

@@ -2,6 +2,7 @@ import type { AdminRecords } from "./admin-records.ts";
 import type {
   AccountTotals,
   Changes,
+  ChargeEntry,
   Entry,
   HoldProgress,
   JournalItem,
@@ -24,8 +25,14 @@ export type * from "./reports.ts";
  * the gateway runs: it raises the store's revision, which the gateway watches with `changesSince`.
  */
 export interface Store {
-  /** False while batches cannot be written (disk full, database locked for long): no new work may begin. */
+  /** False while charges cannot be written for certain (disk full, database locked or gone): no new work may begin. */
   readonly healthy: boolean;
+  /** Why it is not healthy; null while it is. */
+  readonly trouble: Trouble | null;
+  /** Charges that were handed to `commit` and are not on disk: they wait, or could not be written. */
+  readonly unwritten: readonly ChargeEntry[];
+  /** Where `close` has put a copy of the whole store, because its own file was gone; null when there was no need. */
+  readonly rescuedTo: string | null;
   readonly stats: Readonly<StoreStats>;
 
   /** Everything that memory starts from, as it stood at one revision. */
@@ -78,6 +85,13 @@ export interface Store {
   backup(file: string): Promise<void>;
   /** Writes what still waits, then closes. */
   close(): Promise<void>;
+}
+
+export interface Trouble {
+  /** A sentence for anybody. */
+  readonly reason: string;
+  /** What it means and what to do, for the operator. */
+  readonly advice: string;
 }
 
 export interface Snapshot {
@@ -212,4 +226,5 @@ export type RefusalReason =
   | "locked"
   | "ledger_missing"
   | "disk_full"
+  | "unwritable"
   | "readable_by_others";

@@ -1,13 +1,13 @@
 import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { drip, sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { answerFrom, fixture } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { mountSmallDisk } from "../support/small-disk.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -142,67 +142,37 @@ test("a corrupt database is refused at start, and the way to restore it is told"
 });
 
 test("a full disk refuses new work with 503, settles what runs, and loses nothing when there is room again", async () => {
-  const disk = mountSmallDisk(40);
-  if (disk === null) {
-    console.warn("SKIPPED IN PART: this machine lets nobody mount a small disk, so it cannot be filled");
-    return;
-  }
-  try {
-    const config = configFor({ url: provider.url });
-    await using sluice = await startSluice({ config, env: { SLUICE_DATA: join(disk, "data") } });
-    const key = await sluice.createKey();
-    const gate = Promise.withResolvers<void>();
-    provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
-    const running = sluice.request("/v1/chat/completions", { key, body: ask });
-    await waitFor(() => provider.requests.length === 1, "the provider to be asked");
-    const filler = fill(disk);
-    gate.resolve();
-    expect((await running).status).toBe(200);
-    provider.script(null);
-    await waitFor(async () => {
-      const response = await sluice.request("/v1/chat/completions", { key, body: ask });
-      await response.text();
-      return response.status === 503;
-    }, "new work to be refused");
-    const before = await creditsOf(sluice, key);
-    rmSync(filler);
-    await waitFor(
-      async () => (await sluice.request("/v1/chat/completions", { key, body: ask })).status === 200,
-      "room",
-    );
-    await sluice.kill9();
-    await sluice.restart();
-    const after = await creditsOf(sluice, key);
-    expect(after.used).toBeGreaterThan(before.used);
-    expect(after.reserved).toBe(0);
-    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
-  } finally {
-    Bun.spawnSync(["umount", "-l", disk]);
-    rmSync(disk, { recursive: true, force: true });
-  }
+  using disk = mountSmallDisk(40);
+  if (disk === null) return;
+  const config = configFor({ url: provider.url });
+  await using sluice = await startSluice({ config, env: { SLUICE_DATA: join(disk.folder, "data") } });
+  const key = await sluice.createKey();
+  const gate = Promise.withResolvers<void>();
+  provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
+  const running = sluice.request("/v1/chat/completions", { key, body: ask });
+  await waitFor(() => provider.requests.length === 1, "the provider to be asked");
+  const filler = disk.fill();
+  gate.resolve();
+  expect((await running).status).toBe(200);
+  provider.script(null);
+  await waitFor(async () => {
+    const response = await sluice.request("/v1/chat/completions", { key, body: ask });
+    await response.text();
+    return response.status === 503;
+  }, "new work to be refused");
+  const before = await creditsOf(sluice, key);
+  rmSync(filler);
+  await waitFor(
+    async () => (await sluice.request("/v1/chat/completions", { key, body: ask })).status === 200,
+    "room",
+  );
+  await sluice.kill9();
+  await sluice.restart();
+  const after = await creditsOf(sluice, key);
+  expect(after.used).toBeGreaterThan(before.used);
+  expect(after.reserved).toBe(0);
+  expect((await sluice.cli("ledger", "audit")).code).toBe(0);
 }, 60_000);
-
-/** A disk of its own, so that filling it harms nobody; null where that is not allowed. */
-function mountSmallDisk(megabytes: number): string | null {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-disk-"));
-  const { exitCode } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder]);
-  return exitCode === 0 ? folder : null;
-}
-
-function fill(disk: string): string {
-  const file = join(disk, "filler");
-  const descriptor = openSync(file, "w");
-  for (const size of [1024 * 1024, 4096, 1]) {
-    const block = Buffer.alloc(size);
-    try {
-      while (writeSync(descriptor, block) === size);
-    } catch {
-      // Full, as far as blocks of this size go.
-    }
-  }
-  closeSync(descriptor);
-  return file;
-}
 
 test("out of file descriptors, what runs goes on, new work is answered or shed, and nothing stays held", async () => {
   await using sluice = await startSluice({ config: configFor({ url: provider.url }) });

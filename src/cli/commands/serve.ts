@@ -40,15 +40,18 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const manager = serviceManager(terminal.env);
   reloadOnHangup(settings, running, () => load(options, terminal), terminal, manager);
   // From here on a signal means what it should; only then may anybody be told that it listens.
-  const stopped = untilStopped(running, () => {
+  const onStopping = () => {
     terminal.note("stopping: open requests may finish");
     manager.stopping();
-  });
+  };
+  const tellLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
+  const stopped = untilStopped(running, onStopping, tellLoss);
   showWarnings(settings.warnings, terminal);
   terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
   manager.ready(`listening on ${running.url}`);
-  await stopped;
-  process.exit(0);
+  const losses = await stopped;
+  for (const loss of losses) tellLoss(loss);
+  process.exit(losses.length === 0 ? 0 : 1);
 }
 
 async function load(options: Options, { env, cwd }: Terminal): Promise<Settings> {

@@ -59,11 +59,16 @@ export class Service {
     this.#running?.reload(settings);
   }
 
-  async stop(): Promise<void> {
+  /** Gives what could not be put on disk, in sentences. */
+  async stop(): Promise<readonly string[]> {
     this.#isStopping = true;
     clearInterval(this.#looking);
     await this.#restoring;
-    await this.#running?.stop();
+    return (await this.#running?.stop()) ?? [];
+  }
+
+  describeLosses(): readonly string[] {
+    return this.#running?.describeLosses() ?? [];
   }
 
   #look(): void {
@@ -88,7 +93,8 @@ export class Service {
       return;
     }
     this.#terminal.note("a backup is to be restored: finishing what runs");
-    await this.#running?.stop();
+    const losses = (await this.#running?.stop()) ?? [];
+    for (const loss of losses) this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${loss}`);
     this.#running = null;
     const restored = await putInPlace(dataDir, this.#terminal);
     this.#running = await this.#startAgain(restored);

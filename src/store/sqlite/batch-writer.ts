@@ -10,6 +10,11 @@ export interface BatchWriter {
   close(): Promise<void> | void;
 }
 
+/** A writer that says how long its last commit took: the part of a batch in which SQLite waits for the disk. */
+export interface TimedWriter extends BatchWriter {
+  readonly lastCommitMs: number;
+}
+
 /** Plain enough to cross from one thread to another. */
 export class BatchFailure extends Error {
   /** The SQLite result code, such as `SQLITE_FULL`; empty when the failure is not SQLite's. */

@@ -2,13 +2,13 @@ import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../base/assert.ts";
 import type { GivenIds, HoldProgress, JournalItem, StoredResponse } from "../records.ts";
 import { AccountDeltas } from "./account-deltas.ts";
-import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
+import { BatchFailure, type TimedWriter } from "./batch-writer.ts";
 import { codeOf } from "./connection.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import { UsageRollup } from "./rollup.ts";
 
 /** Applies batches in the thread it is called in; the writer thread runs one of these too. */
-export class InlineWriter implements BatchWriter {
+export class InlineWriter implements TimedWriter {
   readonly #rollup: UsageRollup;
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
@@ -21,6 +21,8 @@ export class InlineWriter implements BatchWriter {
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
   readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => number;
+  #appliedAtMs = 0;
+  #lastCommitMs = 0;
 
   constructor(database: Database) {
     this.#rollup = new UsageRollup(database);
@@ -38,6 +40,10 @@ export class InlineWriter implements BatchWriter {
     );
     // Immediate, because a deferred transaction that turns into a writer fails at once when another wrote meanwhile.
     this.#transaction = (items, rollUp) => transaction.immediate(items, rollUp);
+  }
+
+  get lastCommitMs(): number {
+    return this.#lastCommitMs;
   }
 
   write(items: readonly JournalItem[], rollUpDue: boolean): void {
@@ -60,7 +66,9 @@ export class InlineWriter implements BatchWriter {
 
   #run(items: readonly JournalItem[], rollUp: boolean): number {
     try {
-      return this.#transaction(items, rollUp);
+      const lastEntryId = this.#transaction(items, rollUp);
+      this.#lastCommitMs = performance.now() - this.#appliedAtMs;
+      return lastEntryId;
     } catch (error) {
       this.#entries.forget();
       this.#deltas.forget();
@@ -77,6 +85,7 @@ export class InlineWriter implements BatchWriter {
     }
     const lastEntryId = this.#entries.flush();
     this.#deltas.write();
+    this.#appliedAtMs = performance.now();
     return lastEntryId;
   }
 

@@ -1,5 +1,5 @@
-import type { JournalItem } from "../records.ts";
-import type { StoreStats } from "../store.ts";
+import type { ChargeEntry, JournalItem } from "../records.ts";
+import type { StoreStats, Trouble } from "../store.ts";
 import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
 import { isCorrupt, isOutOfSpace, isTransient } from "./connection.ts";
 import type { DiskReserve } from "./reserve.ts";
@@ -9,6 +9,8 @@ interface Commit {
   readonly items: readonly JournalItem[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
+  /** It is on disk, or was refused. */
+  isEnded: boolean;
 }
 
 /** So many items take about 5 ms to write: more would let other streams wait. */
@@ -34,6 +36,10 @@ export class Journal {
   readonly #reserve: DiskReserve | null;
   readonly #patienceAtCloseMs: number;
   #waiting: Commit[] = [];
+  /** The batch that is being written. */
+  #writing: readonly Commit[] = [];
+  /** Charges that were refused for good. */
+  readonly #lost: ChargeEntry[] = [];
   #draining: Promise<void> | null = null;
   #rollUpDue = false;
   #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
@@ -61,10 +67,26 @@ export class Journal {
     return !this.#outOfSpace && performance.now() - this.#failingSinceMs < patienceWithLocksMs;
   }
 
+  get trouble(): Trouble | null {
+    if (this.healthy) return null;
+    if (this.#broken) return troubles.broken;
+    if (this.#closingUntilMs !== null) return troubles.closing;
+    return this.#outOfSpace || this.#reserve?.isSpent === true ? troubles.full : troubles.locked;
+  }
+
+  /** Charges that are not on disk: those that wait, and those that could not be written. */
+  get unwritten(): readonly ChargeEntry[] {
+    const pending = [...this.#writing, ...this.#waiting].filter(({ isEnded }) => !isEnded);
+    return [...this.#lost, ...pending.flatMap(chargesOf)];
+  }
+
   commit(items: readonly JournalItem[]): Promise<void> {
-    if (this.#closingUntilMs !== null) return Promise.reject(new Error("The store is closed."));
+    if (this.#closingUntilMs !== null) {
+      this.#lost.push(...chargesOf({ items }));
+      return Promise.reject(new Error("The store is closed."));
+    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ items, resolve, reject });
+    this.#waiting.push({ items, resolve, reject, isEnded: false });
     this.#stats.pendingItems += items.length;
     this.#start();
     return promise;
@@ -93,7 +115,9 @@ export class Journal {
       if (this.#stats.lastBatchItems >= crowdItems) await nextTurn();
       const rollUp = this.#rollUpDue;
       this.#rollUpDue = false;
-      await this.#write(this.#takeBatch(), rollUp);
+      this.#writing = this.#takeBatch();
+      await this.#write(this.#writing, rollUp);
+      this.#writing = [];
     }
     this.#draining = null;
   }
@@ -123,7 +147,10 @@ export class Journal {
         const writing = this.#writer.write(items, rollUp);
         if (writing !== undefined) await writing;
         this.#succeeded(items.length, performance.now() - startedMs);
-        for (const commit of batch) commit.resolve();
+        for (const commit of batch) {
+          commit.isEnded = true;
+          commit.resolve();
+        }
         return;
       } catch (error) {
         if (!this.#worthAnotherTry(error)) return this.#isolate(batch, error);
@@ -171,10 +198,37 @@ export class Journal {
     }
     for (const commit of batch) {
       this.#stats.pendingItems -= commit.items.length;
+      this.#lost.push(...chargesOf(commit));
+      commit.isEnded = true;
       commit.reject(error);
     }
   }
 }
+
+function chargesOf({ items }: Pick<Commit, "items">): readonly ChargeEntry[] {
+  return items.flatMap((item) => (item.kind === "settle" ? [item.charge] : []));
+}
+
+const troubles = {
+  broken: {
+    reason: "The database is damaged, or the thread that writes to it has failed.",
+    advice:
+      "Nothing can be written until the next start. Stop the gateway: it then says which charges are missing. " +
+      "Run `sluice ledger audit`, and `sluice restore FILE` if the database is damaged.",
+  },
+  closing: { reason: "The store is closing.", advice: "Nothing is to be done." },
+  full: {
+    reason: "The disk is full, or nearly.",
+    advice:
+      "No new work is taken; what runs is charged from the reserve. Make room: it then goes on by itself.",
+  },
+  locked: {
+    reason: "The database is locked by another program.",
+    advice:
+      "Charges wait, and no new work is taken. `fuser -v sluice.db` in the data folder names the program; when it lets go, " +
+      "the gateway goes on by itself.",
+  },
+} as const satisfies Record<string, Trouble>;
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

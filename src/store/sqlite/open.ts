@@ -1,16 +1,18 @@
 import type { Database } from "bun:sqlite";
-import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from "node:fs";
-import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { Store, StoreStats } from "../store.ts";
+import { AdaptiveWriter } from "./adaptive-writer.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import { codeOf, corruptRefusal, isCorrupt, openConnection, patiently } from "./connection.ts";
+import type { Driver } from "./driver-choice.ts";
 import { createFolder, type DataFolder, dataFolder, lockFolder } from "./folder.ts";
+import { fullRefusal, isFull } from "./full-disk.ts";
 import { InlineWriter } from "./inline-writer.ts";
 import { checkIntegrity } from "./integrity.ts";
 import { Journal } from "./journal.ts";
 import { migrate } from "./migrate.ts";
 import { refuseMissingLedger } from "./missing-ledger.ts";
+import { OpenFiles } from "./open-files.ts";
 import { DiskReserve } from "./reserve.ts";
 import { ResponseTable } from "./response-table.ts";
 import { catchUpRollup } from "./rollup.ts";
@@ -26,24 +28,26 @@ export interface OpenOptions {
    */
   readonly role: "gateway" | "operator";
   /** Where batches are written: here, in a thread of their own, or by what the disk turns out to be. */
-  readonly journal?: "inline" | "thread" | "measure";
+  readonly journal?: Driver | "adaptive";
 }
 
 /** SQLite waits for a lock by blocking the thread; what takes longer than this waits asynchronously. */
 const busyTimeoutMs = 3;
 const operatorPatienceMs = 10_000;
-/** A disk that needs longer than this for an fsync gets a thread of its own. */
-const slowDiskMs = 1;
 
 export async function openSqliteStore(options: OpenOptions): Promise<Store> {
   const folder = dataFolder(options.dir);
-  if (options.role === "operator") return openUnlocked(options, () => {});
-  const lock = await lockFolder(folder);
   try {
-    return await openUnlocked(options, () => lock.release());
+    if (options.role === "operator") return await openUnlocked(options, () => {});
+    const lock = await lockFolder(folder);
+    try {
+      return await openUnlocked(options, () => lock.release());
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   } catch (error) {
-    lock.release();
-    throw error;
+    throw isFull(error, options.dir) ? fullRefusal(options.dir) : error;
   }
 }
 
@@ -57,7 +61,30 @@ export async function openUnlocked(
   refuseMissingLedger(folder);
   createFolder(folder);
   const database = await openChecked(folder, options.clock);
-  const stats: StoreStats = {
+  try {
+    const stats = newStats();
+    const common = { database, stats, patienceMs: operatorPatienceMs };
+    if (options.role === "operator")
+      return new SqliteStore({ ...common, journal: null, files: null, onClose });
+    await tidyUp(database);
+    const files = new OpenFiles(folder, options.clock);
+    const writer = await openWriter(options.journal ?? "adaptive", folder, database, files, stats);
+    const reserve = new DiskReserve(folder.reserveFile);
+    reserve.fill();
+    const journal = new Journal(wrapWriter(writer), stats, reserve);
+    const closeAll = () => {
+      reserve.close();
+      onClose();
+    };
+    return new SqliteStore({ ...common, journal, files, onClose: closeAll });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function newStats(): StoreStats {
+  return {
     batches: 0,
     items: 0,
     failedBatches: 0,
@@ -66,26 +93,6 @@ export async function openUnlocked(
     pendingItems: 0,
     journal: "inline",
   };
-  if (options.role === "operator") {
-    return new SqliteStore({ database, journal: null, stats, patienceMs: operatorPatienceMs, onClose });
-  }
-  await tidyUp(database);
-  stats.journal = chooseJournal(options.journal ?? "measure", folder);
-  const writer =
-    stats.journal === "thread" ? await ThreadWriter.open(folder.databaseFile) : new InlineWriter(database);
-  const reserve = new DiskReserve(folder.reserveFile);
-  reserve.fill();
-  const journal = new Journal(wrapWriter(writer), stats, reserve);
-  return new SqliteStore({
-    database,
-    journal,
-    stats,
-    patienceMs: operatorPatienceMs,
-    onClose: () => {
-      reserve.close();
-      onClose();
-    },
-  });
 }
 
 async function openChecked({ databaseFile }: DataFolder, clock: Clock): Promise<Database> {
@@ -116,28 +123,37 @@ function tidyUp(database: Database): Promise<void> {
   return patiently(operatorPatienceMs, () => tidy.immediate());
 }
 
-function chooseJournal(wanted: "inline" | "thread" | "measure", folder: DataFolder): "inline" | "thread" {
-  if (wanted !== "measure") return wanted;
-  return usualSyncMs(join(folder.dir, "sluice.probe")) > slowDiskMs ? "thread" : "inline";
+async function openWriter(
+  wanted: Driver | "adaptive",
+  folder: DataFolder,
+  database: Database,
+  files: OpenFiles,
+  stats: StoreStats,
+): Promise<BatchWriter> {
+  if (wanted !== "adaptive") stats.journal = wanted;
+  if (wanted === "thread") return ThreadWriter.open(folder.databaseFile);
+  const inline = new InlineWriter(database);
+  if (wanted === "inline") return inline;
+  const onChange = (driver: Driver) => {
+    stats.journal = driver;
+  };
+  return new AdaptiveWriter({ inline, openThread: () => openThread(folder, files), onChange });
 }
 
-/**
- * A commit is one append and one sync of the write-ahead log; this is the same on a scratch file. The third best of
- * nine, because a neighbour who is busy just now makes several of them slow, and the choice stays for good.
- */
-function usualSyncMs(file: string): number {
-  const page = new Uint8Array(4096);
-  const descriptor = openSync(file, "w", 0o600);
+/** A thread opens the database by its name, and must not get another file than the one that is open already. */
+async function openThread({ databaseFile }: DataFolder, files: OpenFiles): Promise<ThreadWriter> {
+  refuseLost(files);
+  const thread = await ThreadWriter.open(databaseFile);
   try {
-    const tookMs = Array.from({ length: 9 }, () => {
-      const startedMs = performance.now();
-      writeSync(descriptor, page);
-      fdatasyncSync(descriptor);
-      return performance.now() - startedMs;
-    });
-    return tookMs.sort((a, b) => a - b)[2] ?? 0;
-  } finally {
-    closeSync(descriptor);
-    rmSync(file, { force: true });
+    refuseLost(files);
+    return thread;
+  } catch (error) {
+    await thread.close();
+    throw error;
   }
+}
+
+function refuseLost(files: OpenFiles): void {
+  const lost = files.look();
+  if (lost !== null) throw new Error(lost.reason);
 }

@@ -1,5 +1,13 @@
 import type { Database } from "bun:sqlite";
-import type { AccountTotals, Changes, Entry, JournalItem, KeyChanges, KeyRecord } from "../records.ts";
+import type {
+  AccountTotals,
+  Changes,
+  ChargeEntry,
+  Entry,
+  JournalItem,
+  KeyChanges,
+  KeyRecord,
+} from "../records.ts";
 import type {
   EntryQuery,
   GivenIdsPruning,
@@ -13,6 +21,7 @@ import type {
   Snapshot,
   Store,
   StoreStats,
+  Trouble,
   UsageGroup,
   UsageQuery,
   UsageSummaryQuery,
@@ -24,6 +33,7 @@ import { EntryTable } from "./entry-table.ts";
 import { GivenIdTable } from "./given-id-table.ts";
 import type { Journal } from "./journal.ts";
 import { KeyTable } from "./key-table.ts";
+import type { OpenFiles } from "./open-files.ts";
 import { OperatorEntries } from "./operator-entries.ts";
 import { SqliteReports } from "./reports.ts";
 import { ResponseTable } from "./response-table.ts";
@@ -37,6 +47,8 @@ export interface StoreParts {
   readonly stats: StoreStats;
   /** How long an operator's transaction waits for another process before it fails. */
   readonly patienceMs: number;
+  /** Null for operators, who are done before it could tell them anything. */
+  readonly files: OpenFiles | null;
   /** Runs last, after everything is closed. */
   readonly onClose: () => void;
 }
@@ -54,6 +66,7 @@ export class SqliteStore implements Store {
   readonly #responses: ResponseTable;
   readonly #givenIds: GivenIdTable;
   readonly #usage: UsageTable;
+  #rescuedTo: string | null = null;
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
@@ -72,7 +85,20 @@ export class SqliteStore implements Store {
   }
 
   get healthy(): boolean {
-    return this.#parts.journal?.healthy ?? true;
+    const { journal, files } = this.#parts;
+    return journal === null || (journal.healthy && files?.trouble == null);
+  }
+
+  get trouble(): Trouble | null {
+    return this.#parts.files?.trouble ?? this.#parts.journal?.trouble ?? null;
+  }
+
+  get unwritten(): readonly ChargeEntry[] {
+    return this.#parts.journal?.unwritten ?? [];
+  }
+
+  get rescuedTo(): string | null {
+    return this.#rescuedTo;
   }
 
   load(): Promise<Snapshot> {
@@ -181,9 +207,14 @@ export class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#parts.journal?.close();
-    this.#database.close();
-    this.#parts.onClose();
+    try {
+      await this.#parts.journal?.close();
+      this.#rescuedTo = this.#parts.files?.rescue(this.#database) ?? null;
+    } finally {
+      this.#parts.files?.close();
+      this.#database.close();
+      this.#parts.onClose();
+    }
   }
 
   /** Several reads in one transaction see the same moment. */

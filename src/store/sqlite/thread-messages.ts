@@ -7,7 +7,7 @@ export type ToThread =
   | { readonly kind: "close" };
 
 export type FromThread =
-  | { readonly kind: "done" }
+  | { readonly kind: "done"; readonly commitMs: number }
   | { readonly kind: "failed"; readonly code: string; readonly message: string };
 
 /** Most batches are plain figures and names, which cross faster as one text; bytes cross as they are. */

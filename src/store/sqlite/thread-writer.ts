@@ -1,5 +1,5 @@
 import type { JournalItem } from "../records.ts";
-import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
+import { BatchFailure, type TimedWriter } from "./batch-writer.ts";
 import { type FromThread, pack, type ToThread } from "./thread-messages.ts";
 
 /**
@@ -11,10 +11,11 @@ const threadSource = Bun.isStandaloneExecutable
   : new URL("./writer-thread.ts", import.meta.url).href;
 
 /** Hands batches to a thread of its own, so that a slow disk does not stop the thread that moves the streams. */
-export class ThreadWriter implements BatchWriter {
+export class ThreadWriter implements TimedWriter {
   readonly #worker: Worker;
   #waiting: PromiseWithResolvers<void> | null = null;
   #dead: Error | null = null;
+  #lastCommitMs = 0;
 
   private constructor(worker: Worker) {
     this.#worker = worker;
@@ -22,9 +23,18 @@ export class ThreadWriter implements BatchWriter {
     worker.onerror = (event) => this.#died(event.message);
   }
 
+  get lastCommitMs(): number {
+    return this.#lastCommitMs;
+  }
+
   static async open(file: string, source = threadSource): Promise<ThreadWriter> {
     const writer = new ThreadWriter(new Worker(source));
-    await writer.#ask({ kind: "open", file });
+    try {
+      await writer.#ask({ kind: "open", file });
+    } catch (error) {
+      writer.#worker.terminate();
+      throw error;
+    }
     return writer;
   }
 
@@ -49,8 +59,10 @@ export class ThreadWriter implements BatchWriter {
   }
 
   #answered(answer: FromThread): void {
-    if (answer.kind === "done") this.#waiting?.resolve();
-    else this.#waiting?.reject(new BatchFailure(answer.code, answer.message));
+    if (answer.kind === "done") {
+      this.#lastCommitMs = answer.commitMs;
+      this.#waiting?.resolve();
+    } else this.#waiting?.reject(new BatchFailure(answer.code, answer.message));
   }
 
   /** Whether its last batch is on disk cannot be known, so it is not sent again: the store stays unhealthy. */

@@ -7,6 +7,8 @@ import { type FromThread, type ToThread, unpack } from "./thread-messages.ts";
 
 /** The entry point of the writer thread. Waiting for a lock may block here: nobody else lives in this thread. */
 const busyTimeoutMs = 250;
+/** The journal sends a batch again after a lock, but opens the thread once. */
+const busyTimeoutAtOpeningMs = 10_000;
 
 declare const self: Worker;
 
@@ -20,7 +22,7 @@ self.onmessage = (event: MessageEvent<ToThread>) => {
 function answer(question: ToThread): FromThread {
   try {
     serve(question);
-    return { kind: "done" };
+    return { kind: "done", commitMs: writer?.lastCommitMs ?? 0 };
   } catch (error) {
     return { kind: "failed", code: error instanceof BatchFailure ? error.code : "", message: String(error) };
   }
@@ -28,7 +30,8 @@ function answer(question: ToThread): FromThread {
 
 function serve(question: ToThread): void {
   if (question.kind === "open") {
-    database = openConnection(question.file, { busyTimeoutMs });
+    database = openConnection(question.file, { busyTimeoutMs: busyTimeoutAtOpeningMs });
+    database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     writer = new InlineWriter(database);
     return;
   }

@@ -1,0 +1,32 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { StoreRefusal } from "../store.ts";
+import { codeOf, isOutOfSpace } from "./connection.ts";
+
+const fullCodes = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
+/** SQLite calls most failures of the disk the same; below this they are taken for a full one. */
+const nextToNothingBytes = 1024 * 1024;
+
+/** Whether a store could not be opened because there is no room for it. */
+export function isFull(error: unknown, dir: string): boolean {
+  const code = codeOf(error) || String((error as NodeJS.ErrnoException).code ?? "");
+  return fullCodes.has(code) || (isOutOfSpace(code) && freeBytes(dir) < nextToNothingBytes);
+}
+
+export function fullRefusal(dir: string): StoreRefusal {
+  return new StoreRefusal(
+    "disk_full",
+    `The disk that holds ${dir} is full (${Math.floor(freeBytes(dir) / 1024)} KiB are free). ` +
+      "No charge was lost. Make room, 64 MB at least, then start again.",
+  );
+}
+
+/** Of the nearest folder that exists. */
+function freeBytes(dir: string): number {
+  try {
+    const disk = statfsSync(dir);
+    return disk.bavail * disk.bsize;
+  } catch {
+    return dirname(dir) === dir ? 0 : freeBytes(dirname(dir));
+  }
+}

@@ -1,0 +1,41 @@
+import type { Store, Trouble } from "./store.ts";
+
+export interface TroubleWatchOptions {
+  readonly store: Pick<Store, "trouble">;
+  readonly onTrouble: (trouble: Trouble) => void;
+  readonly onRecovered: () => void;
+  readonly everyMs?: number;
+}
+
+const defaultEveryMs = 250;
+
+/** Tells once when the store begins to refuse new work, again when the reason changes, and once when it is over. */
+export class TroubleWatch {
+  readonly #options: TroubleWatchOptions;
+  #timer: ReturnType<typeof setInterval> | null = null;
+  #told: string | null = null;
+
+  constructor(options: TroubleWatchOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.look(), this.#options.everyMs ?? defaultEveryMs);
+    this.#timer.unref();
+    this.look();
+  }
+
+  look(): void {
+    const { trouble } = this.#options.store;
+    const reason = trouble?.reason ?? null;
+    if (reason === this.#told) return;
+    this.#told = reason;
+    if (trouble === null) this.#options.onRecovered();
+    else this.#options.onTrouble(trouble);
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { sse } from "../support/answers.ts";
+import { configFor } from "../support/config.ts";
+import { answerFrom, fixture } from "../support/fixtures.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { makeSlowDisk } from "../support/slow-disk.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { StreamReader } from "../support/sse.ts";
+
+let provider: ScriptedProvider;
+
+beforeAll(() => {
+  provider = startProvider();
+});
+afterAll(() => provider.stop());
+
+const ask = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
+const syncMs = 800;
+
+/** Asks one after the other, so that each answer waits for a sync of its own. */
+async function askRepeatedly(sluice: Sluice, key: TestKey, count: number): Promise<void> {
+  for (let asked = 0; asked < count; asked += 1) {
+    const response = await sluice.request("/v1/chat/completions", { key, body: ask });
+    expect(response.status).toBe(200);
+    await response.text();
+  }
+}
+
+/** Reads a stream to its end, and gives the longest time between two of its chunks but the last, which waits for the charge. */
+async function longestGapMs(reader: StreamReader): Promise<number> {
+  const arrivals: number[] = [];
+  while ((await reader.nextChunk()) !== null) arrivals.push(performance.now());
+  const gaps = arrivals.slice(1, -1).map((at, index) => at - (arrivals[index] ?? at));
+  return Math.max(...gaps);
+}
+
+test("a disk that becomes slow later delays charges, and after a few of them no stream any more", async () => {
+  using disk = makeSlowDisk();
+  if (disk === null) return;
+  const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
+  const [first = ""] = events;
+  const drips = Array.from({ length: 120 }, () => [{ write: first }, { sleepMs: 25 }]).flat();
+  provider.script((request) =>
+    request.body["stream"] === true
+      ? { ...sse(""), steps: [...drips, { write: events.slice(1).join("") }] }
+      : answerFrom("chat/text.json"),
+  );
+  await using sluice = await startSluice({ config: configFor({ url: provider.url }), env: disk.env });
+  const key = await sluice.createKey();
+  await askRepeatedly(sluice, key, 3);
+  disk.delay(syncMs);
+  await askRepeatedly(sluice, key, 5);
+
+  const streaming = await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } });
+  const reader = new StreamReader(streaming);
+  const [gapMs] = await Promise.all([longestGapMs(reader), askRepeatedly(sluice, key, 3)]);
+  expect(reader.result().text).toEndWith("data: [DONE]\n\n");
+  expect(gapMs).toBeLessThan(syncMs / 2);
+
+  disk.delay(0);
+  await askRepeatedly(sluice, key, 3);
+  expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+  expect(await sluice.stop()).toBe(0);
+}, 60_000);

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface SlowDisk extends Disposable {
+  /** For the program whose disk it is. */
+  readonly env: Readonly<Record<string, string>>;
+  /** From now on every fsync takes so much longer. */
+  delay(milliseconds: number): void;
+}
+
+/** SQLite's fsync comes from the C library, so that another library can stand before it. */
+const shim = `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void delay(void) {
+  const char *path = getenv("SLOW_DISK_FILE");
+  FILE *file = path ? fopen(path, "r") : NULL;
+  int milliseconds = 0;
+  if (file == NULL) return;
+  if (fscanf(file, "%d", &milliseconds) != 1) milliseconds = 0;
+  fclose(file);
+  usleep(milliseconds * 1000);
+}
+
+int fsync(int descriptor) {
+  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+  delay();
+  return real(descriptor);
+}
+
+int fdatasync(int descriptor) {
+  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
+  delay();
+  return real(descriptor);
+}
+`;
+
+/** A disk whose speed a test decides; null, and said aloud, where there is no compiler to make one. */
+export function makeSlowDisk(): SlowDisk | null {
+  const compiler = Bun.which("gcc") ?? Bun.which("cc");
+  const folder = mkdtempSync(join(tmpdir(), "sluice-slow-"));
+  const [source, library, file] = ["shim.c", "shim.so", "milliseconds"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(source, shim);
+  writeFileSync(file, "0");
+  const made =
+    process.platform === "linux" && compiler !== null
+      ? Bun.spawnSync([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"]).exitCode
+      : 1;
+  if (made !== 0) {
+    console.warn("SKIPPED IN PART: there is no C compiler here, so no disk can be made slow");
+    rmSync(folder, { recursive: true, force: true });
+    return null;
+  }
+  return {
+    env: { LD_PRELOAD: library, SLOW_DISK_FILE: file },
+    delay: (milliseconds) => writeFileSync(file, String(milliseconds)),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
