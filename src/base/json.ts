@@ -8,3 +8,15 @@ export interface JsonObject {
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Far more than anybody's data has, and far less than what exhausts the stack of whoever walks through it. */
+const deepest = 256;
+
+/** Parsing goes any depth, but writing such a value again takes seconds and then fails. */
+export function nestsTooDeeply(value: unknown, levels = deepest): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  const inner = value as Readonly<Record<string, unknown>>;
+  for (const name in inner) if (nestsTooDeeply(inner[name], levels - 1)) return true;
+  return false;
+}

@@ -7,8 +7,17 @@ import { assert, assertAmount } from "./assert.ts";
  */
 export const nanoPerCredit = 1_000_000_000;
 
-/** The most that one account may hold: sums of nano-credits stay exact in a double up to 9 million credits. */
+/** The most that one account may hold: amounts of nano-credits are exact in a double up to 9 million credits. */
 export const maxCredits = 4_000_000;
+
+/** The most that one account may be given in its life; sums of that size still fit the database's integers. */
+export const maxLifetimeCredits = 1_000_000_000;
+
+/**
+ * What any larger amount of one call is taken for. It is one more than the largest balance, so a hold of it is always
+ * refused, and a charge of it takes whatever there is.
+ */
+export const unaffordableNano = maxCredits * nanoPerCredit + 1;
 
 /** A price of the config in whole pico-USD per token; null when it has more than six decimals. */
 export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
@@ -20,7 +29,7 @@ export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
 /**
  * The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. A double
  * divides whole numbers exactly as long as it can hold them, and does so many times faster than a bigint;
- * what costs more than some 9 USD is for the latter.
+ * what costs more than some 9 USD is for the latter. Never more than `unaffordableNano`.
  */
 export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: number): number {
   assertAmount(microUsdPerCredit, "microUsdPerCredit");
@@ -28,12 +37,14 @@ export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: num
   if (typeof picoUsd === "number") {
     assertAmount(picoUsd, "pico-USD");
     const dividend = picoUsd * 1000 + microUsdPerCredit - 1;
-    if (Number.isSafeInteger(dividend)) return Math.floor(dividend / microUsdPerCredit);
+    if (Number.isSafeInteger(dividend)) {
+      return Math.min(Math.floor(dividend / microUsdPerCredit), unaffordableNano);
+    }
   }
   const divisor = BigInt(microUsdPerCredit);
   const nano = Number((BigInt(picoUsd) * 1000n + divisor - 1n) / divisor);
-  assertAmount(nano, "nano-credits");
-  return nano;
+  assert(nano >= 0, "no cost is below 0");
+  return Math.min(nano, unaffordableNano);
 }
 
 /** What people type and configure (`5`, `0.25`) as nano-credits; refuses what does not come out whole. */

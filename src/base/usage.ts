@@ -13,6 +13,15 @@ export interface Usage {
   readonly reasoningTokens: number;
 }
 
+/**
+ * A provider's own figures. Of a side that is doubtful it reported nothing, or something that is no count: what could
+ * be believed of it stands here, the rest is 0, and the side is counted locally.
+ */
+export interface ReportedUsage extends Usage {
+  readonly isInputDoubtful?: true;
+  readonly isOutputDoubtful?: true;
+}
+
 /** `measured`: the provider's own figures. `estimated`: counted here from what was really received. */
 export type UsageBasis = "measured" | "estimated";
 

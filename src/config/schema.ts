@@ -12,6 +12,9 @@ const seconds = (description: string, fallback: number) =>
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
 
+/** More than any model has; what a call may cost must stay countable. */
+const mostTokens = 1_000_000_000;
+
 const dialect = Type.Union([Type.Literal("chat"), Type.Literal("responses"), Type.Literal("messages")]);
 
 const secret = Type.String({
@@ -144,8 +147,8 @@ const modelSchema = Type.Object(
     free: Type.Optional(
       Type.Boolean({ default: false, description: "A model without a price that costs nothing." }),
     ),
-    context_window: Type.Optional(Type.Integer({ minimum: 1 })),
-    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+    context_window: Type.Optional(Type.Integer({ minimum: 1, maximum: mostTokens })),
+    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: mostTokens })),
     price: Type.Optional(priceSchema),
     capabilities: Type.Optional(capabilitiesSchema),
     timeouts: Type.Optional(timeoutsSchema),

@@ -67,14 +67,11 @@ export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<u
   const evidence = {
     usage: whole.usage,
     partialUsage: null,
-    produced: whole.usage === null ? producedBy(whole) : notLookedAt,
+    produced: () => producedBy(whole),
     requestBytes: generation.request.bytes,
   };
   return bill.settle("completed", evidence, 200, stored);
 }
-
-/** Where the provider has counted, nobody counts again. */
-const notLookedAt = new Produced();
 
 function producedBy(whole: WholeAnswer): Produced {
   const produced = new Produced();
@@ -108,7 +105,6 @@ export function streamResponse(answering: Answering): Response {
     bill,
     remember: (ids) => gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, ids),
     requestBytes: generation.request.bytes,
-    estimatedInput: generation.estimatedInput,
     recorder: claim === null ? null : gateway.idempotency.record(claim),
     headers: streamHeaders,
     costComment: () => (wantsCost ? `: x-sluice-cost: ${costText(exchange, key)}\n\n` : ""),
@@ -121,11 +117,14 @@ export function streamResponse(answering: Answering): Response {
       gateway.observe(exchange.facts(200, outcome, error));
     },
   });
-  exchange.isObservedLater = true;
-  gateway.ongoing.canInterrupt(exchange, relay);
-  return new Response(relay.stream(), {
+  const response = new Response(relay.stream(), {
     headers: { ...standingHeaders(exchange), ...opened.headers, ...streamHeaders },
   });
+  // From here on the relay gives back what was taken, and nobody else does.
+  exchange.isObservedLater = true;
+  gateway.ongoing.canInterrupt(exchange, relay);
+  relay.begin();
+  return response;
 }
 
 function transitOf({ exchange, generation, attempt }: Answering): Transit {

@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
-import { noUsage, totalTokens, type Usage, type UsageBasis } from "../base/usage.ts";
-import { cost } from "../catalog/price.ts";
+import { type ReportedUsage, totalInput, totalTokens, type Usage, type UsageBasis } from "../base/usage.ts";
+import { cost, type HoldTokens } from "../catalog/price.ts";
 import type { Hold, Ledger } from "../ledger/ledger.ts";
 import type { KeyRecord, Outcome, StoredResponse } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
@@ -16,10 +16,11 @@ export interface TokenCounter {
 /** What is known of the call's tokens when it ends. */
 export interface Evidence {
   /** The provider's final figures. */
-  readonly usage: Usage | null;
-  /** What it had told before the stream broke off. */
-  readonly partialUsage: Usage | null;
-  readonly produced: Produced;
+  readonly usage: ReportedUsage | null;
+  /** What it had reported before the stream broke off. */
+  readonly partialUsage: ReportedUsage | null;
+  /** Only asked for where the provider's figures do not say how much it was. */
+  produced(): Produced;
   readonly requestBytes: Uint8Array;
 }
 
@@ -29,60 +30,96 @@ export interface BillTerms {
   readonly tokens: TokenCounter;
 }
 
+export interface BillParts {
+  readonly terms: BillTerms;
+  readonly microUsdPerCredit: number;
+  readonly exchange: Exchange;
+  readonly key: KeyRecord;
+  readonly hold: Hold;
+  /** What the hold was priced for: no estimate is charged above it. */
+  readonly held: HoldTokens;
+}
+
+const noInput = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, isInputDoubtful: true } as const;
+const noOutput = { outputTokens: 0, reasoningTokens: 0, isOutputDoubtful: true } as const;
+const unreported: ReportedUsage = { ...noInput, ...noOutput };
+
 /**
  * The money side of one exchange, from its hold to its end. It ends exactly once: whoever calls second
  * finds the hold closed and changes nothing.
  */
 export class Bill {
-  readonly #terms: BillTerms;
-  readonly #microUsdPerCredit: number;
-  readonly #exchange: Exchange;
-  readonly #key: KeyRecord;
-  readonly #hold: Hold;
+  readonly #parts: BillParts;
 
-  constructor(terms: BillTerms, microUsdPerCredit: number, exchange: Exchange, key: KeyRecord, hold: Hold) {
-    this.#terms = terms;
-    this.#microUsdPerCredit = microUsdPerCredit;
-    this.#exchange = exchange;
-    this.#key = key;
-    this.#hold = hold;
+  constructor(parts: BillParts) {
+    this.#parts = parts;
   }
 
   get isOpen(): boolean {
-    return this.#hold.state === "open";
+    return this.#parts.hold.state === "open";
   }
 
   /** Gives the hold back; nothing is charged. A provider's failure is counted in the operator's figures. */
   release(error?: unknown): void {
+    const { terms, hold, exchange } = this.#parts;
     const isProvidersFault = error instanceof GatewayError && error.status >= 500;
-    this.#terms.ledger.release(this.#hold, isProvidersFault ? this.#exchange.failure() : undefined);
+    terms.ledger.release(hold, isProvidersFault ? exchange.failure() : undefined);
   }
 
   /** Journals what has been produced so far, so that a crash does not give it away. */
-  progress(produced: Produced, told: Usage | null, estimatedInput: number): void {
-    const input = told ?? { ...noUsage, inputTokens: estimatedInput };
-    const outputTokens = Math.max(input.outputTokens, produced.estimate());
-    this.#terms.ledger.progress(this.#hold, this.#costOf({ ...input, outputTokens }));
+  progress(produced: Produced, partialUsage: ReportedUsage | null): void {
+    const { terms, hold, held } = this.#parts;
+    const reported = this.#plausible(partialUsage ?? unreported);
+    const soFar = atLeast(reported, held.input, Math.min(produced.estimate(), held.output));
+    terms.ledger.progress(hold, this.#costOf(soFar));
   }
 
-  /** Charges for the call; resolves when that is durable, and never throws. What the provider has counted is charged at once. */
+  /**
+   * Charges for the call; resolves when that is durable. What the provider has counted is charged at once. Never
+   * throws; when it rejects, the hold may still be open and has to be released.
+   */
   settle(
     outcome: Outcome,
     evidence: Evidence,
     status: number,
     response: StoredResponse | null,
   ): Promise<unknown> {
-    const told = evidence.usage;
-    if (told !== null) {
-      try {
-        return this.#charge(outcome, told, "measured", status, response);
-      } catch (error) {
-        return Promise.reject(error);
+    try {
+      const { usage, partialUsage } = evidence;
+      const reported = this.#plausible(usage ?? partialUsage ?? unreported);
+      const isOutputSure = usage !== null && reported.isOutputDoubtful !== true;
+      if (isOutputSure && reported.isInputDoubtful !== true) {
+        return this.#charge(outcome, reported, "measured", status, response);
       }
+      return this.#estimate(reported, isOutputSure, evidence).then((estimated) =>
+        this.#charge(outcome, estimated, "estimated", status, response),
+      );
+    } catch (error) {
+      return Promise.reject(error);
     }
-    return count(evidence, this.#terms.tokens).then((usage) =>
-      this.#charge(outcome, usage, "estimated", status, response),
-    );
+  }
+
+  /** A provider that reports more than its model can read or write has reported nonsense. */
+  #plausible(reported: ReportedUsage): ReportedUsage {
+    const { exchange, held } = this.#parts;
+    const window = exchange.deployment?.model.contextWindow ?? null;
+    if (window === null) return reported;
+    const isInputAbsurd = totalInput(reported) > window;
+    // Several choices may produce more than one window together.
+    const isOutputAbsurd = reported.outputTokens > Math.max(window, held.output);
+    if (!isInputAbsurd && !isOutputAbsurd) return reported;
+    return { ...reported, ...(isInputAbsurd ? noInput : {}), ...(isOutputAbsurd ? noOutput : {}) };
+  }
+
+  /**
+   * Counts what the provider has not reported believably: the larger of its figures and the local count. A count
+   * is only an estimate, so it goes no further than what the client agreed to with its request.
+   */
+  async #estimate(reported: ReportedUsage, isOutputSure: boolean, evidence: Evidence): Promise<Usage> {
+    const { terms, held } = this.#parts;
+    const produced = isOutputSure ? 0 : await evidence.produced().count(terms.tokens.text);
+    const input = reported.isInputDoubtful === true ? await terms.tokens.request(evidence.requestBytes) : 0;
+    return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
   }
 
   #charge(
@@ -92,35 +129,37 @@ export class Bill {
     status: number,
     response: StoredResponse | null,
   ): Promise<unknown> {
-    const exchange = this.#exchange;
+    const { terms, exchange, hold } = this.#parts;
     exchange.usage = usage;
     exchange.basis = basis;
-    const settling = this.#terms.ledger.settle(this.#hold, {
+    const settling = terms.ledger.settle(hold, {
       cost: this.#costOf(usage),
       basis,
       outcome,
       record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status),
       response,
     });
-    exchange.charged = this.#hold.charged;
+    exchange.charged = hold.charged;
     return settling;
   }
 
   #costOf(usage: Usage): number {
-    if (this.#key.mode === "token_budget") return totalTokens(usage);
-    assert(this.#exchange.deployment !== null, "what a call costs depends on who has answered it");
-    return cost(usage, this.#exchange.deployment.price, this.#microUsdPerCredit);
+    const { key, exchange, microUsdPerCredit } = this.#parts;
+    if (key.mode === "token_budget") return totalTokens(usage);
+    assert(exchange.deployment !== null, "what a call costs depends on who has answered it");
+    return cost(usage, exchange.deployment.price, microUsdPerCredit);
   }
 }
 
-/**
- * Where the provider has not told its own figures (an explicit 0 is one): a local count of what was really
- * received; after a stream that broke off, the provider's figures for the input and a count of the output.
- */
-async function count(evidence: Evidence, tokens: TokenCounter): Promise<Usage> {
-  const counted = await evidence.produced.count(tokens.text);
-  const told = evidence.partialUsage;
-  if (told !== null) return { ...told, outputTokens: Math.max(told.outputTokens, counted) };
-  const inputTokens = await tokens.request(evidence.requestBytes);
-  return { ...noUsage, inputTokens, outputTokens: counted };
+/** Where the input is doubtful, what it lacks of the count is taken to be plain input. */
+function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: number): Usage {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = reported;
+  const lacking = reported.isInputDoubtful === true ? Math.max(0, countedInput - totalInput(reported)) : 0;
+  return {
+    inputTokens: inputTokens + lacking,
+    cachedInputTokens,
+    cacheWriteTokens,
+    outputTokens: Math.max(outputTokens, countedOutput),
+    reasoningTokens,
+  };
 }

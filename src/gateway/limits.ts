@@ -11,6 +11,9 @@ const maxChoices = 128;
 /** What is assumed of a model that publishes neither an output limit nor a context window. */
 const assumedMaxOutput = 16_384;
 
+/** No model produces as much; more could not even be added up for the hold. */
+const mostOutput = 1_000_000_000;
+
 const chatLimits = ["max_completion_tokens", "max_tokens"] as const;
 const responsesLimits = ["max_output_tokens"] as const;
 const nothing: BodyChanges = {};
@@ -27,14 +30,15 @@ export function limitOutput(dialect: DialectName, body: JsonObject, model: Model
   const published = model.maxOutputTokens;
   if (dialect === "messages") {
     const asked = numberIn(body, "max_tokens");
-    const effective = Math.min(asked ?? defaultMessagesMaxTokens, published ?? Number.POSITIVE_INFINITY);
+    const effective = Math.min(asked ?? defaultMessagesMaxTokens, published ?? mostOutput);
     return { maxOutputTokens: effective, changes: effective === asked ? nothing : { max_tokens: effective } };
   }
   let asked: number | null = null;
   for (const name of dialect === "chat" ? chatLimits : responsesLimits) {
     const value = numberIn(body, name);
     if (value === null) continue;
-    if (published !== null && value > published) throw overLimit(name, value, model.id, published);
+    const most = published ?? mostOutput;
+    if (value > most) throw overLimit(name, value, model.id, most);
     asked ??= value;
   }
   const perChoice = asked ?? published ?? model.contextWindow ?? assumedMaxOutput;

@@ -1,6 +1,6 @@
 import type { DialectName } from "../base/dialect.ts";
 import type { GatewayError } from "../base/errors.ts";
-import type { Usage } from "../base/usage.ts";
+import type { ReportedUsage } from "../base/usage.ts";
 import type { ClientDialect } from "../dialects/client-dialect.ts";
 import { cutShort } from "../dialects/errors/failure.ts";
 import { clientDialect, providerDialect } from "../dialects/registry.ts";
@@ -95,11 +95,11 @@ export class PassthroughTransit implements Transit {
     return this.#dialect.heartbeat(this.#begun, this.#scanner.position.sequenceNumber);
   }
 
-  get usage(): Usage | null {
-    return this.#scanner.usage;
+  get usage(): ReportedUsage | null {
+    return this.ended || this.brokenBy !== null ? this.#scanner.usage : null;
   }
 
-  get partialUsage(): Usage | null {
+  get partialUsage(): ReportedUsage | null {
     return this.#scanner.partialUsage;
   }
 

@@ -21,7 +21,6 @@ export interface RelayParts {
   /** Takes note of ids that the client has been shown; called before the exchange is settled. */
   remember(ids: readonly string[]): void;
   readonly requestBytes: Uint8Array;
-  readonly estimatedInput: number;
   /** Only there when the request has an idempotency key. */
   readonly recorder: ResponseRecorder | null;
   /** The response's own, for a replay. */
@@ -66,7 +65,11 @@ export class Relay implements Guarded {
   constructor(parts: RelayParts) {
     this.#parts = parts;
     this.#lastWriteMs = parts.monotonicMs();
-    parts.watchdog.watch(this);
+  }
+
+  /** From now on the stream is looked after until it is over, whether or not anybody reads it. */
+  begin(): void {
+    this.#parts.watchdog.watch(this);
   }
 
   /** The body of the client's response. */
@@ -129,11 +132,14 @@ export class Relay implements Guarded {
     for (const piece of end) recorder?.append(bytesOf(piece));
     remember(transit.given);
     await bill.settle("completed", this.#evidence(), 200, recorder?.finish({ status: 200, headers }) ?? null);
-    if (this.#isOver) return;
-    await this.#write(this.#parts.costComment());
-    for (const piece of end) await this.#write(piece);
-    if (recorder === null) await this.#readTrailing((piece) => this.#write(piece));
-    this.#finish("completed", null);
+    try {
+      await this.#write(this.#parts.costComment());
+      for (const piece of end) await this.#write(piece);
+      if (recorder === null) await this.#readTrailing((piece) => this.#write(piece));
+    } finally {
+      // It is charged as completed, even if the client has left before the last bytes.
+      this.#finish("completed", null);
+    }
   }
 
   /** A provider that breaks off or falls silent behind its proper end has harmed nobody. */
@@ -167,15 +173,23 @@ export class Relay implements Guarded {
 
   /** By the watchdog's clock and not with the chunks: most streams are over before what they produced need be read. */
   #journalProgress(nowMs: number): void {
-    const { transit, bill, estimatedInput } = this.#parts;
+    const { transit, bill } = this.#parts;
     if (!transit.started || nowMs - this.#lastProgressMs < progressEveryMs) return;
     this.#lastProgressMs = nowMs;
     this.#produced.add(transit.takeProduced());
-    bill.progress(this.#produced, transit.partialUsage, estimatedInput);
+    bill.progress(this.#produced, transit.partialUsage);
   }
 
-  /** Called by the watchdog. */
+  /** Called by the watchdog, which looks after other streams too: what fails here ends this one alone. */
   check(nowMs: number): void {
+    try {
+      this.#lookAfter(nowMs);
+    } catch (error) {
+      this.interrupt(publicErrorOf(error));
+    }
+  }
+
+  #lookAfter(nowMs: number): void {
     const { heartbeatMs, stalledReaderMs, transit, opened, exchange } = this.#parts;
     if (nowMs > this.#trailingUntilMs) opened.abort();
     // Bun tells of a client that leaves while it reads. Of one that left before, nobody ever asks for the stream.
@@ -207,46 +221,58 @@ export class Relay implements Guarded {
       this.#parts.opened.abort();
       return;
     }
-    const { bill, opened, transit, remember } = this.#parts;
     this.#isOver = true;
-    opened.abort();
-    remember(transit.given);
-    if (!transit.started) {
-      bill.release();
-      this.#close("cancelled", null);
-      return;
-    }
+    this.#parts.opened.abort();
     // It is under way until it is charged: a gateway that goes down must wait for it.
-    bill.settle("cancelled", this.#evidence(), 200, null).then(
-      () => this.#close("cancelled", null),
-      (error) => this.#close("cancelled", error),
-    );
+    const settling = this.#settleBrokenOff("cancelled");
+    if (settling === undefined) this.#close("cancelled", null);
+    else
+      settling.then(
+        () => this.#close("cancelled", null),
+        (error) => this.#close("cancelled", error),
+      );
   }
 
+  /** Whatever else goes wrong on the way, the client is told in-band as far as it can be, and the exchange is closed. */
   async #fail(thrown: unknown): Promise<void> {
     if (this.#isOver) return;
-    const error = this.#interruptedBy ?? thrown;
     this.#isConcluding = true;
-    const { bill, opened, transit, remember } = this.#parts;
-    opened.abort();
-    remember(transit.given);
-    if (transit.started) await bill.settle("failed", this.#evidence(), 200, null);
-    else bill.release(error);
-    if (this.#isOver) return;
-    const publicError =
-      error instanceof GatewayError
-        ? error
-        : new GatewayError("internal_error", "The gateway failed.", { cause: error });
-    await this.#write(transit.failure(publicError));
-    this.#finish("failed", publicError);
+    let error = publicErrorOf(this.#interruptedBy ?? thrown);
+    this.#parts.opened.abort();
+    try {
+      await this.#settleBrokenOff("failed", error);
+    } catch (unsettled) {
+      error = publicErrorOf(unsettled);
+    }
+    try {
+      await this.#write(this.#parts.transit.failure(error));
+    } catch {
+      // Nobody is left to be told.
+    }
+    this.#finish("failed", error);
   }
 
-  /** What was produced is only looked at when the provider has not counted it. */
+  /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
+  #settleBrokenOff(outcome: "failed" | "cancelled", error?: GatewayError): Promise<unknown> | undefined {
+    const { bill, transit, remember } = this.#parts;
+    try {
+      remember(transit.given);
+      if (transit.started) return bill.settle(outcome, this.#evidence(), 200, null);
+      bill.release(error);
+      return undefined;
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
+  }
+
   #evidence(): Evidence {
     const { transit, requestBytes } = this.#parts;
     const { usage, partialUsage } = transit;
-    if (usage === null) this.#produced.add(transit.takeProduced());
-    return { usage, partialUsage, produced: this.#produced, requestBytes };
+    const produced = () => {
+      this.#produced.add(transit.takeProduced());
+      return this.#produced;
+    };
+    return { usage, partialUsage, produced, requestBytes };
   }
 
   #finish(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
@@ -255,12 +281,23 @@ export class Relay implements Guarded {
     this.#close(outcome, error);
   }
 
+  /** Gives back all that the stream has taken. A charge that could not be made must not keep its hold. */
   #close(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
-    this.#parts.recorder?.discard();
-    this.#parts.watchdog.forget(this);
-    this.#parts.opened.finished(outcome);
-    this.#parts.over(outcome, error);
+    const { bill, recorder, watchdog, opened, over } = this.#parts;
+    watchdog.forget(this);
+    try {
+      opened.finished(outcome);
+      if (bill.isOpen) bill.release(error);
+      recorder?.discard();
+    } finally {
+      over(outcome, error);
+    }
   }
+}
+
+function publicErrorOf(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError("internal_error", "The gateway failed.", { cause: error });
 }
 
 const encoder = new TextEncoder();

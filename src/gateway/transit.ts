@@ -1,5 +1,5 @@
 import type { GatewayError } from "../base/errors.ts";
-import type { Usage } from "../base/usage.ts";
+import type { ReportedUsage } from "../base/usage.ts";
 
 /** What goes to the client: bytes that pass through, or text that was written here. */
 export type Piece = Uint8Array | string;
@@ -26,10 +26,10 @@ export interface Transit {
   failure(error: GatewayError): string;
   /** Shows life while the provider is silent. */
   heartbeat(): string;
-  /** The provider's final figures, if it has told them. */
-  readonly usage: Usage | null;
-  /** Figures that hold even if the stream breaks off now. */
-  readonly partialUsage: Usage | null;
+  /** The provider's final figures, if it has reported them and its stream is over. */
+  readonly usage: ReportedUsage | null;
+  /** The latest figures, if the stream breaks off now: of the output there may be more than they say. */
+  readonly partialUsage: ReportedUsage | null;
   /** Ids of the provider's own things that the client has been shown. */
   readonly given: readonly string[];
   /** True once content has gone to the client. */

@@ -1,5 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
-import type { Usage } from "../base/usage.ts";
+import type { ReportedUsage } from "../base/usage.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../dialects/translation/translation.ts";
 import type { Transit } from "./transit.ts";
@@ -78,11 +78,11 @@ export class TranslatedTransit implements Transit {
     return this.#translator.heartbeat();
   }
 
-  get usage(): Usage | null {
+  get usage(): ReportedUsage | null {
     return this.#translator.ended ? this.#translator.usage : null;
   }
 
-  get partialUsage(): Usage | null {
+  get partialUsage(): ReportedUsage | null {
     return this.#translator.usage;
   }
 

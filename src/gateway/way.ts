@@ -1,5 +1,4 @@
 import { assert } from "../base/assert.ts";
-import { holdAmount } from "../catalog/price.ts";
 import { admit } from "./admit.ts";
 import { type Answering, abandon, readAnswer, settleWhole, streamResponse, wholeResponse } from "./answer.ts";
 import { Bill } from "./bill.ts";
@@ -7,6 +6,7 @@ import { refuseOverlongInput } from "./context-window.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { scopeOf } from "./given-ids.ts";
+import { holdFor } from "./hold.ts";
 import { claimIdempotency, replay } from "./idempotent.ts";
 import { limitOutput, refuseUnusableTools } from "./limits.ts";
 import { Generation } from "./prepare.ts";
@@ -53,10 +53,10 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
   let answering: Answering | null = null;
   try {
     if (!gateway.ongoing.tryEnter(exchange, key.id)) await gateway.ongoing.enter(exchange, key.id);
-    const tokens = { input: estimatedInput, output: limit.maxOutputTokens };
-    const amount = holdAmount(key.mode, tokens, configured.catalog.holdPrice(model), microUsdPerCredit);
-    const hold = gateway.ledger.hold({ keyId: key.id, exchangeId: exchange.id, model: model.id, amount });
-    bill = new Bill(gateway, microUsdPerCredit, exchange, key, hold);
+    const wanted = { input: estimatedInput, output: limit.maxOutputTokens };
+    const holding = holdFor(gateway, exchange, key, model, wanted, request.bytes);
+    const { hold, held } = holding instanceof Promise ? await holding : holding;
+    bill = new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held });
 
     const { changes } = limit;
     const generation = new Generation({ exchange, model, scope, request, dialect, changes, estimatedInput });

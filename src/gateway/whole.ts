@@ -1,7 +1,7 @@
 import type { DialectName } from "../base/dialect.ts";
 import { GatewayError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import type { Usage } from "../base/usage.ts";
+import { isObject, type JsonObject, nestsTooDeeply } from "../base/json.ts";
+import type { ReportedUsage } from "../base/usage.ts";
 import { nonsense, reportedFailure } from "../dialects/errors/failure.ts";
 import { givenIds } from "../dialects/given-ids.ts";
 import { answerField, producedText } from "../dialects/produced.ts";
@@ -14,7 +14,7 @@ import type { Attempt } from "./prepare.ts";
 /** A provider's whole answer, as the client will read it. */
 export interface WholeAnswer {
   readonly body: Uint8Array | string;
-  readonly usage: Usage | null;
+  readonly usage: ReportedUsage | null;
   /** What was produced, for a local count; only asked for when the provider has not counted. */
   produced(): string;
   /** Ids of the provider's own things that the client now knows. Where the answer is written anew, so are its ids. */
@@ -71,6 +71,7 @@ function parseAnswer(dialect: DialectName, bytes: Uint8Array): JsonObject {
     throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
   }
   if (!isObject(body)) throw nonsense("it is not an object");
+  if (nestsTooDeeply(body)) throw nonsense("it is nested too deeply");
   if (Array.isArray(body[answerField[dialect]])) return body;
   throw isObject(body["error"]) ? reportedFailure(body) : nonsense("it has no content");
 }

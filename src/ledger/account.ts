@@ -28,7 +28,6 @@ export class Account {
   key: KeyRecord;
   #posted: number;
   #purchased: number;
-  #used: number;
   #held = 0;
   #day: number;
   #daySpend: number;
@@ -43,7 +42,6 @@ export class Account {
     this.key = key;
     this.#posted = totals.posted;
     this.#purchased = totals.purchased;
-    this.#used = totals.used;
     this.#day = totals.day;
     this.#daySpend = totals.daySpend;
     this.#periodStartMs = totals.periodStartMs;
@@ -99,6 +97,12 @@ export class Account {
     this.#lastCostNano = record.costNano;
   }
 
+  /** What may be spent in all, held or not; infinite for a budget without a limit. */
+  balance(nowMs: number): number {
+    this.#turnPeriod(nowMs);
+    return this.#balance();
+  }
+
   /** What may still be set aside; infinite for a budget without a limit. */
   remaining(nowMs: number): number {
     this.#turnPeriod(nowMs);
@@ -108,6 +112,8 @@ export class Account {
   summary(nowMs: number): AccountSummary {
     const remaining = this.remaining(nowMs);
     const isCredit = this.key.mode === "credit";
+    // Not added up charge by charge: beyond 2^53 a sum of small ones would stand still.
+    const used = this.#purchased - this.#posted;
     const spendToday = utcDay(nowMs) <= this.#day ? this.#daySpend : 0;
     return {
       mode: this.key.mode,
@@ -115,9 +121,9 @@ export class Account {
       held: isCredit ? this.#held : 0,
       available: isCredit ? remaining : 0,
       purchased: this.#purchased,
-      used: isCredit ? this.#used : 0,
+      used: isCredit ? used : 0,
       todaySpend: isCredit ? spendToday : 0,
-      lifetimeSpend: isCredit ? this.#used : 0,
+      lifetimeSpend: isCredit ? used : 0,
       lastCostNano: this.#lastCostNano,
       requests: this.#requests,
       inputTokens: this.#inputTokens,
@@ -131,7 +137,6 @@ export class Account {
     };
   }
 
-  /** What may be spent in all, held or not. */
   #balance(): number {
     if (this.key.mode === "credit") return this.#posted;
     const { budgetTokens } = this.key;
@@ -155,7 +160,6 @@ export class Account {
   /** The same sums as the store keeps; a charge of an earlier day or period changes only the totals. */
   #charge(charged: number, periodStartMs: number, atMs: number): void {
     this.#posted -= charged;
-    this.#used += charged;
     if (periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
     const day = utcDay(atMs);
     if (day === this.#day) this.#daySpend += charged;

@@ -155,6 +155,11 @@ export class Ledger {
     return true;
   }
 
+  /** What a key may spend in all, held or not; infinite for a budget without a limit. */
+  balance(keyId: string): number {
+    return this.#account(keyId).balance(this.#clock.wallMs());
+  }
+
   /** What a key may still spend, held amounts taken off; infinite for a budget without a limit. */
   remaining(keyId: string): number {
     return this.#account(keyId).remaining(this.#clock.wallMs());

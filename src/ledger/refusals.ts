@@ -1,17 +1,21 @@
 import { GatewayError } from "../base/errors.ts";
-import { creditsFromNano } from "../base/money.ts";
+import { creditsFromNano, maxCredits, unaffordableNano } from "../base/money.ts";
 import type { KeyMode } from "../store/store.ts";
 
 /** There is not enough, whoever else is served. */
 export function insufficient(mode: KeyMode, needed: number, balance: number): GatewayError {
   const [what, amount, rest] =
     mode === "credit"
-      ? ["cost", `${creditsFromNano(needed)} credits`, `${creditsFromNano(balance)}`]
-      : ["use", `${needed} tokens`, `${balance} of this period's budget`];
+      ? ["cost", `${atMost(needed)} credits`, `${creditsFromNano(balance)}`]
+      : ["use", `up to ${needed} tokens`, `${balance} of this period's budget`];
   return new GatewayError(
     "insufficient_credit",
-    `This request may ${what} up to ${amount}; there are ${rest} left. Lower the output limit or top up the key.`,
+    `This request may ${what} ${amount}; there are ${rest} left. Lower the output limit or top up the key.`,
   );
+}
+
+function atMost(needed: number): string {
+  return needed === unaffordableNano ? `more than ${maxCredits}` : `up to ${creditsFromNano(needed)}`;
 }
 
 /** There is enough, but others are being served from it. */

@@ -99,6 +99,8 @@ export interface Snapshot {
   readonly keys: readonly KeyRecord[];
   readonly accounts: readonly AccountTotals[];
   readonly openHolds: readonly HoldProgress[];
+  /** A key whose totals contradict one another, if there is any. */
+  readonly unbalancedKeyId: string | null;
 }
 
 /** Plain counters, read by whoever exports metrics. */
@@ -197,9 +199,14 @@ export interface UsageGroup {
   readonly totalMs: number;
 }
 
+/** Of one account, exact whatever their size: what a key has bought and used in its life may exceed a double. */
+export type ExactTotals = { readonly keyId: string } & {
+  readonly [Name in Exclude<keyof AccountTotals, "keyId">]: bigint;
+};
+
 export interface RecomputedTotals {
-  readonly kept: AccountTotals;
-  readonly recomputed: AccountTotals;
+  readonly kept: ExactTotals;
+  readonly recomputed: ExactTotals;
 }
 
 /** Why a store said no, in a sentence for the operator. The data is as it was before. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { unaffordableNano } from "../../src/base/money.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import { cost, holdAmount } from "../../src/catalog/price.ts";
 import { price } from "./fixtures.ts";
@@ -27,8 +28,33 @@ describe("the cost of a call", () => {
   });
 
   test("is exact where a double would not be", () => {
-    const usage = { ...noUsage, inputTokens: 9_007_199_254_740, outputTokens: 1 };
-    expect(cost(usage, { ...price(1, 0), output: 1 }, oneToOne)).toBe(9_007_199_254_740_001);
+    const usage = { ...noUsage, inputTokens: 3_007_199_254_740, outputTokens: 1 };
+    expect(cost(usage, { ...price(1, 0), output: 1 }, oneToOne)).toBe(3_007_199_254_740_001);
+  });
+
+  test("adds up what came from and went to a cache in the same way beyond what a double holds", () => {
+    const usage = {
+      inputTokens: 1_000_000_001,
+      cachedInputTokens: 2_000_000_003,
+      cacheWriteTokens: 3_000_000_005,
+      outputTokens: 4_000_000_007,
+      reasoningTokens: 9,
+    };
+    const prices = { input: 5_000_001, cachedInput: 500_003, cacheWrite: 6_250_007, output: 25_000_009 };
+    const nano =
+      1_000_000_001n * 5_000_001n +
+      2_000_000_003n * 500_003n +
+      (3_000_000_005n * 6_250_007n + 4_000_000_007n * 25_000_009n);
+    expect(cost(usage, prices, oneToOne)).toBe(Number((nano + 999n) / 1000n));
+  });
+
+  test("above every possible balance is as much as no balance can pay, and no more", () => {
+    const extreme = price(1_000_000, 1_000_000);
+    for (const outputTokens of [5_000_000, 1_000_000_000, Number.MAX_SAFE_INTEGER]) {
+      expect(cost({ ...noUsage, outputTokens }, extreme, oneToOne)).toBe(unaffordableNano);
+      expect(cost({ ...noUsage, outputTokens }, extreme, 1)).toBe(unaffordableNano);
+    }
+    expect(cost({ ...noUsage, outputTokens: 4_000_000 }, extreme, oneToOne)).toBe(unaffordableNano - 1);
   });
 
   test("follows what a credit is worth", () => {

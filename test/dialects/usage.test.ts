@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import type { DialectName } from "../../src/base/dialect.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import { mergeUsage, readUsage } from "../../src/dialects/usage.ts";
 
 const none = {
@@ -73,33 +75,152 @@ describe("C61 input is told apart from what came from a cache", () => {
 describe("C65 only figures that can be believed count", () => {
   test("an explicit 0 is a figure, nothing is none", () => {
     expect(readUsage("chat", { prompt_tokens: 0, completion_tokens: 0 })).toEqual(none);
-    expect(readUsage("messages", { output_tokens: 0 })).toEqual(none);
+    expect(readUsage("messages", { input_tokens: 0, output_tokens: 0 })).toEqual(none);
     for (const nothing of [null, undefined, {}, [], "12", { prompt_tokens: "12" }, { prompt_tokens: true }]) {
       expect(readUsage("chat", nothing)).toBeNull();
     }
   });
 
-  test("fractions are rounded up, absurdities and negatives are missing", () => {
-    expect(readUsage("chat", { prompt_tokens: 1.2, completion_tokens: -3 })).toEqual({
-      ...none,
-      inputTokens: 2,
-    });
-    expect(readUsage("chat", { prompt_tokens: 1e300, completion_tokens: Number.NaN })).toBeNull();
+  test("a detail that is left out or null is none", () => {
+    const details = { cached_tokens: null, cache_write_tokens: null };
+    const chat = { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: details };
+    expect(readUsage("chat", chat)).toEqual({ ...none, inputTokens: 3, outputTokens: 2 });
+    const messages = {
+      input_tokens: 3,
+      output_tokens: 2,
+      cache_read_input_tokens: null,
+      cache_creation: null,
+    };
+    expect(readUsage("messages", messages)).toEqual({ ...none, inputTokens: 3, outputTokens: 2 });
   });
 
-  test("parts never exceed the whole", () => {
-    const usage = {
-      prompt_tokens: 10,
-      completion_tokens: 2,
-      prompt_tokens_details: { cached_tokens: 50, cache_write_tokens: 50 },
-      completion_tokens_details: { reasoning_tokens: 9 },
-    };
+  test("what is written to a cache and read from it is counted once", () => {
+    const details = { cached_tokens: 8, cache_write_tokens: 5 };
+    const usage = { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: details };
     expect(readUsage("chat", usage)).toEqual({
       ...none,
-      cachedInputTokens: 10,
+      cachedInputTokens: 8,
+      cacheWriteTokens: 2,
       outputTokens: 2,
-      reasoningTokens: 2,
     });
+  });
+
+  test("reasoning that the output leaves out is added to it, where the total says so", () => {
+    const details = { completion_tokens_details: { reasoning_tokens: 94 } };
+    const apart = { prompt_tokens: 32, completion_tokens: 9, total_tokens: 135, ...details };
+    expect(readUsage("chat", apart)).toEqual({
+      ...none,
+      inputTokens: 32,
+      outputTokens: 103,
+      reasoningTokens: 94,
+    });
+    const within = { prompt_tokens: 32, completion_tokens: 103, total_tokens: 135, ...details };
+    expect(readUsage("chat", within)).toEqual({
+      ...none,
+      inputTokens: 32,
+      outputTokens: 103,
+      reasoningTokens: 94,
+    });
+  });
+});
+
+/** Nothing of this is a count of tokens. */
+const nonsense = ["12", true, [], {}, -1, 1.5, 1e12, 1e300, Number.NaN, Number.POSITIVE_INFINITY];
+
+interface Names {
+  readonly dialect: DialectName;
+  readonly input: string;
+  readonly output: string;
+  readonly inputDetails: readonly (readonly string[])[];
+  readonly reasoning: readonly [string, string];
+}
+
+const names: readonly Names[] = [
+  {
+    dialect: "chat",
+    input: "prompt_tokens",
+    output: "completion_tokens",
+    inputDetails: [
+      ["prompt_tokens_details", "cached_tokens"],
+      ["prompt_tokens_details", "cache_write_tokens"],
+      ["prompt_cache_hit_tokens"],
+    ],
+    reasoning: ["completion_tokens_details", "reasoning_tokens"],
+  },
+  {
+    dialect: "responses",
+    input: "input_tokens",
+    output: "output_tokens",
+    inputDetails: [
+      ["input_tokens_details", "cached_tokens"],
+      ["input_tokens_details", "cache_write_tokens"],
+    ],
+    reasoning: ["output_tokens_details", "reasoning_tokens"],
+  },
+  {
+    dialect: "messages",
+    input: "input_tokens",
+    output: "output_tokens",
+    inputDetails: [
+      ["cache_read_input_tokens"],
+      ["cache_creation_input_tokens"],
+      ["cache_creation", "ephemeral_5m_input_tokens"],
+      ["cache_creation", "ephemeral_1h_input_tokens"],
+    ],
+    reasoning: ["output_tokens_details", "thinking_tokens"],
+  },
+];
+
+function nested(path: readonly string[], value: unknown): JsonObject {
+  return path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
+}
+
+describe.each(names)("D23 half-believable usage of $dialect", (of) => {
+  const read = (usage: object) => readUsage(of.dialect, usage as JsonObject);
+
+  test("makes the side doubtful that lacks its figure, and keeps the other", () => {
+    for (const wrong of [...nonsense, null, undefined]) {
+      expect(read({ [of.input]: 100, [of.output]: wrong })).toEqual({
+        ...none,
+        inputTokens: 100,
+        isOutputDoubtful: true,
+      });
+      expect(read({ [of.input]: wrong, [of.output]: 7 })).toEqual({
+        ...none,
+        outputTokens: 7,
+        isInputDoubtful: true,
+      });
+      expect(read({ [of.input]: wrong, [of.output]: wrong })).toBeNull();
+    }
+  });
+
+  test("with a detail that is no count, or is larger than its whole, makes that side doubtful", () => {
+    const sane = { [of.input]: 100, [of.output]: 7 };
+    for (const wrong of nonsense) {
+      for (const path of of.inputDetails) {
+        expect(read({ ...sane, ...nested(path, wrong) })).toEqual({
+          ...none,
+          inputTokens: 100,
+          outputTokens: 7,
+          isInputDoubtful: true,
+        });
+      }
+    }
+    for (const wrong of [...nonsense, 8]) {
+      expect(read({ ...sane, ...nested(of.reasoning, wrong) })).toEqual({
+        ...none,
+        inputTokens: 100,
+        outputTokens: 7,
+        isOutputDoubtful: true,
+      });
+    }
+    if (of.dialect === "messages") return;
+    for (const path of of.inputDetails) {
+      expect(read({ ...sane, ...nested(path, 101) })).toMatchObject({
+        inputTokens: 100,
+        isInputDoubtful: true,
+      });
+    }
   });
 });
 

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
@@ -81,7 +82,7 @@ export class MessagesStreamReader implements StreamReader {
     if (this.#begun) throw nonsense("a second message_start");
     this.#begun = true;
     this.#usage = mergeUsage(this.#usage, message["usage"]);
-    this.#emit({ type: "start", usage: readUsage("messages", this.#usage) });
+    this.#emit({ type: "start", usage: outputToCome(readUsage("messages", this.#usage)) });
     const tier = stringOf(this.#usage["service_tier"]);
     if (tier !== null) this.#emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
   }
@@ -123,10 +124,16 @@ export class MessagesStreamReader implements StreamReader {
 
   #messageDelta(data: JsonObject): void {
     this.#finish = readFinish(objectOf(data["delta"]) ?? {}) ?? this.#finish;
+    if (objectOf(data["usage"]) === null) return;
     this.#usage = mergeUsage(this.#usage, data["usage"]);
     const usage = readUsage("messages", this.#usage);
     if (usage !== null) this.#emit({ type: "usage", usage });
   }
+}
+
+/** What `message_start` says of the output is from before there was any. */
+function outputToCome(usage: ReportedUsage | null): ReportedUsage | null {
+  return usage === null ? null : { ...usage, isOutputDoubtful: true };
 }
 
 function textOf({ text, partial_json: json, thinking }: JsonObject): string {

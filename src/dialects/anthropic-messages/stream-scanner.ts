@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import { givenIdsOfEvent } from "../given-ids.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
@@ -13,7 +13,7 @@ const errorMark = Buffer.from('"error"');
 
 /** Messages streams end with `message_stop`; usage is cumulative, begun in `message_start`, last in `message_delta`. */
 export class MessagesScanner extends StreamScanner {
-  partialUsage: Usage | null = null;
+  partialUsage: ReportedUsage | null = null;
   readonly #figures: JsonObject = {};
   readonly #readsExtras: boolean;
   #isFinal = false;
@@ -23,8 +23,8 @@ export class MessagesScanner extends StreamScanner {
     this.#readsExtras = readsExtras;
   }
 
-  get usage(): Usage | null {
-    return this.#isFinal ? this.partialUsage : null;
+  get usage(): ReportedUsage | null {
+    return this.#isFinal && this.failure === null ? this.partialUsage : null;
   }
 
   protected firstMark(events: Buffer): number {

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse, ReasoningProof } from "./ir.ts";
 
 /** A whole response as the stream that it could have been. */
@@ -45,7 +45,7 @@ interface Growing {
 export class EventCollector {
   readonly #blocks = new Map<number, Growing>();
   #finish: IrFinish | null = null;
-  #usage: Usage | null = null;
+  #usage: ReportedUsage | null = null;
   #serviceTier: string | null = null;
 
   push(event: IrEvent): void {

@@ -1,6 +1,6 @@
 import type { DialectName } from "../../base/dialect.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 
 /**
  * The intermediate form: what a conversation, an answer and a stream mean, apart from any wire format.
@@ -268,7 +268,7 @@ export interface IrResponse {
   readonly blocks: readonly IrAssistantBlock[];
   readonly finish: IrFinish;
   /** Null when the provider told none. */
-  readonly usage: Usage | null;
+  readonly usage: ReportedUsage | null;
   /** In OpenAI's words; null when the provider did not say. */
   readonly serviceTier: string | null;
 }
@@ -289,7 +289,7 @@ export type IrBlockHead =
  */
 export type IrEvent =
   /** First, once. `usage` when the provider already tells its input. */
-  | { readonly type: "start"; readonly usage: Usage | null }
+  | { readonly type: "start"; readonly usage: ReportedUsage | null }
   | { readonly type: "block_start"; readonly index: number; readonly block: IrBlockHead }
   /** Never empty. */
   | { readonly type: "delta"; readonly index: number; readonly text: string }
@@ -298,6 +298,6 @@ export type IrEvent =
   /** `proof` only for reasoning. */
   | { readonly type: "block_end"; readonly index: number; readonly proof: ReasoningProof | null }
   /** Cumulative: each replaces the one before. May still come after `finish`. */
-  | { readonly type: "usage"; readonly usage: Usage }
+  | { readonly type: "usage"; readonly usage: ReportedUsage }
   | { readonly type: "service_tier"; readonly tier: string }
   | { readonly type: "finish"; readonly finish: IrFinish };

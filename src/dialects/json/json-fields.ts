@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
 
 /** Reading what others wrote: each gives null (or nothing) for a value of another type. */
 
@@ -38,11 +38,14 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : none;
 }
 
-/** Null when the text is no JSON object. */
+/** Shorter texts cannot nest too deeply: every level has two brackets. */
+const shortestDeepText = 512;
+
+/** Null when the text is no JSON object, or one that nests too deeply to be written again. */
 export function parseObject(text: string): JsonObject | null {
   try {
     const value: Json = JSON.parse(text);
-    return objectOf(value);
+    return text.length >= shortestDeepText && nestsTooDeeply(value) ? null : objectOf(value);
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import { givenIds } from "../given-ids.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
@@ -20,8 +20,7 @@ const openBrace = 123;
  * A mark with its quotes cannot stand inside a JSON string, where quotes are escaped.
  */
 export class ChatScanner extends StreamScanner {
-  usage: Usage | null = null;
-  readonly partialUsage = null;
+  partialUsage: ReportedUsage | null = null;
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;
   #finished = false;
@@ -30,6 +29,10 @@ export class ChatScanner extends StreamScanner {
     super();
     this.#readsExtras = readsExtras;
     this.#hideUsage = hideUsage;
+  }
+
+  get usage(): ReportedUsage | null {
+    return this.failure === null ? this.partialUsage : null;
   }
 
   protected firstMark(events: Buffer): number {
@@ -48,7 +51,7 @@ export class ChatScanner extends StreamScanner {
     }
     if (this.#readsExtras) this.#noteGiven(chunk);
     if (!isObject(chunk["usage"])) return "forward";
-    this.usage = readUsage("chat", chunk["usage"]) ?? this.usage;
+    this.partialUsage = readUsage("chat", chunk["usage"]) ?? this.partialUsage;
     const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
     return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
   }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import { givenIds } from "../given-ids.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
@@ -13,7 +13,7 @@ const errorMark = Buffer.from('"error"');
 
 /** Responses streams end with one of three events that carry the whole response, usage included. */
 export class ResponsesScanner extends StreamScanner {
-  usage: Usage | null = null;
+  usage: ReportedUsage | null = null;
   readonly partialUsage = null;
   #sequence = 0;
   #responseId: string | null = null;

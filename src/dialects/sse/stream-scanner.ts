@@ -1,7 +1,7 @@
 import { asBuffer } from "../../base/as-buffer.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
 
@@ -39,10 +39,10 @@ export abstract class StreamScanner {
   failure: GatewayError | null = null;
   /** True once content has been seen. */
   started = false;
-  /** The provider's final figures, null as long as it has told none. */
-  abstract readonly usage: Usage | null;
-  /** Figures that hold even if the stream breaks off now, such as the input of `message_start`. */
-  abstract readonly partialUsage: Usage | null;
+  /** The provider's final figures, null if it has reported none; only asked for when its stream is over. */
+  abstract readonly usage: ReportedUsage | null;
+  /** The latest figures, if the stream breaks off now: of the output there may be more than they say. */
+  abstract readonly partialUsage: ReportedUsage | null;
   /** Ids of the provider's own things that have been shown so far, as far as a later request may name them. */
   given: readonly string[] = nothingGiven;
   readonly #unread = new UnreadEvents();

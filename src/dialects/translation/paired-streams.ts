@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import type { ClientCall, ClientDialect, StreamWriter } from "../client-dialect.ts";
 import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
@@ -36,7 +36,7 @@ export class PairedStreams implements StreamTranslator {
   /** Shortcuts that were made in a row and never used. */
   #futile = 0;
   shortcut: Shortcut | null = null;
-  usage: Usage | null = null;
+  usage: ReportedUsage | null = null;
   started = false;
 
   constructor({ client, provider, call, restoration }: Ways) {

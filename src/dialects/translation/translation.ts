@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import type { Shortcut } from "./shortcut.ts";
 
@@ -29,7 +29,7 @@ export interface ResponseCollector {
 export interface TranslatedResponse {
   readonly body: JsonObject;
   /** Null when the provider told none: it is then counted here. */
-  readonly usage: Usage | null;
+  readonly usage: ReportedUsage | null;
   /** Text, reasoning and tool arguments that were produced, for a local count. */
   readonly produced: string;
 }
@@ -55,7 +55,7 @@ export interface StreamTranslator {
   failure(error: GatewayError, requestId: string): string;
   /** A heartbeat that may stand between the frames written so far. */
   heartbeat(): string;
-  readonly usage: Usage | null;
+  readonly usage: ReportedUsage | null;
   /** Text produced since the last call, for a local count and for progress. */
   takeProduced(): string;
   /** True once content (text, reasoning, tool call) has been written. */

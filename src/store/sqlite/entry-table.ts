@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { assert } from "../../base/assert.ts";
 import type { AccountTotals, Entry, HoldProgress } from "../records.ts";
-import type { EntryQuery, RecomputedTotals } from "../store.ts";
+import type { EntryQuery, ExactTotals, RecomputedTotals } from "../store.ts";
 import { recomputeTotals } from "./recompute.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the holds that were open. */
@@ -42,13 +42,23 @@ export class EntryTable {
     return this.#database.query<HoldProgress, []>(selectHolds).all();
   }
 
+  /** Compared here, because lifetime sums may be larger than what a double holds exactly. */
+  unbalancedKeyId(): string | null {
+    return this.#database.query<{ id: string }, []>(selectUnbalanced).get()?.id ?? null;
+  }
+
   recompute(): readonly RecomputedTotals[] {
     const recomputed = recomputeTotals(this.#database);
-    return this.allTotals().map((kept) => {
+    return this.#exactTotals().map((kept) => {
       const counted = recomputed.get(kept.keyId);
       assert(counted !== undefined, "every account has a key");
       return { kept, recomputed: counted };
     });
+  }
+
+  #exactTotals(): readonly ExactTotals[] {
+    const statement = this.#database.query<ExactTotals, []>(`${selectTotals} ORDER BY no -- exact`);
+    return statement.safeIntegers(true).all();
   }
 }
 
@@ -70,6 +80,11 @@ SELECT keys.id AS keyId, posted, purchased, used, day, day_spend AS daySpend, pe
   period_used AS periodUsed, requests, input_tokens AS inputTokens, output_tokens AS outputTokens,
   last_cost_nano AS lastCostNano
 FROM accounts JOIN keys ON keys.no = accounts.key_no`;
+
+const selectUnbalanced = `
+SELECT keys.id FROM accounts JOIN keys ON keys.no = accounts.key_no
+WHERE posted <> purchased - used OR day_spend > used OR period_used > used OR (mode = 'credit' AND posted < 0)
+ORDER BY no LIMIT 1`;
 
 const selectHolds = `
 SELECT holds.id AS holdId, keys.id AS keyId, opened_at_ms AS openedAtMs, period_start_ms AS periodStartMs,

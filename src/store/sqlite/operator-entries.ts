@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { maxCredits, nanoPerCredit } from "../../base/money.ts";
+import { maxCredits, maxLifetimeCredits, nanoPerCredit } from "../../base/money.ts";
 import type { Entry } from "../records.ts";
 import { type OperatorEntry, type RecordedEntry, StoreRefusal } from "../store.ts";
 import type { EntryTable } from "./entry-table.ts";
@@ -38,12 +38,19 @@ export class OperatorEntries {
     if (!Number.isSafeInteger(amountNano) || amountNano === 0 || (kind === "topup" && amountNano < 0)) {
       throw new StoreRefusal("invalid_amount", "The amount must be a whole number of nano-credits, not 0.");
     }
-    const posted = this.#entries.totals(no).posted + amountNano;
+    const totals = this.#entries.totals(no);
+    const posted = totals.posted + amountNano;
     if (posted < 0) {
       throw new StoreRefusal("invalid_amount", "The adjustment would take the balance below 0.");
     }
     if (posted > maxCredits * nanoPerCredit) {
       throw new StoreRefusal("invalid_amount", `A balance may be at most ${maxCredits} credits.`);
+    }
+    if (totals.purchased + amountNano > maxLifetimeCredits * nanoPerCredit) {
+      throw new StoreRefusal(
+        "invalid_amount",
+        `A key may be given at most ${maxLifetimeCredits} credits in its life. Make a new key for more.`,
+      );
     }
   }
 

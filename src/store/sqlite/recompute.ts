@@ -1,7 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { assert } from "../../base/assert.ts";
 import { utcDay } from "../../base/clock.ts";
-import { type AccountTotals, type Entry, emptyTotals } from "../records.ts";
+import type { Entry } from "../records.ts";
+import type { ExactTotals } from "../store.ts";
 
 interface EntryRow {
   readonly keyNo: number;
@@ -15,18 +16,18 @@ interface EntryRow {
   readonly outputTokens: number;
 }
 
-type Sums = { -readonly [Name in keyof AccountTotals]: AccountTotals[Name] };
+type Sums = { -readonly [Name in keyof ExactTotals]: ExactTotals[Name] };
 
 /**
  * The totals of every account from nothing but the entries, in one pass over the table. It shares no code with what
  * keeps the totals up to date, so that a mistake there cannot hide here.
  */
-export function recomputeTotals(database: Database): ReadonlyMap<string, AccountTotals> {
+export function recomputeTotals(database: Database): ReadonlyMap<string, ExactTotals> {
   const accounts = new Map<number, Sums>();
   for (const { no, id } of database
     .query<{ no: number; id: string }, []>("SELECT no, id FROM keys")
     .iterate()) {
-    accounts.set(no, { ...emptyTotals(id) });
+    accounts.set(no, nothingYet(id));
   }
   for (const row of database.query<EntryRow, []>(selectEntries).iterate()) {
     const sums = accounts.get(row.keyNo);
@@ -38,29 +39,47 @@ export function recomputeTotals(database: Database): ReadonlyMap<string, Account
   return new Map(Array.from(accounts.values(), (sums) => [sums.keyId, sums]));
 }
 
+function nothingYet(keyId: string): Sums {
+  return {
+    keyId,
+    posted: 0n,
+    purchased: 0n,
+    used: 0n,
+    day: 0n,
+    daySpend: 0n,
+    periodStartMs: 0n,
+    periodUsed: 0n,
+    requests: 0n,
+    inputTokens: 0n,
+    outputTokens: 0n,
+    lastCostNano: 0n,
+  };
+}
+
 function addCredit(sums: Sums, amount: number): void {
-  sums.posted += amount;
-  sums.purchased += amount;
+  sums.posted += BigInt(amount);
+  sums.purchased += BigInt(amount);
 }
 
 function addCharge(sums: Sums, row: EntryRow): void {
-  const charged = -row.amount;
-  const day = utcDay(row.atMs);
+  const charged = -BigInt(row.amount);
+  const day = BigInt(utcDay(row.atMs));
+  const periodStartMs = BigInt(row.periodStartMs);
   sums.posted -= charged;
   sums.used += charged;
-  if (day > sums.day) sums.daySpend = 0;
+  if (day > sums.day) sums.daySpend = 0n;
   if (day >= sums.day) sums.daySpend += charged;
-  if (row.periodStartMs > sums.periodStartMs) sums.periodUsed = 0;
-  if (row.periodStartMs >= sums.periodStartMs) sums.periodUsed += charged;
-  sums.day = Math.max(sums.day, day);
-  sums.periodStartMs = Math.max(sums.periodStartMs, row.periodStartMs);
+  if (periodStartMs > sums.periodStartMs) sums.periodUsed = 0n;
+  if (periodStartMs >= sums.periodStartMs) sums.periodUsed += charged;
+  if (day > sums.day) sums.day = day;
+  if (periodStartMs > sums.periodStartMs) sums.periodStartMs = periodStartMs;
 }
 
 function addUsage(sums: Sums, row: EntryRow, costNano: number): void {
-  sums.requests += 1;
-  sums.inputTokens += row.inputTokens;
-  sums.outputTokens += row.outputTokens;
-  sums.lastCostNano = costNano;
+  sums.requests += 1n;
+  sums.inputTokens += BigInt(row.inputTokens);
+  sums.outputTokens += BigInt(row.outputTokens);
+  sums.lastCostNano = BigInt(costNano);
 }
 
 const selectEntries = `

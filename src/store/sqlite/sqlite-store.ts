@@ -107,6 +107,7 @@ export class SqliteStore implements Store {
       keys: this.#keys.all(),
       accounts: this.#entries.allTotals(),
       openHolds: this.#entries.openHolds(),
+      unbalancedKeyId: this.#entries.unbalancedKeyId(),
     }));
   }
 

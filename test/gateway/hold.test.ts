@@ -1,0 +1,117 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/base/json.ts";
+import { estimateInput } from "../../src/catalog/estimate.ts";
+import { limitOutput } from "../../src/gateway/limits.ts";
+import { waitFor } from "../support/wait.ts";
+import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";
+import { World } from "./world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start();
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const body = hello("chat", "gpt-test", { max_tokens: 10 }) as JsonObject;
+/** By the tokenizer; the cheap estimate says many times as much. */
+const counted = 5;
+const estimated = estimateInput(body);
+const ask = { path: paths.chat, body };
+
+async function codeOf(response: Response): Promise<string> {
+  return ((await response.json()) as { error: { code: string } }).error.code;
+}
+
+describe("a hold that only the cheap estimate refuses", () => {
+  test("is given when a count of the input fits the budget, to the token", async () => {
+    world.provider.script(wholeAnswer("chat", { text: "Hi", usage: usageOf("chat", counted, 10) }));
+    const exact = await world.tokenCaller(counted + 10);
+    const response = await world.ask(exact, ask);
+    expect(response.status).toBe(200);
+    await response.text();
+    expect(await world.chargesOf(exact)).toEqual([{ amount: -15, basis: "measured", outcome: "completed" }]);
+
+    const lacking = await world.tokenCaller(counted + 9);
+    const refused = await world.ask(lacking, ask);
+    expect(refused.status).toBe(402);
+    expect(await refused.json()).toMatchObject({
+      error: { code: "insufficient_credit", message: expect.stringContaining("up to 15 tokens") },
+    });
+    expect(await world.chargesOf(lacking)).toEqual([]);
+    expect(world.provider.requests).toHaveLength(1);
+  });
+
+  test("is given when a count fits the credit, to the nano-credit", async () => {
+    world.provider.script(wholeAnswer("chat", { text: "Hi", usage: usageOf("chat", counted, 10) }));
+    // Input is held at its highest rate, 1.25 USD per million tokens, and output at 2.
+    const held = counted * 1_250 + 10 * 2_000;
+    const exact = await world.creditCaller(held / 1e9);
+    const response = await world.ask(exact, ask);
+    expect(response.status).toBe(200);
+    await response.text();
+    const lacking = await world.creditCaller((held - 1) / 1e9);
+    const refused = await world.ask(lacking, ask);
+    expect(refused.status).toBe(402);
+    expect(await codeOf(refused)).toBe("insufficient_credit");
+    expect(world.provider.requests).toHaveLength(1);
+  });
+
+  test("beside another hold is given by the count, or refused for the time being", async () => {
+    const gate = Promise.withResolvers<void>();
+    const answer = wholeAnswer("chat", { text: "Hi", usage: usageOf("chat", counted, 10) });
+    world.provider.script({ ...answer, before: [{ until: gate.promise }] });
+    const caller = await world.tokenCaller(estimated + 10 + counted + 10);
+    const asking = [world.ask(caller, ask)];
+    await waitFor(() => world.provider.requests.length === 1, "the first to be asked");
+    asking.push(world.ask(caller, ask));
+    await waitFor(() => world.provider.requests.length === 2, "the second to be asked");
+    const third = await world.ask(caller, ask);
+    expect(third.status).toBe(429);
+    expect(await codeOf(third)).toBe("balance_temporarily_reserved");
+    gate.resolve();
+    for (const response of await Promise.all(asking)) expect(response.status).toBe(200);
+  });
+
+  test("is what an estimated charge is bounded by", async () => {
+    world.provider.script(wholeAnswer("chat", { text: "word ".repeat(500) }));
+    const caller = await world.tokenCaller(counted + 10);
+    const response = await world.ask(caller, ask);
+    expect(response.status).toBe(200);
+    await response.text();
+    expect(await world.chargesOf(caller)).toEqual([
+      { amount: -(counted + 10), basis: "estimated", outcome: "completed" },
+    ]);
+  });
+
+  test("is not counted where even an empty input would not fit", async () => {
+    const { tokens } = world.gateway;
+    let counts = 0;
+    const request = tokens.request.bind(tokens);
+    Object.assign(tokens, {
+      request: (bytes: Uint8Array) => {
+        counts += 1;
+        return request(bytes);
+      },
+    });
+    expect((await world.ask(await world.tokenCaller(9), ask)).status).toBe(402);
+    expect((await world.ask(await world.creditCaller(0), ask)).status).toBe(402);
+    expect(counts).toBe(0);
+    expect((await world.ask(await world.tokenCaller(1_000), ask)).status).toBe(200);
+    expect(counts).toBe(0);
+    expect((await world.ask(await world.tokenCaller(counted + 10), ask)).status).toBe(200);
+    expect(counts).toBe(1);
+    Object.assign(tokens, { request });
+    await world.settled();
+  });
+});
+
+test("every choice of a chat request is held, and other dialects have one", () => {
+  const model = world.gateway.configured.catalog.find("gpt-test");
+  if (model === undefined) throw new Error("the model is configured");
+  const choices = (n: unknown) => limitOutput("chat", { n, max_tokens: 10 } as never, model).maxOutputTokens;
+  expect([choices(1), choices(3), choices(128), choices(null)]).toEqual([10, 30, 1280, 10]);
+  expect(limitOutput("chat", { n: 3 }, model).maxOutputTokens).toBe(3 * 4096);
+  expect(limitOutput("responses", { n: 3, max_output_tokens: 10 }, model).maxOutputTokens).toBe(10);
+  expect(limitOutput("messages", { n: 3, max_tokens: 10 }, model).maxOutputTokens).toBe(10);
+});

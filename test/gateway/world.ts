@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createKey } from "../../src/admin/operations/create-key.ts";
+import { type RunningGateway, startGateway } from "../../src/app.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { nanoPerCredit } from "../../src/base/money.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import type { Gateway } from "../../src/gateway/gateway.ts";
+import type { ExchangeFacts } from "../../src/observe/exchange.ts";
+import type { Entry, KeyRecord } from "../../src/store/store.ts";
+import { type ConfigOptions, configFor, upstreamKeys } from "../support/config.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { waitFor } from "../support/wait.ts";
+
+export interface Caller {
+  readonly key: KeyRecord;
+  readonly secret: string;
+}
+
+export interface Ask {
+  readonly path: string;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** The whole gateway in the test's own process, so that what is inside can be looked at, and broken. */
+export class World implements AsyncDisposable {
+  readonly provider: ScriptedProvider;
+  readonly running: RunningGateway;
+  /** Every exchange that was observed, in order: one line of the log each. */
+  readonly observed: ExchangeFacts[] = [];
+  readonly #folder: string;
+
+  private constructor(provider: ScriptedProvider, running: RunningGateway, folder: string) {
+    this.provider = provider;
+    this.running = running;
+    this.#folder = folder;
+    const observe = running.gateway.observe;
+    Object.assign(running.gateway, {
+      observe: (facts: ExchangeFacts) => {
+        this.observed.push(facts);
+        observe(facts);
+      },
+    });
+  }
+
+  /** `PROVIDER_URL` in the options stands for the scripted provider's. */
+  static async start(options: Omit<ConfigOptions, "url"> = {}): Promise<World> {
+    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const provider = startProvider();
+    const file = join(folder, "sluice.toml");
+    await Bun.write(
+      file,
+      configFor({ url: provider.url, ...options }).replaceAll("PROVIDER_URL", provider.url),
+    );
+    const env = { SLUICE_DATA: join(folder, "data"), SLUICE_LOG_LEVEL: "silent", ...upstreamKeys };
+    const flags = { config: file, host: "127.0.0.1", port: 0 };
+    const { settings } = loadSettings({ env, cwd: folder, flags });
+    return new World(provider, await startGateway({ settings }), folder);
+  }
+
+  get gateway(): Gateway {
+    return this.running.gateway;
+  }
+
+  async creditCaller(credits = 10): Promise<Caller> {
+    return this.#caller({ mode: "credit", creditNano: Math.round(credits * nanoPerCredit) });
+  }
+
+  async tokenCaller(budgetTokens: number): Promise<Caller> {
+    return this.#caller({ mode: "token_budget", budgetTokens });
+  }
+
+  async #caller(spec: Parameters<typeof createKey>[1]): Promise<Caller> {
+    const issued = await createKey({ store: this.running.store, clock: systemClock }, spec);
+    await this.gateway.catchUp();
+    return issued;
+  }
+
+  ask({ key, secret }: Caller, { path, body, headers, signal }: Ask): Promise<Response> {
+    const origin = key.mode === "credit" ? "" : "/token";
+    return fetch(`${this.running.url}${origin}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+
+  /** What was charged to a key, once nothing of it is under way any more. */
+  async chargesOf({ key }: Caller): Promise<readonly Pick<Entry, "amount" | "basis" | "outcome">[]> {
+    await this.settled();
+    const entries = await this.running.store.listEntries({ afterId: 0, limit: 1000, keyId: key.id });
+    return entries
+      .filter(({ kind }) => kind === "charge" || kind === "overrun")
+      .map(({ amount, basis, outcome }) => ({ amount, basis, outcome }));
+  }
+
+  /** Waits until every exchange has given back what it took. */
+  async settled(): Promise<void> {
+    await waitFor(() => {
+      const { ongoing, watchdog, ledger, idempotency } = this.gateway;
+      return ongoing.size + watchdog.size + ledger.openHolds + idempotency.running === 0;
+    }, "the exchanges to be closed");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.running.stop();
+    this.provider.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
