@@ -10,6 +10,8 @@ export const defaults = {
   maxBodyBytes: 32 * 1024 * 1024,
   /** Less where a quarter of the memory is less. */
   mostBodyMemoryBytes: 512 * 1024 * 1024,
+  maxBodyMembers: 100_000,
+  maxListItems: 10_000,
   heartbeat: 15,
   shutdownGrace: 30,
   stalledReader: 60,

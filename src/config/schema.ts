@@ -191,6 +191,20 @@ export const configSchema = Type.Object(
                 "Bytes for all bodies being read at once; default: a quarter of the memory, at most 512 MiB.",
             }),
           ),
+          max_body_members: Type.Optional(
+            Type.Integer({
+              minimum: 100,
+              default: defaults.maxBodyMembers,
+              description: "Items of lists and members of objects in one body, at all levels together.",
+            }),
+          ),
+          max_list_items: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              default: defaults.maxListItems,
+              description: "Messages, input items or tools of one request.",
+            }),
+          ),
           heartbeat: Type.Optional(
             seconds("Silence before a heartbeat in a stream; 0 turns it off.", defaults.heartbeat),
           ),

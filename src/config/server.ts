@@ -39,6 +39,10 @@ export function serverSettings(
     trustedProxies: server.trusted_proxies ?? [],
     maxBodyBytes,
     maxBodyMemoryBytes: bodyMemory(server.max_body_memory, maxBodyBytes, context),
+    structure: {
+      maxMembers: server.max_body_members ?? defaults.maxBodyMembers,
+      maxListItems: server.max_list_items ?? defaults.maxListItems,
+    },
     heartbeatMs: milliseconds(server.heartbeat ?? defaults.heartbeat),
     shutdownGraceMs: milliseconds(server.shutdown_grace ?? defaults.shutdownGrace),
     stalledReaderMs: milliseconds(server.stalled_reader ?? defaults.stalledReader),

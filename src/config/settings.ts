@@ -31,6 +31,8 @@ export interface ServerSettings {
   readonly maxBodyBytes: number;
   /** For all bodies that are being read at once. */
   readonly maxBodyMemoryBytes: number;
+  /** How much structure a body may have, beside its bytes. */
+  readonly structure: { readonly maxMembers: number; readonly maxListItems: number };
   /** 0 turns heartbeats off. */
   readonly heartbeatMs: number;
   readonly shutdownGraceMs: number;

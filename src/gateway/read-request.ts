@@ -5,7 +5,7 @@ import type { KeyRecord } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
-import { type ClientRequest, parseRequest } from "./request.ts";
+import { ClientRequest, checkRequest, expectedOf } from "./request.ts";
 
 /** Reads and checks the body of an admitted call. Its memory counts against the budget until that is done. */
 export async function readRequest(
@@ -16,9 +16,9 @@ export async function readRequest(
 ): Promise<ClientRequest> {
   const reservation = gateway.bodies.reserve(key.id);
   try {
-    const { maxBodyBytes } = gateway.configured.settings.server;
+    const { maxBodyBytes, structure } = gateway.configured.settings.server;
     const bytes = await readBody(call.request, new ClientBodyLimit(maxBodyBytes, reservation));
-    return parseRequest(call, kind, bytes);
+    return new ClientRequest(bytes, checkRequest(bytes, expectedOf(call, kind, structure)));
   } finally {
     reservation.release();
   }

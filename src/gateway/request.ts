@@ -10,6 +10,9 @@ import {
   parseBody,
   parseWhole,
   type RequestKind,
+  refuseLongLists,
+  refuseTooManyMembers,
+  type StructureLimits,
   type ValidationOptions,
   validateRequest,
 } from "../dialects/schema/validate.ts";
@@ -32,12 +35,7 @@ export class ClientRequest {
   #outline: JsonObject | null;
   #body: JsonObject | null;
 
-  constructor(
-    bytes: Uint8Array,
-    { outline, cutBytes, layout }: ParsedBody,
-    mentions: Mentions,
-    hostedTools: readonly HostedTool[],
-  ) {
+  constructor(bytes: Uint8Array, { outline, cutBytes, layout, mentions, hostedTools }: CheckedBody) {
     this.bytes = bytes;
     this.layout = layout;
     this.mentions = mentions;
@@ -85,15 +83,34 @@ const maxIdempotencyKeyChars = 255;
 const withBeta: ValidationOptions = { anthropicBeta: true };
 const withoutBeta: ValidationOptions = { anthropicBeta: false };
 
-/** Throws `invalid_request` for bytes that are no request of this kind. */
-export function parseRequest(call: Call, kind: RequestKind, bytes: Uint8Array): ClientRequest {
-  const parsed = parseBody(bytes);
-  const mentions = inspectBody(parsed, bytes);
+/** What a body has to be. */
+export interface Expected {
+  readonly kind: RequestKind;
+  readonly options: ValidationOptions;
+  readonly limits: StructureLimits;
+}
+
+export function expectedOf(call: Call, kind: RequestKind, limits: StructureLimits): Expected {
   const isFormatB = call.route.errors === "anthropic";
   const hasBeta = isFormatB && call.request.headers.has("anthropic-beta");
-  validateRequest(kind, parsed.outline, hasBeta ? withBeta : withoutBeta);
+  return { kind, options: hasBeta ? withBeta : withoutBeta, limits };
+}
+
+/** A body that was found to be a request, and what it asks for beside text. */
+export interface CheckedBody extends ParsedBody {
+  readonly mentions: Mentions;
+  readonly hostedTools: readonly HostedTool[];
+}
+
+/** Throws `invalid_request` for bytes that are no request of this kind. */
+export function checkRequest(bytes: Uint8Array, { kind, options, limits }: Expected): CheckedBody {
+  refuseTooManyMembers(bytes, limits);
+  const parsed = parseBody(bytes);
+  refuseLongLists(parsed.outline, limits);
+  const mentions = inspectBody(parsed, bytes);
+  validateRequest(kind, parsed.outline, options);
   const dialect = kind === "count_tokens" ? "messages" : kind;
-  return new ClientRequest(bytes, parsed, mentions, hostedToolsOf(dialect, parsed.outline, mentions));
+  return { ...parsed, mentions, hostedTools: hostedToolsOf(dialect, parsed.outline, mentions) };
 }
 
 /** The interface gives the header 1 to 255 characters; anything else is a client's mistake worth telling. */

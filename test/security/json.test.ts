@@ -154,6 +154,42 @@ describe("a body with", () => {
     await expectUnharmed();
   });
 
+  const list = (items: number) => `[${Array(items).fill('"x"').join(",")}]`;
+  const members = (count: number) =>
+    `{${Array.from({ length: count }, (_, index) => `"${index}":1`).join(",")}}`;
+
+  test.each([
+    ["100,001 items", `"x":${list(100_001)}`],
+    ["100,001 members", `"x":${members(100_001)}`],
+    ["as many in all", `"x":[${list(50_000)},${members(50_001)}]`],
+  ])("%s gets 400 that says so", async (_what, member) => {
+    for (const { path, start } of places) {
+      const response = await send(path, `${start},${member}}`);
+      expect(response.status, path).toBe(400);
+      expect(await response.text()).toContain("more than 100000 items");
+    }
+    expect(provider.requests).toEqual([]);
+  });
+
+  test("10,001 messages, input items or tools gets 400 that names them; one less passes", async () => {
+    const messages = (count: number) => `[${Array(count).fill('{"role":"user","content":"a"}').join(",")}]`;
+    const tools = (count: number) => `[${Array(count).fill("{}").join(",")}]`;
+    const bodies: [string, string, (count: number) => string][] = [
+      ["/v1/chat/completions", "messages", (count) => `{"model":"gpt-test","messages":${messages(count)}}`],
+      ["/v1/responses", "input", (count) => `{"model":"gpt-test","input":${messages(count)}}`],
+      ["/v1/messages", "messages", (count) => `{"model":"claude-test","messages":${messages(count)}}`],
+      ["/v1/chat/completions", "tools", (count) => `{"model":"gpt-test",${user},"tools":${tools(count)}}`],
+    ];
+    for (const [path, name, body] of bodies) {
+      const response = await send(path, body(10_001));
+      expect(response.status, name).toBe(400);
+      expect(await response.text()).toContain(`\`${name}\` has 10001 items`);
+      expect(provider.requests).toEqual([]);
+      expect((await send(path, body(10_000))).status, name).toBe(200);
+      provider.reset();
+    }
+  });
+
   test.each(["null", "[]", '"x"', "5", "true", "", " ", "\ufeff{}", "{}{}", "{} x", "{", "\u0000"])(
     "%p for all gets 400",
     async (body) => {

@@ -6,8 +6,8 @@ import {
   type TSchema,
   type TUnion,
 } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
 import { isObject } from "../../base/json.ts";
+import { compiled } from "./compiled.ts";
 
 /** What is wrong with a value, in words that say what to send. `param` is a path such as `messages[0].role`. */
 export interface Complaint {
@@ -16,14 +16,15 @@ export interface Complaint {
 }
 
 /**
- * The first thing in a value that its schema does not allow, or null. Slow and kind: it runs only after the
- * compiled check has said no. It names types and bounds and never repeats a value, which may be a prompt.
+ * The first thing in a value that its schema does not allow, or null. It runs only after the compiled check has said
+ * no, and finds its way by the compiled checks of the parts: a list of 10,000 messages is looked through in no time, and
+ * only the message that is wrong is walked. It names types and bounds and never repeats a value, which may be a prompt.
  */
 export function explain(schema: TSchema, value: unknown, path = ""): Complaint | null {
   if (KindGuard.IsObject(schema)) return explainObject(schema, value, path);
   if (KindGuard.IsUnion(schema)) return explainUnion(schema, value, path);
   if (KindGuard.IsArray(schema)) return explainArray(schema, value, path);
-  return Value.Check(schema, value) ? null : wrong(schema, value, path);
+  return compiled(schema).Check(value) ? null : wrong(schema, value, path);
 }
 
 function explainObject(schema: TObject, value: unknown, path: string): Complaint | null {
@@ -32,6 +33,7 @@ function explainObject(schema: TObject, value: unknown, path: string): Complaint
     const fieldPath = path === "" ? name : `${path}.${name}`;
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
     if (given === undefined && OptionalKind in field) continue;
+    if (compiled(field).Check(given)) continue;
     const complaint = explain(field, given, fieldPath);
     if (complaint !== null) return complaint;
   }
@@ -42,11 +44,9 @@ function explainArray(schema: TArray, value: unknown, path: string): Complaint |
   if (!Array.isArray(value)) return wrong(schema, value, path);
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
   if (value.length < minItems || value.length > maxItems) return wrong(schema, value, path);
-  for (const [index, item] of value.entries()) {
-    const complaint = explain(schema.items, item, `${path}[${index}]`);
-    if (complaint !== null) return complaint;
-  }
-  return null;
+  const items = compiled(schema.items);
+  const index = value.findIndex((item) => !items.Check(item));
+  return index === -1 ? null : explain(schema.items, value[index], `${path}[${index}]`);
 }
 
 /** An alternative that fails deeper inside the value is the one that was meant; its complaint helps most. */

@@ -1,5 +1,4 @@
 import type { TSchema } from "@sinclair/typebox";
-import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
@@ -8,10 +7,12 @@ import {
   countTokensRequest,
   messagesRequest,
 } from "../anthropic-messages/schema.ts";
+import { countValues } from "../json/count-values.ts";
 import { brokenJson, type Layout, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { outlineOf } from "../json/truncated-json.ts";
 import { chatRequest } from "../openai-chat/schema.ts";
 import { responsesRequest } from "../openai-responses/schema.ts";
+import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
 
 export type RequestKind = "chat" | "responses" | "messages" | "count_tokens";
@@ -19,6 +20,14 @@ export type RequestKind = "chat" | "responses" | "messages" | "count_tokens";
 export interface ValidationOptions {
   /** The request carries an `anthropic-beta` header: messages of the role `system` are then allowed. */
   readonly anthropicBeta: boolean;
+}
+
+/** How much structure a body may have. Its bytes say little of that: two are enough for an item of a list. */
+export interface StructureLimits {
+  /** Items of lists and members of objects, at all levels together. */
+  readonly maxMembers: number;
+  /** Of each of the lists `messages`, `input` and `tools`. */
+  readonly maxListItems: number;
 }
 
 /** A body that can be worked with: as values to read, and as a map of its bytes to patch (patch.ts). */
@@ -52,6 +61,22 @@ export function parseBody(bytes: Uint8Array): ParsedBody {
   const { cutBytes, nested, memberCount } = outline;
   const layout = scanTopLevel(bytes, nested);
   return { outline: parseWhole(outline.bytes), cutBytes, layout, memberCount };
+}
+
+/** Throws `invalid_request` for a body with more structure than allowed, before anybody parses it. */
+export function refuseTooManyMembers(bytes: Uint8Array, { maxMembers }: StructureLimits): void {
+  if (countValues(bytes, maxMembers) <= maxMembers) return;
+  throw invalidRequest(
+    `The request body has more than ${maxMembers} items of lists and members of objects; send fewer.`,
+  );
+}
+
+export function refuseLongLists(body: JsonObject, { maxListItems }: StructureLimits): void {
+  for (const name of ["messages", "input", "tools"]) {
+    const list = body[name];
+    if (!Array.isArray(list) || list.length <= maxListItems) continue;
+    throw invalidRequest(`\`${name}\` has ${list.length} items; send ${maxListItems} at most.`, name);
+  }
 }
 
 /** With all of its texts. The scan has seen an opening brace, so what parses is an object. */
@@ -91,16 +116,4 @@ function schemaOf(kind: RequestKind, anthropicBeta: boolean): TSchema {
     case "count_tokens":
       return anthropicBeta ? betaCountTokensRequest : countTokensRequest;
   }
-}
-
-const checks = new Map<TSchema, TypeCheck<TSchema>>();
-
-/** Compiled on first use: six schemas at start-up would cost time before the first request is even there. */
-function compiled(schema: TSchema): TypeCheck<TSchema> {
-  let check = checks.get(schema);
-  if (check === undefined) {
-    check = TypeCompiler.Compile(schema);
-    checks.set(schema, check);
-  }
-  return check;
 }

@@ -1,0 +1,36 @@
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  endOfString,
+  notJson,
+  openBrace,
+  openBracket,
+  quote,
+  skipSpace,
+} from "./json-bytes.ts";
+
+/** The least that a value takes: a digit, and the comma behind it. */
+const bytesPerValue = 2;
+
+/**
+ * How many items and members the lists and objects of a JSON text have, all levels together; counting ends once it is
+ * above `enough`. A text that is too short to have so many is not looked at, and neither is what its strings contain.
+ */
+export function countValues(bytes: Uint8Array, enough: number): number {
+  if (bytes.length < enough * bytesPerValue) return 0;
+  let values = 0;
+  for (let at = 0; at < bytes.length && values <= enough; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) {
+      at = endOfString(bytes, at);
+      if (at === notJson) break;
+    } else if (byte === comma) {
+      values += 1;
+    } else if (byte === openBrace || byte === openBracket) {
+      const next = bytes[skipSpace(bytes, at + 1)];
+      if (next !== closeBrace && next !== closeBracket) values += 1;
+    }
+  }
+  return values;
+}
