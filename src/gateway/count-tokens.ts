@@ -24,6 +24,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const exact = await configured.upstream.countTokens({
     model,
     scope,
+    keyId: key.id,
     clientDialect: "messages",
     stream: false,
     signal: call.request.signal,

@@ -33,6 +33,7 @@ export interface GenerationParts {
   readonly model: ModelSettings;
   /** The key's provider scope. */
   readonly scope: string;
+  readonly keyId: string;
   readonly request: ClientRequest;
   readonly dialect: DialectName;
   /** What the model's limits changed in the body. */
@@ -44,6 +45,7 @@ export interface GenerationParts {
 export class Generation implements GenerationPlan {
   readonly model: ModelSettings;
   readonly scope: string;
+  readonly keyId: string;
   readonly request: ClientRequest;
   readonly clientDialect: DialectName;
   readonly stream: boolean;
@@ -57,9 +59,10 @@ export class Generation implements GenerationPlan {
   readonly requestId: string;
   readonly #exchange: Exchange;
 
-  constructor({ exchange, model, scope, request, dialect, changes, estimatedInput }: GenerationParts) {
+  constructor({ exchange, model, scope, keyId, request, dialect, changes, estimatedInput }: GenerationParts) {
     this.model = model;
     this.scope = scope;
+    this.keyId = keyId;
     this.request = request;
     this.clientDialect = dialect;
     this.stream = request.stream;

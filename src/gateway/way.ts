@@ -58,8 +58,10 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
     const { hold, held } = holding instanceof Promise ? await holding : holding;
     bill = new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held });
 
+    const { id: keyId } = key;
     const { changes } = limit;
-    const generation = new Generation({ exchange, model, scope, request, dialect, changes, estimatedInput });
+    const parts = { exchange, model, scope, keyId, request, dialect, changes, estimatedInput };
+    const generation = new Generation(parts);
     const opened = await configured.upstream.open(generation);
     const { attempt } = generation;
     assert(attempt !== null, "a provider has answered without an attempt");

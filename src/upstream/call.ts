@@ -27,6 +27,7 @@ import {
 } from "./failure.ts";
 import { inspectStart, inspectWhole } from "./inspect.ts";
 import { orNever, Patience, type Waiter } from "./patience.ts";
+import { givePlaceBack } from "./places.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import type { Deployment, Opened, Plan } from "./upstream.ts";
 
@@ -303,7 +304,9 @@ export class Call implements Opened, Receiver, Waiter {
   finished(outcome: "completed" | "failed" | "cancelled"): void {
     if (this.#reported) return;
     this.#reported = true;
-    if (outcome === "failed") this.#candidate.standing.breaker.brokeOff(this.#context.clock.monotonicMs());
+    if (outcome === "failed") {
+      this.#candidate.standing.breaker.brokeOff(this.#context.clock.monotonicMs(), this.#plan.keyId);
+    }
     if (outcome !== "completed") this.abort();
     else if (!this.#released) this.#readLeftovers();
   }
@@ -335,7 +338,6 @@ export class Call implements Opened, Receiver, Waiter {
     this.#context.deadlines.forget(this.#patience);
     const { standing } = this.#candidate;
     standing.inFlight -= 1;
-    standing.gate?.leave();
-    standing.account.gate?.leave();
+    givePlaceBack(standing);
   }
 }

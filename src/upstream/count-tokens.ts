@@ -1,6 +1,7 @@
 import { isObject, type Json } from "../base/json.ts";
 import { Call, type CallContext } from "./call.ts";
 import type { Directory } from "./directory.ts";
+import { tryTakePlace } from "./places.ts";
 import type { Plan } from "./upstream.ts";
 
 /**
@@ -14,20 +15,18 @@ export async function countTokens(
   context: CallContext,
 ): Promise<number | null> {
   const nowMs = context.clock.monotonicMs();
-  const candidate = directory.order(plan.model, plan.scope, nowMs).find(({ deployment, standing }) => {
+  const candidate = directory.order(plan, nowMs).find(({ deployment, standing }) => {
     const offered = deployment.model === plan.model && deployment.provider.settings.countTokens;
     return offered && standing.breaker.state(nowMs) === "closed";
   });
   if (candidate === undefined) return null;
-  const { gate, account } = candidate.standing;
-  if (gate !== null && !gate.tryEnter()) return null;
-  if (account.gate !== null && !account.gate.tryEnter()) {
-    gate?.leave();
-    return null;
-  }
-  candidate.standing.inFlight += 1;
+  const { standing } = candidate;
+  // First, because it may throw: from the place on, the call gives back what was taken.
+  const prepared = plan.prepare(candidate.deployment);
+  if (!tryTakePlace(standing)) return null;
+  standing.inFlight += 1;
   const call = new Call(context, candidate, plan, "count_tokens");
-  const failure = await call.begin(plan.prepare(candidate.deployment), account.keys.pick(nowMs), nowMs);
+  const failure = await call.begin(prepared, standing.account.keys.pick(nowMs), nowMs);
   if (failure !== null) return null;
   const count = call.streaming ? null : readCount(await call.bytes());
   call.finished(call.streaming ? "cancelled" : "completed");

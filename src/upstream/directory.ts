@@ -5,7 +5,7 @@ import { Gate } from "../limits/concurrency.ts";
 import type { Provider } from "../providers/provider.ts";
 import { Breaker } from "./breaker.ts";
 import { KeyPool } from "./key-pool.ts";
-import type { Deployment } from "./upstream.ts";
+import type { Deployment, Plan } from "./upstream.ts";
 
 /** What is shared by all deployments at one provider. */
 export interface Account {
@@ -21,6 +21,8 @@ export interface Standing {
   readonly breaker: Breaker;
   readonly gate: Gate | null;
   inFlight: number;
+  /** Requests that wait for the end of a pause that the provider has asked for. */
+  pausing: number;
 }
 
 export interface Candidate {
@@ -29,8 +31,8 @@ export interface Candidate {
 }
 
 /** A few may wait a moment for a place at a full provider; more would only time out later. */
-const queueLimit = 64;
-const queueWaitMs = 2000;
+export const queueLimit = 64;
+export const queueWaitMs = 2000;
 
 function gateFor(limit: number | null): Gate | null {
   return limit === null ? null : new Gate({ limit, queueLimit, waitMs: queueWaitMs });
@@ -70,19 +72,19 @@ export class Directory {
    * those that ail come last, whatever their priority: each first attempt there is likely to need a
    * second one elsewhere, and there are not that many to spend.
    */
-  order(model: ModelSettings, scope: string, nowMs: number): readonly Candidate[] {
+  order({ model, scope, keyId }: Plan, nowMs: number): readonly Candidate[] {
     const own = this.#candidates.get(model.id) ?? [];
     if (own.length === 1 && scope === "all" && model.fallbacks.length === 0) return own;
-    const order = this.#wellFirst(own, scope, nowMs);
+    const order = this.#wellFirst(own, scope, keyId, nowMs);
     for (const id of model.fallbacks) {
-      order.push(...this.#wellFirst(this.#candidates.get(id) ?? [], scope, nowMs));
+      order.push(...this.#wellFirst(this.#candidates.get(id) ?? [], scope, keyId, nowMs));
     }
     return order;
   }
 
-  #wellFirst(sorted: readonly Candidate[], scope: string, nowMs: number): Candidate[] {
+  #wellFirst(sorted: readonly Candidate[], scope: string, keyId: string, nowMs: number): Candidate[] {
     const order = this.#shuffled(sorted, scope);
-    const ailing = order.filter(({ standing }) => standing.breaker.isAiling(nowMs));
+    const ailing = order.filter(({ standing }) => standing.breaker.isAiling(nowMs, keyId));
     if (ailing.length === 0 || ailing.length === order.length) return order;
     return [...order.filter((candidate) => !ailing.includes(candidate)), ...ailing];
   }
@@ -129,7 +131,14 @@ export class Directory {
     if (standing === undefined) {
       const account = this.#accounts.get(provider);
       assert(account !== undefined, `the provider ${provider} is configured`);
-      standing = { name, account, breaker: new Breaker(), gate: gateFor(maxConcurrent), inFlight: 0 };
+      standing = {
+        name,
+        account,
+        breaker: new Breaker(),
+        gate: gateFor(maxConcurrent),
+        inFlight: 0,
+        pausing: 0,
+      };
       this.#standings.set(name, standing);
     }
     return standing;

@@ -3,6 +3,7 @@ import { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { reportedFailure } from "../dialects/errors/failure.ts";
 import { type Refusal, readErrorObject, readRefusal } from "../dialects/errors/refusal.ts";
+import type { Evidence } from "./breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
 export interface Failure {
@@ -16,8 +17,8 @@ export interface Failure {
   readonly elsewhere: boolean;
   /** The same deployment may do better a moment later. */
   readonly again: boolean;
-  /** It counts against the deployment. A request that is wrong by itself does not. */
-  readonly fault: boolean;
+  /** What it says about the deployment; null where the request is wrong by itself, or the client has left. */
+  readonly evidence: Evidence | null;
   /** The provider asked to be left alone; 0 when it did not say for how long. */
   readonly coolDownMs: number | null;
   /** It is about the credential, so another key of the pool may do better. */
@@ -30,17 +31,17 @@ const quiet = {
   said: null,
   elsewhere: false,
   again: false,
-  fault: false,
+  evidence: null,
   coolDownMs: null,
   key: null,
   alarm: false,
-};
-const elsewhere = { ...quiet, elsewhere: true, fault: true };
+} as const;
+const elsewhere = { ...quiet, elsewhere: true, evidence: "provider" } as const;
 
 /** No connection: refused, no such host, no TLS, nobody there. Nothing was sent, so nothing can be billed. */
 export function unreachable(cause: unknown): Failure {
   const error = new GatewayError("provider_unavailable", "The provider cannot be reached.", { cause });
-  return { ...elsewhere, error, kind: "unreachable", again: true };
+  return { ...elsewhere, error, kind: "unreachable", again: true, evidence: "connection" };
 }
 
 /** The connection was there and went away before an answer. */
@@ -65,7 +66,7 @@ export function timeoutError(dialect: DialectName): GatewayError {
 
 /** No second attempt: the provider may be at work on this one, and bill it. */
 export function tooSlow(dialect: DialectName): Failure {
-  return { ...quiet, error: timeoutError(dialect), kind: "timeout", fault: true };
+  return { ...quiet, error: timeoutError(dialect), kind: "timeout", evidence: "connection" };
 }
 
 /** An answer that is none: wrong content type, a redirect, compression, broken JSON. */
@@ -80,7 +81,8 @@ export function errorWithin(body: JsonObject): Failure {
   const said = readErrorObject(body).message;
   if (told.code === "context_length_exceeded") return { ...quiet, error: told, kind: "overflow", said };
   const error = new GatewayError("upstream_error", told.message, { cause: told.cause });
-  return { ...elsewhere, error, kind: "error_in_200", said };
+  const evidence = told.code === "invalid_request" ? null : "provider";
+  return { ...elsewhere, error, kind: "error_in_200", said, evidence };
 }
 
 /** The exchange is over before its answer: the client has left, or the gateway has ended it. */
@@ -125,7 +127,9 @@ export function refused(answer: RefusedAnswer): Failure {
         cause: refusal,
       });
       const key = status === 404 ? null : "rejected";
-      return { ...elsewhere, error, kind: `status_${status}`, said, key, alarm: true };
+      // Some vendors answer 403 to a prompt they do not like, and 404 to an id in the request.
+      const evidence = status === 403 || status === 404 ? "unclear" : "provider";
+      return { ...elsewhere, error, kind: `status_${status}`, said, key, evidence, alarm: true };
     }
     case 429:
     case 503:
@@ -148,5 +152,14 @@ function unexpectedStatus(status: number, refusal: Refusal): Failure {
   const error = new GatewayError("upstream_error", `The provider failed with status ${status}.`, {
     cause: refusal,
   });
-  return { ...elsewhere, error, kind: `status_${status}`, said: refusal.message, again: status >= 500 };
+  const isServers = status >= 500;
+  const evidence = isServers ? "provider" : status === 408 ? "unclear" : null;
+  return {
+    ...elsewhere,
+    error,
+    kind: `status_${status}`,
+    said: refusal.message,
+    again: isServers,
+    evidence,
+  };
 }

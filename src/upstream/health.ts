@@ -3,7 +3,7 @@ import type { DeploymentHealth } from "./upstream.ts";
 
 /** How every deployment is doing, for operators. */
 export function healthOf(directory: Directory, nowMs: number): DeploymentHealth[] {
-  return Array.from(directory.standings(), ({ name, account, breaker, inFlight, gate }) => {
+  return Array.from(directory.standings(), ({ name, account, breaker, inFlight, gate, pausing }) => {
     const { calls, failures } = breaker.recent(nowMs);
     return {
       name,
@@ -14,7 +14,7 @@ export function healthOf(directory: Directory, nowMs: number): DeploymentHealth[
       recentCalls: calls,
       recentFailures: failures,
       inFlight,
-      waiting: gate?.waiting ?? 0,
+      waiting: (gate?.waiting ?? 0) + pausing,
       keys: account.keys.size,
       keysReady: account.keys.ready(nowMs),
     };

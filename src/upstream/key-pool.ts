@@ -50,6 +50,11 @@ export class KeyPool {
     return this.#keys.filter((key) => key.pausedUntilMs <= nowMs).length;
   }
 
+  /** How long until the first of them is ready, 0 when one is. */
+  readyInMs(nowMs: number): number {
+    return Math.max(0, Math.min(...this.#keys.map((key) => key.pausedUntilMs)) - nowMs);
+  }
+
   #pause(secret: string | null, nowMs: number, pauseMs: number): boolean {
     const key = this.#keys.find((each) => each.secret === secret);
     if (key !== undefined) key.pausedUntilMs = Math.max(key.pausedUntilMs, nowMs + pauseMs);

@@ -12,11 +12,17 @@ interface FailedAttempt {
 
 /** What has been learned while one exchange asked deployment after deployment. */
 export class Tally {
+  /** Whom to ask, in this order. */
+  readonly order: readonly Candidate[];
   attempts = 0;
   /** How many of the order have had their turn. */
   passed = 0;
   /** Was asked, and is to be asked again at once with another of its keys; a place there is taken. */
   withOtherKey: Candidate | null = null;
+  /** Whether whoever is asked now is the one call that a breaker lets through. */
+  isProbe = false;
+  /** There is no alternative, so breakers are not heeded. */
+  insists: boolean;
   hasWaited = false;
   isRepeated = false;
   /** A failure that no other attempt can mend. */
@@ -28,7 +34,14 @@ export class Tally {
   #last: Failure | null = null;
   #lastAsked: FailedAttempt | null = null;
   #overloaded: Failure | null = null;
-  #coolingMs = Number.POSITIVE_INFINITY;
+  /** Of those whose providers want to be left alone, the one for the shortest time. */
+  cooling: Candidate | null = null;
+  #askedPauseMs = Number.POSITIVE_INFINITY;
+
+  constructor(order: readonly Candidate[]) {
+    this.order = order;
+    this.insists = order.length === 1;
+  }
 
   failed(candidate: Candidate, failure: Failure): void {
     this.#last = failure;
@@ -64,9 +77,12 @@ export class Tally {
     this.#lastAsked.record.left = withOtherKey ? "other_key" : isSame ? "retry" : "next_deployment";
   }
 
-  /** Passed over, because its provider has asked to be left alone for so long. */
-  cooling(waitMs: number): void {
-    this.#coolingMs = Math.min(this.#coolingMs, waitMs);
+  /** Passed over, because its provider has asked to be left alone. */
+  wantsPause(candidate: Candidate, nowMs: number): void {
+    const pauseMs = candidate.standing.breaker.askedPauseMs(nowMs);
+    if (pauseMs >= this.#askedPauseMs) return;
+    this.cooling = candidate;
+    this.#askedPauseMs = pauseMs;
   }
 
   /** What the client is told. That a provider is busy goes first: it tells the client when to come back. */
@@ -76,8 +92,8 @@ export class Tally {
     if (this.#last !== null) return this.#last.error;
     if (this.busy !== null)
       return new GatewayError("service_unavailable", "The model is busy. Please try again.");
-    if (this.#coolingMs < Number.POSITIVE_INFINITY) {
-      const retryAfterSeconds = Math.max(1, Math.ceil(this.#coolingMs / 1000));
+    if (this.cooling !== null) {
+      const retryAfterSeconds = Math.max(1, Math.ceil(this.#askedPauseMs / 1000));
       return new GatewayError("service_unavailable", "The provider is busy. Please try again.", {
         retryAfterSeconds,
       });

@@ -1,6 +1,7 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { DialectName } from "../../src/base/dialect.ts";
+import type { GatewayError } from "../../src/base/errors.ts";
 import type {
   DeploymentSettings,
   ModelSettings,
@@ -9,7 +10,7 @@ import type {
   Timeouts,
 } from "../../src/config/settings.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
-import type { GenerationPlan, Upstream } from "../../src/upstream/upstream.ts";
+import type { GenerationPlan, Opened, Upstream } from "../../src/upstream/upstream.ts";
 import type { Dial } from "../../src/wire/http-client.ts";
 
 /** A port on which nobody listens. */
@@ -25,6 +26,9 @@ export const patient: Timeouts = {
 
 export interface Place {
   readonly url: string;
+  /** Default: `p` and the index; places of the same name share the first one's provider. */
+  readonly provider?: string;
+  readonly upstreamModel?: string;
   readonly kind?: ProviderKind;
   readonly apiKeys?: readonly string[];
   readonly priority?: number;
@@ -68,7 +72,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
   const upstream = createUpstream({
     settings: {
       models,
-      providers: new Map(places.map((place, index) => [`p${index}`, providerAt(place, `p${index}`)])),
+      providers: providersAt(places),
       server: { heartbeatMs },
     },
     clock,
@@ -89,6 +93,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
       return {
         model,
         scope: "all",
+        keyId: "key_a",
         requestId: "req_test",
         attemptFailed: () => {},
         clientDialect,
@@ -100,6 +105,17 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
       };
     },
   };
+}
+
+/** What a client gets: `answered`, or the status and the code of its error. */
+export function outcomeOf(opening: Promise<Opened>): Promise<string> {
+  return opening.then(
+    (opened) => {
+      opened.finished("completed");
+      return "answered";
+    },
+    (error: GatewayError) => `${error.status} ${error.code}`,
+  );
 }
 
 function modelsAt(places: readonly Place[], fallbacks: readonly string[]): ModelSettings[] {
@@ -117,16 +133,29 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
     price: null,
     capabilities: {},
     deployments: places.flatMap((place, index) =>
-      (place.model ?? "m") === id ? [deploymentAt(place, `p${index}`)] : [],
+      (place.model ?? "m") === id ? [deploymentAt(place, nameOf(place, index))] : [],
     ),
     fallbacks: id === "m" ? fallbacks : [],
   }));
 }
 
+function nameOf(place: Place, index: number): string {
+  return place.provider ?? `p${index}`;
+}
+
+function providersAt(places: readonly Place[]): Map<string, ProviderSettings> {
+  const providers = new Map<string, ProviderSettings>();
+  for (const [index, place] of places.entries()) {
+    const name = nameOf(place, index);
+    if (!providers.has(name)) providers.set(name, providerAt(place, name));
+  }
+  return providers;
+}
+
 function deploymentAt(place: Place, provider: string): DeploymentSettings {
   return {
     provider,
-    upstreamModel: "real",
+    upstreamModel: place.upstreamModel ?? "real",
     priority: place.priority ?? 1,
     weight: place.weight ?? 1,
     maxConcurrent: place.maxConcurrent ?? null,
