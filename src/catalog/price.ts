@@ -1,6 +1,8 @@
+import type { ExtraUsage } from "../base/extra-usage.ts";
 import { nanoFromPicoUsd } from "../base/money.ts";
 import type { Usage } from "../base/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
+import { highestExtras, highestRates, picoUsdWithExtras } from "./extra-price.ts";
 
 /** The price that clients are told; null for a model that costs nothing. */
 export function publishedPrice(model: ModelSettings): Price | null {
@@ -16,12 +18,19 @@ export function dearestPrice(prices: readonly (Price | null)[]): Price | null {
     output: Math.max(...known.map((price) => price.output)),
     cachedInput: Math.max(...known.map((price) => price.cachedInput)),
     cacheWrite: Math.max(...known.map((price) => price.cacheWrite)),
+    ...highestExtras(known),
   };
 }
 
 /** What a call really costs, in nano-credits. Exact up to the one rounding at the end, which goes up. */
-export function cost(usage: Usage, price: Price | null, microUsdPerCredit: number): number {
+export function cost(
+  usage: Usage,
+  price: Price | null,
+  microUsdPerCredit: number,
+  extra: ExtraUsage | null = null,
+): number {
   if (price === null) return 0;
+  if (extra !== null) return nanoFromPicoUsd(picoUsdWithExtras(usage, price, extra), microUsdPerCredit);
   const picoUsd =
     usage.inputTokens * price.input +
     usage.cachedInputTokens * price.cachedInput +
@@ -51,10 +60,12 @@ export function holdAmount(
   tokens: HoldTokens,
   price: Price | null,
   microUsdPerCredit: number,
+  asked: ExtraUsage | null = null,
 ): number {
   if (mode === "token_budget") return tokens.input + tokens.output;
   if (price === null) return 0;
-  const dearest = Math.max(price.input, price.cachedInput, price.cacheWrite);
+  const rates = asked === null ? price : highestRates(price, asked);
+  const dearest = Math.max(rates.input, rates.cachedInput, rates.cacheWrite);
   const usage = {
     inputTokens: tokens.input,
     cachedInputTokens: 0,
@@ -62,6 +73,8 @@ export function holdAmount(
     outputTokens: tokens.output,
     reasoningTokens: 0,
   };
-  const { cachedInput, cacheWrite, output } = price;
-  return cost(usage, { input: dearest, cachedInput, cacheWrite, output }, microUsdPerCredit);
+  const { cachedInput, cacheWrite, output } = rates;
+  const held = { input: dearest, cachedInput, cacheWrite, output };
+  if (asked === null) return cost(usage, held, microUsdPerCredit);
+  return cost(usage, { ...held, calls: price.calls ?? {} }, microUsdPerCredit, asked);
 }

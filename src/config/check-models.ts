@@ -1,4 +1,5 @@
 import { picoUsdPerToken } from "../base/money.ts";
+import { usualTiers } from "../base/service-tiers.ts";
 import type { LoadContext } from "./context.ts";
 import type { ConfigFile, ModelConfig } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
@@ -58,9 +59,23 @@ function checkProvider(
   problems.add(path, `there is no [providers.${name}]${near === "" ? "; add it, or name another" : near}`);
 }
 
-function checkPrice(price: ModelConfig["price"], path: string, { problems }: LoadContext): void {
+function checkPrice(price: ModelConfig["price"], path: string, context: LoadContext): void {
   if (price === undefined || typeof price !== "object") return;
-  for (const [name, usd] of Object.entries(price)) {
+  checkDecimals(price, path, context);
+  if (typeof price.tiers !== "object") return;
+  for (const [tier, rates] of Object.entries(price.tiers)) {
+    const at = `${path}.tiers.${tier}`;
+    if (usualTiers.has(tier)) {
+      context.problems.add(
+        at,
+        "is the usual tier, whose price is the model's own; name another, or leave it out",
+      );
+    } else if (typeof rates === "object") checkDecimals(rates, at, context);
+  }
+}
+
+function checkDecimals(prices: object, path: string, { problems }: LoadContext): void {
+  for (const [name, usd] of Object.entries(prices)) {
     if (typeof usd !== "number" || !problems.soundAt(`${path}.${name}`)) continue;
     if (picoUsdPerToken(usd) === null) problems.add(`${path}.${name}`, "must have six decimals at most");
   }

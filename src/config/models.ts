@@ -1,10 +1,11 @@
 import { assert } from "../base/assert.ts";
+import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
 import { picoUsdPerToken } from "../base/money.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { overrideTimeouts, type Providers } from "./providers.ts";
-import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig } from "./schema.ts";
-import type { DeploymentSettings, ModelSettings, Price } from "./settings.ts";
+import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig, TokenPriceConfig } from "./schema.ts";
+import type { DeploymentSettings, ModelSettings, Price, TokenPrice } from "./settings.ts";
 
 /**
  * The models that can be served, made from what `checkModels` has passed. A deployment whose provider is
@@ -75,6 +76,18 @@ function buildDeployment(
 
 function buildPrice(price: PriceConfig | undefined): Price | null {
   if (price === undefined) return null;
+  const { audio_input: audioInput, audio_output: audioOutput, tiers } = price;
+  const calls = buildCallPrices(price);
+  return {
+    ...buildTokenPrice(price),
+    ...(audioInput === undefined ? {} : { audioInput: wholePico(audioInput) }),
+    ...(audioOutput === undefined ? {} : { audioOutput: wholePico(audioOutput) }),
+    ...(Object.keys(calls).length === 0 ? {} : { calls }),
+    ...(tiers === undefined ? {} : { tiers: mapValues(tiers, buildTokenPrice) }),
+  };
+}
+
+function buildTokenPrice(price: TokenPriceConfig): TokenPrice {
   const input = wholePico(price.input);
   return {
     input,
@@ -82,6 +95,20 @@ function buildPrice(price: PriceConfig | undefined): Price | null {
     cachedInput: price.cached_input === undefined ? input : wholePico(price.cached_input),
     cacheWrite: price.cache_write === undefined ? input : wholePico(price.cache_write),
   };
+}
+
+/** USD per thousand calls is a thousand times USD per million. */
+function buildCallPrices(price: PriceConfig): NonNullable<Price["calls"]> {
+  const calls: { [Name in HostedToolName]?: number } = {};
+  for (const name of hostedToolNames) {
+    const usdPerThousand = price[name];
+    if (usdPerThousand !== undefined) calls[name] = wholePico(usdPerThousand) * 1000;
+  }
+  return calls;
+}
+
+function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To) {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }
 
 function wholePico(usdPerMillionTokens: number): number {

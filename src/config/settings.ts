@@ -1,4 +1,5 @@
 import type { DialectName } from "../base/dialect.ts";
+import type { HostedToolName } from "../base/hosted-tools.ts";
 
 /**
  * The configuration as the program uses it: every default filled in, every secret resolved, every
@@ -69,11 +70,21 @@ export interface ProviderSettings {
 }
 
 /** Whole pico-USD per token (see base/money.ts). */
-export interface Price {
+export interface TokenPrice {
   readonly input: number;
   readonly output: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
+}
+
+/** What has no price here is refused where it would cost something. */
+export interface Price extends TokenPrice {
+  readonly audioInput?: number;
+  readonly audioOutput?: number;
+  /** Whole pico-USD per call of a hosted tool. */
+  readonly calls?: { readonly [Name in HostedToolName]?: number };
+  /** By service tier, beside the usual one. */
+  readonly tiers?: Readonly<Record<string, TokenPrice>>;
 }
 
 export interface DeploymentSettings {

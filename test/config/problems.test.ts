@@ -99,6 +99,31 @@ describe("single rules", () => {
       "providers.x.base_url: must not carry a user name or a password; use api_key or headers",
     ],
     [
+      "a price of a tool that does not exist",
+      '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, web_serch = 10 }',
+      'models[0].price.web_serch: unknown name, did you mean "web_search"?',
+    ],
+    [
+      "a negative price of a tool",
+      '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, web_search = -1 }',
+      "models[0].price.web_search: must be a number from 0 to 1000000, not -1",
+    ],
+    [
+      "a tier that is the usual one",
+      '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, tiers = { default = { input = 1, output = 1 } } }',
+      "models[0].price.tiers.default: is the usual tier, whose price is the model's own; name another, or leave it out",
+    ],
+    [
+      "a tier's price that is too fine",
+      '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, tiers = { flex = { input = 0.0000001, output = 1 } } }',
+      "models[0].price.tiers.flex.input: must have six decimals at most",
+    ],
+    [
+      "a tier without a price of output",
+      '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, tiers = { flex = { input = 1 } } }',
+      "models[0].price.tiers.flex.output: missing; it must be a number from 0 to 1000000",
+    ],
+    [
       "a fraction of a credit that is too fine",
       "[money]\nusd_per_credit = 0.0000001",
       "money.usd_per_credit: must have six decimals at most",

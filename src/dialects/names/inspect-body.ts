@@ -36,7 +36,8 @@ export function inspectBody({ outline, cutBytes, memberCount }: ParsedBody, byte
   const found = inspect(outline);
   if (found.members !== memberCount) refuseDuplicate(bytes);
   const isCut = cutBytes > 0 && found.references.some(({ id }) => id === cutText);
-  return isCut ? inspect(parseWhole(bytes)) : found;
+  const { references, toolLists, audioInput } = isCut ? inspect(parseWhole(bytes)) : found;
+  return { references, toolLists, audioInput };
 }
 
 function refuseDuplicate(bytes: Uint8Array): void {
