@@ -26,6 +26,9 @@ export async function withStore<Result>(
   const store = await openStore(dir);
   try {
     return await work({ store, clock: systemClock });
+  } catch (error) {
+    const { fullRefusal, isFull } = await import("../store/sqlite/full-disk.ts");
+    throw isFull(error, dir) ? fullRefusal(dir) : error;
   } finally {
     await store.close();
   }

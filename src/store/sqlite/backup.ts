@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { StoreRefusal } from "../store.ts";
+import { isFull } from "./full-disk.ts";
 
 /**
  * Copies the whole database into a new file while others read and write. The copy appears under its name only
@@ -22,6 +23,8 @@ export function copyDatabase(database: Database, file: string): void {
     syncFile(dirname(file));
   } catch (error) {
     rmSync(unfinished, { force: true });
+    if (isFull(error, dirname(file)))
+      throw new StoreRefusal("disk_full", `There is no room for the copy ${file}.`);
     throw error;
   }
 }

@@ -7,9 +7,9 @@ const fullCodes = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
 /** SQLite calls most failures of the disk the same; below this they are taken for a full one. */
 const nextToNothingBytes = 1024 * 1024;
 
-/** Whether a store could not be opened because there is no room for it. */
+/** Whether a store could not be opened or changed because there is no room on its disk. */
 export function isFull(error: unknown, dir: string): boolean {
-  const code = codeOf(error) || String((error as NodeJS.ErrnoException).code ?? "");
+  const code = codeOf(error) || String((error as NodeJS.ErrnoException | null)?.code ?? "");
   return fullCodes.has(code) || (isOutOfSpace(code) && freeBytes(dir) < nextToNothingBytes);
 }
 
@@ -17,7 +17,7 @@ export function fullRefusal(dir: string): StoreRefusal {
   return new StoreRefusal(
     "disk_full",
     `The disk that holds ${dir} is full (${Math.floor(freeBytes(dir) / 1024)} KiB are free). ` +
-      "No charge was lost. Make room, 64 MB at least, then start again.",
+      "Nothing was lost. Make room, 64 MB at least, then try again.",
   );
 }
 

@@ -1,0 +1,103 @@
+import { Database } from "bun:sqlite";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { configFor } from "../support/config.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { startSluice } from "../support/sluice.ts";
+import { mountSmallDisk } from "../support/small-disk.ts";
+import { waitFor } from "../support/wait.ts";
+
+let provider: ScriptedProvider;
+
+beforeAll(() => {
+  provider = startProvider();
+});
+afterEach(() => provider.reset());
+afterAll(() => provider.stop());
+
+const ask = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
+
+describe("a start on a full disk", () => {
+  test("says so in a sentence, on a new folder and on one in use, and works when there is room", async () => {
+    using disk = mountSmallDisk(40);
+    if (disk === null) return;
+    const config = configFor({ url: provider.url });
+    await using sluice = await startSluice({ config, env: { SLUICE_DATA: join(disk.folder, "data") } });
+    const key = await sluice.createKey();
+    expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
+    expect(await sluice.stop()).toBe(0);
+    const filler = disk.fill();
+    for (const data of ["data", "new"].map((name) => join(disk.folder, name))) {
+      const { code, stdout, stderr } = await sluice.cli("serve", "--port", "0", "--data", data);
+      expect(code).toBe(1);
+      expect(stdout).toBe("");
+      expect(stderr).toMatch(/^error: The disk that holds \S+ is full .*Make room/);
+      expect(stderr).not.toContain("    at ");
+    }
+    const topUp = await sluice.cli("keys", "topup", key.id, "1");
+    expect(topUp).toMatchObject({ code: 1, stdout: "" });
+    expect(topUp.stderr).toMatch(/^error: The disk that holds \S+ is full/);
+    const backup = await sluice.cli("backup", join(disk.folder, "copy.db"));
+    expect(backup.code).toBe(1);
+    expect(backup.stderr).not.toContain("    at ");
+    rmSync(filler);
+    await sluice.restart();
+    const usage = await (await sluice.request("/v1/usage", { key })).json();
+    expect(usage).toMatchObject({ credits: { used: 0.000039 } });
+  }, 60_000);
+});
+
+describe("SIGTERM while charges cannot be written", () => {
+  test("waits for them, then exits with 1 and says which exchange, key and amount are missing", async () => {
+    const config = configFor({ url: provider.url, head: "[server]\nshutdown_grace = 0.1" });
+    await using sluice = await startSluice({ config });
+    const key = await sluice.createKey();
+    const other = new Database(join(sluice.folder, "data", "sluice.db"));
+    other.run("BEGIN IMMEDIATE");
+    const asking = sluice.request("/v1/chat/completions", { key, body: ask }).catch(() => null);
+    await waitFor(() => provider.requests.length === 1, "the provider to be asked");
+    await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
+    expect(await sluice.stop()).toBe(1);
+    other.close();
+    const loss = /error: A charge was NOT written: exchange (req_\S+), key (\S+), 0\.000039000 credits\./;
+    expect(loss.exec(sluice.output)?.[2]).toBe(key.id);
+    await asking;
+    await sluice.restart();
+    expect(await (await sluice.request("/v1/usage", { key })).json()).toMatchObject({ credits: { used: 0 } });
+  }, 60_000);
+
+  test("and a second one says it too, and ends at once", async () => {
+    await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
+    const key = await sluice.createKey();
+    const other = new Database(join(sluice.folder, "data", "sluice.db"));
+    other.run("BEGIN IMMEDIATE");
+    const asking = sluice.request("/v1/chat/completions", { key, body: ask }).catch(() => null);
+    await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
+    void sluice.stop();
+    await waitFor(() => sluice.output.includes("stopping"), "the first signal to be heard");
+    expect(await sluice.stop()).toBe(143);
+    expect(sluice.output).toContain(`key ${key.id}, 0.000039000 credits`);
+    other.close();
+    await asking;
+  }, 60_000);
+
+  test("loses nothing when they can be written in time", async () => {
+    const config = configFor({ url: provider.url, head: "[server]\nshutdown_grace = 0.1" });
+    await using sluice = await startSluice({ config });
+    const key = await sluice.createKey();
+    const other = new Database(join(sluice.folder, "data", "sluice.db"));
+    other.run("BEGIN IMMEDIATE");
+    const asking = sluice.request("/v1/chat/completions", { key, body: ask }).catch(() => null);
+    await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
+    const stopping = sluice.stop();
+    await waitFor(() => sluice.output.includes("stopping"), "the signal to be heard");
+    other.run("ROLLBACK");
+    other.close();
+    expect(await stopping).toBe(0);
+    await asking;
+    await sluice.restart();
+    const usage = await (await sluice.request("/v1/usage", { key })).json();
+    expect(usage).toMatchObject({ credits: { used: 0.000039 } });
+  }, 60_000);
+});
