@@ -1,7 +1,9 @@
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ErrorFormat } from "./errors/envelope.ts";
+import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
+import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
 import type { DroppedFields, FieldNames } from "./translation/dropped-fields.ts";
 import type { Stencil } from "./translation/shortcut.ts";
 
@@ -16,6 +18,12 @@ export interface ClientDialect {
   readonly errorFormat: ErrorFormat;
   /** What this dialect calls the things that a translation may have to leave out. */
   readonly fieldNames: FieldNames;
+  /** The code of an answer that takes too long; only some dialects' clients know a status for it. */
+  readonly timeoutCode: "upstream_timeout" | "upstream_error";
+  /** Which of the client's headers travel up; everything else stays behind. */
+  forwardHeaders(client: Headers): ForwardedHeaders;
+  /** Reads the output limits of a request, and refuses or caps what is above the model's. */
+  limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit;
   readRequest(body: JsonObject, dropped: DroppedFields): IrRequest;
   writeResponse(response: IrResponse, call: ClientCall): JsonObject;
   createStreamWriter(call: ClientCall): StreamWriter;

@@ -1,5 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
+import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
+import type { BodyChanges } from "./json/patch.ts";
 import type { SseFrame } from "./sse/frame.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/dropped-fields.ts";
@@ -13,6 +15,15 @@ import type { DroppedFields } from "./translation/dropped-fields.ts";
  */
 export interface ProviderDialect {
   readonly name: string;
+  /** Of the dialects that a provider speaks, the richest is used: what a poorer one cannot say would be lost. */
+  readonly richness: number;
+  readonly takesStopSequences: boolean;
+  /** How a stream is asked to tell its usage; null where it always does. */
+  readonly usageOption: UsageOption | null;
+  /** Where the API is asked below its base address, unless the vendor has other places. */
+  readonly paths: DialectPaths;
+  /** Of the forwarded headers those that this dialect understands, and those that it needs. */
+  requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders;
   readonly toolRules: ToolRules;
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
   /** Throws `upstream_error` when the body makes no sense, or is an error in disguise. */
@@ -20,6 +31,17 @@ export interface ProviderDialect {
   /** For a stream that passes through. */
   createScanner(options: ScannerOptions): StreamScanner;
   createStreamReader(emit: (event: IrEvent) => void): StreamReader;
+}
+
+export interface UsageOption {
+  isSet(body: JsonObject): boolean;
+  readonly changes: BodyChanges;
+}
+
+export interface DialectPaths {
+  readonly generate: string;
+  /** Null where the dialect has no such request. */
+  readonly countTokens: string | null;
 }
 
 /** What a dialect demands of tools, calls and their results. */

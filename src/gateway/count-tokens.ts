@@ -1,5 +1,5 @@
 import { patchBody } from "../dialects/json/patch.ts";
-import { pickForwarded } from "../providers/headers.ts";
+import { clientDialect } from "../dialects/registry.ts";
 import { admit } from "./admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
@@ -20,7 +20,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const model = resolveModel(configured, key, request.modelId);
   exchange.model = model;
   const scope = await scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
-  const headers = pickForwarded("messages", call.request.headers);
+  const headers = clientDialect("messages").forwardHeaders(call.request.headers);
   const exact = await configured.upstream.countTokens({
     model,
     scope,

@@ -1,13 +1,18 @@
 import type { AttemptRecord } from "../base/attempt.ts";
 import type { DialectName } from "../base/dialect.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { ModelSettings } from "../config/settings.ts";
+import type { ForwardedHeaders } from "../dialects/headers.ts";
 import { type BodyChanges, patchBody } from "../dialects/json/patch.ts";
-import { clientDialect, providerDialect } from "../dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  type ProviderDialectName,
+  providerDialect,
+} from "../dialects/registry.ts";
 import { translate } from "../dialects/translation/translate.ts";
 import type { Translation } from "../dialects/translation/translation.ts";
-import { pickForwarded } from "../providers/headers.ts";
-import type { ForwardedHeaders, Prepared } from "../providers/provider.ts";
+import type { Prepared } from "../providers/provider.ts";
 import type { Deployment, GenerationPlan } from "../upstream/upstream.ts";
 import type { Exchange } from "./exchange.ts";
 import { ownBytes } from "./own-bytes.ts";
@@ -67,7 +72,7 @@ export class Generation implements GenerationPlan {
     this.clientDialect = dialect;
     this.stream = request.stream;
     this.deadlineMs = exchange.deadlineMs;
-    this.headers = pickForwarded(dialect, exchange.call.request.headers);
+    this.headers = clientDialect(dialect).forwardHeaders(exchange.call.request.headers);
     this.changes = changes;
     this.estimatedInput = estimatedInput;
     this.atSeconds = Math.floor(exchange.atMs / 1000);
@@ -90,19 +95,32 @@ export class Generation implements GenerationPlan {
   }
 }
 
-/** From the richest: what one dialect cannot say is lost on the way to it. */
-const byRichness: readonly DialectName[] = ["responses", "messages", "chat"];
-
-/** Responses knows no stop sequences, so where they are asked for and there is chat as well, chat it is. */
+/**
+ * The client's own dialect where the provider speaks it, and else the richest of those that it speaks. Stop
+ * sequences go to a dialect that knows them, where there is one.
+ */
 export function dialectToward(
-  client: DialectName,
-  spoken: readonly DialectName[],
+  client: ClientDialectName,
+  spoken: readonly ProviderDialectName[],
   body: JsonObject,
-): DialectName {
-  if (spoken.includes(client)) return client;
-  const stops = body["stop_sequences"];
-  if (Array.isArray(stops) && stops.length > 0 && spoken.includes("chat")) return "chat";
-  return byRichness.find((dialect) => spoken.includes(dialect)) ?? client;
+): ProviderDialectName {
+  const own = spoken.find((name) => name === client);
+  if (own !== undefined) return own;
+  const able = hasStopSequences(client, body) ? spoken.filter(takesStopSequences) : spoken;
+  return richest(able) ?? richest(spoken) ?? client;
+}
+
+function hasStopSequences(client: ClientDialectName, body: JsonObject): boolean {
+  const stops = body[clientDialect(client).fieldNames.stop];
+  return typeof stops === "string" || (Array.isArray(stops) && stops.length > 0);
+}
+
+function takesStopSequences(name: ProviderDialectName): boolean {
+  return providerDialect(name).takesStopSequences;
+}
+
+function richest(names: readonly ProviderDialectName[]): ProviderDialectName | undefined {
+  return names.toSorted((one, other) => providerDialect(other).richness - providerDialect(one).richness)[0];
 }
 
 export function prepareAttempt(generation: Generation, deployment: Deployment): Attempt {
@@ -119,12 +137,11 @@ export function prepareAttempt(generation: Generation, deployment: Deployment): 
 /** The client's own bytes, with only those spans replaced that must be. */
 function passThrough(generation: Generation, deployment: Deployment): Attempt {
   const { request, clientDialect: dialect, changes, headers } = generation;
-  const wantsUsage = dialect === "chat" && request.stream && deployment.provider.settings.streamUsage;
-  const asksItself = wantsUsage && asksForUsage(request);
-  const askForIt = wantsUsage && !asksItself;
+  const option = deployment.provider.settings.streamUsage ? providerDialect(dialect).usageOption : null;
+  const asking = option !== null && request.stream && !option.isSet(request.outline) ? option.changes : null;
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
-  const wanted = askForIt ? { ...renamed, "stream_options.include_usage": true } : renamed;
+  const wanted = asking === null ? renamed : { ...renamed, ...asking };
   const { bytes, layout, dropped } = ownBytes(request, dialect, deployment);
   const body = patchBody(bytes, layout, wanted);
   request.forgetBody();
@@ -135,13 +152,8 @@ function passThrough(generation: Generation, deployment: Deployment): Attempt {
     translation: null,
     dropped,
     reread,
-    hideUsage: askForIt,
+    hideUsage: asking !== null,
   };
-}
-
-function asksForUsage({ outline }: ClientRequest): boolean {
-  const options = outline["stream_options"];
-  return isObject(options) && options["include_usage"] === true;
 }
 
 function translated(generation: Generation, deployment: Deployment, toward: DialectName): Attempt {

@@ -150,6 +150,12 @@ export function refuseUnpriced(key: KeyRecord, model: ModelSettings): void {
   );
 }
 
+export function refuseUnusableTools(body: JsonObject, model: ModelSettings): void {
+  const tools = body["tools"];
+  if (model.capabilities["tools"] !== false || !Array.isArray(tools) || tools.length === 0) return;
+  throw invalidRequest(`${model.id} does not support tools; leave \`tools\` out.`, "tools");
+}
+
 export function dialectOf(call: Call): DialectName {
   const { operation } = call.route;
   if (operation === "chat" || operation === "responses" || operation === "messages") return operation;

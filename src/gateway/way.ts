@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.ts";
+import { clientDialect } from "../dialects/registry.ts";
 import { admit } from "./admit.ts";
 import { type Answering, abandon, readAnswer, settleWhole, streamResponse, wholeResponse } from "./answer.ts";
 import { Bill } from "./bill.ts";
@@ -8,10 +9,9 @@ import type { Gateway } from "./gateway.ts";
 import { scopeOf } from "./given-ids.ts";
 import { holdFor } from "./hold.ts";
 import { claimIdempotency, replay } from "./idempotent.ts";
-import { limitOutput, refuseUnusableTools } from "./limits.ts";
 import { Generation } from "./prepare.ts";
 import { readRequest } from "./read-request.ts";
-import { dialectOf, idempotencyKeyOf, refuseUnpriced, resolveModel } from "./request.ts";
+import { dialectOf, idempotencyKeyOf, refuseUnpriced, refuseUnusableTools, resolveModel } from "./request.ts";
 
 /**
  * The way of a generation request, from top to bottom. Every step may refuse by throwing a GatewayError;
@@ -36,7 +36,7 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
   exchange.model = model;
   refuseUnpriced(key, model);
   refuseUnusableTools(request.outline, model);
-  const limit = limitOutput(dialect, request.outline, model);
+  const limit = clientDialect(dialect).limitOutput(request.outline, model);
   const { references } = request.mentions;
   const scope =
     references.length === 0 ? key.scope : await scopeOf(gateway.givenIds, configured, key, model, references);

@@ -1,9 +1,11 @@
 import type { ProviderSettings } from "../config/settings.ts";
+import type { ForwardedHeaders } from "../dialects/headers.ts";
+import { providerDialect } from "../dialects/registry.ts";
 import { FetchTransfer } from "../wire/fetch-transfer.ts";
 import { type Dial, HttpClient, type Target } from "../wire/http-client.ts";
 import { isBehindProxy } from "../wire/proxy.ts";
 import type { Receiver, Transfer } from "../wire/transfer.ts";
-import type { ForwardedHeaders, Operation, Prepared, Provider } from "./provider.ts";
+import type { Operation, Prepared, Provider } from "./provider.ts";
 
 /** In what vendors differ when they are called over HTTP. */
 export interface Vendor {
@@ -18,9 +20,6 @@ const paths: Readonly<Record<Operation, string>> = {
   messages: "/messages",
   count_tokens: "/messages/count_tokens",
 };
-
-/** The version that is asked for when the client names none, and when the request is a translation. */
-const defaultAnthropicVersion = "2023-06-01";
 
 /** Nothing that `fetch` would do of its own accord: deadlines, decompression and redirects are decided elsewhere. */
 const likeTheWire = { timeout: false, decompress: false, redirect: "manual" } as const;
@@ -74,9 +73,8 @@ export class HttpProvider implements Provider {
 
   headers(operation: Operation, apiKey: string | null, forwarded: ForwardedHeaders): Record<string, string> {
     const fixed = this.#fixed(apiKey);
-    if (operation === "chat" || operation === "responses")
-      return { ...ofFamily("openai", forwarded), ...fixed };
-    return { "anthropic-version": defaultAnthropicVersion, ...ofFamily("anthropic", forwarded), ...fixed };
+    const dialect = providerDialect(operation === "count_tokens" ? "messages" : operation);
+    return { ...dialect.requestHeaders(forwarded), ...fixed };
   }
 
   send(prepared: Prepared, apiKey: string | null, receiver: Receiver): Transfer {
@@ -128,18 +126,6 @@ export class HttpProvider implements Provider {
     }
     return fixed;
   }
-}
-
-/** A request that was translated carries nothing that only the client's own dialect understands. */
-function ofFamily(family: "openai" | "anthropic", forwarded: ForwardedHeaders): ForwardedHeaders {
-  let kept: Record<string, string> | undefined;
-  for (const name in forwarded) {
-    const value = forwarded[name];
-    if (value === undefined || name.startsWith("anthropic-") !== (family === "anthropic")) continue;
-    kept ??= {};
-    kept[name] = value;
-  }
-  return kept ?? {};
 }
 
 function linesOf(headers: ForwardedHeaders): string {

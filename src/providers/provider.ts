@@ -1,11 +1,9 @@
 import type { DialectName } from "../base/dialect.ts";
 import type { ProviderSettings } from "../config/settings.ts";
+import type { ForwardedHeaders } from "../dialects/headers.ts";
 import type { Receiver, Transfer } from "../wire/transfer.ts";
 
 export type Operation = DialectName | "count_tokens";
-
-/** Headers of the client that may travel up, already picked from the allow-list. */
-export type ForwardedHeaders = Readonly<Record<string, string>>;
 
 /** A request in a provider's own words, all but the credential. */
 export interface Prepared {

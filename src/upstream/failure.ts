@@ -3,6 +3,7 @@ import { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { reportedFailure } from "../dialects/errors/failure.ts";
 import { type Refusal, readErrorObject, readRefusal } from "../dialects/errors/refusal.ts";
+import { clientDialect } from "../dialects/registry.ts";
 import type { Evidence } from "./breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
@@ -60,8 +61,7 @@ export function brokenOff(cause: unknown): Failure {
 
 /** Messages has a status for it, the others have not. */
 export function timeoutError(dialect: DialectName): GatewayError {
-  const code = dialect === "messages" ? "upstream_timeout" : "upstream_error";
-  return new GatewayError(code, "The provider took too long to answer.");
+  return new GatewayError(clientDialect(dialect).timeoutCode, "The provider took too long to answer.");
 }
 
 /** No second attempt: the provider may be at work on this one, and bill it. */

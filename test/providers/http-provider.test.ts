@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ProviderKind, ProviderSettings } from "../../src/config/settings.ts";
-import { pickForwarded, pickResponse } from "../../src/providers/headers.ts";
+import { clientDialect } from "../../src/dialects/registry.ts";
+import { pickResponse } from "../../src/providers/headers.ts";
 import { HttpProvider } from "../../src/providers/http-provider.ts";
 import type { Operation } from "../../src/providers/provider.ts";
 import { anthropic, openAi } from "../../src/providers/vendors.ts";
@@ -83,13 +84,13 @@ describe("request headers", () => {
       "anthropic-version": "2023-06-01",
       "openai-beta": "c",
     });
-    expect(pickForwarded("messages", everything)).toEqual({
+    expect(clientDialect("messages").forwardHeaders(everything)).toEqual({
       "anthropic-beta": "a,b",
       "anthropic-version": "2024-01-01",
     });
-    expect(pickForwarded("chat", everything)).toEqual({ "openai-beta": "c" });
-    expect(pickForwarded("responses", new Headers())).toEqual({});
-    expect(pickForwarded("messages", new Headers({ "anthropic-version": "v" }))).toEqual({
+    expect(clientDialect("chat").forwardHeaders(everything)).toEqual({ "openai-beta": "c" });
+    expect(clientDialect("responses").forwardHeaders(new Headers())).toEqual({});
+    expect(clientDialect("messages").forwardHeaders(new Headers({ "anthropic-version": "v" }))).toEqual({
       "anthropic-version": "v",
     });
   });
@@ -116,7 +117,7 @@ describe("request headers", () => {
       const prepared = {
         operation: "chat",
         body: "{}",
-        headers: pickForwarded("chat", new Headers()),
+        headers: clientDialect("chat").forwardHeaders(new Headers()),
       } as const;
       await collectAnswer((receiver) => it.send(prepared, apiKey, receiver), AbortSignal.timeout(5000));
     }

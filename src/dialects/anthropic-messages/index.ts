@@ -1,6 +1,8 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { forwardHeaders, requestHeaders } from "./headers.ts";
 import { heartbeat, inBandError } from "./in-band.ts";
+import { limitOutput } from "./output-limit.ts";
 import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
@@ -23,6 +25,9 @@ const client: ClientDialect = {
     imageDetail: "detail",
     formatDescription: "output_config.format.description",
   },
+  timeoutCode: "upstream_timeout",
+  forwardHeaders,
+  limitOutput,
   readRequest,
   writeResponse,
   createStreamWriter: (call) => new MessagesStreamWriter(call),
@@ -33,6 +38,11 @@ const client: ClientDialect = {
 
 const provider: ProviderDialect = {
   name: "messages",
+  richness: 2,
+  takesStopSequences: true,
+  usageOption: null,
+  paths: { generate: "/messages", countTokens: "/messages/count_tokens" },
+  requestHeaders,
   toolRules,
   writeRequest,
   readResponse,

@@ -1,7 +1,9 @@
 import type { ClientDialect } from "../client-dialect.ts";
+import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/frame.ts";
 import { inBandError } from "./in-band.ts";
+import { limitOutput } from "./output-limit.ts";
 import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
@@ -10,6 +12,7 @@ import { ChatStreamReader } from "./stream-in.ts";
 import { ChatStreamWriter } from "./stream-out.ts";
 import { ChatScanner } from "./stream-scanner.ts";
 import { toolRules } from "./tool-rules.ts";
+import { usageOption } from "./usage-option.ts";
 
 /** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {
@@ -23,6 +26,9 @@ const client: ClientDialect = {
     imageDetail: "image_url.detail",
     formatDescription: "response_format.json_schema.description",
   },
+  timeoutCode: "upstream_error",
+  forwardHeaders,
+  limitOutput,
   readRequest,
   writeResponse,
   createStreamWriter: (call) => new ChatStreamWriter(call),
@@ -33,6 +39,11 @@ const client: ClientDialect = {
 
 const provider: ProviderDialect = {
   name: "chat",
+  richness: 1,
+  takesStopSequences: true,
+  usageOption,
+  paths: { generate: "/chat/completions", countTokens: null },
+  requestHeaders,
   toolRules,
   writeRequest,
   readResponse,

@@ -1,6 +1,8 @@
 import type { ClientDialect } from "../client-dialect.ts";
+import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { heartbeat, inBandError } from "./in-band.ts";
+import { limitOutput } from "./output-limit.ts";
 import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
@@ -23,6 +25,9 @@ const client: ClientDialect = {
     imageDetail: "detail",
     formatDescription: "text.format.description",
   },
+  timeoutCode: "upstream_error",
+  forwardHeaders,
+  limitOutput,
   readRequest,
   writeResponse,
   createStreamWriter,
@@ -33,6 +38,11 @@ const client: ClientDialect = {
 
 const provider: ProviderDialect = {
   name: "responses",
+  richness: 3,
+  takesStopSequences: false,
+  usageOption: null,
+  paths: { generate: "/responses", countTokens: null },
+  requestHeaders,
   toolRules,
   writeRequest,
   readResponse,
