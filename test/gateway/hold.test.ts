@@ -109,9 +109,12 @@ describe("a hold that only the cheap estimate refuses", () => {
 test("every choice of a chat request is held, and other dialects have one", () => {
   const model = world.gateway.configured.catalog.find("gpt-test");
   if (model === undefined) throw new Error("the model is configured");
-  const choices = (n: unknown) => clientDialect("chat").limitOutput({ n, max_tokens: 10 } as never, model).maxOutputTokens;
+  const choices = (n: unknown) =>
+    clientDialect("chat").limitOutput({ n, max_tokens: 10 } as never, model).maxOutputTokens;
   expect([choices(1), choices(3), choices(128), choices(null)]).toEqual([10, 30, 1280, 10]);
   expect(clientDialect("chat").limitOutput({ n: 3 }, model).maxOutputTokens).toBe(3 * 4096);
-  expect(clientDialect("responses").limitOutput({ n: 3, max_output_tokens: 10 }, model).maxOutputTokens).toBe(10);
+  expect(clientDialect("responses").limitOutput({ n: 3, max_output_tokens: 10 }, model).maxOutputTokens).toBe(
+    10,
+  );
   expect(clientDialect("messages").limitOutput({ n: 3, max_tokens: 10 }, model).maxOutputTokens).toBe(10);
 });
