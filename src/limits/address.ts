@@ -55,7 +55,17 @@ function plainAddress(text: string): string | null {
   const withPort = /^([\d.]+):\d+$/.exec(text)?.[1];
   const address = bracketed ?? withPort ?? text;
   if (isIP(address) === 0) return null;
-  return /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address.toLowerCase();
+  return mappedIPv4(address) ?? address.toLowerCase();
+}
+
+/** The IPv4 address that `::ffff:1.2.3.4` or `::ffff:102:304` stands for; null for any other address. */
+function mappedIPv4(address: string): string | null {
+  const [, dotted, high = "", low = ""] =
+    /^::ffff:(?:([\d.]+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i.exec(address) ?? [];
+  if (dotted !== undefined) return dotted;
+  if (high === "") return null;
+  const [upper, lower] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return [upper >> 8, upper & 0xff, lower >> 8, lower & 0xff].join(".");
 }
 
 /**

@@ -80,6 +80,25 @@ describe("an issued key", () => {
   });
 });
 
+describe("a secret", () => {
+  const failing = () => Promise.reject(new Error("the disk is full"));
+
+  test("is not handed out when its key could not be stored", async () => {
+    await using bench = await openBench();
+    const store = Object.assign(Object.create(bench.operator), { insertKey: failing });
+    await expect(issueKey(store, bench.clock, { mode: "credit" })).rejects.toThrow("the disk is full");
+    expect((await bench.operator.load()).keys).toEqual([]);
+  });
+
+  test("is not handed out when its rotation could not be stored, and the old one lives on", async () => {
+    await using bench = await openBench();
+    const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit" });
+    const store = Object.assign(Object.create(bench.operator), { updateKey: failing });
+    await expect(rotateKey(store, bench.clock, key, 0)).rejects.toThrow("the disk is full");
+    expect((await bench.operator.findKeyByHash(hashSecret(secret), 0))?.id).toBe(key.id);
+  });
+});
+
 describe("the key ring", () => {
   test("finds living secrets, and nothing that is malformed or unknown", async () => {
     await using bench = await openBench();
@@ -109,6 +128,45 @@ describe("the key ring", () => {
     expect(ring.find(rotated.secret)).toBeNull();
     expect(ring.find(issued.secret)).toBeNull();
     expect(ring.find(again.secret)?.id).toBe(issued.key.id);
+  });
+
+  test("has only two secrets of a key: one of two rotations ago is dead within its old grace", async () => {
+    await using bench = await openBench();
+    const first = await issueKey(bench.operator, bench.clock, { mode: "credit" });
+    const ring = new KeyRing(bench.clock, [first.key]);
+    const second = await rotateKey(bench.operator, bench.clock, first.key, 60_000);
+    ring.apply({ keys: [second.key] });
+    const third = await rotateKey(bench.operator, bench.clock, second.key, 60_000);
+    ring.apply({ keys: [third.key] });
+    expect(ring.find(first.secret)).toBeNull();
+    expect(await bench.operator.findKeyByHash(hashSecret(first.secret), bench.clock.wallMs())).toBeNull();
+    expect(ring.find(second.secret)?.id).toBe(first.key.id);
+    expect(ring.find(third.secret)?.id).toBe(first.key.id);
+
+    const revoked = await bench.operator.updateKey(third.key.id, { status: "revoked" });
+    ring.apply({ keys: [revoked] });
+    expect(ring.find(first.secret)).toBeNull();
+    expect(ring.find(second.secret)?.status).toBe("revoked");
+    expect(ring.find(third.secret)?.status).toBe("revoked");
+    const restarted = new KeyRing(bench.clock, (await bench.operator.load()).keys);
+    expect(restarted.find(first.secret)).toBeNull();
+  });
+
+  test("keeps the secrets of two keys apart when both are rotated", async () => {
+    await using bench = await openBench();
+    const [one, two] = [
+      await issueKey(bench.operator, bench.clock, { mode: "credit" }),
+      await issueKey(bench.operator, bench.clock, { mode: "token_budget" }),
+    ];
+    const ring = new KeyRing(bench.clock, [one.key, two.key]);
+    const newOne = await rotateKey(bench.operator, bench.clock, one.key, 1_000);
+    const newTwo = await rotateKey(bench.operator, bench.clock, two.key, 60_000);
+    ring.apply({ keys: [newOne.key, newTwo.key] });
+    bench.clock.advance(1_000);
+    expect(ring.find(one.secret)).toBeNull();
+    expect(ring.find(two.secret)?.id).toBe(two.key.id);
+    expect(ring.find(newOne.secret)?.id).toBe(one.key.id);
+    expect(ring.find(newTwo.secret)?.id).toBe(two.key.id);
   });
 
   test("takes new keys and changes of known ones", () => {
