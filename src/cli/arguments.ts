@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { maxCredits, nanoFromCredits } from "../base/money.ts";
+import { commaInCredits, wholeFromText } from "../base/typed-number.ts";
+import { isHost } from "../config/server.ts";
 
 /** What people type, as values. A text that makes no sense is told with an example; commander adds which option. */
 
@@ -49,6 +51,7 @@ function isoMs(text: string): number | null {
 
 /** Credits as nano-credits: `5`, `0.25`. */
 export function creditAmount(text: string): number {
+  if (text.includes(",")) throw new InvalidArgumentError(commaInCredits);
   const nano = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? nanoFromCredits(Number(text)) : null;
   if (nano === null) {
     throw new InvalidArgumentError(
@@ -65,11 +68,19 @@ export function positiveCreditAmount(text: string): number {
   return nano;
 }
 
+/** For what corrects a balance: `-5`, `+2.5`, `5`. */
+export function signedCreditAmount(text: string): number {
+  const nano = creditAmount(text.replace(/^[+-]/, ""));
+  if (nano === 0) throw new InvalidArgumentError("It must not be 0.");
+  return text.startsWith("-") ? -nano : nano;
+}
+
 const wholeNumber = (least: number) => (text: string) => {
-  const digits = text.replaceAll(/[_,]/g, "");
-  const value = Number(digits);
-  if (!/^\d{1,15}$/.test(digits) || value < least) {
-    throw new InvalidArgumentError(`Write a whole number of at least ${least}.`);
+  const value = wholeFromText(text);
+  if (value === null || value < least) {
+    throw new InvalidArgumentError(
+      `Write a whole number of at least ${least}, such as 1000000 or 1,000,000.`,
+    );
   }
   return value;
 };
@@ -83,6 +94,11 @@ export function port(text: string): number {
     throw new InvalidArgumentError("Write a number from 0 to 65535; 0 takes any free port.");
   }
   return value;
+}
+
+export function host(text: string): string {
+  if (isHost(text)) return text;
+  throw new InvalidArgumentError("Write an address such as 127.0.0.1 or ::1, or a host's name.");
 }
 
 /** `a,b` as a list without empty or doubled names. */

@@ -40,19 +40,36 @@ export async function openStore(dir: string): Promise<Store> {
   try {
     return await openSqliteStore({ dir, clock: systemClock, role: "operator" });
   } catch (error) {
-    switch ((error as NodeJS.ErrnoException).code) {
-      case "EEXIST":
-      case "ENOTDIR":
-        throw new Refused(`${dir} is not a folder; name another with --data`);
-      case "EACCES":
-      case "EPERM":
-      case "EROFS":
-        throw new Refused(
-          `${dir} cannot be written to; give this user the right, or name another with --data`,
-        );
-      default:
-        throw error;
-    }
+    const problem = folderProblem((error as NodeJS.ErrnoException).code);
+    if (problem === null) throw error;
+    throw new Refused(`${dir} ${problem}, or name another with --data`);
+  }
+}
+
+/** What is wrong with a folder, by the system's or SQLite's code; null for what has nothing to do with the folder. */
+function folderProblem(code: string | undefined): string | null {
+  switch (code) {
+    case "EEXIST":
+    case "ENOTDIR":
+    case "ELOOP":
+      return "is not a folder; make it one";
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+    case "SQLITE_READONLY":
+    case "SQLITE_READONLY_DBMOVED":
+    case "SQLITE_READONLY_DIRECTORY":
+      return "cannot be written to; give this user the right";
+    case "ENOENT":
+    case "EINVAL":
+    case "ENAMETOOLONG":
+    case "ENODEV":
+    case "SQLITE_CANTOPEN":
+      return "cannot be made there; choose a place on a local disk";
+    case "EISDIR":
+      return "has a folder where its database should be; move that away";
+    default:
+      return null;
   }
 }
 

@@ -22,6 +22,7 @@ export function buildProgram(terminal: Terminal): Command {
   const program = new Command("sluice")
     .description("A self-hosted gateway in front of text-generation models.")
     .helpOption("-h, --help", "show this help")
+    .option("-V, --version", "show the version")
     .helpCommand(false)
     .configureHelp(helpStyle)
     .configureOutput({

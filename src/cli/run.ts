@@ -5,12 +5,15 @@ import { ConfigError } from "../config/problems.ts";
 import { StoreRefusal } from "../store/store.ts";
 import { CommandFailed, Misuse, Refused } from "./failure.ts";
 import { buildProgram } from "./program.ts";
+import { spelledOut } from "./spelled-out.ts";
+import { systemFailure } from "./system-failure.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line and gives its exit status: 0 done, 1 refused, 2 misused. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   try {
-    await buildProgram(terminal).parseAsync(argv, { from: "user" });
+    const program = buildProgram(terminal);
+    await program.parseAsync(spelledOut(argv, program), { from: "user" });
     return 0;
   } catch (error) {
     return tell(error, terminal, argv.includes("--json"));
@@ -32,7 +35,8 @@ const expected = [Misuse, Refused, CannotListen, ConfigError, StoreRefusal, Oper
 /** An error that nobody expected shows where it came from, since that is the first thing to be asked. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return expected.some((kind) => error instanceof kind) ? error.message : (error.stack ?? error.message);
+  if (expected.some((kind) => error instanceof kind)) return error.message;
+  return systemFailure(error) ?? error.stack ?? error.message;
 }
 
 function problemsOf(error: unknown): object {

@@ -24,9 +24,12 @@ export function serverSettings(
 ): ServerSettings {
   const server = context.problems.soundAt("server") ? (config.server ?? {}) : {};
   checkProxies(config, context);
+  const hostFromEnvironment = context.env["SLUICE_HOST"] || undefined;
+  checkHost("SLUICE_HOST", hostFromEnvironment, context);
+  checkHost("server.host", server.host, context);
   const maxBodyBytes = server.max_body_bytes ?? defaults.maxBodyBytes;
   return {
-    host: flags.host ?? (context.env["SLUICE_HOST"] || undefined) ?? server.host ?? defaults.host,
+    host: flags.host ?? hostFromEnvironment ?? server.host ?? defaults.host,
     port: flags.port ?? portFromEnvironment(context) ?? server.port ?? defaults.port,
     dataDir: resolveDataDir({
       flag: flags.data,
@@ -76,6 +79,16 @@ export function resolveDataDir(from: {
   if (typed !== undefined) return resolve(from.cwd, typed);
   if (from.configured !== undefined) return resolve(from.folder, from.configured);
   return resolve(from.cwd, defaults.dataDir);
+}
+
+/** Whether a text can name a place to listen at; whether it is one of this machine shows when it is opened. */
+export function isHost(text: string): boolean {
+  return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text);
+}
+
+function checkHost(path: string, host: string | undefined, { problems }: LoadContext): void {
+  if (host === undefined || isHost(host)) return;
+  problems.add(path, `must be an address such as "127.0.0.1" or "::1", or a host's name`);
 }
 
 export function milliseconds(seconds: number): number {
@@ -129,7 +142,7 @@ const shortestAdminToken = 16;
 export function adminSettings(config: ConfigFile, context: LoadContext): Settings["admin"] {
   const admin = context.problems.soundAt("admin") ? (config.admin ?? {}) : {};
   const metricsListen = admin.metrics_listen ?? null;
-  if (metricsListen !== null && !/^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$/.test(metricsListen)) {
+  if (metricsListen !== null && !isListenAddress(metricsListen)) {
     context.problems.add("admin.metrics_listen", 'must be host:port, such as "127.0.0.1:9090"');
   }
   const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
@@ -142,6 +155,11 @@ export function adminSettings(config: ConfigFile, context: LoadContext): Setting
     );
   }
   return { token, metricsListen };
+}
+
+function isListenAddress(text: string): boolean {
+  const [, bracketed, name = "", port = ""] = /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];
+  return isHost(bracketed ?? name) && port !== "" && Number(port) <= 65_535;
 }
 
 function adminToken(reference: string | undefined, context: LoadContext): string | null {

@@ -1,5 +1,6 @@
 import type { KeyRecord, RecordedEntry } from "../../store/store.ts";
 import type { OperationContext } from "./context.ts";
+import { checkEntryText } from "./entry-text.ts";
 import { findKey } from "./find-key.ts";
 import { OperationRefusal } from "./refusal.ts";
 
@@ -14,8 +15,6 @@ export interface ToppedUp extends RecordedEntry {
   readonly key: KeyRecord;
 }
 
-const longestText = 200;
-
 export async function topUp(context: OperationContext, idOrPrefix: string, input: TopUp): Promise<ToppedUp> {
   const key = await findKey(context, idOrPrefix);
   if (key.mode !== "credit") {
@@ -27,11 +26,7 @@ export async function topUp(context: OperationContext, idOrPrefix: string, input
   if (key.status === "revoked") {
     throw new OperationRefusal("wrong_status", `${key.prefix} is revoked: credit on it could never be spent`);
   }
-  for (const text of [input.reference, input.note]) {
-    if (text !== undefined && (text === "" || text.length > longestText)) {
-      throw new OperationRefusal("invalid_input", `a reference or note has 1 to ${longestText} characters`);
-    }
-  }
+  checkEntryText(input.reference, input.note);
   const recorded = await context.store.recordTopUp({
     keyId: key.id,
     amountNano: input.amountNano,

@@ -1,14 +1,17 @@
 import { Type } from "@sinclair/typebox";
-import { creditsFromNano, nanoFromCredits } from "../../base/money.ts";
+import { nanoFromCredits } from "../../base/money.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { keyList, keyView } from "../answers/keys.ts";
+import { adjust } from "../operations/adjust.ts";
 import { changeStatus } from "../operations/change-status.ts";
 import { createKey } from "../operations/create-key.ts";
+import { entryDetail } from "../operations/entry-text.ts";
 import { findKey } from "../operations/find-key.ts";
 import { rotateKey } from "../operations/rotate-key.ts";
 import { topUp } from "../operations/top-up.ts";
 import { type KeyUpdate, updateKey } from "../operations/update-key.ts";
 import {
+  adjustBody,
   issuedKeyView,
   type KeyChangesBody,
   keyChangesBody,
@@ -67,8 +70,27 @@ export const keyRoutes: readonly AdminRoute[] = [
         reference: reference ?? undefined,
         note: note ?? undefined,
       });
-      const detail = `+${creditsFromNano(amountNano)} credits${topped.repeated ? " (known reference, nothing added)" : ""}`;
-      return changed(call, topped.key, "key.topup", detail);
+      return changed(call, topped.key, "key.topup", entryDetail(amountNano, topped.repeated));
+    },
+  ),
+  change(
+    "POST",
+    {
+      path: "/keys/:key/adjust",
+      summary: "Correct the balance by an entry of its own",
+      body: adjustBody,
+      answers: keyViewSchema,
+    },
+    async (call) => {
+      const { amount, note, reference } = call.body;
+      const adjustment = {
+        amountNano: Math.sign(amount) * nano(Math.abs(amount), "amount"),
+        note,
+        reference: reference ?? undefined,
+      };
+      const held = (keyId: string) => call.deps.ledger.summary(keyId).held;
+      const { key, repeated } = await adjust(call.deps, keyName(call), adjustment, held);
+      return changed(call, key, "key.adjust", entryDetail(adjustment.amountNano, repeated));
     },
   ),
   change(

@@ -65,7 +65,8 @@ export function foreseen(error: unknown): AdminError | null {
 
 /** Operations word their refusals for a command line, which begins them small. */
 function sentence(message: string): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  const startsWithName = /^(slu_|key_)/.test(message);
+  const text = startsWithName ? message : message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 

@@ -94,6 +94,17 @@ export const topUpBody = Type.Object(
   closed,
 );
 
+export const adjustBody = Type.Object(
+  {
+    amount: Type.Number({ description: "Credits: above 0 adds, below 0 takes away." }),
+    note: Type.String({ minLength: 1, description: "Why; kept with the ledger entry." }),
+    reference: Type.Optional(
+      nullable(Type.String({ description: "The same reference again changes nothing: a retry is safe." })),
+    ),
+  },
+  closed,
+);
+
 export const rotateBody = Type.Object(
   { grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 0 })) },
   closed,

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ServerSettings } from "../../config/settings.ts";
-import { port } from "../arguments.ts";
+import { host, port } from "../arguments.ts";
 import { Refused } from "../failure.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../help.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
@@ -15,7 +15,7 @@ const timeoutMs = 2000;
 /** For container health checks, in images that have neither a shell nor curl. */
 export function healthCommand(terminal: Terminal): Command {
   return newConfigCommand("health", "Ask a running gateway whether it is ready")
-    .option("--host <host>", "where it listens (SLUICE_HOST; default: 127.0.0.1)")
+    .option("--host <host>", "where it listens (SLUICE_HOST; default: 127.0.0.1)", host)
     .option("--port <port>", "the port (SLUICE_PORT; default: 8787)", port)
     .addHelpText("after", examples(["sluice health && echo ready", "exit 0 when it takes new work, else 1"]))
     .action(async (options: Options) => {

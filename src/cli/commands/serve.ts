@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Settings } from "../../config/settings.ts";
-import { port } from "../arguments.ts";
+import { host, port } from "../arguments.ts";
 import { type DataOptions, examples, newCommand } from "../help.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
@@ -17,7 +17,7 @@ export function serveCommand(terminal: Terminal): Command {
       "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)",
     )
     .option("--data <dir>", "where keys, ledger and usage are kept (SLUICE_DATA; default: ./sluice-data)")
-    .option("--host <host>", "the address to listen on (SLUICE_HOST; default: 127.0.0.1)")
+    .option("--host <host>", "the address to listen on (SLUICE_HOST; default: 127.0.0.1)", host)
     .option("--port <port>", "the port; 0 takes any free one (SLUICE_PORT; default: 8787)", port)
     .addHelpText(
       "after",

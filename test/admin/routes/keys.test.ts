@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ErrorView, IssuedKeyView, KeyList, KeyView } from "../../../src/admin/views.ts";
+import { holdFor } from "../../ledger/fixtures.ts";
 import { startAdmin } from "./fixtures.ts";
 
 async function errorOf(response: Response): Promise<string> {
@@ -43,6 +44,29 @@ describe("keys", () => {
     await admin.post(`/keys/${id}/topup`, { amount: 2.5, reference: "invoice 7" });
     const again = await admin.post<KeyView>(`/keys/${id}/topup`, { amount: 2.5, reference: "invoice 7" });
     expect(again.credit).toEqual({ purchased: 3.5, used: 0, balance: 3.5 });
+  });
+
+  test("are adjusted in either direction, but not below what open requests leave available", async () => {
+    await using admin = await startAdmin();
+    const { id, prefix } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 5 });
+    const lowered = await admin.post<KeyView>(`/keys/${id}/adjust`, { amount: -2, note: "entered twice" });
+    expect(lowered.credit).toEqual({ purchased: 3, used: 0, balance: 3 });
+    const key = admin.deps.keys.byId(id);
+    if (key === null) throw new Error("the key is gone");
+    const hold = holdFor(admin.deps.ledger, key, 2_000_000_000);
+    const adjust = (body: unknown) =>
+      admin.call(`/keys/${id}/adjust`, { method: "POST", body: JSON.stringify(body) });
+    const refused = await adjust({ amount: -1.5, note: "too much" });
+    expect(refused.status).toBe(400);
+    expect(((await refused.json()) as ErrorView).error.message).toBe(
+      `${prefix} has 3 credits, 2 of it held by open requests; 1.5 cannot be taken away.`,
+    );
+    await admin.deps.ledger.release(hold);
+    const raised = await admin.post<KeyView>(`/keys/${id}/adjust`, { amount: 0.5, note: "refund" });
+    expect(raised.credit?.balance).toBe(3.5);
+    for (const body of [{ amount: -1 }, { amount: -1, note: "" }, { amount: 0, note: "n" }]) {
+      expect((await adjust(body)).status).toBe(400);
+    }
   });
 
   test("get a new secret while the old one lives on for its grace", async () => {

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { group } from "../../help.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
+import { keysAdjustCommand } from "./adjust.ts";
 import { keysCreateCommand } from "./create.ts";
 import { keysListCommand } from "./list.ts";
 import { keysRevokeCommand } from "./revoke.ts";
@@ -16,6 +17,7 @@ export function keysCommands(terminal: Terminal): Command {
     keysListCommand(terminal),
     keysShowCommand(terminal),
     keysTopUpCommand(terminal),
+    keysAdjustCommand(terminal),
     keysUpdateCommand(terminal),
     keysRotateCommand(terminal),
     keysDisableCommand(terminal),

@@ -26,13 +26,13 @@ export function keysTopUpCommand(terminal: Terminal): Command {
       ),
     )
     .action(async (name: string, amountNano: number, options: Options) => {
+      const { entryDetail } = await import("../../../admin/operations/entry-text.ts");
       const { topUp } = await import("../../../admin/operations/top-up.ts");
       const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { reference, note } = options;
         const { key, entry, repeated } = await topUp(context, name, { amountNano, reference, note });
-        const known = repeated ? " (known reference, nothing added)" : "";
-        await auditChange(context, "key.topup", key, `+${creditsFromNano(amountNano)} credits${known}`);
+        await auditChange(context, "key.topup", key, entryDetail(amountNano, repeated));
         const view = await viewKey(context, key);
         if (options.json) {
           const added = {

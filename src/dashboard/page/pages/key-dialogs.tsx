@@ -10,7 +10,7 @@ import { Secret } from "../parts/secret.tsx";
 import { Failure } from "../parts/states.tsx";
 import { remember } from "../secrets.ts";
 import { KeyFields } from "./key-fields.tsx";
-import { formOf, requestOf } from "./key-form.ts";
+import { credits, formOf, hoursOf, requestOf } from "./key-form.ts";
 
 export interface KeyDialogProps {
   readonly of: KeyView;
@@ -62,7 +62,7 @@ export function TopUpKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const [amount, setAmount] = useState("");
   const [note, setNote] = useState("");
   const submit = async () => {
-    await api.post(`/keys/${key.id}/topup`, { amount: Number(amount), note: note === "" ? null : note });
+    await api.post(`/keys/${key.id}/topup`, { amount: credits(amount), note: note === "" ? null : note });
     tell(`${amount} credits added.`);
     onDone();
   };
@@ -70,6 +70,35 @@ export function TopUpKey({ of: key, onDone, onClose }: KeyDialogProps) {
     <Ask title="Top up" verb="Top up" onClose={onClose} submit={submit}>
       <TextField label="Amount in credits" value={amount} onValue={setAmount} inputMode="decimal" required />
       <TextField label="Note" value={note} onValue={setNote} placeholder="Kept with the ledger entry" />
+    </Ask>
+  );
+}
+
+export function AdjustKey({ of: key, onDone, onClose }: KeyDialogProps) {
+  const [amount, setAmount] = useState("");
+  const [note, setNote] = useState("");
+  const submit = async () => {
+    await api.post(`/keys/${key.id}/adjust`, { amount: credits(amount), note });
+    tell("The balance was corrected.");
+    onDone();
+  };
+  return (
+    <Ask title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
+      <TextField
+        label="Credits to add, or with a minus to take away"
+        value={amount}
+        onValue={setAmount}
+        inputMode="decimal"
+        placeholder="-5"
+        required
+      />
+      <TextField
+        label="Why"
+        value={note}
+        onValue={setNote}
+        placeholder="Kept with the ledger entry"
+        required
+      />
     </Ask>
   );
 }
@@ -92,7 +121,7 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const [hours, setHours] = useState("0");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
   const submit = async () => {
-    const grace = Math.round(Number(hours) * 3600);
+    const grace = Math.round(hoursOf(hours) * 3600);
     const made = await api.post<IssuedKeyView>(`/keys/${key.id}/rotate`, { grace_seconds: grace });
     remember(made);
     setIssued(made);

@@ -1,4 +1,5 @@
 import type { KeyView } from "../../../admin/views.ts";
+import { commaInCredits, creditsFromText, wholeFromText } from "../../../base/typed-number.ts";
 
 /** What the forms for a new and for an old key share: texts as typed, and the request made of them. */
 export interface KeyForm {
@@ -33,9 +34,24 @@ export function formOf(key: KeyView): KeyForm {
   };
 }
 
-function numberOrNull(text: string): number | null {
-  const plain = text.replace(/[\s_,']/g, "");
-  return plain === "" ? null : Number(plain);
+/** A text that is no such number is told in words, before anything is sent. */
+function wholeOrNull(text: string, field: string): number | null {
+  if (text.trim() === "") return null;
+  const value = wholeFromText(text);
+  if (value === null) throw new Error(`${field} must be a whole number, such as 60 or 1,000,000.`);
+  return value;
+}
+
+export function credits(text: string): number {
+  const value = creditsFromText(text);
+  if (value === null) throw new Error(`"${text}" is no amount of credits. ${commaInCredits}`);
+  return value;
+}
+
+export function hoursOf(text: string): number {
+  const value = creditsFromText(text);
+  if (value === null || value < 0) throw new Error("The hours must be a number, such as 0 or 1.5.");
+  return value;
 }
 
 export function requestOf(form: KeyForm, mode: KeyView["mode"]): Record<string, unknown> {
@@ -45,8 +61,10 @@ export function requestOf(form: KeyForm, mode: KeyView["mode"]): Record<string, 
     label: form.label.trim() === "" ? null : form.label.trim(),
     scope: form.scope,
     models: chosen.length === 0 ? null : chosen,
-    rpm_limit: numberOrNull(form.rpm),
+    rpm_limit: wholeOrNull(form.rpm, "Requests a minute"),
     expires_at: form.expires === "" ? null : new Date(`${form.expires}T23:59:59Z`).toISOString(),
-    ...(mode === "token_budget" ? { budget_tokens: numberOrNull(form.budget), period: form.period } : {}),
+    ...(mode === "token_budget"
+      ? { budget_tokens: wholeOrNull(form.budget, "The token budget"), period: form.period }
+      : {}),
   };
 }

@@ -3,9 +3,15 @@ import type { KeyView } from "../../../admin/views.ts";
 import { type ApiError, api } from "../api.ts";
 import { Icon } from "../parts/icon.tsx";
 import { tell } from "../parts/notices.tsx";
-import { EditKey, RevokeKey, RotateKey, TopUpKey } from "./key-dialogs.tsx";
+import { AdjustKey, EditKey, RevokeKey, RotateKey, TopUpKey } from "./key-dialogs.tsx";
 
-const dialogs = { topup: TopUpKey, edit: EditKey, rotate: RotateKey, revoke: RevokeKey } as const;
+const dialogs = {
+  topup: TopUpKey,
+  adjust: AdjustKey,
+  edit: EditKey,
+  rotate: RotateKey,
+  revoke: RevokeKey,
+} as const;
 
 type DialogName = keyof typeof dialogs;
 
@@ -45,6 +51,7 @@ export function KeyMenu({ of: key, onChange }: { of: KeyView; onChange: () => vo
         </summary>
         <div role="menu" tabIndex={-1}>
           {key.mode === "credit" && <MenuItem onClick={ask("topup")}>Top up…</MenuItem>}
+          {key.mode === "credit" && <MenuItem onClick={ask("adjust")}>Adjust credit…</MenuItem>}
           <MenuItem onClick={ask("edit")}>Edit…</MenuItem>
           <MenuItem onClick={ask("rotate")}>Rotate secret…</MenuItem>
           <hr />

@@ -1,0 +1,70 @@
+import { creditsFromNano } from "../../base/money.ts";
+import type { KeyRecord, RecordedEntry } from "../../store/store.ts";
+import type { OperationContext } from "./context.ts";
+import { checkEntryText } from "./entry-text.ts";
+import { findKey } from "./find-key.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+export interface Adjustment {
+  /** Above 0 adds credit, below 0 takes it away. */
+  readonly amountNano: number;
+  /** Why, for whoever reads the ledger later. */
+  readonly note: string;
+  /** The same reference again is the same adjustment: a retry changes nothing. */
+  readonly reference?: string | undefined;
+}
+
+export interface Adjusted extends RecordedEntry {
+  readonly key: KeyRecord;
+}
+
+/** What open requests have set aside on a key. Only a running gateway knows. */
+type HeldNano = (keyId: string) => number;
+
+/**
+ * Corrects a credit key's balance by an entry of its own; nothing is ever rewritten. What is taken away must be
+ * available: above the balance, less what open requests hold, it is refused.
+ */
+export async function adjust(
+  context: OperationContext,
+  idOrPrefix: string,
+  { amountNano, note, reference }: Adjustment,
+  heldNano: HeldNano = () => 0,
+): Promise<Adjusted> {
+  const key = await findKey(context, idOrPrefix);
+  if (key.mode !== "credit") {
+    throw new OperationRefusal(
+      "invalid_input",
+      `${key.prefix} is a token-budget key: change its budget with an update instead`,
+    );
+  }
+  if (amountNano === 0) throw new OperationRefusal("invalid_input", "an adjustment of 0 changes nothing");
+  if (note.trim() === "") throw new OperationRefusal("invalid_input", "an adjustment needs a note: say why");
+  checkEntryText(note, reference);
+  await expectAvailable(context, key, amountNano, heldNano(key.id));
+  const recorded = await context.store.recordAdjustment({
+    keyId: key.id,
+    amountNano,
+    reference: reference ?? null,
+    note,
+    atMs: context.clock.wallMs(),
+  });
+  return { ...recorded, key };
+}
+
+/** The store refuses what would go below 0 again, in its own transaction. This one knows the figures to name. */
+async function expectAvailable(
+  { store }: OperationContext,
+  key: KeyRecord,
+  amountNano: number,
+  heldNano: number,
+): Promise<void> {
+  if (amountNano > 0) return;
+  const balanceNano = (await store.readTotals(key.id))?.posted ?? 0;
+  if (balanceNano - heldNano + amountNano >= 0) return;
+  const held = heldNano === 0 ? "" : `, ${creditsFromNano(heldNano)} of it held by open requests`;
+  throw new OperationRefusal(
+    "invalid_input",
+    `${key.prefix} has ${creditsFromNano(balanceNano)} credits${held}; ${creditsFromNano(-amountNano)} cannot be taken away`,
+  );
+}

@@ -1,0 +1,20 @@
+import { creditsFromNano } from "../../base/money.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+const longestText = 200;
+
+/** The bounds of what an operator may write beside a ledger entry. */
+export function checkEntryText(...texts: readonly (string | undefined)[]): void {
+  for (const text of texts) {
+    if (text !== undefined && (text === "" || text.length > longestText)) {
+      throw new OperationRefusal("invalid_input", `a reference or note has 1 to ${longestText} characters`);
+    }
+  }
+}
+
+/** What the audit log says of an entry. */
+export function entryDetail(amountNano: number, repeated: boolean): string {
+  const sign = amountNano < 0 ? "-" : "+";
+  const known = repeated ? " (known reference, nothing changed)" : "";
+  return `${sign}${creditsFromNano(Math.abs(amountNano))} credits${known}`;
+}

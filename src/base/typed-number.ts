@@ -1,0 +1,17 @@
+/** Numbers as people type them, at the command line and in the dashboard's forms. */
+
+/** `1000000`, `1_000_000` or `1,000,000`; null for anything else. A comma that groups no thousands is none of ours. */
+export function wholeFromText(text: string): number | null {
+  const plain = text.trim();
+  if (!/^\d{1,15}$|^\d{1,3}(,\d{3}){1,4}$|^\d{1,3}([_ ']\d{3}){1,4}$/.test(plain)) return null;
+  return Number(plain.replaceAll(/[_,' ]/g, ""));
+}
+
+/** With a comma an amount may be two and a half or two thousand five hundred. Money is not guessed at. */
+export const commaInCredits = "Write the decimals behind a point and no commas, such as 2.5 or 1000.";
+
+/** Credits with a sign or without; null for anything else. */
+export function creditsFromText(text: string): number | null {
+  const plain = text.trim();
+  return /^[+-]?\d{1,9}(\.\d{1,9})?$/.test(plain) ? Number(plain) : null;
+}

@@ -1,0 +1,17 @@
+interface SystemError extends Error {
+  readonly code?: unknown;
+  readonly syscall?: unknown;
+  readonly path?: unknown;
+}
+
+/** What the system or the database refused, as a sentence; null for an error that is our own mistake. */
+export function systemFailure(error: SystemError): string | null {
+  const { code } = error;
+  if (typeof code !== "string") return null;
+  if (code.startsWith("SQLITE_")) return `the database cannot be used: ${error.message} (${code})`;
+  if (!/^E[A-Z0-9]+$/.test(code)) return null;
+  const [, reason = error.message] = /^E[A-Z0-9]+: (.*?)(?:, \w+(?: '.*')?)?$/.exec(error.message) ?? [];
+  const what = typeof error.syscall === "string" ? `cannot ${error.syscall} ` : "";
+  const where = typeof error.path === "string" ? `${error.path}: ` : "";
+  return `${what}${where}${reason} (${code})`;
+}

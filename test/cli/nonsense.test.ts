@@ -1,0 +1,122 @@
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { newPlace, type Place, sluice } from "./fixtures.ts";
+
+function prepared(): Place {
+  const place = newPlace();
+  writeFileSync(join(place.folder, "file"), "");
+  mkdirSync(join(place.folder, "folder"));
+  return place;
+}
+
+/** A sentence: one or a few lines that begin with what is wrong, and no trace of the program's inside. */
+function expectSentence(stderr: string): void {
+  expect(stderr).toMatch(/^(error: |✗ )\S/);
+  expect(stderr).not.toMatch(/^\s+at /m);
+  expect(stderr).not.toContain("Error:");
+}
+
+const refused: [line: string, said: string][] = [
+  ["serve --data /proc/foo --port 0", "/proc/foo cannot be made there"],
+  ["serve --data file --port 0", "is not a folder"],
+  ["serve --data file/below --port 0", "not a directory"],
+  ["serve --data /proc/1/foo/bar --port 0", "/proc/1/foo/bar"],
+  ["serve --config missing.toml", "there is no such file"],
+  ["serve --config folder", "it cannot be read (EISDIR)"],
+  ["keys create --mode credit --data /proc/foo", "/proc/foo cannot be made there"],
+  ["keys create --mode credit --data file", "is not a folder"],
+  ["keys list --data /proc/foo", "there is no data in /proc/foo yet"],
+  ["keys list --data file", "not a directory"],
+  ["keys list --config folder", "it cannot be read (EISDIR)"],
+  ["config check folder", "it cannot be read (EISDIR)"],
+  ["config init folder", "exists; move it away first"],
+  ["config init /proc/foo", "cannot be written"],
+  ["config import litellm folder", "cannot be read"],
+  ["models import folder", "cannot be read"],
+  ["restore missing.db --yes", "There is no file"],
+  ["restore folder --yes", "the database cannot be used"],
+  ["health --port 1", "nothing answers at http://127.0.0.1:1"],
+];
+
+const misused: [line: string, said: string][] = [
+  ["help nonsense", 'there is no command "nonsense"'],
+  ["help keys craete", 'there is no command "keys craete", did you mean "create"?'],
+  ["nonsense", "unknown command"],
+  ["keys nonsense", "unknown command"],
+  ["serve extra", "too many arguments"],
+  ["serve --nonsense", "unknown option"],
+  ["serve --port abc", "from 0 to 65535"],
+  ["serve --port 70000", "from 0 to 65535"],
+  ["serve --port -1", "from 0 to 65535"],
+  ["serve --host=", "such as 127.0.0.1"],
+  ["serve --host http://here", "such as 127.0.0.1"],
+  ["serve --host 1.2.3.4:80", "such as 127.0.0.1"],
+  ["health --host ::g", "such as 127.0.0.1"],
+  ["keys create", "--mode"],
+  ["keys create --mode nonsense", "credit, token_budget"],
+  ["keys create --mode credit --credit 2,5", "behind a point"],
+  ["keys create --mode credit --credit -1", "Write credits such as 5"],
+  ["keys create --mode credit --credit 1e3", "Write credits such as 5"],
+  ["keys create --mode token_budget --budget 2,5", "a whole number of at least 0"],
+  ["keys create --mode token_budget --budget 1,00", "a whole number of at least 0"],
+  ["keys create --mode credit --rpm 0", "a whole number of at least 1"],
+  ["keys create --mode credit --expires yesterday", "a duration such as 30d"],
+  ["keys topup slu_12345678 2,5", "behind a point"],
+  ["usage --since nonsense", "a duration such as 7d"],
+  ["ledger export --format nonsense", "csv, jsonl"],
+  ["completion nonsense", "bash, zsh, fish"],
+];
+
+describe("what cannot be done is told in a sentence", () => {
+  for (const [line, said] of refused) {
+    test(`sluice ${line}`, async () => {
+      const { code, stdout, stderr } = await sluice(prepared(), ...line.split(" "));
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expectSentence(stderr);
+      expect(stderr).toContain(said);
+    });
+  }
+});
+
+describe("what makes no sense is told in a sentence", () => {
+  for (const [line, said] of misused) {
+    test(`sluice ${line}`, async () => {
+      const { code, stdout, stderr } = await sluice(prepared(), ...line.split(" "));
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expectSentence(stderr);
+      expect(stderr).toContain(said);
+    });
+  }
+
+  test("in the environment too", async () => {
+    const env = { SLUICE_PORT: "http", SLUICE_HOST: "a b", SLUICE_LOG_LEVEL: "loud" };
+    const { code, stderr } = await sluice(newPlace({ env }), "serve");
+    expect(code).toBe(1);
+    expectSentence(stderr);
+    for (const name of Object.keys(env)) expect(stderr).toContain(`${name}: must be`);
+  });
+});
+
+describe("the usual ways to ask", () => {
+  test("for the version", async () => {
+    const { stdout } = await sluice(newPlace(), "version");
+    for (const words of [["--version"], ["-V"]]) {
+      expect(await sluice(newPlace(), ...words)).toEqual({ code: 0, stdout, stderr: "" });
+    }
+  });
+
+  test("for help", async () => {
+    for (const [words, same] of [
+      ["help", "--help"],
+      ["help keys", "keys --help"],
+      ["keys help", "keys --help"],
+      ["help keys create", "keys create --help"],
+      ["keys help create", "keys create --help"],
+    ] as const) {
+      const asked = await sluice(newPlace(), ...words.split(" "));
+      expect(asked).toEqual(await sluice(newPlace(), ...same.split(" ")));
+      expect(asked.code).toBe(0);
+    }
+  });
+});
