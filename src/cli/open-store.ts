@@ -23,7 +23,7 @@ export async function withStore<Result>(
     refuseMissingLedger(dataFolder(dir));
     throw new Refused(nothingThere(dir, cwd));
   }
-  const store = await openStore(dir);
+  const store = await openStore(dir, terminal);
   try {
     return await work({ store, clock: systemClock });
   } catch (error) {
@@ -35,10 +35,12 @@ export async function withStore<Result>(
 }
 
 /** Opens the folder and makes it if need be; one that cannot be used is told with what to do. */
-export async function openStore(dir: string): Promise<Store> {
+export async function openStore(dir: string, terminal: Terminal): Promise<Store> {
   const { openSqliteStore } = await import("../store/sqlite/open.ts");
   try {
-    return await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+    const onClosedToOthers = (file: string) =>
+      terminal.note(`${file} could be read by other users of this machine; now only by its owner`);
+    return await openSqliteStore({ dir, clock: systemClock, role: "operator", onClosedToOthers });
   } catch (error) {
     const problem = folderProblem((error as NodeJS.ErrnoException).code);
     if (problem === null) throw error;

@@ -1,5 +1,6 @@
 import { type RunningGateway, startGateway } from "../../app.ts";
 import { systemClock } from "../../base/clock.ts";
+import { CannotListen } from "../../base/open-port.ts";
 import type { Settings } from "../../config/settings.ts";
 import { finishRestore } from "../../store/sqlite/missing-ledger.ts";
 import type { Restored } from "../../store/sqlite/restore.ts";
@@ -158,7 +159,7 @@ async function putInPlace(dataDir: string, { note, noteStyle }: Terminal): Promi
 /** Somebody else has the database, the disk or the port for the moment. */
 function mayPass(error: unknown): boolean {
   if (error instanceof StoreRefusal) return ["locked", "disk_full", "in_use"].includes(error.reason);
-  return (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+  return error instanceof CannotListen;
 }
 
 function reasonOf(error: unknown): string {

@@ -18,7 +18,7 @@ export async function startWithKeys(
   terminal: Terminal,
 ): Promise<RunningGateway> {
   takeBallast();
-  const firstKeys = await prepareKeys(settings.server.dataDir);
+  const firstKeys = await prepareKeys(settings.server.dataDir, terminal);
   const tell = (url: string | null) => {
     if (firstKeys.length > 0) terminal.print(keysText(firstKeys, settings, url, json, terminal));
   };
@@ -35,8 +35,8 @@ export async function startWithKeys(
   }
 }
 
-async function prepareKeys(dir: string): Promise<readonly IssuedKey[]> {
-  const store = await openStore(dir);
+async function prepareKeys(dir: string, terminal: Terminal): Promise<readonly IssuedKey[]> {
+  const store = await openStore(dir, terminal);
   try {
     return await makeFirstKeys({ store, clock: systemClock });
   } finally {

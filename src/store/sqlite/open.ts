@@ -13,6 +13,7 @@ import { Journal } from "./journal.ts";
 import { migrate } from "./migrate.ts";
 import { refuseMissingLedger } from "./missing-ledger.ts";
 import { OpenFiles } from "./open-files.ts";
+import { closeToOthers } from "./permissions.ts";
 import { DiskReserve } from "./reserve.ts";
 import { ResponseTable } from "./response-table.ts";
 import { catchUpRollup } from "./rollup.ts";
@@ -29,6 +30,8 @@ export interface OpenOptions {
   readonly role: "gateway" | "operator";
   /** Where batches are written: here, in a thread of their own, or by what the disk turns out to be. */
   readonly journal?: Driver | "adaptive";
+  /** Called for each file that others could read until now. */
+  readonly onClosedToOthers?: (file: string) => void;
 }
 
 /** SQLite waits for a lock by blocking the thread; what takes longer than this waits asynchronously. */
@@ -60,6 +63,7 @@ export async function openUnlocked(
   const folder = dataFolder(options.dir);
   refuseMissingLedger(folder);
   createFolder(folder);
+  closeToOthers(folder, options.onClosedToOthers ?? (() => {}));
   const database = await openChecked(folder, options.clock);
   try {
     const stats = newStats();
