@@ -4,6 +4,9 @@ export type ForwardedHeaders = Readonly<Record<string, string>>;
 /** Longer values serve nobody, and some servers answer oversized headers by closing the connection. */
 const maxValueChars = 4096;
 
+/** What a value may consist of (RFC 9110, 5.5); `new Response` throws at anything else. */
+const sendable = /^[\t\x20-\x7e\x80-\xff]+$/;
+
 const none: ForwardedHeaders = Object.freeze({});
 
 /** The named headers of a request or an answer, as far as they are there and can be sent on. */
@@ -22,5 +25,5 @@ export function pickHeaders(
 }
 
 export function isSane(value: string | null): value is string {
-  return value !== null && value !== "" && value.length <= maxValueChars;
+  return value !== null && value.length <= maxValueChars && sendable.test(value);
 }

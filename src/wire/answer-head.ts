@@ -1,14 +1,25 @@
+import { fieldLine, fieldValue } from "./grammar.ts";
 import { type Head, WireError } from "./transfer.ts";
 
 const lf = 10;
-const cr = 13;
 const space = 32;
 const tab = 9;
 const colon = 58;
 const zero = 48;
-const versionPrefix = Buffer.from("HTTP/1.");
-/** Behind it the status begins: `HTTP/1.1 `. */
+/** Of the minor version, and of the status behind it: `HTTP/1.1 200`. */
+const minorVersionAt = 7;
 const statusAt = 9;
+
+const versionPrefix = "HTTP/1.";
+/** A CR or LF on its own. A CR at the very end may be one whose LF has not come yet. */
+const bareLineEnd = /\r[^\n]|[^\r]\n/;
+const statusLine = `HTTP/1\\.[01] [1-5]\\d\\d(?: ${fieldValue})?`;
+const statusLineForm = new RegExp(`^${statusLine}(?:\\r\\n|$)`);
+/**
+ * The whole head, strictly: a bare CR or LF, a folded line, a space before the colon or a control character is how one
+ * parser is made to see another header than the next. No part can match in two ways, so it takes linear time.
+ */
+const headForm = new RegExp(`^${statusLine}(?:\\r\\n${fieldLine})*$`);
 
 /**
  * An answer's status line and headers (RFC 9112, 4 and 5). Of dozens of headers a handful are looked at, so
@@ -19,37 +30,48 @@ export class AnswerHead implements Head {
   /** Whether this server keeps connections open unless it says otherwise. */
   readonly persistsByDefault: boolean;
   readonly #bytes: Buffer;
-  readonly #end: number;
+  readonly #text: string;
   readonly #lineStarts: number[] = [];
 
   /** The head is what comes before `end`, without the empty line. */
   constructor(bytes: Buffer, end: number) {
+    const text = bytes.toString("latin1", 0, end);
+    if (!headForm.test(text)) throw malformedHead(text);
     this.#bytes = bytes;
-    this.#end = end;
-    this.status = statusOf(bytes, end);
-    this.persistsByDefault = bytes[versionPrefix.length] === zero + 1;
-    for (let at = statusAt; at < end; at += 1) {
-      if (bytes[at] === lf) this.#lineStarts.push(at + 1);
+    this.#text = text;
+    this.status = statusOf(bytes);
+    this.persistsByDefault = bytes[minorVersionAt] === zero + 1;
+    // 1.6 → 0.8 µs for 24 headers, against a loop over the bytes.
+    for (let at = bytes.indexOf(lf, statusAt); at < end; at = bytes.indexOf(lf, at + 1)) {
+      this.#lineStarts.push(at + 1);
     }
   }
 
   get(name: string): string | null {
-    for (const start of this.#lineStarts) {
-      if (this.#isNamed(start, name)) return this.#valueAt(start + name.length + 1);
-    }
-    return null;
+    const line = this.#find(name, 0);
+    return line === -1 ? null : this.#valueOf(line, name);
   }
 
   /** Like `get` for a header of which two would be two opinions on where the answer ends. */
   single(name: string): string | null {
-    if (this.isRepeated(name)) throw malformed(`it has more than one ${name}`);
-    return this.get(name);
+    const line = this.#find(name, 0);
+    if (line === -1) return null;
+    if (this.#find(name, line + 1) !== -1) throw malformed(`it has more than one ${name}`);
+    return this.#valueOf(line, name);
   }
 
   isRepeated(name: string): boolean {
-    let count = 0;
-    for (const start of this.#lineStarts) if (this.#isNamed(start, name)) count += 1;
-    return count > 1;
+    const line = this.#find(name, 0);
+    return line !== -1 && this.#find(name, line + 1) !== -1;
+  }
+
+  /** Which of the lines has this name, from the given one on; -1 when none has. */
+  #find(name: string, from: number): number {
+    const lineStarts = this.#lineStarts;
+    for (let line = from; line < lineStarts.length; line += 1) {
+      if (this.#isNamed(lineStarts[line] ?? 0, name)) return line;
+    }
+    return -1;
   }
 
   /** Names are letters, digits and hyphens here, of which 32 more makes lower case and leaves the others alone. */
@@ -62,35 +84,52 @@ export class AnswerHead implements Head {
     return true;
   }
 
-  #valueAt(from: number): string {
-    const bytes = this.#bytes;
+  #valueOf(line: number, name: string): string {
+    const from = (this.#lineStarts[line] ?? 0) + name.length + 1;
+    const text = this.#text;
+    const lineEnd = text.indexOf("\r\n", from);
     let start = from;
-    let end = start;
-    while (end < this.#end && bytes[end] !== lf) end += 1;
-    while (start < end && isBlank(bytes[start])) start += 1;
-    while (end > start && isBlank(bytes[end - 1])) end -= 1;
-    return bytes.toString("latin1", start, end);
+    let end = lineEnd === -1 ? text.length : lineEnd;
+    while (start < end && isBlank(text.charCodeAt(start))) start += 1;
+    while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+    return text.slice(start, end);
   }
 }
 
-function statusOf(bytes: Buffer, end: number): number {
+/** Three digits, as the form was checked before. */
+function statusOf(bytes: Buffer): number {
   let status = 0;
-  for (let at = statusAt; at < statusAt + 3; at += 1) {
-    const digit = (bytes[at] ?? 0) - zero;
-    if (digit >= 0 && digit <= 9) status = status * 10 + digit;
-  }
-  const behind = end > statusAt + 3 ? bytes[statusAt + 3] : cr;
-  const isStatusLine =
-    bytes.indexOf(versionPrefix) === 0 &&
-    bytes[statusAt - 1] === space &&
-    (behind === space || behind === cr) &&
-    status >= 100;
-  if (!isStatusLine) throw malformed("it does not begin with an HTTP/1 status line");
+  for (let at = statusAt; at < statusAt + 3; at += 1) status = status * 10 + (bytes[at] ?? 0) - zero;
   return status;
 }
 
-function isBlank(byte: number | undefined): boolean {
-  return byte === space || byte === tab || byte === cr;
+function isBlank(code: number): boolean {
+  return code === space || code === tab;
+}
+
+/**
+ * Refuses the beginning of a head that can never become a proper one as soon as that is known, because its end may
+ * never come: another protocol, or lines that end in another way. What was checked before is not checked again.
+ */
+export function refuseBeginning(bytes: Buffer, checkedBytes: number): void {
+  const version = bytes.toString("latin1", 0, versionPrefix.length);
+  if (!versionPrefix.startsWith(version)) throw noStatusLine();
+  if (bareLineEnd.test(bytes.toString("latin1", Math.max(0, checkedBytes - 1)))) throw wrongLineEnds();
+}
+
+function malformedHead(text: string): WireError {
+  if (!text.startsWith(versionPrefix)) return noStatusLine();
+  if (bareLineEnd.test(text)) return wrongLineEnds();
+  if (!statusLineForm.test(text)) return noStatusLine();
+  return malformed("one of its headers does not have the form `name: value`");
+}
+
+function noStatusLine(): WireError {
+  return malformed("it does not begin with an HTTP/1 status line");
+}
+
+function wrongLineEnds(): WireError {
+  return malformed("its lines do not end with CR and LF");
 }
 
 export function malformed(what: string): WireError {

@@ -1,4 +1,4 @@
-import { AnswerHead, malformed } from "./answer-head.ts";
+import { AnswerHead, malformed, refuseBeginning } from "./answer-head.ts";
 import { ChunkedBody } from "./chunked-body.ts";
 import type { Head } from "./transfer.ts";
 
@@ -10,6 +10,8 @@ export interface AnswerListener {
 
 const headEnd = Buffer.from("\r\n\r\n");
 const mostHeadBytes = 64 * 1024;
+/** Interim answers (1xx) before the real one. Nobody sends more than one or two. */
+const mostInterimHeads = 16;
 
 type Framing = "head" | "length" | "chunked" | "until_close";
 
@@ -27,6 +29,7 @@ export class AnswerReader {
   readonly #chunked = new ChunkedBody();
   #framing: Framing = "head";
   #partialHead: Buffer | null = null;
+  #interimHeads = 0;
   #missingBytes = 0;
 
   /** The next bytes belong to an answer to a new request. */
@@ -36,6 +39,7 @@ export class AnswerReader {
     this.isReusable = false;
     this.#framing = "head";
     this.#partialHead = null;
+    this.#interimHeads = 0;
   }
 
   /** Whether the answer may end here because the connection does. */
@@ -58,18 +62,26 @@ export class AnswerReader {
     // Asked of a whole head too, so that what is too long does not depend on how it was cut.
     if ((length === -1 ? held.length : length) > mostHeadBytes) throw malformed("its headers are too long");
     if (length === -1) {
+      refuseBeginning(held, this.#partialHead?.length ?? 0);
       this.#partialHead = held;
       return null;
     }
     this.#partialHead = null;
     const head = new AnswerHead(held, length);
-    if (head.status === 101) throw malformed("it changes the protocol, which nobody asked for");
-    // An interim answer, such as 103: the real one follows.
-    if (head.status >= 200) {
+    if (head.status < 200) {
+      this.#skipInterim(head);
+    } else {
       this.#frame(head);
       listener.answered(head);
     }
     return held.subarray(length + headEnd.length);
+  }
+
+  /** Such as 103: the real answer follows. */
+  #skipInterim({ status }: AnswerHead): void {
+    if (status === 101) throw malformed("it changes the protocol, which nobody asked for");
+    this.#interimHeads += 1;
+    if (this.#interimHeads > mostInterimHeads) throw malformed("it has too many interim answers");
   }
 
   #frame(head: AnswerHead): void {
@@ -78,17 +90,18 @@ export class AnswerReader {
     this.isReusable = head.persistsByDefault && !mayEnd;
     const coding = head.single("transfer-encoding");
     const length = head.single("content-length");
-    if (head.status === 204 || head.status === 304) {
-      // Never with a body, whatever the headers say: they may be those of the answer that this one stands for.
-      this.#expect(0);
-    } else if (coding !== null) {
-      if (coding.toLowerCase() !== "chunked") throw malformed(`its transfer coding is not "chunked"`);
-      // Both at once is how one answer is smuggled into another; the chunks count, and nothing follows them.
-      if (length !== null) this.isReusable = false;
+    // Whoever believes the one sees another end than who believes the other: that is how answers are smuggled.
+    if (coding !== null && length !== null) throw malformed("it has both a length and a transfer coding");
+    if (coding !== null && coding.toLowerCase() !== "chunked") {
+      throw malformed(`its transfer coding is not "chunked"`);
+    }
+    if (length !== null && !/^\d{1,15}$/.test(length)) throw malformed("its content-length is not a number");
+    // Never with a body, whatever the headers say: they may be those of the answer that this one stands for.
+    if (head.status === 204 || head.status === 304) this.#expect(0);
+    else if (coding !== null) {
       this.#framing = "chunked";
       this.#chunked.reset();
     } else if (length !== null) {
-      if (!/^\d{1,15}$/.test(length)) throw malformed("its content-length is not a number");
       this.#expect(Number(length));
     } else {
       this.#framing = "until_close";

@@ -152,11 +152,6 @@ describe("whether a connection is used again", () => {
       false,
     ],
     ["HTTP/1.0", `HTTP/1.0 200 OK\r\n${ended}`, false],
-    [
-      "a length beside chunks",
-      `HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
-      false,
-    ],
   ] as const) {
     test(`${what}: ${isReusable ? "yes" : "no"}`, () => {
       expect(read(text)).toMatchObject({ isComplete: true, isReusable });
@@ -216,6 +211,44 @@ describe("an answer that is not proper HTTP is refused", () => {
       `${ok}transfer-encoding: chunked\r\ntransfer-encoding: gzip\r\n\r\n`,
       "transfer-encoding",
     ],
+    ["a version that does not exist", "HTTP/1.2 200 OK\r\n\r\n", "status line"],
+    ["a version of two digits", "HTTP/1.10 200 OK\r\n\r\n", "status line"],
+    ["a version in lower case", "http/1.1 200 OK\r\n\r\n", "status line"],
+    ["a tab behind the version", "HTTP/1.1\t200 OK\r\n\r\n", "status line"],
+    ["two spaces behind the version", "HTTP/1.1  200 OK\r\n\r\n", "status line"],
+    ["a status beyond those that mean something", "HTTP/1.1 600 OK\r\n\r\n", "status line"],
+    ["a control character in the reason", "HTTP/1.1 200 O\x01K\r\n\r\n", "status line"],
+    ["bare LFs", "HTTP/1.1 200 OK\ncontent-length: 0\n\n", "CR and LF"],
+    ["a bare LF between headers", `${ok}a: b\ncontent-length: 0\r\n\r\n`, "CR and LF"],
+    ["a bare CR between headers", `${ok}a: b\rcontent-length: 0\r\n\r\n`, "CR and LF"],
+    ["a bare CR in a name", `${ok}Content\rLength: 0\r\n\r\n`, "CR and LF"],
+    ["two CRs", `${ok}a: b\r\r\nc: d\r\n\r\n`, "CR and LF"],
+    ["a folded header", `${ok}a: b\r\n c\r\n\r\n`, "form"],
+    ["a header folded with a tab", `${ok}a: b\r\n\tc: d\r\n\r\n`, "form"],
+    ["a space before the first header", `${ok} a: b\r\n\r\n`, "form"],
+    ["a space before the colon", `${ok}content-length : 0\r\n\r\n`, "form"],
+    ["a space within a name", `${ok}en content-type: a\r\n\r\n`, "form"],
+    ["no name", `${ok}: a\r\n\r\n`, "form"],
+    ["no colon", `${ok}nonsense\r\n\r\n`, "form"],
+    ["a name that is not ASCII", `${ok}conté: a\r\n\r\n`, "form"],
+    ["a name in quotes", `${ok}"a": b\r\n\r\n`, "form"],
+    ["a NUL in a value", `${ok}a: b\0c\r\n\r\n`, "form"],
+    ["a control character in a value", `${ok}openai-model: a\x01b\r\n\r\n`, "form"],
+    ["DEL in a value", `${ok}a: b\x7f\r\n\r\n`, "form"],
+    ["the same length twice", `${ok}content-length: 2\r\nContent-Length: 2\r\n\r\nok`, "more than one"],
+    [
+      "a length beside chunks",
+      `${ok}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      "both a length and a transfer coding",
+    ],
+    ["an empty transfer coding", `${ok}transfer-encoding:\r\n\r\n`, "transfer coding"],
+    ["chunked twice", `${ok}transfer-encoding: chunked, chunked\r\n\r\n`, "transfer coding"],
+    ["an identity coding", `${ok}transfer-encoding: identity\r\n\r\n`, "transfer coding"],
+    ["a coding with a vertical tab", `${ok}transfer-encoding: \x0bchunked\r\n\r\n`, "form"],
+    ["a coding where there is no body", "HTTP/1.1 204 No\r\ntransfer-encoding: x\r\n\r\n", "transfer coding"],
+    ["a wrong length where there is no body", "HTTP/1.1 304 No\r\ncontent-length: x\r\n\r\n", "a number"],
+    ["a malformed interim answer", `HTTP/1.1 103 Hints\r\na : b\r\n\r\n${ok}\r\n`, "form"],
+    ["too many interim answers", "HTTP/1.1 103 Hints\r\n\r\n".repeat(17), "too many interim"],
     ["a broken chunk", `${ok}transfer-encoding: chunked\r\n\r\nnonsense\r\n`, "chunk"],
   ] as const) {
     test(what, () => {
@@ -225,6 +258,12 @@ describe("an answer that is not proper HTTP is refused", () => {
       expect(() => readPieces(byteByByte(bytes))).toThrow(expect.objectContaining({ code: "EPROTO" }));
     });
   }
+
+  test("before its end has come, which it may never do", () => {
+    for (const beginning of ["S", "HTTP/2", "HTTP/1.1 200 OK\na", "HTTP/1.1 200 OK\r\na: b\rc", "\r\n"]) {
+      expect(() => read(beginning)).toThrow("not proper HTTP");
+    }
+  });
 
   test("a head over 64 KiB, whether it comes at once or bit by bit, ended or not", () => {
     const head = Buffer.from(`${ok}x-long: ${"x".repeat(64 * 1024)}\r\ncontent-length: 0\r\n\r\n`);

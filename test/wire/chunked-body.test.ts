@@ -30,10 +30,9 @@ const wellFormed: readonly (readonly [what: string, coded: string, data: string]
     "a".repeat(26) + "b".repeat(27),
   ],
   ["sizes with leading zeros", "00000005\r\nhello\r\n000\r\n\r\n", "hello"],
-  ["extensions", '5;a=1;b="x y"\r\nhello\r\n5 ; c\r\nworld\r\n0;last\r\n\r\n', "helloworld"],
+  ["extensions", '5;a=1;b="x y"\r\nhello\r\n5;c;d="\\"; \\\\"\r\nworld\r\n0;last\r\n\r\n', "helloworld"],
   ["trailers", "5\r\nhello\r\n0\r\nexpires: never\r\nx-sum: 1\r\n\r\n", "hello"],
   ["data that look like chunks", "7\r\n0\r\n\r\n5\r\r\n3\r\n\r\n0\r\n0\r\n\r\n", "0\r\n\r\n5\r\r\n0"],
-  ["line ends without a carriage return", "5\nhello\n0\n\n", "hello"],
 ];
 
 describe("a chunked body", () => {
@@ -99,7 +98,7 @@ function randomBody(random: SeededRandom): { coded: Buffer; data: string } {
     const chunk = Array.from({ length }, () => String.fromCharCode(random.below(256))).join("");
     const size = length.toString(16);
     coded += random.chance(0.5) ? size.toUpperCase() : size;
-    coded += random.pick(["", "", ";x", ' ; name="value"']);
+    coded += random.pick(["", "", ";x", ';name="v a;l\\"ue"']);
     coded += `\r\n${chunk}\r\n`;
     data += chunk;
   }
@@ -119,7 +118,41 @@ describe("a chunked body that is malformed", () => {
     ["more data than it says", "5\r\nhello!\r\n", "longer than it says"],
     ["no line end behind its data", "5\r\nhello0\r\n\r\n", "longer than it says"],
     ["an extension without end", `5;${"x".repeat(5000)}`, "too long"],
-    ["a trailer without end", `0\r\n${"x".repeat(5000)}`, "too long"],
+    ["an extension without end in one that goes on", `5;x="${"x".repeat(5000)}`, "too long"],
+    ["a size with a sign", "+5\r\nhello", "has no size"],
+    ["a space before the size", " 5\r\nhello", "has no size"],
+    ["a space behind the size", "5 \r\nhello", "not a number"],
+    ["a tab behind the size", "5\t;x\r\nhello", "not a number"],
+    ["a size of nine digits", "000000005\r\nhello", "too large"],
+    ["a size with a NUL", "5\0\r\nhello", "not a number"],
+    ["a bare LF behind the size", "5\nhello\r\n", "not a number"],
+    ["a bare CR behind the size", "5\rhello\r\n", "CR and LF"],
+    ["two CRs behind the size", "5\r\r\nhello\r\n", "CR and LF"],
+    ["an extension without a name", "5;\r\nhello", "extension"],
+    ["an extension without a value", "5;a=\r\nhello", "extension"],
+    ["an extension with a space", "5; a\r\nhello", "extension"],
+    ["an extension with an unbalanced quote", '5;a="b\r\nhello', "extension"],
+    ["an extension whose last quote is escaped", '5;a="b\\"\r\nhello', "extension"],
+    ["an extension with something behind the quotes", '5;a="b"c\r\nhello', "extension"],
+    ["an extension with a bare LF", "5;a\nhello", "extension"],
+    ["an extension with a bare CR", "5;a\rb\r\nhello", "CR and LF"],
+    ["an extension with a control character", "5;a=\x01\r\nhello", "extension"],
+    ["a bare LF behind its data", "5\r\nhello\n0\r\n\r\n", "longer than it says"],
+    ["a bare CR behind its data", "5\r\nhello\r0\r\n\r\n", "longer than it says"],
+    ["two CRs behind its data", "5\r\nhello\r\r\n0\r\n\r\n", "longer than it says"],
+    ["a trailer without end", `0\r\n${"x".repeat(9000)}`, "too long"],
+    ["a trailer of many lines", `0\r\n${"a: b\r\n".repeat(65)}\r\n`, "too many lines"],
+    ["a trailer of too many bytes", `0\r\n${`a: ${"b".repeat(200)}\r\n`.repeat(60)}\r\n`, "too long"],
+    ["a trailer that is no header", "0\r\nnonsense\r\n\r\n", "trailer"],
+    ["a trailer with a space before its colon", "0\r\nx-sum : 1\r\n\r\n", "trailer"],
+    ["a trailer without a name", "0\r\n: 1\r\n\r\n", "trailer"],
+    ["a trailer that is folded", "0\r\nx-sum: 1\r\n 2\r\n\r\n", "trailer"],
+    ["a trailer with a control character", "0\r\nx-sum: \x01\r\n\r\n", "trailer"],
+    ["a trailer with a bare LF", "0\r\nx-sum: 1\n\r\n", "trailer"],
+    ["a trailer with a bare CR", "0\r\nx-sum: 1\rx: 2\r\n\r\n", "trailer"],
+    ["a bare LF instead of a trailer", "0\r\n\n", "trailer"],
+    ["a trailer that tells a length", "0\r\nContent-Length: 1\r\n\r\n", "trailer has a length"],
+    ["a trailer that tells a coding", "0\r\ntransfer-encoding: chunked\r\n\r\n", "trailer has a length"],
   ];
   for (const [what, coded, problem] of malformed) {
     test(`${what} is refused, wherever it is cut`, () => {
