@@ -21,8 +21,11 @@ const paths: Readonly<Record<Operation, string>> = {
   count_tokens: "/messages/count_tokens",
 };
 
-/** Nothing that `fetch` would do of its own accord: deadlines, decompression and redirects are decided elsewhere. */
-const likeTheWire = { timeout: false, decompress: false, redirect: "manual" } as const;
+/**
+ * Nothing that `fetch` would do of its own accord: deadlines, decompression and redirects are decided elsewhere, and
+ * the connections that it keeps would be shared by all callers.
+ */
+const likeTheWire = { timeout: false, decompress: false, redirect: "manual", keepalive: false } as const;
 
 /** Clients forward the same few values again and again, and may forward whatever they like. */
 const mostHeads = 32;
@@ -64,7 +67,9 @@ export class HttpProvider implements Provider {
       messages: addressOf("messages"),
       count_tokens: addressOf("count_tokens"),
     };
-    this.#client = isBehindProxy(base) ? null : new HttpClient(targetOf(base), dial);
+    this.#client = isBehindProxy(base)
+      ? null
+      : new HttpClient(targetOf(base), dial === undefined ? {} : { dial });
   }
 
   url(operation: Operation): string {
@@ -77,10 +82,10 @@ export class HttpProvider implements Provider {
     return { ...dialect.requestHeaders(forwarded), ...fixed };
   }
 
-  send(prepared: Prepared, apiKey: string | null, receiver: Receiver): Transfer {
+  send(prepared: Prepared, apiKey: string | null, receiver: Receiver, caller: string): Transfer {
     const { operation, headers, body } = prepared;
     if (this.#client === null) return this.#sendByProxy(prepared, apiKey, receiver);
-    return this.#client.send(this.#head(operation, apiKey, headers), body, receiver);
+    return this.#client.send(this.#head(operation, apiKey, headers), body, receiver, caller);
   }
 
   #sendByProxy({ operation, headers, body }: Prepared, apiKey: string | null, receiver: Receiver): Transfer {

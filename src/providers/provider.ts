@@ -15,6 +15,9 @@ export interface Prepared {
 /** What a vendor needs that others do not: addresses, credentials, and how it is reached. */
 export interface Provider {
   readonly settings: ProviderSettings;
-  /** Sends a request; its answer goes to the receiver, which hears nothing before this has returned. */
-  send(prepared: Prepared, apiKey: string | null, receiver: Receiver): Transfer;
+  /**
+   * Sends a request; its answer goes to the receiver, which hears nothing before this has returned. Requests of
+   * different callers never share a connection.
+   */
+  send(prepared: Prepared, apiKey: string | null, receiver: Receiver, caller: string): Transfer;
 }

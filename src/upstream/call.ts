@@ -3,13 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import { pickResponse } from "../providers/headers.ts";
 import type { Operation, Prepared } from "../providers/provider.ts";
-import {
-  connectionLost,
-  type Head,
-  isConnectionLost,
-  type Receiver,
-  type Transfer,
-} from "../wire/transfer.ts";
+import { connectionLost, type Head, isMalformed, type Receiver, type Transfer } from "../wire/transfer.ts";
 import { AnswerQueue } from "./answer-queue.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Candidate } from "./directory.ts";
@@ -19,6 +13,7 @@ import {
   errorWithin,
   type Failure,
   hungUp,
+  malformed,
   nonsense,
   refused,
   timeoutError,
@@ -104,7 +99,7 @@ export class Call implements Opened, Receiver, Waiter {
     patience.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.deadlines.watch(patience);
     try {
-      const transfer = this.deployment.provider.send(prepared, apiKey, this);
+      const transfer = this.deployment.provider.send(prepared, apiKey, this, this.#plan.keyId);
       this.#transfer = transfer;
       if (!transfer.isConnected) patience.expectConnection(nowMs, timeouts.connectMs);
     } catch (cause) {
@@ -322,8 +317,10 @@ export class Call implements Opened, Receiver, Waiter {
     if (this.#patience.lost === "too_slow") return tooSlow(this.#plan.clientDialect);
     if (this.#plan.signal.aborted) return cancelled(this.#plan.signal);
     if (this.#patience.lost === "not_there") return unreachable(cause);
+    if (isMalformed(cause)) return malformed(cause);
     if (this.#phase !== "head") return brokenOff(cause);
-    return isConnectionLost(cause) ? hungUp(cause) : unreachable(cause);
+    // Only without a connection is it certain that nothing was sent.
+    return this.#transfer?.isConnected === true ? hungUp(cause) : unreachable(cause);
   }
 
   #brokenBody(cause: unknown): GatewayError {

@@ -69,6 +69,12 @@ export function tooSlow(dialect: DialectName): Failure {
   return { ...quiet, error: timeoutError(dialect), kind: "timeout", evidence: "connection" };
 }
 
+/** Not HTTP. No second attempt, here or elsewhere: the provider has answered, so it has done the work and bills it. */
+export function malformed(cause: unknown): Failure {
+  const error = new GatewayError("upstream_error", "The provider's answer is malformed.", { cause });
+  return { ...quiet, error, kind: "malformed", evidence: "provider" };
+}
+
 /** An answer that is none: wrong content type, a redirect, compression, broken JSON. */
 export function nonsense(what: string): Failure {
   const error = new GatewayError("upstream_error", `The provider's answer cannot be used: ${what}.`);

@@ -17,7 +17,7 @@ export interface Plan {
   readonly model: ModelSettings;
   /** The key's provider scope: a provider's name, or `all`. Other deployments are never tried. */
   readonly scope: string;
-  /** The client's key: one key's failures alone say nothing about a deployment. */
+  /** The client's key: one key's failures alone say nothing about a deployment, and no two share a connection. */
   readonly keyId: string;
   readonly clientDialect: DialectName;
   readonly stream: boolean;

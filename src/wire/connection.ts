@@ -1,6 +1,7 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
 import { AnswerReader } from "./answer-reader.ts";
+import { ClosedConnection } from "./delivery.ts";
 import { OutgoingBytes } from "./outgoing-bytes.ts";
 import type { Sending } from "./sending.ts";
 import { connectionLost, type Head, staleMs } from "./transfer.ts";
@@ -11,7 +12,7 @@ export interface ConnectionOwner {
   ready(connection: Connection): void;
   /** It was idle, or never stood, and is gone. */
   gone(connection: Connection, cause: unknown): void;
-  /** What it was given has been lost with it, before anybody can have looked at it. */
+  /** The server closed before it received the request; safe to resend. */
   sendAfresh(sending: Sending): void;
 }
 
@@ -22,12 +23,20 @@ const outgoing = new OutgoingBytes();
 export class Connection {
   /** How often it was found idle since it was last used. */
   idleSweeps = 0;
+  /** Whose requests it carries; null before the first. */
+  caller: string | null = null;
   readonly #owner: ConnectionOwner;
   readonly #isSecure: boolean;
   readonly #reader = new AnswerReader();
   #socket: Socket<Connection> | null = null;
   #sending: Sending | null = null;
   #sentAtMs = 0;
+  /** Bytes of the present request that the kernel has taken. */
+  #sentBytes = 0;
+  /** The kernel has refused bytes, and with that stopped to tell a close from a reset. */
+  #hasWriteFailed = false;
+  /** The server closed its side just after a request was put on it; what has become of that is to be found out. */
+  #closedByPeer: ClosedConnection | null = null;
   #unsent: Uint8Array | null = null;
   #stoodBefore = false;
   #isTrusted = false;
@@ -46,13 +55,15 @@ export class Connection {
     this.#sending = sending;
     sending.connection = this;
     this.#reader.reset();
+    this.caller = sending.caller;
     this.#sentAtMs = performance.now();
+    this.#sentBytes = 0;
     this.idleSweeps = 0;
     socket.ref();
     if (sending.isPaused) socket.pause();
     const rest = outgoing.put(sending.head, sending.body);
     const { bytes, length } = outgoing;
-    const written = Math.max(0, socket.write(bytes, 0, length));
+    const written = this.#taken(socket.write(bytes, 0, length));
     // Copied, because the next request is put together in the same place.
     if (written < length) this.#unsent = Buffer.from(bytes.subarray(written, length));
     if (rest !== null) this.#write(rest);
@@ -63,8 +74,16 @@ export class Connection {
       this.#unsent = Buffer.concat([this.#unsent, bytes]);
       return;
     }
-    const written = Math.max(0, this.#socket?.write(bytes) ?? 0);
+    const written = this.#taken(this.#socket?.write(bytes) ?? -1);
     if (written < bytes.length) this.#unsent = bytes.subarray(written);
+  }
+
+  /** Counts what the kernel has taken; it says -1 when the connection is broken. */
+  #taken(written: number): number {
+    if (written < 0) this.#hasWriteFailed = true;
+    const taken = Math.max(0, written);
+    this.#sentBytes += taken;
+    return taken;
   }
 
   /** Nothing is to be carried for now. An idle connection does not keep the program from ending. */
@@ -88,6 +107,7 @@ export class Connection {
     this.#sending = null;
     this.#socket = null;
     this.#unsent = null;
+    this.#closedByPeer?.release();
     socket?.terminate();
   }
 
@@ -139,6 +159,16 @@ export class Connection {
     this.#sending?.receiver.received(bytes);
   }
 
+  /**
+   * The server has closed its side; if that was on its way when a request was written, nobody has read that. It can be
+   * found out only from here on, as the kernel forgets the connection once the socket is closed. A reset without
+   * a close before it proves nothing: the request may have been read.
+   */
+  endedByPeer(socket: Socket<Connection>): void {
+    if (this.#sending === null || this.#hasWriteFailed || !this.#mayResend()) return;
+    this.#closedByPeer = ClosedConnection.of(socket, this.#sentBytes);
+  }
+
   closed(cause: unknown): void {
     if (this.#isDropped) return;
     this.#socket = null;
@@ -149,14 +179,26 @@ export class Connection {
       return;
     }
     this.#sending = null;
-    if (this.#wasStale()) {
-      sending.needsNewConnection = true;
-      this.#owner.sendAfresh(sending);
-    } else if (this.#reader.endsWithConnection && this.#brokenBy === null) sending.ended();
+    if (this.#reader.endsWithConnection && this.#brokenBy === null) sending.ended();
+    else if (this.#mayResend() && this.#sentBytes === 0) this.#resend(sending);
+    else if (this.#closedByPeer !== null) this.#resendIfUnread(sending, this.#closedByPeer);
     else sending.failed(this.#brokenBy ?? connectionLost());
   }
 
-  #wasStale(): boolean {
+  async #resendIfUnread(sending: Sending, closed: ClosedConnection): Promise<void> {
+    const isUnread = await closed.receivedNothing(this.#sentAtMs + staleMs);
+    if (sending.connection !== this) return;
+    if (isUnread) this.#resend(sending);
+    else sending.failed(this.#brokenBy ?? connectionLost());
+  }
+
+  #resend(sending: Sending): void {
+    sending.needsNewConnection = true;
+    this.#owner.sendAfresh(sending);
+  }
+
+  /** Only what was put on a kept connection a moment ago, and has not begun to be answered. */
+  #mayResend(): boolean {
     if (!this.#stoodBefore || this.#reader.hasBegun) return false;
     return performance.now() - this.#sentAtMs < staleMs;
   }
@@ -188,5 +230,6 @@ export const connectionEvents: SocketHandler<Connection> = {
   handshake: (socket, isTrusted, problem) => socket.data.shookHands(isTrusted, problem),
   data: (socket, bytes) => socket.data.arrived(bytes),
   drain: (socket) => socket.data.drained(),
+  end: (socket) => socket.data.endedByPeer(socket),
   close: (socket, cause) => socket.data.closed(cause),
 };

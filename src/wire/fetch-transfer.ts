@@ -1,4 +1,5 @@
-import { isConnectionLost, type Receiver, staleMs, type Transfer } from "./transfer.ts";
+import { malformed } from "./answer-head.ts";
+import type { Receiver, Transfer } from "./transfer.ts";
 
 /** Answers like `fetch`; rejects when the signal fires. */
 export type Ask = (signal: AbortSignal) => Promise<Response>;
@@ -8,8 +9,8 @@ export type Ask = (signal: AbortSignal) => Promise<Response>;
  * reached, and the built-in demo, which has no server at all.
  */
 export class FetchTransfer implements Transfer {
-  /** `fetch` does not tell. */
-  readonly isConnected = true;
+  /** Not told by `fetch`, but for a failure that means that nobody was there. */
+  isConnected = true;
   readonly #ask: Ask;
   readonly #receiver: Receiver;
   readonly #controller = new AbortController();
@@ -38,27 +39,22 @@ export class FetchTransfer implements Transfer {
   async #run(): Promise<void> {
     const { signal } = this.#controller;
     try {
-      const response = await this.#askTwice();
+      const response = await this.#askLater();
       if (signal.aborted) return;
       this.#receiver.answered({ status: response.status, get: (name) => response.headers.get(name) });
       await this.#read(response);
     } catch (cause) {
-      if (!signal.aborted) this.#receiver.failed(cause);
+      this.isConnected = !unreachableCodes.has(codeOf(cause));
+      if (!signal.aborted)
+        this.#receiver.failed(codeOf(cause) === malformedCode ? malformed("fetch refused it") : cause);
       return;
     }
     if (!signal.aborted) this.#receiver.ended();
   }
 
-  async #askTwice(): Promise<Response> {
-    const { signal } = this.#controller;
-    const startedMs = performance.now();
-    try {
-      return await this.#ask(signal);
-    } catch (cause) {
-      const isStale = isConnectionLost(cause) && performance.now() - startedMs < staleMs;
-      if (!isStale || signal.aborted) throw cause;
-      return this.#ask(signal);
-    }
+  /** Asynchronous, so that nothing is told before the constructor has returned, even if asking throws. */
+  async #askLater(): Promise<Response> {
+    return this.#ask(this.#controller.signal);
   }
 
   async #read({ body }: Response): Promise<void> {
@@ -75,4 +71,12 @@ export class FetchTransfer implements Transfer {
     // The body of a `fetch` ends by the signal; that of something like it has to be told.
     await reader.cancel();
   }
+}
+
+/** Failures of `fetch` that mean that nobody was there: no such host, no connection to it or to the proxy, no way through that. */
+const unreachableCodes: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ECONNREFUSED", "ERR_PROXY_TUNNEL"]);
+const malformedCode = "Malformed_HTTP_Response";
+
+function codeOf(cause: unknown): unknown {
+  return cause instanceof Error && "code" in cause ? cause.code : null;
 }

@@ -1,4 +1,5 @@
 import { Connection, type ConnectionOwner, connectionEvents } from "./connection.ts";
+import { IdleConnections } from "./idle-connections.ts";
 import { Sending } from "./sending.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 
@@ -15,6 +16,14 @@ export type Dial = (target: Target, connection: Connection) => Promise<unknown>;
 /** Servers close idle connections after a minute or so; who leaves after two to three of these meets few such ends. */
 const usualSweepMs = 15_000;
 const mostIdleSweeps = 2;
+/** All callers together. Each may keep a connection of its own, and a connection under TLS costs some 40 KB here. */
+const usualMostIdle = 1024;
+
+export interface HttpClientOptions {
+  readonly dial?: Dial;
+  readonly sweepMs?: number;
+  readonly mostIdle?: number;
+}
 
 /**
  * HTTP/1.1 to one server over connections that are kept. `fetch` does its work on a thread of its own and tells
@@ -26,8 +35,7 @@ export class HttpClient implements ConnectionOwner {
   readonly #target: Target;
   readonly #dial: Dial;
   readonly #sweepMs: number;
-  /** The one used last is used next, so that those not needed grow old. */
-  readonly #idle: Connection[] = [];
+  readonly #idle: IdleConnections;
   /** Requests without a connection. */
   readonly #waiting: Sending[] = [];
   /** Connections being made, at least as many as requests wait. */
@@ -41,17 +49,18 @@ export class HttpClient implements ConnectionOwner {
     this.#dialing.splice(at, 1)[0]?.drop();
   };
 
-  constructor(target: Target, dial: Dial = dialByBun, sweepMs = usualSweepMs) {
+  constructor(target: Target, options: HttpClientOptions = {}) {
     this.#target = target;
-    this.#dial = dial;
-    this.#sweepMs = sweepMs;
+    this.#dial = options.dial ?? dialByBun;
+    this.#sweepMs = options.sweepMs ?? usualSweepMs;
+    this.#idle = new IdleConnections(options.mostIdle ?? usualMostIdle);
   }
 
   /** `head` is the request line and the headers, each with its line end, without a length for the body. */
-  send(head: string, body: Uint8Array | string, receiver: Receiver): Transfer {
-    const sending = new Sending(head, body, receiver, this.#leaveQueue);
-    const connection = this.#idle.pop();
-    if (connection === undefined) this.sendAfresh(sending);
+  send(head: string, body: Uint8Array | string, receiver: Receiver, caller: string): Transfer {
+    const sending = new Sending(head, body, receiver, caller, this.#leaveQueue);
+    const connection = this.#idle.take(caller);
+    if (connection === null) this.sendAfresh(sending);
     else connection.carry(sending);
     return sending;
   }
@@ -64,7 +73,7 @@ export class HttpClient implements ConnectionOwner {
 
   ready(connection: Connection): void {
     const isNew = remove(this.#dialing, connection);
-    const sending = isNew ? this.#waiting.shift() : this.#nextForKept();
+    const sending = isNew ? this.#waiting.shift() : this.#nextFor(connection.caller);
     if (sending === undefined) this.#keep(connection);
     else {
       connection.carry(sending);
@@ -72,15 +81,16 @@ export class HttpClient implements ConnectionOwner {
     }
   }
 
-  #nextForKept(): Sending | undefined {
+  /** Who may have a connection that has served this caller. */
+  #nextFor(caller: string | null): Sending | undefined {
     if (this.#waiting.length === 0) return undefined;
-    const at = this.#waiting.findIndex((sending) => !sending.needsNewConnection);
+    const at = this.#waiting.findIndex((it) => it.caller === caller && !it.needsNewConnection);
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
   }
 
   gone(connection: Connection, cause: unknown): void {
     if (!remove(this.#dialing, connection)) {
-      remove(this.#idle, connection);
+      this.#idle.remove(connection);
       return;
     }
     // Whoever has waited longest is told, unless those who are left have connections coming.
@@ -95,18 +105,14 @@ export class HttpClient implements ConnectionOwner {
 
   #keep(connection: Connection): void {
     connection.rest();
-    this.#idle.push(connection);
+    this.#idle.add(connection);
     this.#sweeper ??= setInterval(() => this.#sweep(), this.#sweepMs);
     this.#sweeper.unref();
   }
 
   #sweep(): void {
-    for (const connection of this.#idle.splice(0)) {
-      connection.idleSweeps += 1;
-      if (connection.idleSweeps > mostIdleSweeps) connection.drop();
-      else this.#idle.push(connection);
-    }
-    if (this.#idle.length > 0 || this.#sweeper === null) return;
+    this.#idle.sweep(mostIdleSweeps);
+    if (this.#idle.count > 0 || this.#sweeper === null) return;
     clearInterval(this.#sweeper);
     this.#sweeper = null;
   }

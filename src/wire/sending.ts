@@ -7,6 +7,8 @@ export class Sending implements Transfer {
   readonly head: string;
   readonly body: Uint8Array | string;
   readonly receiver: Receiver;
+  /** Who asks. It shares its connection with no other. */
+  readonly caller: string;
   /** The one that it is on; null while it waits and when it is over. */
   connection: Connection | null = null;
   /** A kept connection was lost with it, so it takes no other that may be as old; on a new one it is sent for good. */
@@ -19,11 +21,13 @@ export class Sending implements Transfer {
     head: string,
     body: Uint8Array | string,
     receiver: Receiver,
+    caller: string,
     leaveQueue: (sending: Sending) => void,
   ) {
     this.head = head;
     this.body = body;
     this.receiver = receiver;
+    this.caller = caller;
     this.#leaveQueue = leaveQueue;
   }
 
@@ -52,8 +56,9 @@ export class Sending implements Transfer {
     this.receiver.ended();
   }
 
+  /** Whether it was on a connection can still be seen by the receiver: without one, nothing was sent. */
   failed(cause: unknown): void {
-    this.connection = null;
     this.receiver.failed(cause);
+    this.connection = null;
   }
 }

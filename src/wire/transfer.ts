@@ -23,7 +23,7 @@ export interface Receiver {
 
 /** One request on its way, and its answer on its way back. */
 export interface Transfer {
-  /** False while a connection is being made. */
+  /** False while a connection is being made, and when none could be: then nothing was sent. */
   readonly isConnected: boolean;
   /** Asks for no more bytes for now; a few that are under way may still come. */
   pause(): void;
@@ -42,14 +42,15 @@ export class WireError extends Error {
   }
 }
 
-/** A connection that breaks this soon after a request was put on it had been closed before: nobody has read that. */
-export const staleMs = 1000;
+/** A server's close that was on its way when a request was written arrives this soon after it, or is another one. */
+export const staleMs = 50;
 
 /** The connection ended before the answer did. */
 export function connectionLost(): WireError {
   return new WireError("ECONNRESET", "The connection was closed before the answer was complete.");
 }
 
-export function isConnectionLost(cause: unknown): boolean {
-  return cause instanceof Error && "code" in cause && cause.code === "ECONNRESET";
+/** The server's answer broke HTTP's rules. It has answered, so it has done the work. */
+export function isMalformed(cause: unknown): boolean {
+  return cause instanceof WireError && cause.code === "EPROTO";
 }

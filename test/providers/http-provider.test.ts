@@ -100,7 +100,7 @@ describe("request headers", () => {
     const it = provider("openai-compatible", scripted.url);
     const headers = it.headers("chat", "sk-1", { "openai-beta": "c" });
     const prepared = { operation: "chat", body: '{"a":1}', headers: { "openai-beta": "c" } } as const;
-    await collectAnswer((receiver) => it.send(prepared, "sk-1", receiver), AbortSignal.timeout(5000));
+    await collectAnswer((receiver) => it.send(prepared, "sk-1", receiver, "key"), AbortSignal.timeout(5000));
     expect(scripted.requests[0]).toMatchObject({
       method: "POST",
       path: "/chat/completions",
@@ -119,7 +119,10 @@ describe("request headers", () => {
         body: "{}",
         headers: clientDialect("chat").forwardHeaders(new Headers()),
       } as const;
-      await collectAnswer((receiver) => it.send(prepared, apiKey, receiver), AbortSignal.timeout(5000));
+      await collectAnswer(
+        (receiver) => it.send(prepared, apiKey, receiver, "key"),
+        AbortSignal.timeout(5000),
+      );
     }
     const sent = scripted.requests.map(({ headers }) => headers["authorization"]);
     expect(sent).toEqual(["Bearer sk-1", "Bearer sk-2", "Bearer sk-1"]);
@@ -133,7 +136,10 @@ describe("request headers", () => {
     for (const [number, beta] of betas.entries()) {
       const headers = number % 10 === 0 ? {} : { "anthropic-beta": beta };
       const prepared = { operation: "messages", body: "{}", headers } as const;
-      await collectAnswer((receiver) => it.send(prepared, "sk-1", receiver), AbortSignal.timeout(5000));
+      await collectAnswer(
+        (receiver) => it.send(prepared, "sk-1", receiver, "key"),
+        AbortSignal.timeout(5000),
+      );
     }
     const sent = scripted.requests.map(({ headers }) => headers["anthropic-beta"]);
     expect(sent).toEqual(betas.map((beta, number) => (number % 10 === 0 ? undefined : beta)));
@@ -146,7 +152,7 @@ describe("request headers", () => {
       const it = provider("openai", "http://127.0.0.1:1/v1", { headers: { "x-note": `a${end}x-evil: b` } });
       const prepared = { operation: "chat", body: "{}", headers: {} } as const;
       const nobody = { connected() {}, answered() {}, received() {}, ended() {}, failed() {} };
-      expect(() => it.send(prepared, "k", nobody)).toThrow("The header x-note ");
+      expect(() => it.send(prepared, "k", nobody, "key")).toThrow("The header x-note ");
     });
   }
 
@@ -154,7 +160,7 @@ describe("request headers", () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url, { headers: { "x-note": "caf\u00e9\t!" } });
     const prepared = { operation: "chat", body: "{}", headers: {} } as const;
-    await collectAnswer((receiver) => it.send(prepared, "k", receiver), AbortSignal.timeout(5000));
+    await collectAnswer((receiver) => it.send(prepared, "k", receiver, "key"), AbortSignal.timeout(5000));
     // Neither is UTF-8 on the wire, so it is read here as a letter that is none.
     expect(scripted.requests[0]?.headers["x-note"]).toBe("caf\ufffd\t!");
     scripted.stop();
@@ -180,5 +186,16 @@ describe("response headers", () => {
     });
     expect(pickResponse(everything)).toEqual({ "openai-processing-ms": "12", "openai-model": "gpt" });
     expect(pickResponse(new Headers())).toEqual({});
+  });
+
+  test("not with a value that an answer to the client cannot carry", () => {
+    for (const code of [...Array(32).keys(), 127, 256].filter((it) => it !== 9)) {
+      const value = `a${String.fromCharCode(code)}b`;
+      expect(pickResponse({ get: () => value })).toEqual({});
+    }
+    for (const value of ["a\tb", "é", "~"]) {
+      const headers = pickResponse({ get: (name) => (name === "openai-model" ? value : null) });
+      expect(new Response("", { headers }).headers.get("openai-model")).toBe(value);
+    }
   });
 });

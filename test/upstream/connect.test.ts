@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { type Dial, dialByBun } from "../../src/wire/http-client.ts";
-import { delayed, hangUp, json, silence } from "../support/answers.ts";
+import { delayed, json, silence } from "../support/answers.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { answerWith, TestServer } from "../wire/server.ts";
 import { setUp } from "./fixtures.ts";
 
 /** A host that swallows packets: connections to it neither stand nor fail. */
@@ -42,12 +43,16 @@ describe("a provider that is not connected to yet", () => {
   });
 
   test("because the one it had was closed meanwhile, is given up just as soon", async () => {
-    provider.script([good, hangUp()]);
+    using server = new TestServer(
+      (peer) => void peer.say(answerWith("{}", "content-type: application/json\r\n")),
+    );
     let dials = 0;
     const dial: Dial = (target, connection) => (dials++ === 0 ? dialByBun(target, connection) : swallow());
     const patiently = { connectMs: 50, firstByteMs: 20_000 };
-    const { upstream, plan } = setUp([{ url: provider.url, timeouts: patiently }], { dial });
+    const url = `http://127.0.0.1:${server.port}`;
+    const { upstream, plan } = setUp([{ url, timeouts: patiently }], { dial });
     (await upstream.open(plan())).finished("completed");
+    server.peer(0).reset();
     const error = await upstream.open(plan()).catch((it: GatewayError) => it);
     expect(error).toMatchObject({ status: 502, code: "provider_unavailable" });
   });

@@ -5,6 +5,7 @@ import { type Answer, cutAfter, hangUp, json, openAiError, text } from "../suppo
 import { FakeClock } from "../support/clock.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { answerWith, TestServer } from "../wire/server.ts";
 import { nobody, type Setup, setUp } from "./fixtures.ts";
 
 let first: ScriptedProvider;
@@ -171,11 +172,14 @@ describe("the order", () => {
 });
 
 test("a connection that was closed meanwhile costs nothing but a fresh one", async () => {
-  first.script([good, hangUp(), good]);
-  const { upstream, plan, log } = setUp([{ url: first.url }]);
+  using server = new TestServer(
+    (peer) => void peer.say(answerWith("{}", "content-type: application/json\r\n")),
+  );
+  const { upstream, plan, log } = setUp([{ url: `http://127.0.0.1:${server.port}` }]);
   (await upstream.open(plan())).finished("completed");
+  server.peer(0).reset();
   expect((await upstream.open(plan())).attempts).toBe(1);
-  expect(first.requests).toHaveLength(3);
+  expect(server.peers.map(({ requests }) => requests.length)).toEqual([1, 1]);
   expect(log).toEqual([]);
 });
 

@@ -16,7 +16,10 @@ const prepared = { operation: "chat", body: '{"model":"m"}', headers: {} } as co
 
 async function askAgainAndAgain(): Promise<void> {
   for (let time = 0; time < Number(times); time++) {
-    const answer = collectAnswer((receiver) => provider.send(prepared, "sk-canary", receiver), never.signal);
+    const answer = collectAnswer(
+      (receiver) => provider.send(prepared, "sk-canary", receiver, "key"),
+      never.signal,
+    );
     console.log(JSON.stringify(await answer.catch((cause) => ({ code: codeOf(cause) }))));
   }
 }

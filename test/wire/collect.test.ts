@@ -14,14 +14,14 @@ test("a whole answer is its status and its text, wherever that was cut", async (
     }
   });
   const client = clientOf(server);
-  const answer = collectAnswer((it) => client.send(head, "{}", it), AbortSignal.timeout(10_000));
+  const answer = collectAnswer((it) => client.send(head, "{}", it, "caller"), AbortSignal.timeout(10_000));
   expect(await answer).toEqual({ status: 200, text });
 });
 
 test("an answer that fails rejects with the cause", async () => {
   using server = new TestServer((peer) => peer.reset());
   const client = clientOf(server);
-  const answer = collectAnswer((it) => client.send(head, "{}", it), AbortSignal.timeout(10_000));
+  const answer = collectAnswer((it) => client.send(head, "{}", it, "caller"), AbortSignal.timeout(10_000));
   await expect(answer).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
@@ -29,7 +29,7 @@ test("the signal ends the wait and the request", async () => {
   const leave = new AbortController();
   using server = new TestServer(() => leave.abort(new Error("enough")));
   const client = clientOf(server);
-  const answer = collectAnswer((it) => client.send(head, "{}", it), leave.signal);
+  const answer = collectAnswer((it) => client.send(head, "{}", it, "caller"), leave.signal);
   await expect(answer).rejects.toThrow("enough");
   await server.peer(0).gone;
 });
@@ -37,7 +37,10 @@ test("the signal ends the wait and the request", async () => {
 test("a signal that has fired before lets nothing be sent", async () => {
   using server = new TestServer((peer) => void peer.say(answerWith("ok")));
   const client = clientOf(server);
-  const answer = collectAnswer((it) => client.send(head, "{}", it), AbortSignal.abort(new Error("too late")));
+  const answer = collectAnswer(
+    (it) => client.send(head, "{}", it, "caller"),
+    AbortSignal.abort(new Error("too late")),
+  );
   await expect(answer).rejects.toThrow("too late");
   await Bun.sleep(20);
   expect(server.requests).toEqual([]);

@@ -27,7 +27,7 @@ describe("a connection", () => {
     const second = Promise.withResolvers<Recorder>();
     const heard = new Recorder();
     heard.ended = () => second.resolve(post(client).heard);
-    client.send("POST / HTTP/1.1\r\nhost: test\r\n", "{}", heard);
+    client.send("POST / HTTP/1.1\r\nhost: test\r\n", "{}", heard, "caller");
     await (await second.promise).over;
     expect(server.peers).toHaveLength(1);
     expect(server.requests).toHaveLength(2);

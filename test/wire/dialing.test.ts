@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { Connection } from "../../src/wire/connection.ts";
-import { dialByBun, HttpClient, type Target } from "../../src/wire/http-client.ts";
+
+import { HttpClient } from "../../src/wire/http-client.ts";
 import { waitFor } from "../support/wait.ts";
-import { clientOf, codeOf, exchange, post } from "./recorder.ts";
+import { clientOf, codeOf, exchange, HeldDials, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 const answering = () => new TestServer((peer) => void peer.say(answerWith("ok")));
@@ -15,7 +15,7 @@ function closedPort(): number {
 /** A request on the only connection there is, which the server has read and not answered. */
 async function sendFirst(server: TestServer, waiting: readonly Peer[]) {
   const dials = new HeldDials();
-  const client = clientOf(server, dials.dial);
+  const client = clientOf(server, { dial: dials.dial });
   const first = post(client);
   dials.succeed(0);
   await waitFor(() => waiting.length === 1, "the first request");
@@ -60,36 +60,11 @@ test("a name that stands for several addresses is reached where somebody listens
   expect((await exchange(client)).text).toBe("ok");
 });
 
-/** Makes connections when it is told to. */
-class HeldDials {
-  readonly held: { target: Target; connection: Connection; settle: PromiseWithResolvers<unknown> }[] = [];
-  readonly dial = (target: Target, connection: Connection): Promise<unknown> => {
-    const settle = Promise.withResolvers<unknown>();
-    this.held.push({ target, connection, settle });
-    return settle.promise;
-  };
-
-  succeed(number: number): void {
-    const { target, connection, settle } = this.#at(number);
-    dialByBun(target, connection).then(settle.resolve, settle.reject);
-  }
-
-  fail(number: number, code: string): void {
-    this.#at(number).settle.reject(Object.assign(new Error("it is a test"), { code }));
-  }
-
-  #at(number: number) {
-    const held = this.held[number];
-    if (held === undefined) throw new Error(`there is no dial number ${number}`);
-    return held;
-  }
-}
-
 describe("requests that wait for connections", () => {
   test("are each told once: those who have waited longest of failures, the others of a connection", async () => {
     using server = answering();
     const dials = new HeldDials();
-    const client = clientOf(server, dials.dial);
+    const client = clientOf(server, { dial: dials.dial });
     const sent = [post(client), post(client), post(client)];
     expect(sent.map(({ transfer }) => transfer.isConnected)).toEqual([false, false, false]);
     dials.fail(2, "ETIMEDOUT");
@@ -173,7 +148,7 @@ describe("a request that is cancelled while its connection is being made", () =>
   test("does not make the next one wait for a connection that never comes", async () => {
     using server = answering();
     const dials = new HeldDials();
-    const client = clientOf(server, dials.dial);
+    const client = clientOf(server, { dial: dials.dial });
     post(client).transfer.cancel();
     const { heard } = post(client);
     expect(dials.held).toHaveLength(2);
@@ -184,7 +159,7 @@ describe("a request that is cancelled while its connection is being made", () =>
   test("takes its own attempt with it, and leaves those of the others", async () => {
     using server = answering();
     const dials = new HeldDials();
-    const client = clientOf(server, dials.dial);
+    const client = clientOf(server, { dial: dials.dial });
     const sent = [post(client), post(client), post(client)];
     sent[1]?.transfer.cancel();
     dials.succeed(1);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { dialByBun, HttpClient } from "../../src/wire/http-client.ts";
+import { HttpClient } from "../../src/wire/http-client.ts";
 import { askAsProcess } from "./asking.ts";
 import { exchange, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
@@ -7,7 +7,7 @@ import { answerWith, type Peer, TestServer } from "./server.ts";
 const soonMs = 5;
 
 function sweepingClient({ port }: TestServer, sweepMs = soonMs): HttpClient {
-  return new HttpClient({ hostname: "127.0.0.1", port, isSecure: false }, dialByBun, sweepMs);
+  return new HttpClient({ hostname: "127.0.0.1", port, isSecure: false }, { sweepMs });
 }
 
 test("connections that are not used are closed after a while, and made anew when they are needed", async () => {

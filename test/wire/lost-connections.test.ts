@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { type Dial, dialByBun } from "../../src/wire/http-client.ts";
+import type { WireRequest } from "../support/http-bytes.ts";
 import { waitFor } from "../support/wait.ts";
-import { clientOf, exchange, post } from "./recorder.ts";
+import { CountedDials, clientOf, exchange, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 const chunkedHead = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -29,9 +30,10 @@ describe("a connection that is lost", () => {
           await Bun.sleep(10);
           end(peer);
         });
-        const heard = await exchange(clientOf(server));
+        const dials = new CountedDials();
+        const heard = await exchange(clientOf(server, { dial: dials.dial }));
         expect(heard.events).toEqual(["connected", ...events, "failed ECONNRESET"]);
-        await Bun.sleep(20);
+        expect(dials.count).toBe(1);
         expect(server.requests).toHaveLength(1);
       });
     }
@@ -65,76 +67,42 @@ describe("a connection that is lost", () => {
   });
 });
 
-describe("a kept connection that turns out to be closed", () => {
-  const ends: readonly (readonly [how: string, end: (peer: Peer) => void])[] = [
-    ["closes", (peer) => peer.end()],
-    ["resets", (peer) => peer.reset()],
-  ];
+const ends: readonly (readonly [how: string, end: (peer: Peer) => void])[] = [
+  ["closes", (peer) => peer.end()],
+  ["resets", (peer) => peer.reset()],
+];
+
+/** Answers each request with its body. */
+const echo = (peer: Peer, { body }: WireRequest) => void peer.say(answerWith(`got ${Buffer.from(body)}`));
+
+describe("a kept connection that was closed before the next request was written", () => {
   for (const [how, end] of ends) {
-    test(`the server ${how} it when the next request comes: that is sent again, once, on a new one`, async () => {
-      using server = new TestServer((peer, { body }) => {
-        if (peer.number === 0 && peer.requests.length === 2) end(peer);
-        else peer.say(answerWith(`got ${Buffer.from(body)}`));
-      });
+    test(`the server ${how} it: the request is sent again, once, on a new one`, async () => {
+      using server = new TestServer(echo);
       const client = clientOf(server);
       await exchange(client, "one");
+      // The close is on its way, and the client has had no chance to hear of it.
+      end(server.peer(0));
       const heard = await exchange(client, "two");
       expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
       expect(heard.text).toBe("got two");
-      expect(server.peers.map((peer) => peer.requests.length)).toEqual([2, 1]);
+      expect(server.peers.map((peer) => peer.requests.length)).toEqual([1, 1]);
     });
 
-    test(`the server ${how} it while the request is being put on it: nothing is lost`, async () => {
-      using server = new TestServer((peer, { body }) => {
-        peer.say(answerWith(`got ${Buffer.from(body)}`));
-        setTimeout(() => end(peer), 0);
+    test(`the server ${how} it and the new one as well: the request fails, and is not sent a third time`, async () => {
+      using server = new TestServer((peer, request) => {
+        if (peer.number === 0) echo(peer, request);
+        else end(peer);
       });
-      const client = clientOf(server);
-      for (let number = 0; number < 100; number++) {
-        const heard = await exchange(client, String(number));
-        expect(heard.text).toBe(`got ${number}`);
-      }
-    });
-
-    test(`the server ${how} it after the first byte of an answer: it is not sent again`, async () => {
-      using server = new TestServer(async (peer) => {
-        if (peer.requests.length === 1) return peer.say(answerWith("ok"));
-        await peer.say("H");
-        await Bun.sleep(10);
-        end(peer);
-      });
-      const client = clientOf(server);
+      const dials = new CountedDials();
+      const client = clientOf(server, { dial: dials.dial });
       await exchange(client);
-      expect((await exchange(client)).events).toEqual(["failed ECONNRESET"]);
-      await Bun.sleep(20);
+      end(server.peer(0));
+      expect((await exchange(client)).events).toEqual(["connected", "failed ECONNRESET"]);
+      expect(dials.count).toBe(2);
       expect(server.requests).toHaveLength(2);
     });
   }
-
-  test("that was lost after it had held the request for a while: it is not sent again", async () => {
-    using server = new TestServer(async (peer) => {
-      if (peer.requests.length === 1) return peer.say(answerWith("ok"));
-      await Bun.sleep(1100);
-      peer.reset();
-    });
-    const client = clientOf(server);
-    await exchange(client);
-    expect((await exchange(client)).events).toEqual(["failed ECONNRESET"]);
-    await Bun.sleep(20);
-    expect(server.requests).toHaveLength(2);
-  });
-
-  test("and the new one as well: the request fails, and is not sent a third time", async () => {
-    using server = new TestServer((peer) => {
-      if (peer.number === 0 && peer.requests.length === 1) peer.say(answerWith("ok"));
-      else peer.reset();
-    });
-    const client = clientOf(server);
-    await exchange(client);
-    expect((await exchange(client)).events).toEqual(["connected", "failed ECONNRESET"]);
-    await Bun.sleep(20);
-    expect(server.requests).toHaveLength(3);
-  });
 
   test("is not made up for by another kept one, which may be as old", async () => {
     const released = Promise.withResolvers<void>();
@@ -146,12 +114,8 @@ describe("a kept connection that turns out to be closed", () => {
       return dialByBun(target, connection);
     };
     const held: Peer[] = [];
-    using server = new TestServer((peer, { body }) => {
-      if (Buffer.from(body).toString() !== "poison") held.push(peer);
-      else if (peer.number < 2) peer.reset();
-      else peer.say(answerWith("survived"));
-    });
-    const client = clientOf(server, dial);
+    using server = new TestServer((peer) => void held.push(peer));
+    const client = clientOf(server, { dial });
     const warm = [post(client), post(client)];
     await waitFor(() => held.length === 2, "two connections");
     for (const peer of held.splice(0)) await peer.say(answerWith("ok"));
@@ -159,7 +123,8 @@ describe("a kept connection that turns out to be closed", () => {
 
     const busy = post(client);
     await waitFor(() => held.length === 1, "a request on one of them");
-    const poison = post(client, "poison");
+    server.peers.find((peer) => peer !== held[0])?.reset();
+    const unlucky = post(client);
     await waitFor(() => dials === 3, "the other to be lost");
     const patient = post(client);
     await held[0]?.say(answerWith("ok"));
@@ -167,13 +132,15 @@ describe("a kept connection that turns out to be closed", () => {
     await waitFor(() => held.length === 2, "the next request, which may have the connection");
     await held[1]?.say(answerWith("ok"));
     await patient.heard.over;
-    expect(poison.heard.events).toEqual([]);
+    expect(unlucky.heard.events).toEqual([]);
     released.resolve();
-    expect(await poison.heard.over).toBe("ended");
-    expect(poison.heard.text).toBe("survived");
+    await waitFor(() => held.length === 3, "the request that waits for a new one");
+    await held[2]?.say(answerWith("survived"));
+    expect(await unlucky.heard.over).toBe("ended");
+    expect(unlucky.heard.text).toBe("survived");
   });
 
-  test("can be cancelled before it is sent again: then it is not", async () => {
+  test("the request can be cancelled before it is sent again: then it is not", async () => {
     const released = Promise.withResolvers<void>();
     let dials = 0;
     const dial: Dial = async (target, connection) => {
@@ -181,42 +148,113 @@ describe("a kept connection that turns out to be closed", () => {
       if (dials === 2) await released.promise;
       return dialByBun(target, connection);
     };
-    using server = new TestServer((peer) => {
-      if (peer.requests.length === 1) peer.say(answerWith("ok"));
-      else peer.reset();
-    });
-    const client = clientOf(server, dial);
+    using server = new TestServer(echo);
+    const client = clientOf(server, { dial });
     await exchange(client);
+    server.peer(0).reset();
     const { transfer, heard } = post(client);
     expect(transfer.isConnected).toBe(true);
     await waitFor(() => dials === 2, "the second connection");
     expect(transfer.isConnected).toBe(false);
     transfer.cancel();
     released.resolve();
-    await Bun.sleep(30);
+    await waitFor(
+      () => server.peers.length === 2 && server.peer(1).isGone,
+      "the second connection to be dropped",
+    );
     expect(heard.events).toEqual([]);
-    expect(server.requests).toHaveLength(2);
+    expect(server.requests).toHaveLength(1);
   });
 
   test("many at once are each sent again, and each is answered", async () => {
-    let isRestarted = false;
     const waiting: Peer[] = [];
-    using server = new TestServer((peer, { body }) => {
-      if (isRestarted && peer.number < 20) peer.reset();
-      else if (isRestarted) peer.say(answerWith(Buffer.from(body).toString()));
-      else waiting.push(peer);
+    using server = new TestServer((peer, request) => {
+      if (peer.number < 20) waiting.push(peer);
+      else echo(peer, request);
     });
     const client = clientOf(server);
     const before = Array.from({ length: 20 }, () => post(client));
     await waitFor(() => waiting.length === 20, "twenty connections");
     for (const peer of waiting) peer.say(answerWith("ok"));
     await Promise.all(before.map(({ heard }) => heard.over));
-    isRestarted = true;
+    for (const [index, peer] of server.peers.entries()) index % 2 === 0 ? peer.end() : peer.reset();
     const after = Array.from({ length: 20 }, (_, index) => post(client, `request ${index}`));
     for (const [index, { heard }] of after.entries()) {
       expect(await heard.over).toBe("ended");
-      expect(heard.text).toBe(`request ${index}`);
+      expect(heard.text).toBe(`got request ${index}`);
     }
-    expect(server.requests).toHaveLength(60);
+    expect(server.requests).toHaveLength(40);
+  });
+});
+
+describe("a kept connection that is lost after the server has read the request, which it may have begun to work on", () => {
+  for (const [how, end] of ends) {
+    for (const afterMs of [0, 1, 10, 100, 300, 900]) {
+      test(`the server ${how} it after ${afterMs} ms: the request fails, and is not sent again`, async () => {
+        using server = new TestServer((peer, request) => {
+          if (peer.requests.length === 1) echo(peer, request);
+          else if (afterMs === 0) end(peer);
+          else setTimeout(() => end(peer), afterMs);
+        });
+        const dials = new CountedDials();
+        const client = clientOf(server, { dial: dials.dial });
+        await exchange(client);
+        expect((await exchange(client)).events).toEqual(["failed ECONNRESET"]);
+        expect(dials.count).toBe(1);
+        expect(server.requests).toHaveLength(2);
+      });
+    }
+
+    test(`the server ${how} it within a long request: nor is that`, async () => {
+      using server = new TestServer(echo);
+      const dials = new CountedDials();
+      const client = clientOf(server, { dial: dials.dial });
+      await exchange(client);
+      const peer = server.peer(0);
+      const readBefore = peer.receivedBytes;
+      const { heard } = post(client, Buffer.alloc(32 * 1024 * 1024));
+      await waitFor(() => peer.receivedBytes > readBefore, "some of the request");
+      end(peer);
+      expect(await heard.over).toMatch(/^failed /);
+      expect(dials.count).toBe(1);
+    });
+
+    test(`the server ${how} it after the first byte of an answer: nor is that`, async () => {
+      using server = new TestServer(async (peer, request) => {
+        if (peer.requests.length === 1) return echo(peer, request);
+        await peer.say("H");
+        setTimeout(() => end(peer), 10);
+      });
+      const dials = new CountedDials();
+      const client = clientOf(server, { dial: dials.dial });
+      await exchange(client);
+      expect((await exchange(client)).events).toEqual(["failed ECONNRESET"]);
+      expect(dials.count).toBe(1);
+    });
+
+    test(`the server ${how} each a moment after its answer: no request is read twice, and what is answered is right`, async () => {
+      using server = new TestServer((peer, request) => {
+        echo(peer, request);
+        setTimeout(() => end(peer), 0);
+      });
+      const client = clientOf(server);
+      for (let number = 0; number < 100; number++) {
+        const heard = await exchange(client, String(number));
+        expect(heard.text).toBe(heard.events.at(-1) === "ended" ? `got ${number}` : "");
+      }
+      const bodies = server.requests.map(({ body }) => Buffer.from(body).toString());
+      expect(new Set(bodies).size).toBe(bodies.length);
+    });
+  }
+
+  test("the server closes only its own side before the request is written, and reads on: nor is that", async () => {
+    using server = new TestServer(echo);
+    const dials = new CountedDials();
+    const client = clientOf(server, { dial: dials.dial });
+    await exchange(client);
+    server.peer(0).halfClose();
+    expect((await exchange(client)).events).toEqual(["failed ECONNRESET"]);
+    expect(dials.count).toBe(1);
+    expect(server.requests).toHaveLength(2);
   });
 });

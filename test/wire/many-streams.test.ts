@@ -36,7 +36,7 @@ test("400 streams run at the same time, without a higher cap on fetches", async 
   const client = clientOf({ port: Number(port) });
   const streams = Array.from({ length: count }, () => {
     const heard = new Recorder();
-    client.send(head, body, heard);
+    client.send(head, body, heard, "caller");
     return heard;
   });
   await waitFor(() => provider.requests.length === count, "all requests at the provider at once");

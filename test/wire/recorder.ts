@@ -1,4 +1,11 @@
-import { type Dial, HttpClient } from "../../src/wire/http-client.ts";
+import type { Connection } from "../../src/wire/connection.ts";
+import {
+  type Dial,
+  dialByBun,
+  HttpClient,
+  type HttpClientOptions,
+  type Target,
+} from "../../src/wire/http-client.ts";
 import type { Head, Receiver, Transfer } from "../../src/wire/transfer.ts";
 
 /** Hears an answer and holds its teller to the rules: what in which order, and nothing after the end. */
@@ -68,8 +75,43 @@ export function codeOf(cause: unknown): string {
 }
 
 /** A client of a server on this machine. */
-export function clientOf({ port }: { readonly port: number }, dial?: Dial): HttpClient {
-  return new HttpClient({ hostname: "127.0.0.1", port, isSecure: false }, dial);
+export function clientOf({ port }: { readonly port: number }, options: HttpClientOptions = {}): HttpClient {
+  return new HttpClient({ hostname: "127.0.0.1", port, isSecure: false }, options);
+}
+
+/** Counts the connections that are made: a request that has failed without another one was not sent again. */
+export class CountedDials {
+  count = 0;
+
+  readonly dial: Dial = (target, connection) => {
+    this.count += 1;
+    return dialByBun(target, connection);
+  };
+}
+
+/** Makes connections when it is told to. */
+export class HeldDials {
+  readonly held: { target: Target; connection: Connection; settle: PromiseWithResolvers<unknown> }[] = [];
+  readonly dial = (target: Target, connection: Connection): Promise<unknown> => {
+    const settle = Promise.withResolvers<unknown>();
+    this.held.push({ target, connection, settle });
+    return settle.promise;
+  };
+
+  succeed(number: number): void {
+    const { target, connection, settle } = this.#at(number);
+    dialByBun(target, connection).then(settle.resolve, settle.reject);
+  }
+
+  fail(number: number, code: string): void {
+    this.#at(number).settle.reject(Object.assign(new Error("it is a test"), { code }));
+  }
+
+  #at(number: number) {
+    const held = this.held[number];
+    if (held === undefined) throw new Error(`there is no dial number ${number}`);
+    return held;
+  }
 }
 
 /** A request on its way, and what is heard of it. */
@@ -80,14 +122,18 @@ export interface Sent {
 
 const head = "POST /v1/chat HTTP/1.1\r\nhost: test\r\n";
 
-export function post(client: HttpClient, body: Uint8Array | string = "{}"): Sent {
+export function post(client: HttpClient, body: Uint8Array | string = "{}", caller = "caller"): Sent {
   const heard = new Recorder();
-  return { transfer: client.send(head, body, heard), heard };
+  return { transfer: client.send(head, body, heard, caller), heard };
 }
 
 /** Sends a request and waits for the end of its answer, whichever it is. */
-export async function exchange(client: HttpClient, body: Uint8Array | string = "{}"): Promise<Recorder> {
-  const { heard } = post(client, body);
+export async function exchange(
+  client: HttpClient,
+  body: Uint8Array | string = "{}",
+  caller = "caller",
+): Promise<Recorder> {
+  const { heard } = post(client, body, caller);
   await heard.over;
   return heard;
 }

@@ -44,6 +44,11 @@ export class Peer {
     this.#socket.end();
   }
 
+  /** No more is said, but what the client says is still read. */
+  halfClose(): void {
+    this.#socket.shutdown();
+  }
+
   reset(): void {
     this.#socket.terminate();
   }

@@ -76,7 +76,7 @@ const dial: Dial = ({ hostname, port }, data) =>
   Bun.connect({ hostname, port, data, socket: connectionEvents, tls: trusted });
 
 function secureClient({ port }: TestServer): HttpClient {
-  return new HttpClient({ hostname: "localhost", port, isSecure: true }, dial);
+  return new HttpClient({ hostname: "localhost", port, isSecure: true }, { dial });
 }
 
 describe("over TLS", () => {
@@ -128,7 +128,10 @@ describe("over TLS", () => {
     };
     const client = new HttpClient(
       { hostname: "localhost", port: server.port, isSecure: true },
-      ({ hostname, port }, data) => Bun.connect({ hostname, port, data, socket: socketEvents, tls: trusted }),
+      {
+        dial: ({ hostname, port }, data) =>
+          Bun.connect({ hostname, port, data, socket: socketEvents, tls: trusted }),
+      },
     );
     const first = post(client);
     await waitFor(() => first.heard.receivedBytes === 5, "half of the answer");
@@ -150,19 +153,42 @@ describe("over TLS", () => {
     expect(heard.events).toEqual(["connected"]);
   });
 
-  test("a kept connection that was closed is made anew", async () => {
-    using server = new TestServer(
-      (peer) => {
-        if (peer.number === 0 && peer.requests.length === 2) peer.end();
-        else answering(peer);
-      },
-      { tls: right },
-    );
+  test("a kept connection that was reset before the request was written is made anew", async () => {
+    using server = new TestServer(answering, { tls: right });
     const client = secureClient(server);
     await exchange(client);
+    server.peer(0).reset();
     expect((await exchange(client)).events).toEqual(["connected", "answered 200", "ended"]);
-    expect(server.peers.map(({ requests }) => requests.length)).toEqual([2, 1]);
+    expect(server.peers.map(({ requests }) => requests.length)).toEqual([1, 1]);
   });
+
+  test("nor does one who closes only its own side, and reads on, get a request twice", async () => {
+    using server = new TestServer(answering, { tls: right });
+    const client = secureClient(server);
+    await exchange(client);
+    server.peer(0).end();
+    expect((await exchange(client)).events).toEqual(["failed ECONNRESET"]);
+    expect(server.peers.map(({ requests }) => requests.length)).toEqual([2]);
+  });
+
+  for (const end of ["end", "reset"] as const) {
+    for (const afterMs of [0, 20, 300]) {
+      test(`one that is closed (${end}) ${afterMs} ms after the request was read is not`, async () => {
+        using server = new TestServer(
+          (peer) => {
+            if (peer.requests.length === 1) answering(peer);
+            else if (afterMs === 0) peer[end]();
+            else setTimeout(() => peer[end](), afterMs);
+          },
+          { tls: right },
+        );
+        const client = secureClient(server);
+        await exchange(client);
+        expect((await exchange(client)).events).toEqual(["failed ECONNRESET"]);
+        expect(server.peers.map(({ requests }) => requests.length)).toEqual([2]);
+      });
+    }
+  }
 
   test("a reset within the body fails the request", async () => {
     using server = new TestServer(

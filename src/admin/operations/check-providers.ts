@@ -60,7 +60,7 @@ function ask(settings: ProviderSettings, dialect: DialectName, upstreamModel: st
   const body = JSON.stringify(smallRequest(settings, dialect, upstreamModel));
   const prepared = { operation: dialect, body, headers: {} };
   return collectAnswer(
-    (receiver) => provider.send(prepared, settings.apiKeys[0] ?? null, receiver),
+    (receiver) => provider.send(prepared, settings.apiKeys[0] ?? null, receiver, "models check"),
     AbortSignal.timeout(timeoutMs),
   );
 }
