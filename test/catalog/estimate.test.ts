@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import type { Json, JsonObject } from "../../src/base/json.ts";
 import { estimateInput, imageTokens } from "../../src/catalog/estimate.ts";
 
 const prose = "It was the best of times, it was the worst of times; we had everything before us. ".repeat(30);
@@ -39,6 +40,36 @@ describe("the estimate of input tokens", () => {
     }
   });
 
+  test("counts every picture", () => {
+    const picture = {
+      type: "image_url",
+      image_url: { url: `data:image/png;base64,${"iVBORw0KGgo".repeat(1000)}` },
+    };
+    const pictures = (count: number) =>
+      estimateInput({ messages: [{ role: "user", content: Array.from({ length: count }, () => picture) }] });
+    for (const count of [2, 3, 20]) {
+      expect(pictures(count)).toBeGreaterThanOrEqual(count * imageTokens);
+      expect(pictures(count)).toBeLessThan(count * (imageTokens + 50));
+    }
+  });
+
+  test("counts audio by how long it plays, not by its text", () => {
+    const audio = (chars: number) => ({
+      type: "input_audio",
+      input_audio: { data: "UklGRiQA".repeat(chars / 8), format: "wav" },
+    });
+    const tokens = (...content: JsonObject[]) => estimateInput({ messages: [{ role: "user", content }] });
+    expect(tokens(audio(80_000))).toBeWithin(200, 260);
+    expect(tokens(audio(160_000)) - tokens(audio(80_000))).toBe(200);
+    expect(tokens(audio(80_000), audio(80_000)) - tokens(audio(80_000))).toBeWithin(200, 260);
+  });
+
+  test("counts numbers, and what is neither a number nor a text", () => {
+    const tokens = (value: Json) => estimateInput({ x: [value] });
+    expect(tokens([1, 2, 3, 4, 5]) - tokens([])).toBe(5 * 3);
+    expect(tokens([true, false, null]) - tokens([])).toBe(3);
+  });
+
   test("counts encoded documents by their pages, and documents of plain text as text", () => {
     const encoded = { type: "document", source: { type: "base64", data: "JVBERi0x".repeat(100_000) } };
     const plain = { type: "document", source: { type: "text", media_type: "text/plain", data: prose } };
@@ -62,5 +93,9 @@ describe("the estimate of input tokens", () => {
       input_schema: { type: "object", properties: { city: { type: "string" } } },
     };
     expect(estimateInput({ messages: [message], tools: [tool] })).toBeGreaterThan(one + 300);
+    const tools = (count: number) =>
+      estimateInput({ messages: [], tools: Array.from({ length: count }, () => ({ name: "x" })) });
+    expect(tools(50) - tools(1)).toBeGreaterThanOrEqual(49 * 12);
+    expect(tools(50) - tools(1)).toBeLessThan(49 * 25);
   });
 });

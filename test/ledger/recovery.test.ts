@@ -23,6 +23,18 @@ describe("after a crash", () => {
     await next.store.close();
   });
 
+  test("today's spend is still there, and gone tomorrow", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 20);
+    await bench.ledger.settle(hold, settlement(hold, 20));
+    const next = await startProcess(bench.dir, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({ todaySpend: 20, lifetimeSpend: 20 });
+    bench.clock.advance(86_400_000);
+    expect(next.ledger.summary(key.id)).toMatchObject({ todaySpend: 0, lifetimeSpend: 20 });
+    await next.store.close();
+  });
+
   test("a hold without progress has left no trace and costs nothing", async () => {
     await using bench = await openBench();
     const key = await bench.addKey({}, 100);
