@@ -119,7 +119,7 @@ test("a database locked by another process makes requests wait or 503, and the b
   const other = new Database(databaseOf(sluice));
   other.run("BEGIN IMMEDIATE");
   const asking = Array.from({ length: 10 }, () => sluice.request("/v1/chat/completions", { key, body: ask }));
-  await Bun.sleep(2000);
+  await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to last too long");
   other.run("ROLLBACK");
   other.close();
   const statuses = (await Promise.all(asking)).map((response) => response.status);

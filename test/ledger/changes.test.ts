@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { StoreWatcher } from "../../src/store/watcher.ts";
+import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
@@ -25,20 +26,27 @@ test("changes are seen by themselves within a second, and no more after stopping
   await using bench = await openBench();
   const key = await bench.addKey({}, 10);
   const seen: number[] = [];
-  const watcher = new StoreWatcher({
-    store: bench.operator,
-    revision: await bench.operator.currentRevision(),
-    apply: ({ entries }) => seen.push(...entries.map(({ amount }) => amount)),
-    onError: () => {},
-    everyMs: 5,
-  });
+  const revision = await bench.operator.currentRevision();
+  const watch = (amounts: number[]) =>
+    new StoreWatcher({
+      store: bench.operator,
+      revision,
+      apply: ({ entries }) => amounts.push(...entries.map(({ amount }) => amount)),
+      onError: () => {},
+      everyMs: 5,
+    });
+  const watcher = watch(seen);
   watcher.start();
   const topUp = { keyId: key.id, amountNano: 3, reference: null, note: null, atMs: 0 };
   await bench.operator.recordTopUp(topUp);
-  for (let waited = 0; seen.length === 0 && waited < 1_000; waited += 5) await Bun.sleep(5);
+  await waitFor(() => seen.length > 0, "the top-up to be seen");
   await watcher.stop();
+  const later: number[] = [];
+  const other = watch(later);
+  other.start();
   await bench.operator.recordTopUp(topUp);
-  await Bun.sleep(20);
+  await waitFor(() => later.filter((amount) => amount === 3).length === 2, "another watcher to see both");
+  await other.stop();
   expect(seen).toEqual([3]);
 });
 
@@ -64,7 +72,7 @@ test("a look that fails is reported, and the next one brings what it missed", as
   });
   await bench.operator.recordTopUp({ keyId: key.id, amountNano: 4, reference: null, note: null, atMs: 0 });
   watcher.start();
-  for (let waited = 0; errors.length === 0 && waited < 1_000; waited += 5) await Bun.sleep(5);
+  await waitFor(() => errors.length > 0, "a look to fail");
   fails = false;
   await watcher.refresh();
   await watcher.stop();

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { BatchFailure, type BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
 import { FaultyWriter } from "../simulation/faulty-writer.ts";
+import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
@@ -18,7 +19,7 @@ test("while charges cannot be written, new holds are refused with 503 and what r
   const running = holdFor(bench.ledger, key, 40);
   isFull = true;
   const settling = bench.ledger.settle(running, settlement(running, 30));
-  await Bun.sleep(5);
+  await waitFor(() => !bench.store.healthy, "the full disk to be noticed");
   const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
   expect(refusal.code).toBe("service_unavailable");
   expect(refusal.retryAfterSeconds).toBeGreaterThan(0);
@@ -38,7 +39,7 @@ test("a database that is locked for a moment delays charges and refuses nobody",
   const first = holdFor(bench.ledger, key, 10);
   writers[0]?.lock();
   const settling = bench.ledger.settle(first, settlement(first, 10));
-  await Bun.sleep(20);
+  await waitFor(() => bench.store.stats.failedBatches > 0, "the lock to be met");
   expect(holdFor(bench.ledger, key, 10).state).toBe("open");
   expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 100 });
   writers[0]?.unlock();

@@ -4,12 +4,20 @@ import { audit } from "../../src/ledger/audit.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 
 const cycles = process.env["SLUICE_SOAK"] === "1" ? 100 : 3;
+/** Decides on the moments at which processes are killed; named by the tests, so that they can be had again. */
+const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const script = new URL("./charging-process.ts", import.meta.url).pathname;
 
 /** Lets a process charge for a moment, kills it without warning, and returns what it had acknowledged. */
-async function chargeAndKill(dir: string, keyId: string, journal: string): Promise<readonly string[]> {
+async function chargeAndKill(
+  dir: string,
+  keyId: string,
+  journal: string,
+  afterMs: number,
+): Promise<readonly string[]> {
   const charging = Bun.spawn({
     cmd: [process.execPath, script, dir, keyId, journal],
     stdout: "pipe",
@@ -22,7 +30,7 @@ async function chargeAndKill(dir: string, keyId: string, journal: string): Promi
     told += decoder.decode(bytes, { stream: true });
     if (isKilled) continue;
     isKilled = true;
-    setTimeout(() => charging.kill("SIGKILL"), 20 + Math.random() * 100);
+    setTimeout(() => charging.kill("SIGKILL"), afterMs);
   }
   await charging.exited;
   const lines = told.split("\n");
@@ -31,7 +39,7 @@ async function chargeAndKill(dir: string, keyId: string, journal: string): Promi
 }
 
 test.each(["inline", "thread"])(
-  "what was acknowledged before a kill -9 is charged after it, once (%s)",
+  `what was acknowledged before a kill -9 is charged after it, once (%s, SEED=${seed})`,
   async (journal) => {
     using folder = temporaryFolder();
     const setup = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "operator" });
@@ -39,8 +47,9 @@ test.each(["inline", "thread"])(
     await setup.insertKey(key, 1_000_000_000);
     await setup.close();
     const acknowledged: string[] = [];
+    const random = seededRandom(seed);
     for (let cycle = 0; cycle < cycles; cycle += 1) {
-      acknowledged.push(...(await chargeAndKill(folder.dir, key.id, journal)));
+      acknowledged.push(...(await chargeAndKill(folder.dir, key.id, journal, 20 + random.below(100))));
       const store = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
       await Ledger.open({ store, clock: systemClock, snapshot: await store.load() });
       const entries = await store.listEntries({ afterId: 0, limit: 10_000_000 });

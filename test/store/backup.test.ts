@@ -110,7 +110,9 @@ describe("a restore", () => {
     const restored = await openGateway(dir);
     expect((await restored.load()).keys).toHaveLength(1);
     await restored.close();
-    expect(readdirSync(join(dir, "backups"))).toHaveLength(2);
+    const kept = "replaced-2026-11-15T12-00-00.000Z.db";
+    expect(readdirSync(join(dir, "backups")).sort()).toEqual([kept, `${kept}-wal`]);
+    expect(await Bun.file(join(dir, "backups", `${kept}-wal`)).text()).toBe("and so is its log");
   });
 
   test("is refused while a gateway runs", async () => {

@@ -8,7 +8,8 @@ import { openConnection } from "../../src/store/sqlite/connection.ts";
 import { InlineWriter } from "../../src/store/sqlite/inline-writer.ts";
 import { Journal } from "../../src/store/sqlite/journal.ts";
 import { DiskReserve } from "../../src/store/sqlite/reserve.ts";
-import type { StoreStats } from "../../src/store/store.ts";
+import type { JournalItem, StoreStats } from "../../src/store/store.ts";
+import { waitFor } from "../support/wait.ts";
 import { keyRecord, openGatewayStore, settleItem, temporaryFolder } from "./fixtures.ts";
 
 function newStats(): StoreStats {
@@ -43,55 +44,108 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Takes note of every batch, by the ids of its holds. */
+function notingWriter(): BatchWriter & { readonly batches: string[][] } {
+  const batches: string[][] = [];
+  return {
+    batches,
+    write(items) {
+      const ids = items.flatMap((item) => (item.kind === "release" ? [item.holdId] : []));
+      if (ids.length > 0) batches.push(ids);
+    },
+    close() {},
+  };
+}
+
+const releases = (...ids: readonly string[]): JournalItem[] =>
+  ids.map((holdId) => ({ kind: "release", holdId }));
+
 describe("a batch", () => {
   test("is one transaction for all that wait in a turn of the event loop", async () => {
     using folder = temporaryFolder();
-    const store = await openGatewayStore(folder.dir, systemClock);
+    const sizes: number[] = [];
+    const store = await openGatewayStore(folder.dir, systemClock, (inner) => ({
+      write(items, rollUp) {
+        if (items.length > 0) sizes.push(items.length);
+        return inner.write(items, rollUp);
+      },
+      close: () => inner.close(),
+    }));
     const key = keyRecord();
     await store.insertKey(key, 1_000);
     await Promise.all(Array.from({ length: 50 }, () => store.commit([settleItem(key.id, 2)])));
-    expect(store.stats).toMatchObject({
-      batches: 1,
-      items: 50,
-      lastBatchItems: 50,
-      pendingItems: 0,
-      failedBatches: 0,
-    });
+    expect(sizes).toEqual([50]);
+    expect(store.stats).toMatchObject({ pendingItems: 0, failedBatches: 0 });
     expect(await store.readTotals(key.id)).toMatchObject({ posted: 900, requests: 50 });
     await store.close();
   });
 
-  test("has a limit, so that a crowd does not stall the streams", async () => {
-    using folder = temporaryFolder();
-    const store = await openGatewayStore(folder.dir, systemClock);
-    const key = keyRecord();
-    await store.insertKey(key, 100_000);
-    await Promise.all(Array.from({ length: 1_300 }, () => store.commit([settleItem(key.id, 1)])));
-    expect(store.stats).toMatchObject({ batches: 3, items: 1_300 });
-    await store.close();
+  test("has a limit, so that a crowd does not stall the streams; all are written, in order, none torn apart", async () => {
+    const writer = notingWriter();
+    const journal = new Journal(writer, newStats(), null);
+    const ended: number[] = [];
+    const pairs = Array.from({ length: 900 }, (_, index) => [`${index} first`, `${index} second`] as const);
+    await Promise.all(
+      pairs.map((pair, index) => journal.commit(releases(...pair)).then(() => ended.push(index))),
+    );
+    expect(writer.batches.flat()).toEqual(pairs.flat());
+    expect(ended).toEqual(pairs.map((_, index) => index));
+    for (const batch of writer.batches) {
+      expect(batch.length).toBeLessThanOrEqual(512);
+      expect(batch[0]).toEndWith("first");
+      expect(batch.at(-1)).toEndWith("second");
+    }
+    await journal.close();
   });
 
-  test.each([
-    [7, [7, 1, 1]],
-    [8, [8, 2]],
-  ])("after one of %d items takes along who comes a turn later only in a crowd", async (first, expected) => {
-    const sizes: number[] = [];
-    const writer: BatchWriter = {
-      write(items) {
-        if (items.length > 0) sizes.push(items.length);
+  test("of those who come while a crowd is being written goes out behind it, in order", async () => {
+    const writer = notingWriter();
+    const gate = Promise.withResolvers<void>();
+    const slow: BatchWriter = {
+      async write(items, rollUp) {
+        await gate.promise;
+        await writer.write(items, rollUp);
       },
       close() {},
     };
-    const journal = new Journal(writer, newStats(), null);
-    const release = { kind: "release", holdId: "hold" } as const;
-    await journal.commit(Array.from({ length: first }, () => release));
+    const journal = new Journal(slow, newStats(), null);
+    const early = Array.from({ length: 700 }, (_, index) => journal.commit(releases(`early ${index}`)));
     await nextTurn();
-    const early = journal.commit([release]);
     await nextTurn();
-    await Promise.all([early, journal.commit([release])]);
-    expect(sizes).toEqual(expected);
+    const late = Array.from({ length: 700 }, (_, index) => journal.commit(releases(`late ${index}`)));
+    gate.resolve();
+    await Promise.all([...early, ...late]);
+    const expected = ["early", "late"].flatMap((who) => early.map((_, index) => `${who} ${index}`));
+    expect(writer.batches.flat()).toEqual(expected);
     await journal.close();
   });
+
+  test("may be a single commit that is larger than the limit", async () => {
+    const writer = notingWriter();
+    const journal = new Journal(writer, newStats(), null);
+    const ids = Array.from({ length: 600 }, (_, index) => String(index));
+    await Promise.all([journal.commit(releases("before")), journal.commit(releases(...ids))]);
+    expect(writer.batches).toEqual([["before"], ids]);
+    await journal.close();
+  });
+
+  test.each([
+    [7, false],
+    [8, true],
+  ])(
+    "after one of %d items takes along who comes a turn later only in a crowd",
+    async (first, isTogether) => {
+      const writer = notingWriter();
+      const journal = new Journal(writer, newStats(), null);
+      await journal.commit(releases(...Array.from({ length: first }, () => "first")));
+      await nextTurn();
+      const early = journal.commit(releases("early"));
+      await nextTurn();
+      await Promise.all([early, journal.commit(releases("late"))]);
+      expect(writer.batches.slice(1)).toEqual(isTogether ? [["early", "late"]] : [["early"], ["late"]]);
+      await journal.close();
+    },
+  );
 
   test("is not spoilt by a commit that can never be written", async () => {
     using folder = temporaryFolder();
@@ -122,6 +176,43 @@ describe("closing", () => {
     expect(countCharges(database)).toBe(1);
     expect(journal.healthy).toBe(false);
     await expect(journal.commit([])).rejects.toThrow("closed");
+    database.close();
+  });
+
+  test("on a locked database waits for the lock, and writes what waited", async () => {
+    using folder = temporaryFolder();
+    const { database, keyId } = await withKey(folder.dir);
+    const other = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
+    other.run("BEGIN IMMEDIATE");
+    const stats = newStats();
+    const journal = new Journal(new InlineWriter(database), stats, null);
+    const charge = settleItem(keyId, 3);
+    const waiting = journal.commit([charge]);
+    const closing = journal.close();
+    await waitFor(() => stats.failedBatches > 0, "the lock to be met");
+    expect(journal.unwritten).toEqual([charge.charge]);
+    other.run("ROLLBACK");
+    other.close();
+    await Promise.all([waiting, closing]);
+    expect(countCharges(database)).toBe(1);
+    expect(journal.unwritten).toEqual([]);
+    database.close();
+  });
+
+  test("on a database that stays locked ends after a while, and names the charges that are missing", async () => {
+    using folder = temporaryFolder();
+    const { database, keyId } = await withKey(folder.dir);
+    const other = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
+    other.run("BEGIN IMMEDIATE");
+    const journal = new Journal(new InlineWriter(database), newStats(), null, 50);
+    const [first, second, late] = [settleItem(keyId, 3), settleItem(keyId, 4), settleItem(keyId, 5)];
+    const outcomes = Promise.allSettled([journal.commit([first]), journal.commit([second])]);
+    await journal.close();
+    expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    await expect(journal.commit([late])).rejects.toThrow("closed");
+    expect(journal.unwritten).toEqual([first.charge, second.charge, late.charge]);
+    other.close();
+    expect(countCharges(database)).toBe(0);
     database.close();
   });
 
@@ -165,8 +256,7 @@ describe("a full disk", () => {
     const journal = new Journal(new InlineWriter(database), stats, reserve);
     database.run("PRAGMA max_page_count = 1");
     const waiting = Array.from({ length: 200 }, () => journal.commit([settleItem(keyId, 1)]));
-    await Bun.sleep(10);
-    expect(journal.healthy).toBe(false);
+    await waitFor(() => !journal.healthy, "the full disk to be noticed");
     expect(existsSync(file)).toBe(false);
     expect(countCharges(database)).toBe(0);
     database.run("PRAGMA max_page_count = 1000000");
@@ -174,7 +264,7 @@ describe("a full disk", () => {
     expect(countCharges(database)).toBe(200);
     expect(stats.failedBatches).toBeGreaterThan(0);
     expect(journal.healthy).toBe(false);
-    for (let waitedMs = 0; !journal.healthy && waitedMs < 10_000; waitedMs += 100) await Bun.sleep(100);
+    await waitFor(() => journal.healthy, "the reserve to be filled again");
     expect(existsSync(file)).toBe(true);
     expect(journal.healthy).toBe(true);
     await journal.close();
@@ -192,12 +282,13 @@ describe("a lock", () => {
       },
       close() {},
     };
-    const journal = new Journal(writer, newStats(), null);
+    const stats = newStats();
+    const journal = new Journal(writer, stats, null);
     const waiting = journal.commit([]);
-    await Bun.sleep(5);
+    await waitFor(() => stats.failedBatches > 0, "the lock to be met");
     expect(journal.healthy).toBe(true);
-    await Bun.sleep(1_100);
-    expect(journal.healthy).toBe(false);
+    await waitFor(() => !journal.healthy, "the lock to last too long");
+    expect(journal.trouble?.reason).toContain("locked by another program");
     isLocked = false;
     await waiting;
     expect(journal.healthy).toBe(true);
@@ -226,7 +317,7 @@ describe("a lock", () => {
     await reader.read();
     const topUp = { keyId: key.id, amountNano: 50, reference: null, note: null, atMs: 0 };
     const both = Promise.all([store.commit([settleItem(key.id, 7)]), store.recordTopUp(topUp)]);
-    await Bun.sleep(50);
+    await waitFor(() => store.stats.failedBatches > 0, "the lock to be met");
     expect(await store.readTotals(key.id)).toMatchObject({ posted: 1_000 });
     await both;
     expect(await store.readTotals(key.id)).toMatchObject({ posted: 1_043, used: 7, purchased: 1_050 });

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DiskReserve } from "../../src/store/sqlite/reserve.ts";
+import { waitFor } from "../support/wait.ts";
 import { temporaryFolder } from "./fixtures.ts";
 
 test("a reserve is spent once, and made again when there is room", async () => {
@@ -14,7 +15,7 @@ test("a reserve is spent once, and made again when there is room", async () => {
   expect(reserve.spend()).toBe(true);
   expect(reserve.spend()).toBe(false);
   expect(existsSync(file)).toBe(false);
-  for (let waitedMs = 0; reserve.isSpent && waitedMs < 10_000; waitedMs += 100) await Bun.sleep(100);
+  await waitFor(() => !reserve.isSpent, "the reserve to be filled again");
   expect(existsSync(file)).toBe(true);
   reserve.close();
 });
