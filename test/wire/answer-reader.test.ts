@@ -1,38 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { AnswerReader } from "../../src/wire/answer-reader.ts";
-import type { Head } from "../../src/wire/transfer.ts";
 import { seededRandom } from "../support/random.ts";
 import { byteByByte, everyCut, randomCuts } from "./cuts.ts";
-
-/** What a listener has heard, and what the connection is good for afterwards. */
-interface Heard {
-  readonly statuses: readonly number[];
-  readonly body: string;
-  readonly isComplete: boolean;
-  readonly isReusable: boolean;
-  readonly endsWithConnection: boolean;
-}
-
-function readPieces(pieces: readonly Buffer[], reader = new AnswerReader()): Heard & { head: Head | null } {
-  const statuses: number[] = [];
-  let body = "";
-  let head: Head | null = null;
-  reader.reset();
-  const listener = {
-    answered(it: Head) {
-      head = it;
-      statuses.push(it.status);
-    },
-    received(bytes: Uint8Array) {
-      expect(statuses).toHaveLength(1);
-      expect(bytes.length).toBeGreaterThan(0);
-      body += Buffer.from(bytes).toString("latin1");
-    },
-  };
-  for (const piece of pieces) if (piece.length > 0) reader.read(piece, listener);
-  const { isComplete, isReusable, endsWithConnection } = reader;
-  return { statuses, body, isComplete, isReusable, endsWithConnection, head };
-}
+import { type Heard, readPieces } from "./reading.ts";
 
 const read = (text: string) => readPieces([Buffer.from(text, "latin1")]);
 

@@ -1,0 +1,37 @@
+import { describe, expect, test } from "bun:test";
+import { byteByByte, everyCut } from "./cuts.ts";
+import { type Expected, llhttpCases } from "./llhttp-cases.ts";
+import { type Heard, readPieces } from "./reading.ts";
+
+function expectation(expected: Exclude<Expected, "refused">): Partial<Heard> {
+  if (expected === "incomplete") return { isComplete: false, endsWithConnection: false };
+  const statuses = [expected.status ?? 200];
+  if ("untilClose" in expected) return { statuses, body: expected.untilClose, endsWithConnection: true };
+  return { statuses, body: expected.body, isComplete: true };
+}
+
+for (const [group, cases] of Object.entries(llhttpCases)) {
+  describe(`llhttp's cases: ${group}`, () => {
+    for (const { what, answer, expected, why } of cases) {
+      test(why === undefined ? what : `${what} (${why})`, () => {
+        const bytes = Buffer.from(answer, "latin1");
+        const cuts = [[Buffer.from(bytes)], byteByByte(bytes)];
+        if (expected === "refused") {
+          for (const pieces of [...cuts, ...everyCut(bytes)]) {
+            expect(() => readPieces(pieces)).toThrow("not proper HTTP");
+          }
+          return;
+        }
+        const heard = readPieces([Buffer.from(bytes)]);
+        expect(heard).toMatchObject(expectation(expected));
+        if (heard.isComplete)
+          expect(heard.isReusable).toBe(!(typeof expected === "object" && "spoilt" in expected));
+        // With bytes behind its end, where an answer ends depends on how much of them has come.
+        if (typeof expected === "object" && "spoilt" in expected) return;
+        for (const pieces of [...cuts, ...everyCut(bytes)]) {
+          expect(readPieces(pieces)).toMatchObject(expectation(expected));
+        }
+      });
+    }
+  });
+}
