@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { Account } from "../../src/ledger/account.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import type { JournalItem } from "../../src/store/store.ts";
+import { recoverHolds } from "../../src/ledger/recover.ts";
+import { BatchFailure, type BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import { emptyTotals, type JournalItem } from "../../src/store/store.ts";
+import { openGatewayStore } from "../store/fixtures.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 
@@ -96,6 +100,33 @@ describe("after a crash", () => {
     await bench.store.commit(items);
     const next = await startProcess(bench.dir, bench.clock);
     expect(next.ledger.summary(key.id)).toMatchObject({ posted: 980_000, used: 20_000 });
+    await next.store.close();
+  });
+
+  test("charges that cannot be written are told instead of waited for, and follow at the next start", async () => {
+    await using bench = await openBench();
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    bench.ledger.progress(hold, 12);
+    bench.ledger.journalProgress();
+    await bench.store.commit([]);
+    let isFull = true;
+    const full: BatchWriter = {
+      write() {
+        if (isFull) throw new BatchFailure("SQLITE_FULL", "database or disk is full");
+      },
+      close() {},
+    };
+    const store = await openGatewayStore(bench.dir, bench.clock, () => full);
+    const { accounts, openHolds } = await store.load();
+    const [totals] = accounts;
+    const account = new Account(key, totals ?? emptyTotals(key.id));
+    const recovering = recoverHolds(store, openHolds, () => account, bench.clock.wallMs(), 20);
+    await expect(recovering).rejects.toThrow(/1 interrupted requests cannot be written.*The disk is full/);
+    isFull = false;
+    await store.close();
+    const next = await startProcess(bench.dir, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({ posted: 88, used: 12 });
     await next.store.close();
   });
 

@@ -39,3 +39,11 @@ test("a reserve that cannot be written counts as spent", () => {
   expect(reserve.isSpent).toBe(true);
   reserve.close();
 });
+
+test("a reserve whose folder is gone stays spent, and disturbs nobody", () => {
+  using folder = temporaryFolder();
+  const reserve = new DiskReserve(join(folder.dir, "gone", "sluice.reserve"));
+  expect(() => reserve.fill()).not.toThrow();
+  expect(reserve.isSpent).toBe(true);
+  reserve.close();
+});

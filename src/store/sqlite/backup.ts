@@ -12,8 +12,8 @@ export function copyDatabase(database: Database, file: string): void {
   if (existsSync(file)) {
     throw new StoreRefusal("file_exists", `${file} exists already. Choose another name for the copy.`);
   }
-  const unfinished = `${file}.unfinished`;
-  rmSync(unfinished, { force: true });
+  const unfinished = unfinishedCopy(file);
+  removeUnfinished(file);
   try {
     // SQLite would create it with the rights that the umask leaves, readable by others while it grows.
     closeSync(openSync(unfinished, "wx", 0o600));
@@ -22,11 +22,21 @@ export function copyDatabase(database: Database, file: string): void {
     renameSync(unfinished, file);
     syncFile(dirname(file));
   } catch (error) {
-    rmSync(unfinished, { force: true });
+    removeUnfinished(file);
     if (isFull(error, dirname(file)))
       throw new StoreRefusal("disk_full", `There is no room for the copy ${file}.`);
     throw error;
   }
+}
+
+/** What a copy is called while it grows. */
+export function unfinishedCopy(file: string): string {
+  return `${file}.unfinished`;
+}
+
+/** With the journal that SQLite keeps beside it, which would be applied to the next one. */
+export function removeUnfinished(file: string): void {
+  for (const suffix of ["", "-journal"]) rmSync(unfinishedCopy(file) + suffix, { force: true });
 }
 
 /** Also for folders: a rename is on disk only when the folder is. */

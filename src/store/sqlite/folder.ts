@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { StoreRefusal } from "../store.ts";
+import { unfinishedCopy } from "./backup.ts";
 import { codeOf, isBusy } from "./connection.ts";
 
 export interface DataFolder {
@@ -74,5 +75,5 @@ function tryLock({ dir, lockFile }: DataFolder): FolderLock | null {
 }
 
 function isBeingRestored({ incomingFile }: DataFolder): boolean {
-  return existsSync(incomingFile) || existsSync(`${incomingFile}.unfinished`);
+  return existsSync(incomingFile) || existsSync(unfinishedCopy(incomingFile));
 }

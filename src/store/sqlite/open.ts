@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Clock } from "../../base/clock.ts";
 import type { Store, StoreStats } from "../store.ts";
 import { AdaptiveWriter } from "./adaptive-writer.ts";
+import { removeUnfinished } from "./backup.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import { codeOf, corruptRefusal, isCorrupt, openConnection, patiently } from "./connection.ts";
 import type { Driver } from "./driver-choice.ts";
@@ -44,6 +45,8 @@ export async function openSqliteStore(options: OpenOptions): Promise<Store> {
     if (options.role === "operator") return await openUnlocked(options, () => {});
     const lock = await lockFolder(folder);
     try {
+      // Left by a restore that was killed: nobody else can be writing it now.
+      removeUnfinished(folder.incomingFile);
       return await openUnlocked(options, () => lock.release());
     } catch (error) {
       lock.release();

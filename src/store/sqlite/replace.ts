@@ -15,25 +15,27 @@ const patienceMs = 10_000;
  */
 export async function replaceDatabase(folder: DataFolder, kept: string): Promise<boolean> {
   const { databaseFile, incomingFile, dir } = folder;
-  const [logFile, keptLog] = [`${databaseFile}-wal`, `${kept}-wal`];
-  const hasOld = existsSync(databaseFile) || existsSync(logFile);
-  if (hasOld) createBackupFolder(folder);
+  const found = ["", ...logSuffixes].filter((suffix) => existsSync(databaseFile + suffix));
+  if (found.length > 0) createBackupFolder(folder);
   // Before anybody opens the database: SQLite throws away the log of one that it cannot read.
-  if (existsSync(logFile)) keep(logFile, keptLog);
+  for (const suffix of found) if (suffix !== "") keep(databaseFile + suffix, kept + suffix);
   const old = await takeOutOfUse(databaseFile);
   try {
-    if (old !== null) rmSync(keptLog, { force: true });
+    if (old !== null) for (const suffix of logSuffixes) rmSync(kept + suffix, { force: true });
     if (existsSync(databaseFile)) keep(databaseFile, kept);
-    // Left behind, the log would be applied to the new database; so it must be gone for certain before the rename.
-    for (const file of [logFile, `${databaseFile}-shm`]) rmSync(file, { force: true });
+    // Left behind, a log would be applied to the new database; so it must be gone for certain before the rename.
+    for (const suffix of [...logSuffixes, "-shm"]) rmSync(databaseFile + suffix, { force: true });
     syncFile(dir);
     renameSync(incomingFile, databaseFile);
     syncFile(dir);
-    return hasOld;
+    return found.length > 0;
   } finally {
     old?.close();
   }
 }
+
+/** The write-ahead log, and the journal that SQLite needs to change over from or to one. */
+const logSuffixes = ["-wal", "-journal"];
 
 /**
  * Writes the log into the database, deletes it, and keeps everybody else out: with a log mode of `delete` no other

@@ -61,9 +61,9 @@ export class DiskReserve {
 
   /** Only when twice as much again stays free, or the next write of somebody else would fail at once. */
   #tryFill(): boolean {
-    const disk = statfsSync(dirname(this.#file));
-    if (disk.bavail * disk.bsize < 3 * this.#bytes) return false;
     try {
+      const disk = statfsSync(dirname(this.#file));
+      if (disk.bavail * disk.bsize < 3 * this.#bytes) return false;
       this.#write();
       return true;
     } catch {

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import type { Trouble } from "../../src/store/store.ts";
+import { TroubleWatch } from "../../src/store/trouble-watch.ts";
+import { waitFor } from "../support/wait.ts";
+
+test("a store in trouble is told once, again when the reason changes, and when it is over", async () => {
+  const store: { trouble: Trouble | null } = { trouble: null };
+  const told: string[] = [];
+  const watch = new TroubleWatch({
+    store,
+    onTrouble: ({ reason }) => told.push(reason),
+    onRecovered: () => told.push("recovered"),
+    everyMs: 1,
+  });
+  watch.start();
+  for (const [reason, count] of [
+    ["locked", 1],
+    ["full", 2],
+    [null, 3],
+  ] as const) {
+    store.trouble = reason === null ? null : { reason, advice: "wait" };
+    await waitFor(() => told.length === count, "the change to be told");
+    watch.look();
+  }
+  watch.stop();
+  expect(told).toEqual(["locked", "full", "recovered"]);
+});
