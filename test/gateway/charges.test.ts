@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { DialectName } from "../../src/base/dialect.ts";
+import { estimateInput } from "../../src/catalog/estimate.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
 import { hello, paths, type Said, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -114,6 +115,15 @@ describe.each(pairs)("$client at $model, which speaks $provider", (pair) => {
       expect(await completed(pair, stream, said(100, 20), limit)).toEqual(measured(nano(100, 20)));
     });
   }
+});
+
+test("input that the tokenizer finds longer than the estimate costs no more than the estimate", async () => {
+  const content = "𓀀𓂝𓆣𓊹".repeat(40);
+  const messages = [{ role: "user", content }];
+  const held = estimateInput({ model: "gpt-test", messages });
+  expect(await world.gateway.tokens.text([content])).toBeGreaterThan(held);
+  const usage = { prompt_tokens: null, completion_tokens: 20 };
+  expect(await completed(pairs[0], false, { text, usage }, { messages })).toEqual(estimated(nano(held, 20)));
 });
 
 test("every choice may be as long as was asked for, and no longer in an estimate", async () => {
