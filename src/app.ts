@@ -37,8 +37,8 @@ export interface RunningGateway {
   /** Takes over a new configuration; what runs goes on with the old one. */
   reload(settings: Settings): void;
   /**
-   * Finishes what runs, within the grace time; then in-band errors, settled; then closes. Gives what could not be put
-   * on disk, in sentences: none when all is well.
+   * Finishes what runs, within the grace time; then in-band errors, settled, or 503; then closes. Gives what could
+   * not be put on disk, in sentences: none when all is well.
    */
   stop(): Promise<readonly string[]>;
   /** What would be lost if the process ended now, in sentences. */

@@ -48,7 +48,7 @@ export function readAnswer({
 /** Nothing comes of an answer that had begun. */
 export function abandon({ exchange, opened }: Answering): void {
   opened.abort();
-  opened.finished(exchange.call.request.signal.aborted ? "cancelled" : "failed");
+  opened.finished(exchange.isOver ? "cancelled" : "failed");
 }
 
 function contentHeaders({ generation }: Answering): Readonly<Record<string, string>> {
@@ -95,6 +95,8 @@ export function wholeResponse(answering: Answering, whole: WholeAnswer): Respons
 
 export function streamResponse(answering: Answering): Response {
   const { gateway, exchange, key, generation, opened, bill, claim } = answering;
+  // The gateway is going down, and there is still a status to say it with.
+  if (exchange.endedBy !== null) throw exchange.endedBy;
   const { server } = gateway.configured.settings;
   const { request } = exchange.call;
   const wantsCost = request.headers.get("x-sluice-cost") === "comment";

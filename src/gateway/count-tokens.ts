@@ -1,5 +1,6 @@
 import { patchBody } from "../dialects/json/patch.ts";
 import { clientDialect } from "../dialects/registry.ts";
+import type { Plan } from "../upstream/upstream.ts";
 import { admit } from "./admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
@@ -21,19 +22,25 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   exchange.model = model;
   const scope = await scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
   const headers = clientDialect("messages").forwardHeaders(call.request.headers);
-  const exact = await configured.upstream.countTokens({
+  const plan: Plan = {
     model,
     scope,
     keyId: key.id,
     clientDialect: "messages",
     stream: false,
-    signal: call.request.signal,
+    get isOver() {
+      return exchange.isOver;
+    },
+    get signal() {
+      return exchange.signal;
+    },
     deadlineMs: exchange.startedMs + providersCountMs,
     prepare: ({ upstreamModel }) => {
       const body = patchBody(request.bytes, request.layout, { model: upstreamModel });
       return { operation: "count_tokens", body, headers };
     },
-  });
+  };
+  const exact = await gateway.ongoing.withoutPlace(exchange, () => configured.upstream.countTokens(plan));
   const inputTokens = exact ?? (await gateway.tokens.request(request.bytes));
   return Response.json(
     { input_tokens: inputTokens },

@@ -71,6 +71,8 @@ export class Exchange {
   isObservedLater = false;
   dropped: readonly string[] = [];
   readonly #clock: Clock;
+  #endedBy: GatewayError | null = null;
+  #ending: AbortController | null = null;
   /** How long the attempt that was answered took to begin; null before that. */
   #answeredAfterMs: number | null = null;
 
@@ -92,6 +94,37 @@ export class Exchange {
 
   sawFirstByte(): void {
     this.firstByteMs ??= this.elapsedMs();
+  }
+
+  /** Ends the exchange before its answer has begun, because the gateway goes down. */
+  end(error: GatewayError): void {
+    this.#endedBy ??= error;
+    this.#ending?.abort(this.#endedBy);
+  }
+
+  /** Why the gateway has ended the exchange; null if it has not. */
+  get endedBy(): GatewayError | null {
+    return this.#endedBy;
+  }
+
+  /** Whether nobody waits for the answer any more: the client has left, or the gateway has ended the exchange. */
+  get isOver(): boolean {
+    return this.#endedBy !== null || this.call.request.signal.aborted;
+  }
+
+  /** Fires when the exchange is over. Made when somebody has to wait, which most exchanges never do. */
+  get signal(): AbortSignal {
+    this.#ending ??= this.#listenForEnd();
+    return this.#ending.signal;
+  }
+
+  #listenForEnd(): AbortController {
+    const ending = new AbortController();
+    const client = this.call.request.signal;
+    if (this.#endedBy !== null) ending.abort(this.#endedBy);
+    else if (client.aborted) ending.abort(client.reason);
+    else client.addEventListener("abort", () => ending.abort(client.reason), { once: true });
+    return ending;
   }
 
   attemptFailed(deployment: Deployment, record: AttemptRecord): void {

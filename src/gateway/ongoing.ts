@@ -27,6 +27,8 @@ const shortQueue = { queueLimit: 64, waitMs: 500 };
 export class Ongoing {
   readonly #limits: OngoingLimits;
   readonly #exchanges = new Map<Exchange, Interruptible | null>();
+  /** Under way without a place: they wait for one, or need none. */
+  readonly #placeless = new Set<Exchange>();
   readonly #all: Gate;
   readonly #perKey: Gates;
   #whenEmpty: (() => void) | null = null;
@@ -67,13 +69,30 @@ export class Ongoing {
   /** Takes a place for the exchange, after a short wait if need be, or refuses it. `leave` gives it back. */
   async enter(exchange: Exchange, keyId: string): Promise<void> {
     this.#refuseWhenOverloaded();
-    const { signal } = exchange.call.request;
-    if (!(await this.#all.enter(signal))) throw busy("The gateway is at its limit of concurrent requests.");
-    if (!(await this.#perKey.enter(keyId, signal))) {
-      this.#all.leave();
-      throw busy("This key is at its limit of concurrent requests.");
+    await this.withoutPlace(exchange, async () => {
+      const { signal } = exchange;
+      if (!(await this.#all.enter(signal)))
+        throw exchange.endedBy ?? busy("The gateway is at its limit of concurrent requests.");
+      if (!(await this.#perKey.enter(keyId, signal))) {
+        this.#all.leave();
+        throw exchange.endedBy ?? busy("This key is at its limit of concurrent requests.");
+      }
+      this.#exchanges.set(exchange, null);
+      if (exchange.endedBy === null) return;
+      this.leave(exchange, keyId);
+      throw exchange.endedBy;
+    });
+  }
+
+  /** Work that takes no place, and that a gateway which goes down waits for and ends like any other. */
+  async withoutPlace<Result>(exchange: Exchange, work: () => Promise<Result>): Promise<Result> {
+    this.#placeless.add(exchange);
+    try {
+      return await work();
+    } finally {
+      this.#placeless.delete(exchange);
+      this.#tellIfEmpty();
     }
-    this.#exchanges.set(exchange, null);
   }
 
   /** From now on the exchange can be ended by `interruptAll`. */
@@ -85,7 +104,7 @@ export class Ongoing {
     if (!this.#exchanges.delete(exchange)) return;
     this.#all.leave();
     this.#perKey.leave(keyId);
-    if (this.#exchanges.size === 0) this.#whenEmpty?.();
+    this.#tellIfEmpty();
   }
 
   get size(): number {
@@ -103,7 +122,7 @@ export class Ongoing {
 
   /** Resolves true when the last exchange has ended, false when it takes longer than `graceMs`. */
   async drained(graceMs: number): Promise<boolean> {
-    if (this.#exchanges.size === 0) return true;
+    if (this.#isEmpty) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => resolve(false), graceMs);
     this.#whenEmpty = () => resolve(true);
@@ -112,8 +131,21 @@ export class Ongoing {
     return isEmpty;
   }
 
+  /** Streams that have begun end in-band; everything else is refused with the error as its answer. */
   interruptAll(error: GatewayError): void {
-    for (const interruptible of this.#exchanges.values()) interruptible?.interrupt(error);
+    for (const [exchange, interruptible] of this.#exchanges) {
+      if (interruptible === null) exchange.end(error);
+      else interruptible.interrupt(error);
+    }
+    for (const exchange of this.#placeless) exchange.end(error);
+  }
+
+  get #isEmpty(): boolean {
+    return this.#exchanges.size === 0 && this.#placeless.size === 0;
+  }
+
+  #tellIfEmpty(): void {
+    if (this.#isEmpty) this.#whenEmpty?.();
   }
 }
 

@@ -80,9 +80,12 @@ export class Generation implements GenerationPlan {
     this.#exchange = exchange;
   }
 
-  /** Made by the server when it is first asked for, which a call that is over soon need not do. */
+  get isOver(): boolean {
+    return this.#exchange.isOver;
+  }
+
   get signal(): AbortSignal {
-    return this.#exchange.call.request.signal;
+    return this.#exchange.signal;
   }
 
   attemptFailed(deployment: Deployment, record: AttemptRecord): void {

@@ -62,6 +62,7 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
     const { changes } = limit;
     const parts = { exchange, model, scope, keyId, request, dialect, changes, estimatedInput };
     const generation = new Generation(parts);
+    if (exchange.endedBy !== null) throw exchange.endedBy;
     const opened = await configured.upstream.open(generation);
     const { attempt } = generation;
     assert(attempt !== null, "a provider has answered without an attempt");

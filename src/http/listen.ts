@@ -1,9 +1,11 @@
+import type { Server } from "bun";
 import { openPort } from "../base/open-port.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import type { Edge } from "./edge.ts";
 
 export interface Listening {
   readonly url: string;
+  /** Listens no more, lets answers that have begun to leave do so, and closes what is open then. */
   stop(): Promise<void>;
 }
 
@@ -12,6 +14,9 @@ export interface Listening {
  * where bodies are read (gateway/read-body.ts); a body that nobody reads is never kept in memory.
  */
 const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
+
+/** How long the last answers may take to leave. */
+const lastAnswersMs = 5000;
 
 /** Seconds; generation requests switch it off for themselves, since a provider may think for long. */
 const idleTimeoutSeconds = 30;
@@ -30,5 +35,13 @@ export async function listen(edge: Edge, settings: ServerSettings): Promise<List
     }),
   );
   const shown = host.includes(":") ? `[${host}]` : host;
-  return { url: `http://${shown}:${server.port}`, stop: () => server.stop(true) };
+  return { url: `http://${shown}:${server.port}`, stop: () => stopServing(server) };
+}
+
+async function stopServing(server: Server<undefined>): Promise<void> {
+  const tooLate = Promise.withResolvers<void>();
+  const timer = setTimeout(tooLate.resolve, lastAnswersMs);
+  await Promise.race([server.stop(), tooLate.promise]);
+  clearTimeout(timer);
+  await server.stop(true);
 }

@@ -2,7 +2,7 @@ import { GatewayError } from "../base/errors.ts";
 import type { Prepared } from "../providers/provider.ts";
 import { Call, type CallContext } from "./call.ts";
 import type { Candidate, Directory } from "./directory.ts";
-import { type Failure, unprepared } from "./failure.ts";
+import { cancelled, type Failure, unprepared } from "./failure.ts";
 import { causeOf, Tally } from "./tally.ts";
 import { leave, Turns } from "./turns.ts";
 import type { GenerationPlan, Opened, Plan } from "./upstream.ts";
@@ -58,6 +58,7 @@ export class Attempts {
         return call;
       }
       tally.failed(candidate, failure);
+      if (plan.isOver) tally.final ??= cancelled(plan.signal);
       plan.attemptFailed(
         candidate.deployment,
         tally.record(candidate, failure, call.status, nowMs - startedMs),
@@ -85,7 +86,7 @@ export class Attempts {
     const pauseMs = failure.coolDownMs ?? 0;
     if (restKey(candidate, failure, apiKey, nowMs)) {
       // It was the key's fault and not the deployment's.
-      if (this.#turns.tryOtherKey(candidate, tally)) tally.withOtherKey = candidate;
+      if (tally.final === null && this.#turns.tryOtherKey(candidate, tally)) tally.withOtherKey = candidate;
       else if (tally.isProbe) breaker.abandonProbe();
       return;
     }

@@ -114,7 +114,7 @@ export class Call implements Opened, Receiver, Waiter {
    * turned out to be closed is replaced by a new one, for which the limit holds too.
    */
   tick(): void {
-    if (this.#plan.signal.aborted) this.giveUp();
+    if (this.#plan.isOver) this.giveUp();
     else if (this.#phase === "head" && this.#transfer?.isConnected === false) {
       const { connectMs } = this.deployment.timeouts;
       this.#patience.expectConnection(this.#context.clock.monotonicMs(), connectMs);
@@ -315,7 +315,7 @@ export class Call implements Opened, Receiver, Waiter {
 
   #failureOf(cause: unknown): Failure {
     if (this.#patience.lost === "too_slow") return tooSlow(this.#plan.clientDialect);
-    if (this.#plan.signal.aborted) return cancelled(this.#plan.signal);
+    if (this.#plan.isOver) return cancelled(this.#plan.signal);
     if (this.#patience.lost === "not_there") return unreachable(cause);
     if (isMalformed(cause)) return malformed(cause);
     if (this.#phase !== "head") return brokenOff(cause);
@@ -325,7 +325,7 @@ export class Call implements Opened, Receiver, Waiter {
 
   #brokenBody(cause: unknown): GatewayError {
     if (this.#patience.lost !== null) return timeoutError(this.#plan.clientDialect);
-    if (this.#plan.signal.aborted) return cancelled(this.#plan.signal).error;
+    if (this.#plan.isOver) return cancelled(this.#plan.signal).error;
     return brokenOff(cause).error;
   }
 

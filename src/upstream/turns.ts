@@ -87,7 +87,7 @@ export class Turns {
     if (candidate === null || tally.attempts > 0 || tally.final !== null) return null;
     const { standing } = candidate;
     const isReady = (await this.#waitOutPause(candidate, plan)) && (await takePlace(standing, plan.signal));
-    if (plan.signal.aborted) tally.final = cancelled(plan.signal);
+    if (plan.isOver) tally.final = cancelled(plan.signal);
     if (!isReady) return null;
     // A short pause that has begun in the meantime is not waited for: this request has had its wait.
     const nowMs = this.#nowMs();

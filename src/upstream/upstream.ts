@@ -26,7 +26,9 @@ export interface Plan {
    * GatewayError (a translation that cannot be made); that ends the exchange.
    */
   prepare(deployment: Deployment): Prepared;
-  /** Fires when the client leaves, or when the gateway ends the exchange. */
+  /** Whether the client has left, or the gateway has ended the exchange. */
+  readonly isOver: boolean;
+  /** Fires when it is over, with the gateway's error as its reason where that is why. For those who have to wait. */
   readonly signal: AbortSignal;
   /** Monotonic; no attempt or body outlives it. */
   readonly deadlineMs: number;

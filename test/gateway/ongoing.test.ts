@@ -7,11 +7,11 @@ import { routes } from "../../src/http/routes.ts";
 
 const free: OngoingLimits = { maxConcurrent: () => 100, maxPerKey: () => null, lagMs: () => 0 };
 
-function exchange(): Exchange {
+function exchange(signal: AbortSignal | null = null): Exchange {
   const route = routes[0];
   if (route === undefined) throw new Error("there are no routes");
   const call: Call = {
-    request: new Request("http://localhost/"),
+    request: new Request("http://localhost/", { signal }),
     route,
     address: "127.0.0.1",
     keepWaiting: () => undefined,
@@ -97,4 +97,70 @@ test("draining waits for the last exchange, and says when it took too long", asy
   const drained = ongoing.drained(10_000);
   ongoing.leave(last, "key_a");
   expect(await drained).toBe(true);
+});
+
+describe("a gateway that goes down", () => {
+  const goingDown = new GatewayError("service_unavailable", "The gateway is shutting down.");
+
+  test("refuses at once what waits for a place, which takes none", async () => {
+    const ongoing = new Ongoing({ ...free, maxConcurrent: () => 1 });
+    const first = exchange();
+    await ongoing.enter(first, "key_a");
+    const waiting = refusalOf(ongoing.enter(exchange(), "key_b"));
+    ongoing.interruptAll(goingDown);
+    expect(await waiting).toBe(goingDown);
+    ongoing.leave(first, "key_a");
+    expect(ongoing.size).toBe(0);
+    expect(await ongoing.drained(0)).toBe(true);
+    await ongoing.enter(exchange(), "key_c");
+  });
+
+  test("refuses what got its place in the very moment", async () => {
+    const ongoing = new Ongoing({ ...free, maxConcurrent: () => 1 });
+    const first = exchange();
+    await ongoing.enter(first, "key_a");
+    const second = exchange();
+    const waiting = refusalOf(ongoing.enter(second, "key_b"));
+    ongoing.leave(first, "key_a");
+    second.end(goingDown);
+    expect(await waiting).toBe(goingDown);
+    await ongoing.enter(exchange(), "key_c");
+    expect(ongoing.size).toBe(1);
+  });
+
+  test("waits for what takes no place, and ends it like anything else", async () => {
+    const ongoing = new Ongoing(free);
+    const counting = exchange();
+    const work = Promise.withResolvers<string>();
+    const result = ongoing.withoutPlace(counting, () => work.promise);
+    expect(await ongoing.drained(1)).toBe(false);
+    ongoing.interruptAll(goingDown);
+    expect(counting.signal.reason).toBe(goingDown);
+    const drained = ongoing.drained(10_000);
+    work.resolve("counted");
+    expect(await result).toBe("counted");
+    expect(await drained).toBe(true);
+  });
+
+  test("ends in-band what can be, and the others as a whole", async () => {
+    const ongoing = new Ongoing(free);
+    const [stream, whole] = [exchange(), exchange()];
+    await ongoing.enter(stream, "key_a");
+    await ongoing.enter(whole, "key_a");
+    const told: GatewayError[] = [];
+    ongoing.canInterrupt(stream, { interrupt: (error) => void told.push(error) });
+    ongoing.interruptAll(goingDown);
+    expect(told).toEqual([goingDown]);
+    expect([stream.endedBy, whole.endedBy]).toEqual([null, goingDown]);
+    expect([stream.isOver, whole.isOver]).toEqual([false, true]);
+  });
+});
+
+test("an exchange's signal fires for a client that leaves before or after it was asked for", () => {
+  const client = new AbortController();
+  const [early, late] = [exchange(client.signal), exchange(client.signal)];
+  const { signal } = early;
+  expect(signal.aborted).toBe(false);
+  client.abort();
+  expect([signal.aborted, late.signal.aborted, early.isOver]).toEqual([true, true, true]);
 });

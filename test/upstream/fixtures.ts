@@ -88,6 +88,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
     log,
     plan: ({ body = "{}", modelId = "m", ...changes } = {}) => {
       const clientDialect: DialectName = changes.clientDialect ?? "chat";
+      const signal = changes.signal ?? new AbortController().signal;
       const model = models.find(({ id }) => id === modelId);
       if (model === undefined) throw new Error(`no model ${modelId}`);
       return {
@@ -98,7 +99,10 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
         attemptFailed: () => {},
         clientDialect,
         stream: false,
-        signal: new AbortController().signal,
+        signal,
+        get isOver() {
+          return signal.aborted;
+        },
         deadlineMs: clock.monotonicMs() + 300_000,
         prepare: () => ({ operation: clientDialect, body, headers: {} }),
         ...changes,

@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { type Answer, cutBefore, json, openAiError, silence } from "../support/answers.ts";
+import { configFor } from "../support/config.ts";
+import { answerFrom, usualAnswer } from "../support/fixtures.ts";
+import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { StreamReader } from "../support/sse.ts";
+import { waitFor } from "../support/wait.ts";
+
+let provider: ScriptedProvider;
+let sluice: Sluice;
+let key: TestKey;
+
+beforeEach(async () => {
+  provider = startProvider();
+});
+afterEach(async () => {
+  await sluice.dispose();
+  provider.stop();
+});
+
+async function start(head = "[server]\nshutdown_grace = 0.2", more = ""): Promise<void> {
+  sluice = await startSluice({ config: configFor({ url: provider.url, head, provider: more }) });
+  key = await sluice.createKey();
+}
+
+const messages = [{ role: "user", content: "Hello" }];
+const routes = [
+  { dialect: "chat", path: "/v1/chat/completions", body: { model: "gpt-test", messages } },
+  { dialect: "responses", path: "/v1/responses", body: { model: "gpt-test", input: "Hello" } },
+  { dialect: "messages", path: "/v1/messages", body: { model: "claude-test", max_tokens: 100, messages } },
+] as const;
+
+type Route = (typeof routes)[number];
+
+function ask(route: Route, more: object = {}, headers: Record<string, string> = {}): Promise<Response> {
+  return sluice.request(route.path, { key, headers, body: { ...route.body, ...more } });
+}
+
+interface Credits {
+  readonly used: number;
+  readonly reserved: number;
+}
+
+async function credits(of: TestKey = key): Promise<Credits> {
+  const summary = await (await sluice.request("/v1/usage", { key: of })).json();
+  return (summary as { credits: Credits }).credits;
+}
+
+/** The envelope of the route's own dialect, with everything that a client's SDK looks at. */
+async function expectShuttingDown(response: Response, { dialect }: Route): Promise<void> {
+  expect(response.status).toBe(503);
+  expect(Number(response.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+  expect(response.headers.get("content-type")).toContain("application/json");
+  expect(response.headers.get("x-request-id")).toStartWith("req_");
+  const body = (await response.json()) as { type?: string; error: { type: string; code: string } };
+  expect(body.error.code).toBe("service_unavailable");
+  expect(body.error.type).toBe(dialect === "messages" ? "overloaded_error" : "api_error");
+  if (dialect === "messages") expect(body.type).toBe("error");
+}
+
+/** Nothing was charged, and nothing is held any more. */
+async function expectNothingTaken(): Promise<void> {
+  await sluice.restart();
+  expect(await credits()).toMatchObject({ used: 0, reserved: 0 });
+  expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+}
+
+describe("when the grace time is over, SIGTERM answers 503 to", () => {
+  for (const stream of [false, true]) {
+    test(stream ? "streams that have not begun" : "whole answers under way", async () => {
+      await start();
+      provider.script(silence());
+      const asking = routes.map((route) => ask(route, { stream }));
+      await waitFor(() => provider.requests.length === 3, "the provider to be asked");
+      expect(await sluice.stop()).toBe(0);
+      for (const [index, route] of routes.entries()) {
+        await expectShuttingDown(await (asking[index] ?? Promise.reject(new Error("not asked"))), route);
+      }
+      await waitFor(() => provider.aborted.length === 3, "the provider to be left");
+      await expectNothingTaken();
+    });
+  }
+
+  test("whole answers of a provider that streams although nobody asked it to", async () => {
+    await start();
+    provider.script(cutBefore(answerFrom("chat/text.sse"), '"finish_reason":"stop"', [{ stall: true }]));
+    const [chat] = routes;
+    const asking = ask(chat);
+    await waitFor(() => provider.requests.length === 1, "the provider to be asked");
+    expect(await sluice.stop()).toBe(0);
+    await expectShuttingDown(await asking, chat);
+    await expectNothingTaken();
+  });
+
+  test("requests that wait for a place at their provider", async () => {
+    await start("[server]\nshutdown_grace = 0.2", "max_concurrent = 1");
+    const [chat] = routes;
+    const waiting = await sluice.createKey();
+    provider.script(silence());
+    const asking = ask(chat);
+    await waitFor(() => provider.requests.length === 1, "the only place to be taken");
+    const queued = sluice.request(chat.path, { key: waiting, body: chat.body });
+    await waitFor(async () => (await credits(waiting)).reserved > 0, "the other to wait");
+    expect(await sluice.stop()).toBe(0);
+    await expectShuttingDown(await asking, chat);
+    await expectShuttingDown(await queued, chat);
+    expect(provider.requests).toHaveLength(1);
+    await expectNothingTaken();
+  });
+
+  test("requests that wait out a pause of their provider", async () => {
+    await start("[server]\nshutdown_grace = 0");
+    const [chat] = routes;
+    provider.script(openAiError(429, "slow down", null, { "retry-after": "2" }));
+    expect((await ask(chat)).status).toBe(503);
+    const pausing = ask(chat);
+    await waitFor(async () => (await credits()).reserved > 0, "the other to wait");
+    expect(await sluice.stop()).toBe(0);
+    await expectShuttingDown(await pausing, chat);
+    expect(provider.requests).toHaveLength(1);
+    await expectNothingTaken();
+  });
+});
+
+test("a request that was refused so runs again with the same idempotency key", async () => {
+  await start();
+  const [chat] = routes;
+  provider.script(silence());
+  const asking = ask(chat, {}, { "idempotency-key": "again" });
+  await waitFor(() => provider.requests.length === 1, "the provider to be asked");
+  expect(await sluice.stop()).toBe(0);
+  await expectShuttingDown(await asking, chat);
+  await sluice.restart();
+  provider.script(null);
+  const again = await ask(chat, {}, { "idempotency-key": "again" });
+  expect(again.status).toBe(200);
+  expect(again.headers.get("idempotent-replayed")).toBeNull();
+});
+
+test("a token count under way is answered with an estimate", async () => {
+  await start();
+  const countPath = "/v1/messages/count_tokens";
+  provider.script(silence());
+  const body = { model: "claude-test", messages };
+  const counting = sluice.request(countPath, { key, body });
+  await waitFor(() => provider.requests.length === 1, "the provider to be asked");
+  expect(await sluice.stop()).toBe(0);
+  const response = await counting;
+  expect(response.status).toBe(200);
+  expect(response.headers.get("x-sluice-count")).toBe("estimate");
+  expect(await response.json()).toMatchObject({ input_tokens: expect.any(Number) });
+});
+
+test("a stream that has begun ends in-band beside one that has not", async () => {
+  await start();
+  const [chat] = routes;
+  const begun = cutBefore(answerFrom("chat/text.sse"), '"finish_reason":"stop"', [{ stall: true }]);
+  provider.script([begun, silence()]);
+  const reader = new StreamReader(await ask(chat, { stream: true }));
+  await reader.until("Sluices");
+  const waiting = ask(chat, { stream: true });
+  await waitFor(() => provider.requests.length === 2, "the provider to be asked");
+  expect(await sluice.stop()).toBe(0);
+  await expectShuttingDown(await waiting, chat);
+  while ((await reader.nextChunk()) !== null);
+  expect(reader.result().text).toContain('data: {"error":{');
+  expect(reader.result().text).not.toContain("[DONE]");
+});
+
+test("an answer that a slow client is still reading reaches its end", async () => {
+  await start("[server]\nshutdown_grace = 30");
+  const long = "lorem ipsum ".repeat(400_000);
+  const answer = (request: SeenRequest): Answer => {
+    const usual = JSON.parse(Buffer.from(writtenBy(usualAnswer(request))).toString());
+    usual.choices[0].message.content = long;
+    return json(usual);
+  };
+  provider.script(answer);
+  const [chat] = routes;
+  const { socket, received } = slowClient(JSON.stringify(chat.body), chat.path);
+  await waitFor(async () => (await credits()).used > 0, "the answer to be charged");
+  const stopping = sluice.stop();
+  await waitFor(
+    async () => (await sluice.request("/readyz").catch(() => null)) === null,
+    "it to listen no more",
+  );
+  socket.resume();
+  expect(await stopping).toBe(0);
+  await waitFor(() => received().length > long.length, "the whole answer");
+  expect(received()).toEndWith("}");
+  socket.destroy();
+}, 30_000);
+
+function writtenBy(answer: Answer): string {
+  return answer.steps.map((step) => ("write" in step ? String(step.write) : "")).join("");
+}
+
+/** Sends a request, and reads nothing of its answer until it is told to. */
+function slowClient(body: string, path: string): { socket: Socket; received: () => string } {
+  const { hostname, port } = new URL(sluice.url);
+  const socket = connect(Number(port), hostname);
+  const pieces: Buffer[] = [];
+  socket.on("data", (piece) => void pieces.push(Buffer.from(piece)));
+  socket.pause();
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key.key}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  return { socket, received: () => Buffer.concat(pieces).toString() };
+}
