@@ -13,18 +13,20 @@ export async function auditChange(
   await store.admin.appendAudit({
     atMs,
     actor: "cli",
-    address: userName(),
+    address: userName(process.env["SUDO_USER"]),
     action,
     target: key.prefix,
     detail,
   });
 }
 
-/** Where others have an address, the one at the machine itself has a name. */
-function userName(): string {
+/** Where others have an address, the one at the machine itself has a name; behind sudo, the name of who called it. */
+function userName(behindSudo: string | undefined): string {
   try {
-    return userInfo().username;
+    const { username } = userInfo();
+    const isHidden = behindSudo !== undefined && behindSudo !== "" && behindSudo !== username;
+    return isHidden ? `${behindSudo} as ${username}` : username;
   } catch {
-    return "unknown";
+    return behindSudo || `user ${process.getuid?.() ?? "unknown"}`;
   }
 }

@@ -6,6 +6,8 @@ import { printJson, type Terminal } from "./terminal/terminal.ts";
 
 export interface KeyOutput {
   readonly json: boolean;
+  /** Where the key was written to; absent when it is only looked at. */
+  readonly dataFolder?: string;
   /** Present when it was just made; this is the only time it is shown. */
   readonly secret?: string;
   /** What has been done; absent when the key is only looked at. */
@@ -16,7 +18,8 @@ export function showKey(view: KeyView, output: KeyOutput, terminal: Terminal): v
   if (output.json) {
     const { id, ...rest } = keyDocument(view);
     const secret = output.secret === undefined ? {} : { key: output.secret };
-    printJson({ id, ...secret, ...rest }, terminal);
+    const folder = output.dataFolder === undefined ? {} : { data_folder: output.dataFolder };
+    printJson({ id, ...secret, ...rest, ...folder }, terminal);
     return;
   }
   if (output.secret !== undefined) terminal.print(secretBlock(view, output, terminal));

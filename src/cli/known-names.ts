@@ -1,43 +1,39 @@
+import type { KnownNames } from "../admin/operations/known-names.ts";
 import { isObject } from "../base/json.ts";
 import { findConfig } from "../config/source.ts";
-import { didYouMean } from "../config/suggest.ts";
 import { parseToml } from "../config/toml.ts";
+import type { DataOptions } from "./help.ts";
+import { servedNames } from "./serve/traces.ts";
 import type { Terminal } from "./terminal/terminal.ts";
-import { showWarnings } from "./warnings.ts";
-
-interface Named {
-  readonly config?: string | undefined;
-  readonly scope?: string | undefined;
-  readonly models?: readonly string[] | null | undefined;
-}
 
 /**
- * Tells of a scope or a model that the configuration does not name. It is no refusal: the gateway may run
- * with another file than the one that is found here, and a key may be made before its model.
+ * What a key on this data may be given: what the gateway last served with it, and what the configuration that is found
+ * here names. Null where nobody can know, such as for a folder that is not served yet and has its configuration elsewhere.
  */
-export function warnOfUnknownNames(named: Named, terminal: Terminal): void {
-  if (named.scope === undefined && (named.models ?? undefined) === undefined) return;
-  const known = namesInConfig(named.config, terminal);
-  if (known === null) return;
-  const warnings: string[] = [];
-  if (named.scope !== undefined && named.scope !== "all" && !known.providers.includes(named.scope)) {
-    warnings.push(
-      `${known.origin} has no provider "${named.scope}"${didYouMean(named.scope, known.providers)}`,
-    );
+export function knownNames(options: DataOptions, dir: string, terminal: Terminal): KnownNames | null {
+  const served = servedNames(dir);
+  const written = namesInConfig(options.config, terminal);
+  if (served === null) {
+    const mayBeElsewhere = options.data !== undefined || Boolean(terminal.env["SLUICE_DATA"]);
+    return written === null || (written.isBuiltIn && mayBeElsewhere) ? null : written;
   }
-  for (const model of named.models ?? []) {
-    if (known.models.includes(model)) continue;
-    warnings.push(`${known.origin} has no model "${model}"${didYouMean(model, known.models)}`);
-  }
-  showWarnings(warnings, terminal);
+  if (written === null || written.isBuiltIn) return served;
+  return {
+    providers: [...served.providers, ...written.providers],
+    models: [...served.models, ...written.models],
+  };
 }
 
-function namesInConfig(file: string | undefined, { env, cwd }: Terminal) {
+interface WrittenNames extends KnownNames {
+  readonly isBuiltIn: boolean;
+}
+
+export function namesInConfig(file: string | undefined, { env, cwd }: Terminal): WrittenNames | null {
   try {
     const source = findConfig({ file, env, cwd });
     const { providers, models } = parseToml(source.text, source.origin);
     return {
-      origin: source.origin,
+      isBuiltIn: source.file === null,
       providers: isObject(providers) ? Object.keys(providers) : [],
       models: Array.isArray(models)
         ? models.flatMap((model) => (isObject(model) && typeof model["id"] === "string" ? [model["id"]] : []))

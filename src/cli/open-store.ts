@@ -8,12 +8,24 @@ import { Refused } from "./failure.ts";
 import type { DataOptions } from "./help.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
+export interface StoreContext extends OperationContext {
+  /** The data folder. */
+  readonly dir: string;
+}
+
+interface StoreUse {
+  /** Makes the folder if it is not there. */
+  readonly create?: boolean;
+  /** Says afterwards which folder was written to: it may not be the one that was meant. */
+  readonly writes?: boolean;
+}
+
 /** Opens the data folder beside a gateway that may be running, does the work, and closes it again. */
 export async function withStore<Result>(
   terminal: Terminal,
   options: DataOptions,
-  { create = false }: { readonly create?: boolean },
-  work: (context: OperationContext) => Promise<Result>,
+  { create = false, writes = create }: StoreUse,
+  work: (context: StoreContext) => Promise<Result>,
 ): Promise<Result> {
   const { env, cwd } = terminal;
   const dir = locateData({ file: options.config, data: options.data, env, cwd });
@@ -25,7 +37,10 @@ export async function withStore<Result>(
   }
   const store = await openStore(dir, terminal);
   try {
-    return await work({ store, clock: systemClock });
+    const result = await work({ store, clock: systemClock, dir });
+    // In JSON it is part of the result.
+    if (writes && !options.json) terminal.note(terminal.noteStyle.dim(`  in ${dir}`));
+    return result;
   } catch (error) {
     const { fullRefusal, isFull } = await import("../store/sqlite/full-disk.ts");
     throw isFull(error, dir) ? fullRefusal(dir) : error;
@@ -44,7 +59,7 @@ export async function openStore(dir: string, terminal: Terminal): Promise<Store>
   } catch (error) {
     const problem = folderProblem((error as NodeJS.ErrnoException).code);
     if (problem === null) throw error;
-    throw new Refused(`${dir} ${problem}, or name another with --data`);
+    throw new Refused(`${dir} ${problem} name another with --data`);
   }
 }
 
@@ -54,22 +69,22 @@ function folderProblem(code: string | undefined): string | null {
     case "EEXIST":
     case "ENOTDIR":
     case "ELOOP":
-      return "is not a folder; make it one";
+      return "is not a folder;";
     case "EACCES":
     case "EPERM":
     case "EROFS":
     case "SQLITE_READONLY":
     case "SQLITE_READONLY_DBMOVED":
     case "SQLITE_READONLY_DIRECTORY":
-      return "cannot be written to; give this user the right";
+      return "cannot be written to; give this user the right, or";
     case "ENOENT":
     case "EINVAL":
     case "ENAMETOOLONG":
     case "ENODEV":
     case "SQLITE_CANTOPEN":
-      return "cannot be made there; choose a place on a local disk";
+      return "cannot be made there;";
     case "EISDIR":
-      return "has a folder where its database should be; move that away";
+      return "has a folder where its database should be;";
     default:
       return null;
   }

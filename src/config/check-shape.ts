@@ -2,6 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Check } from "@sinclair/typebox/value";
 import type { JsonObject } from "../base/json.ts";
+import { type DescribedSchema, expectation } from "../base/schema-words.ts";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
 import { configSchema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
@@ -23,9 +24,9 @@ export function checkShape(document: JsonObject, problems: ProblemList): void {
 function messageOf(error: ValueError): string {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) return unknownName(error);
   if (error.type === ValueErrorType.ObjectRequiredProperty) {
-    return `missing; it must be ${expectation(error.schema as Described)}`;
+    return `missing; it must be ${expectation(error.schema as DescribedSchema)}`;
   }
-  return `must be ${expectation(error.schema as Described)}${instead(error)}`;
+  return `must be ${expectation(error.schema as DescribedSchema)}${instead(error)}`;
 }
 
 function unknownName(error: ValueError): string {
@@ -47,61 +48,15 @@ function homeOf(name: string): string {
   return "";
 }
 
-interface Described {
-  readonly type?: string;
-  readonly anyOf?: readonly Described[];
-  readonly const?: unknown;
-  readonly items?: Described;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly minLength?: number;
-  readonly minItems?: number;
-  readonly pattern?: string;
-}
-
-function expectation(schema: Described): string {
-  if (schema.anyOf !== undefined) return alternatives(schema.anyOf);
-  switch (schema.type) {
-    case "integer":
-      return `a whole number${bounds(schema)}`;
-    case "number":
-      return `a number${bounds(schema)}`;
-    case "boolean":
-      return "true or false";
-    case "array":
-      return schema.minItems === undefined ? "a list" : "a list with at least one element";
-    case "object":
-      return "a table";
-    default:
-      if (schema.pattern === "^https?://") return "an address that starts with http:// or https://";
-      return schema.minLength === undefined ? "a string" : "a string that is not empty";
-  }
-}
-
-function alternatives(schemas: readonly Described[]): string {
-  const isChoice = schemas.every((schema) => schema.const !== undefined);
-  if (isChoice) return `one of ${schemas.map((schema) => JSON.stringify(schema.const)).join(", ")}`;
-  return schemas.map(expectation).join(" or ");
-}
-
-function bounds(schema: Described): string {
-  if (schema.exclusiveMinimum !== undefined) return ` above ${schema.exclusiveMinimum}`;
-  if (schema.minimum === undefined) return "";
-  return schema.maximum === undefined
-    ? ` of at least ${schema.minimum}`
-    : ` from ${schema.minimum} to ${schema.maximum}`;
-}
-
 /** What stands there now. Only numbers and choices are repeated: other strings may be secrets. */
 function instead({ value, schema }: ValueError): string {
   if (typeof value === "number" || typeof value === "boolean") return `, not ${value}`;
-  if (typeof value === "string") return insteadOfString(value, schema as Described);
+  if (typeof value === "string") return insteadOfString(value, schema as DescribedSchema);
   if (Array.isArray(value)) return value.length === 0 ? ", not an empty one" : ", not a list";
   return Object.getPrototypeOf(value) === Object.prototype ? ", not a table" : ", not a date";
 }
 
-function insteadOfString(value: string, schema: Described): string {
+function insteadOfString(value: string, schema: DescribedSchema): string {
   const choices = schema.anyOf?.flatMap(({ const: choice }) => (typeof choice === "string" ? [choice] : []));
   if (choices !== undefined && choices.length > 0) {
     return `, not ${JSON.stringify(value)}${didYouMean(value, choices)}`;

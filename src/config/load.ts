@@ -49,7 +49,16 @@ function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadO
   if (problems.all.length > 0) throw new ConfigError(source.origin, problems.all);
   const models = buildModels(config, providers, context);
   const warnings = [...leftOutWarnings(config, providers, models), ...context.warnings];
-  return { ...settings, models, warnings };
+  return { ...settings, models, named: namesOf(config), isDemo: isDemo(config), warnings };
+}
+
+function namesOf({ providers = {}, models = [] }: ConfigFile): Settings["named"] {
+  return { providers: Object.keys(providers), models: models.map(({ id }) => id) };
+}
+
+function isDemo({ providers = {} }: ConfigFile): boolean {
+  const all = Object.values(providers);
+  return all.length > 0 && all.every(({ kind }) => kind === "demo");
 }
 
 function tracingSettings(config: ConfigFile, context: LoadContext): Settings["tracing"] {

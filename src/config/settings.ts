@@ -19,6 +19,10 @@ export interface Settings {
   /** Only providers that can be used: those without their `api_key` are left out, with a warning. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   readonly models: readonly ModelSettings[];
+  /** All names in the file, also of providers and models that are left out for want of a secret. */
+  readonly named: { readonly providers: readonly string[]; readonly models: readonly string[] };
+  /** Only the built-in demo is configured: somebody is trying the program out. */
+  readonly isDemo: boolean;
   /** What an operator should know although it is no error, such as a provider left out. */
   readonly warnings: readonly string[];
 }

@@ -4,6 +4,7 @@ import { effectiveStatus } from "../keys/status.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Call, Exchange, Route } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
+import { originReachedAt } from "./reached-at.ts";
 
 /**
  * The key that a call may use, or null where none was sent and none is needed. Throws otherwise. Only a key
@@ -15,7 +16,7 @@ export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | 
     const presented = readCredential(call);
     if (presented === null) return null;
     const key = gateway.keys.find(presented);
-    return key === null ? authenticateAfresh(gateway, exchange, presented) : checkKey(key, call.route, atMs);
+    return key === null ? authenticateAfresh(gateway, exchange, presented) : checkKey(key, call, atMs);
   } catch (error) {
     throw slowedDown(gateway, call, error);
   }
@@ -31,7 +32,7 @@ async function authenticateAfresh(
     if (hasKeyForm(presented)) await gateway.catchUp();
     const key = gateway.keys.find(presented);
     if (key === null) throw refused("The API key is not valid.");
-    return checkKey(key, call.route, atMs);
+    return checkKey(key, call, atMs);
   } catch (error) {
     throw slowedDown(gateway, call, error);
   }
@@ -80,20 +81,20 @@ function bearerToken(authorization: string): string {
   return authorization.slice(7).trim();
 }
 
-function checkKey(key: KeyRecord, route: Route, atMs: number): KeyRecord {
+function checkKey(key: KeyRecord, { request, route }: Call, atMs: number): KeyRecord {
   const status = effectiveStatus(key, atMs);
   if (status === "revoked") throw refused("The API key has been revoked.");
   if (status === "suspended") throw refused("The API key is suspended.");
-  if (key.mode !== route.mode) throw refused(wrongOrigin(key));
+  if (key.mode !== route.mode) throw refused(wrongOrigin(key, originReachedAt(request)));
   if (status === "expired") throw unusable(route, "key_expired", "The API key has expired.");
   if (status === "disabled") throw unusable(route, "key_disabled", "The API key is disabled.");
   return key;
 }
 
-function wrongOrigin(key: KeyRecord): string {
-  return key.mode === "credit"
-    ? "This is an API-credit key; use it without the /token prefix, at {base_url}/v1."
-    : "This is a token-budget key; use it with the /token prefix, at {base_url}/token/v1.";
+function wrongOrigin({ mode }: KeyRecord, origin: string): string {
+  const what = mode === "credit" ? "an API-credit key" : "a token-budget key";
+  const base = mode === "credit" ? origin : `${origin}/token`;
+  return `This is ${what}; its base URL is ${base}/v1, or ${base} in Anthropic clients.`;
 }
 
 /** The interface lists no 403 for the model list and the usage summary, so there it is a 401. */

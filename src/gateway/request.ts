@@ -130,11 +130,15 @@ export function resolveModel({ catalog }: Configured, key: KeyRecord, modelId: s
     });
   }
   if (!catalog.permits(key, model)) {
-    throw new GatewayError("key_disabled", `This key may not use the model "${modelId}".`, {
-      param: "model",
-    });
+    throw new GatewayError("key_disabled", mayNotUse(key, model), { param: "model" });
   }
   return model;
+}
+
+function mayNotUse(key: KeyRecord, { id }: ModelSettings): string {
+  const isListed = key.models === null || key.models.includes(id);
+  const only = isListed ? `of the provider "${key.scope}"` : "on its list";
+  return `This key may not use the model "${id}": it is for models ${only} only. GET /v1/models lists what it may use.`;
 }
 
 /** A credit key pays for what it uses, so a model without a price must say that it is free. */
@@ -143,7 +147,7 @@ export function refuseUnpriced(key: KeyRecord, model: ModelSettings): void {
   if (key.mode !== "credit" || isPriced) return;
   throw new GatewayError(
     "key_disabled",
-    `The model "${model.id}" has no price, so credit keys may not use it.`,
+    `This key may not use the model "${model.id}": it has no price, and credit keys pay for what they use.`,
     {
       param: "model",
     },

@@ -26,7 +26,7 @@ test("every change at the command line is in the audit log, and no secret is", a
     ["key.create", "credit"],
     ["key.rotate", "grace 0 s"],
     ["key.topup", "+2.5 credits"],
-    ["key.topup", "+2.5 credits (known reference, nothing added)"],
+    ["key.topup", "+2.5 credits (known reference, nothing changed)"],
     ["key.update", "label, rpmLimit"],
     ["key.disable", null],
     ["key.enable", null],

@@ -59,18 +59,27 @@ describe("config check", () => {
     });
   });
 
-  test("checks the built-in configuration when there is no file, and repeats warnings", async () => {
-    expect(await sluiceJson<object>(newPlace(), "config", "check")).toEqual({
-      ok: true,
-      file: null,
-      providers: ["demo"],
-      models: ["demo-small", "demo-large", "demo-text"],
-      warnings: [],
-    });
+  test("finds nothing sound where there is no file, or nothing in it", async () => {
+    const place = newPlace();
+    const nowhere = await sluice(place, "config", "check");
+    expect({ code: nowhere.code, stdout: nowhere.stdout }).toEqual({ code: 1, stdout: "" });
+    expect(nowhere.stderr).toContain("there is no sluice.toml here; `sluice config init` writes one");
+    const { code, stdout } = await sluice(place, "config", "check", "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false });
+    for (const text of ["", "# nothing yet\n", "[server]\nport = 1\n"]) {
+      writeFileSync(join(place.folder, "sluice.toml"), text);
+      const empty = await sluice(place, "config", "check");
+      expect(empty.code).toBe(1);
+      expect(empty.stderr).toContain("models: there is none; add [[models]]");
+    }
+  });
+
+  test("repeats warnings", async () => {
     const place = newPlace();
     writeFileSync(
       join(place.folder, "sluice.toml"),
-      '[providers.openai]\nkind = "openai"\napi_key = "env:NO_KEY"\n',
+      '[providers.openai]\nkind = "openai"\napi_key = "env:NO_KEY"\n[[models]]\nid = "m"\nprovider = "openai"\n',
     );
     const { code, stdout } = await sluice(place, "config", "check");
     expect(code).toBe(0);

@@ -76,5 +76,6 @@ export interface KeyJson {
   readonly credit: { purchased: number; used: number; balance: number } | null;
   readonly budget: { tokens: number | null; period: string; used: number; remaining: number | null } | null;
   readonly changed?: boolean;
+  readonly data_folder?: string;
   readonly topup?: { repeated: boolean };
 }

@@ -75,14 +75,46 @@ describe("keys create", () => {
     expect(shown.stdout).not.toContain(secret);
   });
 
-  test("tells of a scope or model that the configuration does not have, and makes the key all the same", async () => {
-    const { code, stderr } = await sluice(
-      newPlace(),
-      ..."keys create --mode credit --scope dmo --models demo-smal".split(" "),
-    );
-    expect(code).toBe(0);
-    expect(stderr).toContain('has no provider "dmo", did you mean "demo"?');
-    expect(stderr).toContain('has no model "demo-smal", did you mean "demo-small"?');
+  test("refuses a scope or model that the configuration does not have, and makes no key", async () => {
+    const place = newPlace();
+    const make = (flags: string) => sluice(place, ...`keys create --mode credit ${flags}`.split(" "));
+    const scoped = await make("--scope dmo");
+    expect(scoped).toMatchObject({
+      code: 1,
+      stderr: 'error: there is no provider "dmo", did you mean "demo"?\n',
+    });
+    const listed = await make("--models demo-large,demo-smal");
+    expect(listed.stderr).toBe('error: there is no model "demo-smal", did you mean "demo-small"?\n');
+    expect(listed.code).toBe(1);
+    expect((await make("--models nothing-like-it")).stderr).toContain("`sluice models list` shows them");
+    expect(await sluiceJson<unknown[]>(place, "keys", "list")).toEqual([]);
+  });
+
+  test("cannot know the models of data whose configuration is elsewhere, and takes them as they are", async () => {
+    const place = newPlace();
+    const key = await create(place, "--data", "elsewhere", "--models", "gpt-9");
+    expect(key.models).toEqual(["gpt-9"]);
+  });
+
+  test("says which data folder it wrote to, and so does every command that writes", async () => {
+    const place = newPlace();
+    const dir = join(place.folder, "sluice-data");
+    const { prefix, data_folder } = await create(place);
+    expect(data_folder).toBe(dir);
+    for (const line of [
+      "keys create --mode credit",
+      `keys topup ${prefix} 1`,
+      `keys adjust ${prefix} -1 --note over`,
+      `keys update ${prefix} --rpm 5`,
+      `keys rotate ${prefix}`,
+    ]) {
+      expect((await sluice(place, ...line.split(" "))).stderr).toContain(`in ${dir}`);
+    }
+    const [{ id }] = await sluiceJson<[KeyJson]>(place, "keys", "list");
+    for (const line of [`keys disable ${id}`, `keys enable ${id}`, `keys revoke ${id} --yes`]) {
+      expect((await sluice(place, ...line.split(" "))).stderr).toContain(`in ${dir}`);
+    }
+    expect((await sluice(place, "keys", "list")).stderr).toBe("");
   });
 
   test.each([

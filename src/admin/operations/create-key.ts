@@ -1,11 +1,18 @@
 import { type IssuedKey, issueKey, type KeySpec } from "../../keys/issue.ts";
 import type { OperationContext } from "./context.ts";
 import { checkKeyFields } from "./key-fields.ts";
+import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-export async function createKey({ store, clock }: OperationContext, spec: KeySpec): Promise<IssuedKey> {
+/** `known`: what the key's scope and models are checked against; null where nothing is known. */
+export async function createKey(
+  { store, clock }: OperationContext,
+  spec: KeySpec,
+  known: KnownNames | null = null,
+): Promise<IssuedKey> {
   checkModeFields(spec);
   checkKeyFields(spec, clock.wallMs());
+  if (known !== null) refuseUnknownNames(spec, known);
   return issueKey(store, clock, spec);
 }
 

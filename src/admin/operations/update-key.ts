@@ -2,6 +2,7 @@ import type { BudgetPeriod, KeyChanges, KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "./context.ts";
 import { findKey } from "./find-key.ts";
 import { checkKeyFields } from "./key-fields.ts";
+import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
 import { OperationRefusal } from "./refusal.ts";
 
 /** Only what is named changes; null takes a limit away. */
@@ -20,6 +21,7 @@ export async function updateKey(
   context: OperationContext,
   idOrPrefix: string,
   update: KeyUpdate,
+  known: KnownNames | null = null,
 ): Promise<KeyRecord> {
   const key = await findKey(context, idOrPrefix);
   if (key.status === "revoked") {
@@ -35,6 +37,7 @@ export async function updateKey(
     );
   }
   checkKeyFields(update, context.clock.wallMs());
+  if (known !== null) refuseUnknownNames(update, known, key);
   const changes = named(update);
   if (Object.keys(changes).length === 0) {
     throw new OperationRefusal("invalid_input", "nothing to change was named");

@@ -1,11 +1,16 @@
 import { FormatRegistry, type TObject, type TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
+import { type DescribedSchema, expectation } from "../../base/schema-words.ts";
+import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/read-body.ts";
-import { AdminError } from "./refusal.ts";
+import { AdminError, sentence } from "./refusal.ts";
 
 FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)));
 
+/** A longer text is not repeated in a refusal. */
+const longestShown = 40;
 const mostBodyBytes = 65_536;
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
@@ -23,9 +28,28 @@ function checked(schema: TSchema, value: unknown): unknown {
   const first = check.Errors(value).First();
   const param = (first?.path ?? "").slice(1).replaceAll("/", ".");
   const about = param === "" ? "The body" : `\`${param}\``;
-  throw new AdminError(400, "invalid_request", `${about} is not right: ${first?.message ?? "unexpected"}.`, {
-    param,
-  });
+  const message = first === undefined ? "is not as expected" : problemWith(first);
+  throw new AdminError(400, "invalid_request", sentence(`${about} ${message}`), { param });
+}
+
+function problemWith({ type, schema, value, path }: ValueError): string {
+  // What typebox gives as a schema is one; here it is only described.
+  const described = schema as DescribedSchema & { readonly properties?: object };
+  switch (type) {
+    case ValueErrorType.ObjectAdditionalProperties: {
+      const name = path.slice(path.lastIndexOf("/") + 1);
+      return `is not known here${didYouMean(name, Object.keys(described.properties ?? {}))}`;
+    }
+    case ValueErrorType.ObjectRequiredProperty:
+      return `is missing; it must be ${expectation(described)}`;
+    default: {
+      // A sign-in's token is a text where one is expected, so texts are repeated only where they cannot be right.
+      const isShown =
+        typeof value === "number" ||
+        (typeof value === "string" && described.type !== "string" && value.length <= longestShown);
+      return `must be ${expectation(described)}${isShown ? `, not ${JSON.stringify(value)}` : ""}`;
+    }
+  }
 }
 
 /** Everything in a query is text; numbers are read from it before it is checked. */

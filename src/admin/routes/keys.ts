@@ -55,7 +55,7 @@ export const keyRoutes: readonly AdminRoute[] = [
     "PATCH",
     { path: "/keys/:key", summary: "Change a key", body: keyChangesBody, answers: keyViewSchema },
     async (call) => {
-      const key = await updateKey(call.deps, keyName(call), updateOf(call.body));
+      const key = await updateKey(call.deps, keyName(call), updateOf(call.body), call.deps.settings().named);
       return changed(call, key, "key.update", Object.keys(call.body).join(", "));
     },
   ),
@@ -123,7 +123,11 @@ async function createdKey(
   const { mode, credit } = call.body;
   const update = updateOf(call.body);
   const opening = credit === undefined ? {} : { creditNano: nano(credit, "credit") };
-  const { key, secret } = await createKey(call.deps, { mode, ...opening, ...update });
+  const { key, secret } = await createKey(
+    call.deps,
+    { mode, ...opening, ...update },
+    call.deps.settings().named,
+  );
   const { answer, change: told } = await changed(call, key, "key.create", mode);
   return { answer: { ...(answer as object), key: secret }, change: told };
 }

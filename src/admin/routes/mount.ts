@@ -1,5 +1,6 @@
 import type { Elysia } from "elysia";
-import { admit } from "../auth/guard.ts";
+import { actorName } from "../auth/actor.ts";
+import { admit, sessionOf } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { checkedBody, checkedQuery } from "./check.ts";
 import { foreseen, json, refusalResponse, turnedAway } from "./refusal.ts";
@@ -36,7 +37,9 @@ async function answer(
   return json(changed.answer);
 }
 
-async function writeAudit({ deps, actor, address }: AdminCall, change: Change): Promise<void> {
+async function writeAudit(call: AdminCall, change: Change): Promise<void> {
+  const { deps, request, address } = call;
+  const actor = actorName(call.actor, sessionOf(request));
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
 }
 

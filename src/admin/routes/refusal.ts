@@ -64,7 +64,7 @@ export function foreseen(error: unknown): AdminError | null {
 }
 
 /** Operations word their refusals for a command line, which begins them small. */
-function sentence(message: string): string {
+export function sentence(message: string): string {
   const startsWithName = /^(slu_|key_)/.test(message);
   const text = startsWithName ? message : message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?]$/.test(text) ? text : `${text}.`;

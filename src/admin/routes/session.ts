@@ -1,5 +1,6 @@
 import type { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
+import { actorName } from "../auth/actor.ts";
 import { sessionCookie, sessionOf, tryToken } from "../auth/guard.ts";
 import { isOwnOrigin } from "../auth/origin.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -30,9 +31,11 @@ async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
   const { token } = (await checkedBody(signInBody, request, mostSignInBytes)) as SignInBody;
   const verdict = tryToken(deps.guard, token, address);
   if (verdict.kind === "refused") throw await turnedAway(deps.guard.lockout, verdict);
+  const session = deps.guard.sessions.begin();
+  const actor = actorName("session", session);
   const change = { action: "session.begin", target: null, detail: null };
-  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor: "session", address, ...change });
-  return empty(sessionCookie(request, deps.guard.sessions.begin()));
+  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
+  return empty(sessionCookie(request, session));
 }
 
 function signOut({ guard }: AdminDeps, request: Request): Response {

@@ -5,7 +5,8 @@ export const auditView = Type.Object({
   id: Type.Integer(),
   at: moment,
   actor: Type.String({
-    description: "`session` for the dashboard, `token` for programs, `cli` for the command line.",
+    description:
+      "`session …` for a sign-in to the dashboard, `token` for programs, `cli` for the command line, whose user stands in `address`.",
   }),
   address: Type.String(),
   action: Type.String(),

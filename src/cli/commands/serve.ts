@@ -22,7 +22,7 @@ export function serveCommand(terminal: Terminal): Command {
     .addHelpText(
       "after",
       `${examples(
-        ["sluice serve", "the first run makes two keys and prints a line to try them"],
+        ["sluice serve", "with the demo models the first run makes two keys, and lines to try them"],
         ["sluice serve --config sluice.toml --host 0.0.0.0", "open to other machines"],
         ["kill -HUP $(pidof sluice)", "take over a changed configuration"],
       )}\n\nSIGTERM and Ctrl-C let open streams finish; a second one ends at once.`,
@@ -34,6 +34,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const settings = await load(options, terminal);
   const { Service } = await import("../serve/service.ts");
   const { reloadOnHangup } = await import("../serve/reload.ts");
+  const { leaveTraces } = await import("../serve/traces.ts");
   const { untilStopped } = await import("../serve/signals.ts");
   const { serviceManager } = await import("../serve/service-manager.ts");
   const running = await Service.start(settings, options.json === true, terminal);
@@ -47,6 +48,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const tellLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
   const stopped = untilStopped(running, onStopping, tellLoss);
   showWarnings(settings.warnings, terminal);
+  leaveTraces(settings, terminal);
   terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
   manager.ready(`listening on ${running.url}`);
   const losses = await stopped;

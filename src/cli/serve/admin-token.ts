@@ -12,3 +12,8 @@ export function adminTokenText(token: string, url: string, json: boolean, style:
     "",
   ].join("\n");
 }
+
+/** Where the token is known already. */
+export function dashboardText(url: string): string {
+  return `the dashboard is at ${url}/admin`;
+}

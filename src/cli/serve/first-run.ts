@@ -10,15 +10,33 @@ import type { Style } from "../terminal/style.ts";
 const demoCredits = 5;
 const demoTokens = 1_000_000;
 
-/** On a store without any key: one key of each mode, so that the first request needs no second command. */
-export async function makeFirstKeys(context: OperationContext): Promise<readonly IssuedKey[]> {
+export interface FirstKeys {
+  readonly issued: readonly IssuedKey[];
+  /** There is no key, and none was made. */
+  readonly hasNone: boolean;
+}
+
+/**
+ * On a store without any key, with only the demo configured: one key of each mode, so that the first request needs no
+ * second command. A real configuration gets none, because credit on it is somebody's money.
+ */
+export async function makeFirstKeys(context: OperationContext, isDemo: boolean): Promise<FirstKeys> {
   const { keys } = await context.store.listKeys({ limit: 1 });
-  if (keys.length > 0) return [];
+  if (keys.length > 0) return { issued: [], hasNone: false };
+  if (!isDemo) return { issued: [], hasNone: true };
   const label = "first run";
-  return [
+  const issued = [
     await createKey(context, { mode: "credit", label, creditNano: demoCredits * nanoPerCredit }),
     await createKey(context, { mode: "token_budget", label, budgetTokens: demoTokens, period: "month" }),
   ];
+  return { issued, hasNone: false };
+}
+
+export const noKeysText =
+  "there are no keys yet; make one with `sluice keys create --mode credit --credit 5 --label …`";
+
+export function firstKeysDocument(issued: readonly IssuedKey[]): readonly object[] {
+  return issued.map(({ key, secret }) => ({ id: key.id, key: secret, prefix: key.prefix, mode: key.mode }));
 }
 
 export interface Reachable {

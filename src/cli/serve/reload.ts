@@ -2,6 +2,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import type { ServiceManager } from "./service-manager.ts";
+import { leaveTraces } from "./traces.ts";
 
 interface Reloadable {
   reload(settings: Settings): void;
@@ -20,6 +21,7 @@ export function reloadOnHangup(
     try {
       const settings = await load();
       running.reload(settings);
+      leaveTraces(settings, terminal);
       showWarnings([...settings.warnings, ...needRestart(first, settings)], terminal);
       terminal.note("the new configuration is in force");
       manager.ready("the new configuration is in force");

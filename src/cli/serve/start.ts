@@ -1,12 +1,12 @@
 import { type RunningGateway, startGateway } from "../../app.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { IssuedKey } from "../../keys/issue.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { adminTokenText } from "./admin-token.ts";
+import { adminTokenText, dashboardText } from "./admin-token.ts";
 import { takeBallast } from "./ballast.ts";
-import { firstKeysText, makeFirstKeys } from "./first-run.ts";
+import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeysText } from "./first-run.ts";
+import { tellSecrets } from "./tell-secrets.ts";
 
 /**
  * Starts the gateway, with the first keys in its store before it opens, so that they work from its first
@@ -18,47 +18,47 @@ export async function startWithKeys(
   terminal: Terminal,
 ): Promise<RunningGateway> {
   takeBallast();
-  const firstKeys = await prepareKeys(settings.server.dataDir, terminal);
-  const tell = (url: string | null) => {
-    if (firstKeys.length > 0) terminal.print(keysText(firstKeys, settings, url, json, terminal));
+  const firstKeys = await prepareKeys(settings, terminal);
+  const telling = { settings, json, terminal };
+  const tellKeys = (url: string | null) => {
+    if (firstKeys.issued.length > 0) tellSecrets("first_keys", keysText(firstKeys, url, telling), telling);
   };
+  let running: RunningGateway;
   try {
-    const running = await startGateway({ settings });
-    tell(reachable(running.url));
-    if (running.madeAdminToken !== null) {
-      terminal.print(adminTokenText(running.madeAdminToken, reachable(running.url), json, terminal.style));
-    }
-    return running;
+    running = await startGateway({ settings });
   } catch (error) {
-    tell(null);
+    tellKeys(null);
     throw error;
   }
+  const url = reachable(running.url);
+  tellKeys(url);
+  if (running.madeAdminToken !== null) {
+    tellSecrets("admin_token", adminTokenText(running.madeAdminToken, url, json, terminal.style), telling);
+  } else if (!json) {
+    terminal.print(dashboardText(url));
+  }
+  if (firstKeys.hasNone && !json) terminal.print(noKeysText);
+  return running;
 }
 
-async function prepareKeys(dir: string, terminal: Terminal): Promise<readonly IssuedKey[]> {
-  const store = await openStore(dir, terminal);
+async function prepareKeys({ server, isDemo }: Settings, terminal: Terminal): Promise<FirstKeys> {
+  const store = await openStore(server.dataDir, terminal);
   try {
-    return await makeFirstKeys({ store, clock: systemClock });
+    return await makeFirstKeys({ store, clock: systemClock }, isDemo);
   } finally {
     await store.close();
   }
 }
 
-function keysText(
-  issued: readonly IssuedKey[],
-  { models }: Settings,
-  url: string | null,
-  json: boolean,
-  { style }: Terminal,
-): string {
-  if (!json) return firstKeysText(issued, url === null ? null : { url, models }, style);
-  const keys = issued.map(({ key, secret }) => ({
-    id: key.id,
-    key: secret,
-    prefix: key.prefix,
-    mode: key.mode,
-  }));
-  return JSON.stringify({ first_keys: keys });
+interface Telling {
+  readonly settings: Settings;
+  readonly json: boolean;
+  readonly terminal: Terminal;
+}
+
+function keysText({ issued }: FirstKeys, url: string | null, { settings, json, terminal }: Telling): string {
+  if (json) return JSON.stringify({ first_keys: firstKeysDocument(issued) });
+  return firstKeysText(issued, url === null ? null : { url, models: settings.models }, terminal.style);
 }
 
 /** An address that means "all of mine" is nothing a client can call. */

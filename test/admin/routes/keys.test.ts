@@ -17,7 +17,7 @@ describe("keys", () => {
       period: "day",
       rpm_limit: 60,
       scope: "openai",
-      models: ["chat-model"],
+      models: ["gpt-test"],
       expires_at: "2027-01-01T00:00:00Z",
     });
     expect(admin.deps.keys.find(made.key)?.id).toBe(made.id);
@@ -130,5 +130,38 @@ describe("keys", () => {
     expect(await errorOf(await post('{"mode":"credit","budget_tokens":5}'))).toBe("400 invalid_input");
     expect(await errorOf(await admin.call("/keys?limit=9999"))).toBe("400 invalid_request");
     expect(await errorOf(await admin.call("/nowhere"))).toBe("404 not_found");
+  });
+});
+
+describe("a body that is not right", () => {
+  const messageOf = async (admin: Awaited<ReturnType<typeof startAdmin>>, path: string, body: unknown) => {
+    const response = await admin.call(path, { method: "POST", body: JSON.stringify(body) });
+    expect(response.status).toBe(400);
+    return ((await response.json()) as ErrorView).error.message;
+  };
+
+  test("is told in words what it should be", async () => {
+    await using admin = await startAdmin();
+    const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 1 });
+    const cases: [path: string, body: unknown, message: string][] = [
+      [`/keys/${id}/topup`, { amount: "2,5" }, '`amount` must be a number above 0, not "2,5".'],
+      [`/keys/${id}/topup`, { amount: null }, "`amount` must be a number above 0."],
+      [`/keys/${id}/topup`, { amount: -1 }, "`amount` must be a number above 0, not -1."],
+      [`/keys/${id}/topup`, {}, "`amount` is missing; it must be a number above 0."],
+      [`/keys/${id}/topup`, { amount: 1, nte: "x" }, '`nte` is not known here, did you mean "note"?'],
+      ["/keys", { mode: "debit" }, '`mode` must be one of "credit", "token_budget", not "debit".'],
+      [
+        "/keys",
+        { mode: "credit", rpm_limit: 1.5 },
+        "`rpm_limit` must be a whole number of at least 1 or null, not 1.5.",
+      ],
+      [
+        "/keys",
+        { mode: "credit", models: ["gpt-tset"] },
+        'There is no model "gpt-tset", did you mean "gpt-test"?',
+      ],
+      ["/keys", { mode: "credit", scope: "opneai" }, 'There is no provider "opneai", did you mean "openai"?'],
+    ];
+    for (const [path, body, message] of cases) expect(await messageOf(admin, path, body)).toBe(message);
   });
 });

@@ -1,5 +1,8 @@
 import type { Command } from "commander";
+import { configFileName } from "../../../config/defaults.ts";
+import type { ConfigError } from "../../../config/problems.ts";
 import type { Settings } from "../../../config/settings.ts";
+import type { ConfigSource } from "../../../config/source.ts";
 import { CommandFailed } from "../../failure.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
 import { plural } from "../../terminal/format.ts";
@@ -25,6 +28,7 @@ async function check(file: string | undefined, json: boolean, terminal: Terminal
   const { ConfigError } = await import("../../../config/problems.ts");
   try {
     const { settings, source } = loadSettings({ file, env: terminal.env, cwd: terminal.cwd });
+    refuseNothing(source, settings, ConfigError);
     if (json) printJson(soundDocument(source.file, settings), terminal);
     else terminal.print(sound(source.origin, settings, terminal));
   } catch (error) {
@@ -33,6 +37,22 @@ async function check(file: string | undefined, json: boolean, terminal: Terminal
     else terminal.note(broken(error.origin, error.problems, terminal));
     throw new CommandFailed();
   }
+}
+
+/** A file that is not there, or says nothing, is sound in no sense that helps its author. */
+function refuseNothing(
+  { file, origin }: ConfigSource,
+  { named }: Settings,
+  Problem: typeof ConfigError,
+): void {
+  if (file === null) {
+    const message = `there is no ${configFileName} here; \`sluice config init\` writes one, and without one \`sluice serve\` runs the built-in demo`;
+    throw new Problem("this folder", [{ path: "", message }]);
+  }
+  if (named.models.length > 0) return;
+  throw new Problem(origin, [
+    { path: "models", message: "there is none; add [[models]], or nothing is served" },
+  ]);
 }
 
 function soundDocument(file: string | null, settings: Settings): object {

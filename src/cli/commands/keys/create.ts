@@ -6,7 +6,7 @@ import { auditChange } from "../../audit.ts";
 import { Misuse } from "../../failure.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
-import { warnOfUnknownNames } from "../../known-names.ts";
+import { knownNames } from "../../known-names.ts";
 import { withStore } from "../../open-store.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 
@@ -52,11 +52,12 @@ export function keysCreateCommand(terminal: Terminal): Command {
       checkMode(options);
       const { createKey } = await import("../../../admin/operations/create-key.ts");
       const { viewKey } = await import("../../../admin/operations/key-view.ts");
-      warnOfUnknownNames(options, terminal);
       await withStore(terminal, options, { create: true }, async (context) => {
-        const { key, secret } = await createKey(context, newKeyFrom(options));
+        const known = knownNames(options, context.dir, terminal);
+        const { key, secret } = await createKey(context, newKeyFrom(options), known);
+        const output = { secret, json: options.json === true, dataFolder: context.dir };
+        showKey(await viewKey(context, key), output, terminal);
         await auditChange(context, "key.create", key, key.mode);
-        showKey(await viewKey(context, key), { secret, json: options.json === true }, terminal);
       });
     });
 }

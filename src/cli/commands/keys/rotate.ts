@@ -33,19 +33,21 @@ export function keysRotateCommand(terminal: Terminal): Command {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
       const { rotateKey } = await import("../../../admin/operations/rotate-key.ts");
       const { viewKey } = await import("../../../admin/operations/key-view.ts");
-      await withStore(terminal, options, {}, async (context) => {
+      await withStore(terminal, options, { writes: true }, async (context) => {
         const { id, prefix } = await findKey(context, name);
         // A script rotates on purpose and reads the new secret; a person may have forgotten the grace.
         if (options.grace === 0 && terminal.interactive) {
           await confirm(`The old secret of ${prefix} stops working at once. Rotate it?`, options, terminal);
         }
         const { key, secret } = await rotateKey(context, id, options.grace);
+        const output = {
+          secret,
+          done: "rotated",
+          json: options.json === true,
+          dataFolder: context.dir,
+        } as const;
+        showKey(await viewKey(context, key), output, terminal);
         await auditChange(context, "key.rotate", key, `grace ${options.grace / 1000} s`);
-        showKey(
-          await viewKey(context, key),
-          { secret, done: "rotated", json: options.json === true },
-          terminal,
-        );
       });
     });
 }

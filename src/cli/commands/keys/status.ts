@@ -46,12 +46,12 @@ export async function setStatus(
 ): Promise<void> {
   const { changeStatus } = await import("../../../admin/operations/change-status.ts");
   const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
-  await withStore(terminal, options, {}, async (context) => {
+  await withStore(terminal, options, { writes: true }, async (context) => {
     const { key, changed } = await changeStatus(context, name, status);
     if (changed) await auditChange(context, auditedAs[status], key);
     const view = await viewKey(context, key);
     if (options.json) {
-      printJson({ ...keyDocument(view), changed }, terminal);
+      printJson({ ...keyDocument(view), changed, data_folder: context.dir }, terminal);
       return;
     }
     const { style } = terminal;

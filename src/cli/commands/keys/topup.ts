@@ -29,7 +29,7 @@ export function keysTopUpCommand(terminal: Terminal): Command {
       const { entryDetail } = await import("../../../admin/operations/entry-text.ts");
       const { topUp } = await import("../../../admin/operations/top-up.ts");
       const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
-      await withStore(terminal, options, {}, async (context) => {
+      await withStore(terminal, options, { writes: true }, async (context) => {
         const { reference, note } = options;
         const { key, entry, repeated } = await topUp(context, name, { amountNano, reference, note });
         await auditChange(context, "key.topup", key, entryDetail(amountNano, repeated));
@@ -41,7 +41,7 @@ export function keysTopUpCommand(terminal: Terminal): Command {
             reference: entry.reference,
             repeated,
           };
-          printJson({ ...keyDocument(view), topup: added }, terminal);
+          printJson({ ...keyDocument(view), topup: added, data_folder: context.dir }, terminal);
           return;
         }
         const balance = `the balance is ${credits(view.credit?.balanceNano ?? 0)} credits`;

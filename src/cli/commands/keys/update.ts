@@ -6,7 +6,7 @@ import { auditChange } from "../../audit.ts";
 import { Misuse } from "../../failure.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
-import { warnOfUnknownNames } from "../../known-names.ts";
+import { knownNames } from "../../known-names.ts";
 import { withStore } from "../../open-store.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { periodOption } from "./create.ts";
@@ -47,11 +47,11 @@ export function keysUpdateCommand(terminal: Terminal): Command {
       }
       const { updateKey } = await import("../../../admin/operations/update-key.ts");
       const { viewKey } = await import("../../../admin/operations/key-view.ts");
-      warnOfUnknownNames({ ...update, config: options.config }, terminal);
-      await withStore(terminal, options, {}, async (context) => {
-        const key = await updateKey(context, name, update);
+      await withStore(terminal, options, { writes: true }, async (context) => {
+        const key = await updateKey(context, name, update, knownNames(options, context.dir, terminal));
         await auditChange(context, "key.update", key, namesOf(update));
-        showKey(await viewKey(context, key), { done: "updated", json: options.json === true }, terminal);
+        const output = { done: "updated", json: options.json === true, dataFolder: context.dir } as const;
+        showKey(await viewKey(context, key), output, terminal);
       });
     });
 }

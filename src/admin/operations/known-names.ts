@@ -1,0 +1,34 @@
+import { didYouMean } from "../../config/suggest.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+/** What a key can be given: everything that the configuration names, usable now or not. */
+export interface KnownNames {
+  readonly providers: readonly string[];
+  readonly models: readonly string[];
+}
+
+interface Named {
+  readonly scope?: string | undefined;
+  readonly models?: readonly string[] | null | undefined;
+}
+
+/**
+ * A key for a model or provider that does not exist would be refused at its first request, far from the typing error
+ * that made it so. What the key has already is left alone, since a model may have gone meanwhile.
+ */
+export function refuseUnknownNames(named: Named, known: KnownNames, has: Named = {}): void {
+  const { scope } = named;
+  if (scope !== undefined && scope !== "all" && scope !== has.scope && !known.providers.includes(scope)) {
+    throw new OperationRefusal(
+      "invalid_input",
+      `there is no provider "${scope}"${didYouMean(scope, known.providers)}`,
+    );
+  }
+  for (const model of named.models ?? []) {
+    if (known.models.includes(model) || has.models?.includes(model)) continue;
+    throw new OperationRefusal(
+      "invalid_input",
+      `there is no model "${model}"${didYouMean(model, known.models) || "; `sluice models list` shows them"}`,
+    );
+  }
+}

@@ -1,0 +1,58 @@
+/** What of a JSON schema can be told in words. */
+export interface DescribedSchema {
+  readonly type?: string;
+  readonly anyOf?: readonly DescribedSchema[];
+  readonly const?: unknown;
+  readonly items?: DescribedSchema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly minItems?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+}
+
+/** What a value must be, to stand behind "must be". */
+export function expectation(schema: DescribedSchema): string {
+  if (schema.anyOf !== undefined) return alternatives(schema.anyOf);
+  if (schema.enum !== undefined) return choice(schema.enum);
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  switch (schema.type) {
+    case "integer":
+      return `a whole number${bounds(schema)}`;
+    case "number":
+      return `a number${bounds(schema)}`;
+    case "boolean":
+      return "true or false";
+    case "array":
+      return schema.minItems === undefined ? "a list" : "a list with at least one element";
+    case "object":
+      return "a table";
+    case "null":
+      return "null";
+    default:
+      if (schema.format === "date-time") return 'a date and time such as "2027-01-31T12:00:00Z"';
+      if (schema.pattern === "^https?://") return "an address that starts with http:// or https://";
+      return schema.minLength === undefined ? "a string" : "a string that is not empty";
+  }
+}
+
+function alternatives(schemas: readonly DescribedSchema[]): string {
+  const isChoice = schemas.every((schema) => schema.const !== undefined);
+  if (isChoice) return choice(schemas.map((schema) => schema.const));
+  return schemas.map(expectation).join(" or ");
+}
+
+function choice(values: readonly unknown[]): string {
+  return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
+}
+
+function bounds(schema: DescribedSchema): string {
+  if (schema.exclusiveMinimum !== undefined) return ` above ${schema.exclusiveMinimum}`;
+  if (schema.minimum === undefined) return "";
+  return schema.maximum === undefined
+    ? ` of at least ${schema.minimum}`
+    : ` from ${schema.minimum} to ${schema.maximum}`;
+}
