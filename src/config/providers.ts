@@ -1,51 +1,12 @@
-import type { DialectName } from "../base/dialect.ts";
+import { vendorOf } from "../vendors/registry.ts";
+import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
+import type { Vendor } from "../vendors/vendor.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { resolveHeaders } from "./headers.ts";
 import type { ConfigFile, ProviderConfig, TimeoutsConfig } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
 import { milliseconds } from "./server.ts";
-import type { ProviderKind, ProviderSettings, Timeouts } from "./settings.ts";
-
-interface KindDefaults {
-  readonly baseUrl: string;
-  readonly dialects: readonly DialectName[];
-  readonly maxTokensField: ProviderSettings["maxTokensField"];
-  readonly countTokens: boolean;
-  /** The vendor's own service answers nobody without a key; other addresses may. */
-  readonly keyNeeded: boolean;
-}
-
-const kinds: Readonly<Record<ProviderKind, KindDefaults>> = {
-  openai: {
-    baseUrl: "https://api.openai.com/v1",
-    dialects: ["chat", "responses"],
-    maxTokensField: "max_completion_tokens",
-    countTokens: false,
-    keyNeeded: true,
-  },
-  anthropic: {
-    baseUrl: "https://api.anthropic.com",
-    dialects: ["messages"],
-    maxTokensField: "max_tokens",
-    countTokens: true,
-    keyNeeded: true,
-  },
-  "openai-compatible": {
-    baseUrl: "",
-    dialects: ["chat"],
-    maxTokensField: "max_tokens",
-    countTokens: false,
-    keyNeeded: false,
-  },
-  demo: {
-    baseUrl: "",
-    dialects: ["chat", "responses", "messages"],
-    maxTokensField: "max_tokens",
-    countTokens: false,
-    keyNeeded: false,
-  },
-};
 
 export interface Providers {
   readonly usable: ReadonlyMap<string, ProviderSettings>;
@@ -86,9 +47,9 @@ function loadProvider(
   context: LoadContext,
 ): ProviderSettings | string {
   const path = `providers.${name}`;
-  const kind = kinds[provider.kind];
-  const baseUrl = checkBaseUrl(provider, `${path}.base_url`, context);
-  const keys = loadApiKeys(name, provider, context);
+  const vendor = vendorOf(provider.kind);
+  const baseUrl = checkBaseUrl(provider, vendor, `${path}.base_url`, context);
+  const keys = loadApiKeys(name, provider, vendor, context);
   const { headers, unset } = resolveHeaders(provider.headers, `${path}.headers`, context);
   const reason = typeof keys === "string" ? keys : unset;
   if (reason !== null) return reason;
@@ -97,21 +58,26 @@ function loadProvider(
     kind: provider.kind,
     baseUrl: baseUrl.replace(/\/+$/, ""),
     apiKeys: typeof keys === "string" ? [] : keys,
-    dialects: provider.dialects ?? kind.dialects,
+    dialects: provider.dialects ?? vendor.defaults.dialects,
     headers,
     streamUsage: provider.stream_usage ?? true,
-    countTokens: provider.count_tokens ?? kind.countTokens,
-    maxTokensField: provider.max_tokens_field ?? kind.maxTokensField,
+    countTokens: provider.count_tokens ?? vendor.defaults.countTokens,
+    maxTokensField: provider.max_tokens_field ?? vendor.defaults.maxTokensField,
     maxConcurrent: provider.max_concurrent ?? null,
     timeouts: overrideTimeouts(defaultTimeouts, provider.timeouts),
   };
 }
 
 /** The pool of keys, or the reason why the provider cannot be used. Some set out of several is enough. */
-function loadApiKeys(name: string, provider: ProviderConfig, context: LoadContext): string[] | string {
-  if (provider.kind === "demo") return [];
+function loadApiKeys(
+  name: string,
+  provider: ProviderConfig,
+  vendor: Vendor,
+  context: LoadContext,
+): string[] | string {
+  if (vendor.keys === "none") return [];
   if (provider.api_key === undefined) {
-    const needed = kinds[provider.kind].keyNeeded && provider.base_url === undefined;
+    const needed = vendor.keys === "needed" && provider.base_url === undefined;
     return needed ? "it has no api_key" : [];
   }
   const isPool = Array.isArray(provider.api_key);
@@ -130,16 +96,19 @@ function loadApiKeys(name: string, provider: ProviderConfig, context: LoadContex
   return keys;
 }
 
-function checkBaseUrl(provider: ProviderConfig, path: string, context: LoadContext): string {
+function checkBaseUrl(
+  provider: ProviderConfig,
+  { baseUrl }: Vendor,
+  path: string,
+  context: LoadContext,
+): string {
   const url = provider.base_url;
   if (url === undefined) {
-    if (provider.kind === "openai-compatible") {
-      context.problems.add(
-        path,
-        'missing; kind "openai-compatible" needs the address, such as "http://127.0.0.1:11434/v1"',
-      );
+    if (baseUrl.default === null) {
+      const needs = `kind "${provider.kind}" needs the address, such as "${baseUrl.example}"`;
+      context.problems.add(path, `missing; ${needs}`);
     }
-    return kinds[provider.kind].baseUrl;
+    return baseUrl.default ?? "";
   }
   const parsed = URL.parse(url);
   if (parsed === null) context.problems.add(path, "is not an address");
@@ -147,10 +116,9 @@ function checkBaseUrl(provider: ProviderConfig, path: string, context: LoadConte
     context.problems.add(path, "must not carry a user name or a password; use api_key or headers");
   } else if (parsed.search !== "" || parsed.hash !== "")
     context.problems.add(path, 'must end before any "?" or "#"');
-  else if (provider.kind === "anthropic" && /\/v1\/*$/.test(parsed.pathname)) {
-    context.warnings.push(`${path} ends in /v1, which kind "anthropic" adds by itself`);
-  } else if (provider.kind !== "anthropic" && parsed.pathname === "/") {
-    context.warnings.push(`${path} has no path; OpenAI kinds usually end in /v1`);
+  else {
+    const oddity = baseUrl.oddity(parsed.pathname);
+    if (oddity !== null) context.warnings.push(`${path} ${oddity}`);
   }
   return url;
 }

@@ -1,4 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { providerDialectNames } from "../dialects/registry.ts";
+import { vendorKinds } from "../vendors/registry.ts";
 import { defaults, logLevels } from "./defaults.ts";
 
 /**
@@ -15,7 +17,7 @@ const usdPerMillion = (description: string) => Type.Number({ description, minimu
 /** More than any model has; what a call may cost must stay countable. */
 const mostTokens = 1_000_000_000;
 
-const dialect = Type.Union([Type.Literal("chat"), Type.Literal("responses"), Type.Literal("messages")]);
+const dialect = Type.Union(providerDialectNames.map((name) => Type.Literal(name)));
 
 const secret = Type.String({
   minLength: 1,
@@ -43,12 +45,7 @@ const timeoutsSchema = Type.Object(
 
 const providerSchema = Type.Object(
   {
-    kind: Type.Union([
-      Type.Literal("openai"),
-      Type.Literal("anthropic"),
-      Type.Literal("openai-compatible"),
-      Type.Literal("demo"),
-    ]),
+    kind: Type.Union(vendorKinds.map((kind) => Type.Literal(kind))),
     api_key: Type.Optional(Type.Union([secret, Type.Array(secret, { minItems: 1 })])),
     base_url: Type.Optional(
       Type.String({

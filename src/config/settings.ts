@@ -1,5 +1,5 @@
-import type { DialectName } from "../base/dialect.ts";
 import type { HostedToolName } from "../base/hosted-tools.ts";
+import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
 
 /**
  * The configuration as the program uses it: every default filled in, every secret resolved, every
@@ -45,32 +45,6 @@ export interface ServerSettings {
   readonly maxConcurrent: number;
   readonly maxConcurrentPerKey: number | null;
   readonly anonymousRpm: number;
-}
-
-export interface Timeouts {
-  readonly connectMs: number;
-  readonly firstByteMs: number;
-  readonly streamFirstByteMs: number;
-  readonly gapMs: number;
-  readonly totalMs: number;
-}
-
-export type ProviderKind = "openai" | "anthropic" | "openai-compatible" | "demo";
-
-export interface ProviderSettings {
-  readonly name: string;
-  readonly kind: ProviderKind;
-  /** Without a trailing slash; empty for `demo`. */
-  readonly baseUrl: string;
-  /** A pool; empty when the provider needs none. */
-  readonly apiKeys: readonly string[];
-  readonly dialects: readonly DialectName[];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly streamUsage: boolean;
-  readonly countTokens: boolean;
-  readonly maxTokensField: "max_tokens" | "max_completion_tokens";
-  readonly maxConcurrent: number | null;
-  readonly timeouts: Timeouts;
 }
 
 /** Whole pico-USD per token (see base/money.ts). */

@@ -37,7 +37,14 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
     deadlineMs: exchange.startedMs + providersCountMs,
     prepare: ({ upstreamModel }) => {
       const body = patchBody(request.bytes, request.layout, { model: upstreamModel });
-      return { operation: "count_tokens", body, headers };
+      return {
+        dialect: "messages",
+        purpose: "count_tokens",
+        model: upstreamModel,
+        stream: false,
+        body,
+        headers,
+      };
     },
   };
   const exact = await gateway.ongoing.withoutPlace(exchange, () => configured.upstream.countTokens(plan));

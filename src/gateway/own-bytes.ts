@@ -3,6 +3,7 @@ import { type Layout, scanTopLevel } from "../dialects/json/json-spans.ts";
 import { mayHoldEnvelope } from "../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect } from "../dialects/registry.ts";
 import type { Deployment } from "../upstream/upstream.ts";
+import { vendorOf } from "../vendors/registry.ts";
 import type { ClientRequest } from "./request.ts";
 
 export interface OwnBytes {
@@ -22,9 +23,8 @@ const nothing: readonly string[] = [];
 export function ownBytes(request: ClientRequest, dialect: DialectName, deployment: Deployment): OwnBytes {
   const { bytes, layout } = request;
   const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
-  const { kind } = deployment.provider.settings;
-  const isVendor = kind === "openai" || kind === "anthropic";
-  if (stripForeignReasoning === null || !isVendor || !mayHoldEnvelope(bytes)) {
+  const isStrict = vendorOf(deployment.provider.settings.kind).strictDialects.includes(dialect);
+  if (stripForeignReasoning === null || !isStrict || !mayHoldEnvelope(bytes)) {
     return { bytes, layout, dropped: nothing };
   }
   const body = stripForeignReasoning(request.body);

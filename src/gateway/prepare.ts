@@ -12,8 +12,9 @@ import {
 } from "../dialects/registry.ts";
 import { translate } from "../dialects/translation/translate.ts";
 import type { Translation } from "../dialects/translation/translation.ts";
-import type { Prepared } from "../providers/provider.ts";
 import type { Deployment, GenerationPlan } from "../upstream/upstream.ts";
+import type { Prepared } from "../vendors/provider.ts";
+import { vendorOf } from "../vendors/registry.ts";
 import type { Exchange } from "./exchange.ts";
 import { ownBytes } from "./own-bytes.ts";
 import type { ClientRequest } from "./request.ts";
@@ -151,7 +152,14 @@ function passThrough(generation: Generation, deployment: Deployment): Attempt {
   const reread = () => translation(generation, deployment, dialect);
   return {
     dialect,
-    prepared: { operation: dialect, body, headers },
+    prepared: {
+      dialect,
+      purpose: "generate",
+      model: deployment.upstreamModel,
+      stream: request.stream,
+      body,
+      headers,
+    },
     translation: null,
     dropped,
     reread,
@@ -161,7 +169,14 @@ function passThrough(generation: Generation, deployment: Deployment): Attempt {
 
 function translated(generation: Generation, deployment: Deployment, toward: DialectName): Attempt {
   const made = translation(generation, deployment, toward);
-  const prepared = { operation: toward, body: JSON.stringify(made.body), headers: generation.headers };
+  const prepared: Prepared = {
+    dialect: toward,
+    purpose: "generate",
+    model: deployment.upstreamModel,
+    stream: generation.stream,
+    body: JSON.stringify(made.body),
+    headers: generation.headers,
+  };
   return {
     dialect: toward,
     prepared,
@@ -172,11 +187,10 @@ function translated(generation: Generation, deployment: Deployment, toward: Dial
   };
 }
 
-const demoCapabilities = { reasoning: true, effort_none: true, structured_output: true };
-
 function translation(generation: Generation, deployment: Deployment, toward: DialectName): Translation {
   const { request, clientDialect: dialect, changes } = generation;
   const { settings } = deployment.provider;
+  const vendor = vendorOf(settings.kind);
   return translate(
     {
       dialect: clientDialect(dialect),
@@ -188,14 +202,11 @@ function translation(generation: Generation, deployment: Deployment, toward: Dia
     {
       dialect: providerDialect(toward),
       upstreamModel: deployment.upstreamModel,
-      isStrict: settings.kind === (toward === "messages" ? "anthropic" : "openai"),
+      isStrict: vendor.strictDialects.includes(toward),
       maxOutputTokens: deployment.model.maxOutputTokens,
       maxTokensField: settings.maxTokensField,
       streamUsage: settings.streamUsage,
-      capabilities:
-        settings.kind === "demo"
-          ? { ...demoCapabilities, ...deployment.model.capabilities }
-          : deployment.model.capabilities,
+      capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
     },
   );
 }

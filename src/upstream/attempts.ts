@@ -1,5 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
-import type { Prepared } from "../providers/provider.ts";
+import type { Prepared } from "../vendors/provider.ts";
 import { Call, type CallContext } from "./call.ts";
 import type { Candidate, Directory } from "./directory.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
@@ -45,7 +45,7 @@ export class Attempts {
       if (prepared === null) continue;
       const { standing } = candidate;
       const apiKey = standing.account.keys.pick(nowMs);
-      const call = new Call(this.#context, candidate, plan, prepared.operation);
+      const call = new Call(this.#context, candidate, plan);
       const startedMs = nowMs;
       tally.asks(candidate, withOtherKey);
       standing.inFlight += 1;

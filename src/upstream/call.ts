@@ -1,8 +1,8 @@
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
-import { pickResponse } from "../providers/headers.ts";
-import type { Operation, Prepared } from "../providers/provider.ts";
+import { pickResponse } from "../vendors/http/response-headers.ts";
+import type { Prepared } from "../vendors/provider.ts";
 import { connectionLost, type Head, isMalformed, type Receiver, type Transfer } from "../wire/transfer.ts";
 import { AnswerQueue } from "./answer-queue.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -55,7 +55,6 @@ type Phase = "head" | "refusal" | "whole" | "first_frame" | "stream" | "leftover
  */
 export class Call implements Opened, Receiver, Waiter {
   readonly deployment: Deployment;
-  readonly operation: Operation;
   attempts = 1;
   answeredAfterMs = 0;
   /** The provider's; null before its head has come. */
@@ -79,12 +78,11 @@ export class Call implements Opened, Receiver, Waiter {
   #released = false;
   #reported = false;
 
-  constructor(context: CallContext, candidate: Candidate, plan: Plan, operation: Operation) {
+  constructor(context: CallContext, candidate: Candidate, plan: Plan) {
     this.#context = context;
     this.#candidate = candidate;
     this.#plan = plan;
     this.deployment = candidate.deployment;
-    this.operation = operation;
     this.#patience = new Patience(context.clock, this);
   }
 

@@ -25,7 +25,7 @@ export async function countTokens(
   const prepared = plan.prepare(candidate.deployment);
   if (!tryTakePlace(standing)) return null;
   standing.inFlight += 1;
-  const call = new Call(context, candidate, plan, "count_tokens");
+  const call = new Call(context, candidate, plan);
   const failure = await call.begin(prepared, standing.account.keys.pick(nowMs), nowMs);
   if (failure !== null) return null;
   const count = call.streaming ? null : readCount(await call.bytes());

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
-import { createProvider } from "../providers/registry.ts";
+import { createProvider } from "../vendors/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
 import { countTokens } from "./count-tokens.ts";

@@ -1,8 +1,9 @@
 import { assert } from "../base/assert.ts";
 import { inScope } from "../catalog/catalog.ts";
-import type { ModelSettings, ProviderSettings, Settings } from "../config/settings.ts";
+import type { ModelSettings, Settings } from "../config/settings.ts";
 import { Gate } from "../limits/concurrency.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { Provider } from "../vendors/provider.ts";
+import type { ProviderSettings } from "../vendors/settings.ts";
 import { Breaker } from "./breaker.ts";
 import { KeyPool } from "./key-pool.ts";
 import type { Deployment, Plan } from "./upstream.ts";

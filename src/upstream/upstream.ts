@@ -1,7 +1,7 @@
 import type { AttemptRecord } from "../base/attempt.ts";
 import type { DialectName } from "../base/dialect.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
-import type { Operation, Prepared, Provider } from "../providers/provider.ts";
+import type { Prepared, Provider } from "../vendors/provider.ts";
 
 /** A deployment with its provider in hand: what an attempt is made against. */
 export interface Deployment extends Omit<DeploymentSettings, "provider"> {
@@ -49,7 +49,6 @@ export interface GenerationPlan extends Plan {
  */
 export interface Opened {
   readonly deployment: Deployment;
-  readonly operation: Operation;
   readonly streaming: boolean;
   /** How many attempts were made, this one included. */
   readonly attempts: number;

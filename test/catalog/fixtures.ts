@@ -1,4 +1,5 @@
-import type { DeploymentSettings, ModelSettings, Price, Timeouts } from "../../src/config/settings.ts";
+import type { DeploymentSettings, ModelSettings, Price } from "../../src/config/settings.ts";
+import type { Timeouts } from "../../src/vendors/settings.ts";
 
 const timeouts: Timeouts = {
   connectMs: 1000,

@@ -6,7 +6,7 @@ import { FakeClock } from "../support/clock.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
-import { nobody, outcomeOf, type Place, type SetupOptions, setUp } from "./fixtures.ts";
+import { nobody, outcomeOf, type Place, prepared, type SetupOptions, setUp } from "./fixtures.ts";
 
 let first: ScriptedProvider;
 let spare: ScriptedProvider;
@@ -134,7 +134,7 @@ describe("a breaker stays closed", () => {
     test(`when one key alone provokes ${what}`, async () => {
       first.script(({ text: body }) => (body === "poison" ? answer : good));
       const { ask, health, open } = withSpare();
-      const poison = { prepare: () => ({ operation: "chat" as const, body: "poison", headers: {} }) };
+      const poison = { prepare: () => prepared({ body: "poison" }) };
       for (let call = 0; call < 12; call += 1) expect(await ask("key_evil", poison)).toBe("answered");
       expect(health()?.state).toBe("closed");
       const opened = await open({ keyId: "key_good" });
@@ -146,7 +146,7 @@ describe("a breaker stays closed", () => {
   test("when one key fails and a failure of another is the exception", async () => {
     first.script(({ text: body }) => (body === "poison" ? broken : good));
     const { ask, health } = withSpare();
-    const poison = { prepare: () => ({ operation: "chat" as const, body: "poison", headers: {} }) };
+    const poison = { prepare: () => prepared({ body: "poison" }) };
     for (let call = 0; call < 8; call += 1) await ask("key_good");
     for (let call = 0; call < 4; call += 1) await ask("key_evil", poison);
     await ask("key_good");

@@ -6,7 +6,7 @@ import { FakeClock } from "../support/clock.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
-import { nobody, outcomeOf, setUp } from "./fixtures.ts";
+import { nobody, outcomeOf, prepared, setUp } from "./fixtures.ts";
 
 let provider: ScriptedProvider;
 
@@ -135,7 +135,7 @@ describe("a limit on concurrent calls", () => {
 });
 
 describe("the provider's own count of tokens", () => {
-  const counting = { prepare: () => ({ operation: "count_tokens" as const, body: "{}", headers: {} }) };
+  const counting = { prepare: () => prepared({ dialect: "messages", purpose: "count_tokens" }) };
 
   test("is taken where it is offered", async () => {
     const { upstream, plan } = setUp([{ url: nobody }, { url: provider.url, countTokens: true }]);

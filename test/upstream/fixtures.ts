@@ -2,15 +2,12 @@ import type { Clock } from "../../src/base/clock.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { DialectName } from "../../src/base/dialect.ts";
 import type { GatewayError } from "../../src/base/errors.ts";
-import type {
-  DeploymentSettings,
-  ModelSettings,
-  ProviderKind,
-  ProviderSettings,
-  Timeouts,
-} from "../../src/config/settings.ts";
+import type { DeploymentSettings, ModelSettings } from "../../src/config/settings.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
 import type { GenerationPlan, Opened, Upstream } from "../../src/upstream/upstream.ts";
+import type { Prepared } from "../../src/vendors/provider.ts";
+import type { VendorKind } from "../../src/vendors/registry.ts";
+import type { ProviderSettings, Timeouts } from "../../src/vendors/settings.ts";
 import type { Dial } from "../../src/wire/http-client.ts";
 
 /** A port on which nobody listens. */
@@ -29,7 +26,7 @@ export interface Place {
   /** Default: `p` and the index; places of the same name share the first one's provider. */
   readonly provider?: string;
   readonly upstreamModel?: string;
-  readonly kind?: ProviderKind;
+  readonly kind?: VendorKind;
   readonly apiKeys?: readonly string[];
   readonly priority?: number;
   readonly weight?: number;
@@ -104,10 +101,23 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
           return signal.aborted;
         },
         deadlineMs: clock.monotonicMs() + 300_000,
-        prepare: () => ({ operation: clientDialect, body, headers: {} }),
+        prepare: () => prepared({ dialect: clientDialect, body }),
         ...changes,
       };
     },
+  };
+}
+
+/** A request that is ready to be sent, of which only some things matter. */
+export function prepared(changes: Partial<Prepared> = {}): Prepared {
+  return {
+    dialect: "chat",
+    purpose: "generate",
+    model: "m",
+    stream: false,
+    body: "{}",
+    headers: {},
+    ...changes,
   };
 }
 

@@ -6,7 +6,7 @@ import { FakeClock } from "../support/clock.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { seededRandom } from "../support/random.ts";
 import { waitFor } from "../support/wait.ts";
-import { nobody, outcomeOf, type Place, setUp } from "./fixtures.ts";
+import { nobody, outcomeOf, type Place, prepared, setUp } from "./fixtures.ts";
 
 let provider: ScriptedProvider;
 
@@ -269,7 +269,7 @@ for (const [keys, seed] of [
     provider.script(flaky(seed));
     const { upstream, plan } = setUp([{ url: provider.url }], { random: seededRandom(seed).next });
     const ask = (question: number) => {
-      const prepare = () => ({ operation: "chat" as const, body: String(question), headers: {} });
+      const prepare = () => prepared({ body: String(question) });
       return outcomeOf(upstream.open(plan({ keyId: `key_${question % keys}`, prepare })));
     };
     const answers: string[] = [];

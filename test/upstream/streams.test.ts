@@ -194,7 +194,7 @@ describe("a whole body", () => {
     const opened = await upstream.open(plan());
     expect(opened.headers).toEqual({ "openai-processing-ms": "12" });
     expect(await readAll(opened)).toBe('{"id":"x","error":null}');
-    expect(opened).toMatchObject({ attempts: 1, operation: "chat", streaming: false });
+    expect(opened).toMatchObject({ attempts: 1, streaming: false });
     opened.finished("completed");
     opened.finished("failed");
     expect(upstream.health()[0]).toMatchObject({ inFlight: 0, recentCalls: 1, recentFailures: 0 });

@@ -3,23 +3,19 @@
  * it ends by itself. Takes a base URL and how often to ask; prints a line of JSON for each answer.
  */
 
-import { HttpProvider } from "../../src/providers/http-provider.ts";
-import { openAi } from "../../src/providers/vendors.ts";
+import { createProvider } from "../../src/vendors/registry.ts";
 import { collectAnswer } from "../../src/wire/collect.ts";
-import { providerSettings } from "../upstream/fixtures.ts";
+import { prepared, providerSettings } from "../upstream/fixtures.ts";
 import { codeOf } from "./recorder.ts";
 
 const [baseUrl = "", times = "1"] = process.argv.slice(2);
-const provider = new HttpProvider(providerSettings({ baseUrl }), openAi);
+const provider = createProvider(providerSettings({ baseUrl }));
 const never = new AbortController();
-const prepared = { operation: "chat", body: '{"model":"m"}', headers: {} } as const;
+const request = prepared({ body: '{"model":"m"}' });
 
 async function askAgainAndAgain(): Promise<void> {
   for (let time = 0; time < Number(times); time++) {
-    const answer = collectAnswer(
-      (receiver) => provider.send(prepared, "sk-canary", receiver, "key"),
-      never.signal,
-    );
+    const answer = collectAnswer((receiver) => provider.send(request, "sk-canary", receiver, "key"), never.signal);
     console.log(JSON.stringify(await answer.catch((cause) => ({ code: codeOf(cause) }))));
   }
 }

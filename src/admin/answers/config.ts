@@ -1,4 +1,5 @@
-import type { ProviderSettings, Settings } from "../../config/settings.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { ProviderSettings } from "../../vendors/settings.ts";
 
 const masked = "********";
 

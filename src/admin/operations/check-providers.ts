@@ -1,7 +1,9 @@
 import type { DialectName } from "../../base/dialect.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { ProviderSettings, Settings } from "../../config/settings.ts";
-import { createProvider } from "../../providers/registry.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Prepared } from "../../vendors/provider.ts";
+import { createProvider } from "../../vendors/registry.ts";
+import type { ProviderSettings } from "../../vendors/settings.ts";
 import { collectAnswer, type WholeAnswer } from "../../wire/collect.ts";
 
 /** How one provider answered one small request. */
@@ -58,7 +60,14 @@ function firstModelOf(provider: string, { models }: Settings): string | null {
 function ask(settings: ProviderSettings, dialect: DialectName, upstreamModel: string): Promise<WholeAnswer> {
   const provider = createProvider(settings);
   const body = JSON.stringify(smallRequest(settings, dialect, upstreamModel));
-  const prepared = { operation: dialect, body, headers: {} };
+  const prepared: Prepared = {
+    dialect,
+    purpose: "generate",
+    model: upstreamModel,
+    stream: false,
+    body,
+    headers: {},
+  };
   return collectAnswer(
     (receiver) => provider.send(prepared, settings.apiKeys[0] ?? null, receiver, "models check"),
     AbortSignal.timeout(timeoutMs),

@@ -1,7 +1,7 @@
-import type { ProviderKind } from "../../config/settings.ts";
+import type { VendorKind } from "../../vendors/registry.ts";
 
 export interface KnownProvider {
-  readonly kind: ProviderKind;
+  readonly kind: VendorKind;
   readonly baseUrl: string | null;
   /** Where LiteLLM looks for the key when the file names none; null for servers of one's own. */
   readonly keyVariable: string | null;

@@ -1,10 +1,10 @@
-import type { ProviderKind } from "../../config/settings.ts";
+import type { VendorKind } from "../../vendors/registry.ts";
 import type { ImportedPrice } from "./imported.ts";
 import { tomlCapabilities, tomlPrice, tomlString } from "./toml.ts";
 
 export interface CarriedProvider {
   readonly name: string;
-  readonly kind: ProviderKind;
+  readonly kind: VendorKind;
   readonly baseUrl: string | null;
   /** The environment variable that holds its key. */
   readonly key: string | null;

@@ -1,21 +1,29 @@
 import { describe, expect, test } from "bun:test";
-import type { ProviderKind, ProviderSettings } from "../../src/config/settings.ts";
-import { clientDialect } from "../../src/dialects/registry.ts";
-import { pickResponse } from "../../src/providers/headers.ts";
-import { HttpProvider } from "../../src/providers/http-provider.ts";
-import type { Operation } from "../../src/providers/provider.ts";
-import { anthropic, openAi } from "../../src/providers/vendors.ts";
-import { collectAnswer } from "../../src/wire/collect.ts";
-import { startProvider } from "../support/provider.ts";
-import { providerSettings } from "../upstream/fixtures.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
+import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
+import { pickResponse } from "../../../src/vendors/http/response-headers.ts";
+import type { Prepared } from "../../../src/vendors/provider.ts";
+import { createProvider, type VendorKind } from "../../../src/vendors/registry.ts";
+import type { ProviderSettings } from "../../../src/vendors/settings.ts";
+import { collectAnswer } from "../../../src/wire/collect.ts";
+import { startProvider } from "../../support/provider.ts";
+import { prepared, providerSettings } from "../../upstream/fixtures.ts";
 
-function provider(kind: ProviderKind, baseUrl: string, changes: Partial<ProviderSettings> = {}) {
-  const settings = providerSettings({ kind, baseUrl, dialects: ["chat"], ...changes });
-  return new HttpProvider(settings, kind === "anthropic" ? anthropic : openAi);
+function provider(kind: VendorKind, baseUrl: string, changes: Partial<ProviderSettings> = {}): HttpProvider {
+  const created = createProvider(providerSettings({ kind, baseUrl, dialects: ["chat"], ...changes }));
+  if (!(created instanceof HttpProvider)) throw new Error(`${kind} is not called over HTTP`);
+  return created;
+}
+
+type Asked = Prepared["dialect"] | "count_tokens";
+
+function asking(what: Asked, headers: Prepared["headers"] = {}): Prepared {
+  if (what === "count_tokens") return prepared({ dialect: "messages", purpose: "count_tokens", headers });
+  return prepared({ dialect: what, headers });
 }
 
 describe("addresses", () => {
-  const rows: [ProviderKind, string, Operation, string][] = [
+  const rows: [VendorKind, string, Asked, string][] = [
     ["openai", "https://api.openai.com/v1", "chat", "https://api.openai.com/v1/chat/completions"],
     ["openai", "https://api.openai.com/v1", "responses", "https://api.openai.com/v1/responses"],
     ["anthropic", "https://api.anthropic.com", "messages", "https://api.anthropic.com/v1/messages"],
@@ -29,31 +37,32 @@ describe("addresses", () => {
     ["openai-compatible", "http://localhost:11434/v1", "messages", "http://localhost:11434/v1/messages"],
   ];
   for (const [kind, base, operation, url] of rows) {
-    test(`${kind} at ${base}, ${operation}`, () => expect(provider(kind, base).url(operation)).toBe(url));
+    test(`${kind} at ${base}, ${operation}`, () =>
+      expect(provider(kind, base).url(asking(operation))).toBe(url));
   }
 });
 
 describe("request headers", () => {
   test("the credential goes in the vendor's scheme", () => {
-    expect(provider("openai", "https://x/v1").headers("chat", "sk-1", {})).toMatchObject({
+    expect(provider("openai", "https://x/v1").headers(asking("chat", {}), "sk-1")).toMatchObject({
       authorization: "Bearer sk-1",
       "content-type": "application/json",
       "accept-encoding": "identity",
     });
-    const headers = provider("anthropic", "https://x").headers("messages", "sk-2", {});
+    const headers = provider("anthropic", "https://x").headers(asking("messages", {}), "sk-2");
     expect(headers).toMatchObject({ "x-api-key": "sk-2", "anthropic-version": "2023-06-01" });
     expect(headers).not.toHaveProperty("authorization");
-    expect(provider("openai-compatible", "http://x").headers("chat", null, {})).not.toHaveProperty(
+    expect(provider("openai-compatible", "http://x").headers(asking("chat", {}), null)).not.toHaveProperty(
       "authorization",
     );
   });
 
   test("the client's version and betas go up on messages, and only there", () => {
     const forwarded = { "anthropic-version": "2026-10-21", "anthropic-beta": "a,b", "openai-beta": "c" };
-    const native = provider("anthropic", "https://x").headers("messages", null, forwarded);
+    const native = provider("anthropic", "https://x").headers(asking("messages", forwarded), null);
     expect(native).toMatchObject({ "anthropic-version": "2026-10-21", "anthropic-beta": "a,b" });
     expect(native).not.toHaveProperty("openai-beta");
-    const foreign = provider("openai", "https://x").headers("chat", null, forwarded);
+    const foreign = provider("openai", "https://x").headers(asking("chat", forwarded), null);
     expect(foreign).not.toHaveProperty("anthropic-version");
     expect(foreign).not.toHaveProperty("anthropic-beta");
     expect(foreign).toHaveProperty("openai-beta", "c");
@@ -61,9 +70,8 @@ describe("request headers", () => {
 
   test("the operator's own headers are sent, whatever their case", () => {
     const headers = provider("openai", "https://x", { headers: { "OpenAI-Project": "p1" } }).headers(
-      "chat",
+      asking("chat", {}),
       "k",
-      {},
     );
     expect(headers["openai-project"]).toBe("p1");
   });
@@ -98,9 +106,9 @@ describe("request headers", () => {
   test("what reaches the provider is what the headers say, over a real socket", async () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url);
-    const headers = it.headers("chat", "sk-1", { "openai-beta": "c" });
-    const prepared = { operation: "chat", body: '{"a":1}', headers: { "openai-beta": "c" } } as const;
-    await collectAnswer((receiver) => it.send(prepared, "sk-1", receiver, "key"), AbortSignal.timeout(5000));
+    const headers = it.headers(asking("chat", { "openai-beta": "c" }), "sk-1");
+    const request = { ...asking("chat", { "openai-beta": "c" }), body: '{"a":1}' };
+    await collectAnswer((receiver) => it.send(request, "sk-1", receiver, "key"), AbortSignal.timeout(5000));
     expect(scripted.requests[0]).toMatchObject({
       method: "POST",
       path: "/chat/completions",
@@ -114,15 +122,8 @@ describe("request headers", () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url);
     for (const apiKey of ["sk-1", "sk-2", "sk-1"]) {
-      const prepared = {
-        operation: "chat",
-        body: "{}",
-        headers: clientDialect("chat").forwardHeaders(new Headers()),
-      } as const;
-      await collectAnswer(
-        (receiver) => it.send(prepared, apiKey, receiver, "key"),
-        AbortSignal.timeout(5000),
-      );
+      const request = asking("chat", clientDialect("chat").forwardHeaders(new Headers()));
+      await collectAnswer((receiver) => it.send(request, apiKey, receiver, "key"), AbortSignal.timeout(5000));
     }
     const sent = scripted.requests.map(({ headers }) => headers["authorization"]);
     expect(sent).toEqual(["Bearer sk-1", "Bearer sk-2", "Bearer sk-1"]);
@@ -135,11 +136,8 @@ describe("request headers", () => {
     const betas = Array.from({ length: 100 }, (_, number) => `beta-${number % 50}`);
     for (const [number, beta] of betas.entries()) {
       const headers = number % 10 === 0 ? {} : { "anthropic-beta": beta };
-      const prepared = { operation: "messages", body: "{}", headers } as const;
-      await collectAnswer(
-        (receiver) => it.send(prepared, "sk-1", receiver, "key"),
-        AbortSignal.timeout(5000),
-      );
+      const request = { ...asking("messages", headers), body: "{}" };
+      await collectAnswer((receiver) => it.send(request, "sk-1", receiver, "key"), AbortSignal.timeout(5000));
     }
     const sent = scripted.requests.map(({ headers }) => headers["anthropic-beta"]);
     expect(sent).toEqual(betas.map((beta, number) => (number % 10 === 0 ? undefined : beta)));
@@ -150,17 +148,17 @@ describe("request headers", () => {
   for (const end of ["\r\n", "\n", "\r", "\0", "\u010d", "\u010a"]) {
     test(`a value with ${JSON.stringify(end)} in it is refused before anything is sent`, () => {
       const it = provider("openai", "http://127.0.0.1:1/v1", { headers: { "x-note": `a${end}x-evil: b` } });
-      const prepared = { operation: "chat", body: "{}", headers: {} } as const;
+      const request = { ...asking("chat"), body: "{}" };
       const nobody = { connected() {}, answered() {}, received() {}, ended() {}, failed() {} };
-      expect(() => it.send(prepared, "k", nobody, "key")).toThrow("The header x-note ");
+      expect(() => it.send(request, "k", nobody, "key")).toThrow("The header x-note ");
     });
   }
 
   test("letters of one byte reach the provider as they are", async () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url, { headers: { "x-note": "caf\u00e9\t!" } });
-    const prepared = { operation: "chat", body: "{}", headers: {} } as const;
-    await collectAnswer((receiver) => it.send(prepared, "k", receiver, "key"), AbortSignal.timeout(5000));
+    const request = { ...asking("chat"), body: "{}" };
+    await collectAnswer((receiver) => it.send(request, "k", receiver, "key"), AbortSignal.timeout(5000));
     // Neither is UTF-8 on the wire, so it is read here as a letter that is none.
     expect(scripted.requests[0]?.headers["x-note"]).toBe("caf\ufffd\t!");
     scripted.stop();

@@ -1,5 +1,5 @@
-import { type ForwardedHeaders, pickHeaders } from "../dialects/headers.ts";
-import type { Head } from "../wire/transfer.ts";
+import { type ForwardedHeaders, pickHeaders } from "../../dialects/headers.ts";
+import type { Head } from "../../wire/transfer.ts";
 
 /**
  * Helpful to clients and silent about the account behind the gateway. Everything else stays behind: cookies,

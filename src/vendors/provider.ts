@@ -1,18 +1,20 @@
-import type { DialectName } from "../base/dialect.ts";
-import type { ProviderSettings } from "../config/settings.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
+import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Receiver, Transfer } from "../wire/transfer.ts";
+import type { ProviderSettings } from "./settings.ts";
 
-export type Operation = DialectName | "count_tokens";
-
-/** A request in a provider's own words, all but the credential. */
+/** A request in a provider's own words, all but where it goes and the credential, which are the vendor's affair. */
 export interface Prepared {
-  readonly operation: Operation;
+  readonly dialect: ProviderDialectName;
+  readonly purpose: "generate" | "count_tokens";
+  /** As the provider calls it; some vendors want it in the request's target. */
+  readonly model: string;
+  readonly stream: boolean;
   readonly body: Uint8Array | string;
   readonly headers: ForwardedHeaders;
 }
 
-/** What a vendor needs that others do not: addresses, credentials, and how it is reached. */
+/** One configured provider: where it is, how it is asked, and how it is reached. */
 export interface Provider {
   readonly settings: ProviderSettings;
   /**

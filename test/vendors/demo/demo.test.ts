@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { DemoProvider } from "../../src/providers/demo/provider.ts";
-import { providerSettings } from "../upstream/fixtures.ts";
+import { DemoProvider } from "../../../src/vendors/demo/provider.ts";
+import { prepared, providerSettings } from "../../upstream/fixtures.ts";
 
 const settings = providerSettings({ name: "demo", kind: "demo", baseUrl: "", countTokens: true });
 const demo = new DemoProvider(settings);
@@ -31,7 +31,10 @@ beforeAll(() => {
 afterAll(() => server.stop(true));
 
 async function ask(operation: "chat" | "responses" | "messages" | "count_tokens", request: Request) {
-  return demo.respond(operation, await request.text(), request.signal);
+  const body = await request.text();
+  const counting = { dialect: "messages", purpose: "count_tokens", body } as const;
+  const asked = operation === "count_tokens" ? counting : ({ dialect: operation, body } as const);
+  return demo.respond(prepared(asked), request.signal);
 }
 
 const user = (content: string) => [{ role: "user" as const, content }];
@@ -190,7 +193,7 @@ describe("the demo speaks messages", () => {
 
 describe("the demo fails as it is told", () => {
   const raw = (text: string, signal = new AbortController().signal, stream = true) =>
-    demo.respond("chat", JSON.stringify({ model: "d", stream, messages: user(text) }), signal);
+    demo.respond(prepared({ body: JSON.stringify({ model: "d", stream, messages: user(text) }) }), signal);
 
   test("with a status and Retry-After", async () => {
     const response = await raw("please fail 503 and retry after 9");

@@ -1,8 +1,9 @@
+import { assert } from "../../base/assert.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { ProviderSettings } from "../../config/settings.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
-import type { Operation, Prepared, Provider } from "../provider.ts";
+import type { Prepared, Provider } from "../provider.ts";
+import type { ProviderSettings } from "../settings.ts";
 import { answerTo, type DemoAnswer } from "./answer.ts";
 import { chat } from "./chat.ts";
 import type { DemoDialect } from "./dialect.ts";
@@ -12,12 +13,12 @@ import { piecesOf } from "./pieces.ts";
 import { responses } from "./responses.ts";
 import { type Wishes, wishesIn } from "./wishes.ts";
 
-const dialects: Readonly<Record<Operation, DemoDialect>> = {
-  chat,
-  responses,
-  messages,
-  count_tokens: messages,
-};
+const dialects: Readonly<Record<string, DemoDialect>> = { chat, responses, messages };
+
+/** A dialect that the demo does not speak is translated for it, as for any provider. */
+export function spokenByDemo(dialect: string): boolean {
+  return dialect in dialects;
+}
 
 /**
  * A provider in the same process, for trying Sluice out without any key: it speaks all three dialects,
@@ -31,17 +32,18 @@ export class DemoProvider implements Provider {
   }
 
   send(prepared: Prepared, _apiKey: string | null, receiver: Receiver): Transfer {
-    return new FetchTransfer((signal) => this.respond(prepared.operation, prepared.body, signal), receiver);
+    return new FetchTransfer((signal) => this.respond(prepared, signal), receiver);
   }
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
-  async respond(operation: Operation, sent: Uint8Array | string, signal: AbortSignal): Promise<Response> {
-    const dialect = dialects[operation];
+  async respond({ dialect: name, purpose, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
+    const dialect = dialects[name];
+    assert(dialect !== undefined, `the demo does not speak ${name}`);
     const body = parse(typeof sent === "string" ? sent : Buffer.from(sent).toString());
     if (body === null)
       return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });
     const request = dialect.read(body);
-    if (operation === "count_tokens") return Response.json({ input_tokens: request.inputTokens });
+    if (purpose === "count_tokens") return Response.json({ input_tokens: request.inputTokens });
     const wishes = wishesIn(request.text);
     if (wishes.sleepMs > 0 || signal.aborted) await abortable(wishes.sleepMs, signal);
     if (wishes.failStatus !== null) return failure(wishes.failStatus, wishes, dialect);

@@ -1,0 +1,19 @@
+import { apiKeyHeader } from "../credentials/static-header.ts";
+import { HttpProvider } from "../http/http-provider.ts";
+import type { Vendor } from "../vendor.ts";
+
+/** https://docs.claude.com/en/api/overview: the address that its SDK takes is the bare origin. */
+const pathPrefix = "/v1";
+
+export const anthropic: Vendor = {
+  defaults: { dialects: ["messages"], maxTokensField: "max_tokens", countTokens: true },
+  keys: "needed",
+  strictDialects: ["messages"],
+  capabilities: {},
+  baseUrl: {
+    default: "https://api.anthropic.com",
+    example: "https://api.anthropic.com",
+    oddity: (path) => (/\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null),
+  },
+  create: (settings, dial) => new HttpProvider(settings, { pathPrefix, credential: apiKeyHeader }, dial),
+};

@@ -1,0 +1,14 @@
+import { bearer } from "../credentials/static-header.ts";
+import { HttpProvider } from "../http/http-provider.ts";
+import { openAiBaseUrl } from "../openai/index.ts";
+import type { Vendor } from "../vendor.ts";
+
+/** Everybody who offers OpenAI's API at an address of their own: vLLM, Ollama, OpenRouter, another Sluice. */
+export const openAiCompatible: Vendor = {
+  defaults: { dialects: ["chat"], maxTokensField: "max_tokens", countTokens: false },
+  keys: "optional",
+  strictDialects: [],
+  capabilities: {},
+  baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
+  create: (settings, dial) => new HttpProvider(settings, { pathPrefix: "", credential: bearer }, dial),
+};

@@ -1,0 +1,163 @@
+import { assert } from "../../base/assert.ts";
+import type { ForwardedHeaders } from "../../dialects/headers.ts";
+import { providerDialect } from "../../dialects/registry.ts";
+import { FetchTransfer } from "../../wire/fetch-transfer.ts";
+import { type Dial, HttpClient, type Target } from "../../wire/http-client.ts";
+import { isBehindProxy } from "../../wire/proxy.ts";
+import type { Receiver, Transfer } from "../../wire/transfer.ts";
+import type { StaticCredential } from "../credentials/static-header.ts";
+import type { Prepared, Provider } from "../provider.ts";
+import type { ProviderSettings } from "../settings.ts";
+
+/** In what vendors differ that are called over HTTP. */
+export interface HttpDoor {
+  /** What the base URL, as the vendor's own SDK takes it, still lacks. */
+  readonly pathPrefix: string;
+  readonly credential: StaticCredential;
+  /** The request's target below the base URL, where it is not the dialect's usual one. */
+  target?(prepared: Prepared): string;
+}
+
+/**
+ * Nothing that `fetch` would do of its own accord: deadlines, decompression and redirects are decided elsewhere, and
+ * the connections that it keeps would be shared by all callers.
+ */
+const likeTheWire = { timeout: false, decompress: false, redirect: "manual", keepalive: false } as const;
+
+/** Clients forward the same few values again and again, and may forward whatever they like. */
+const mostHeads = 32;
+
+export class HttpProvider implements Provider {
+  readonly settings: ProviderSettings;
+  readonly #base: URL;
+  /** Null where the way leads through a proxy, which `fetch` knows how to talk to. */
+  readonly #client: HttpClient | null;
+  readonly #door: HttpDoor;
+  /** The part of the headers that does not depend on the call, by API key. */
+  readonly #fixedHeaders = new Map<string | null, Record<string, string>>();
+  /** Whole heads, by target, API key and what is forwarded of the client's. Targets are as many as the configuration has. */
+  readonly #heads = new Map<string, Map<string | null, Map<string, string>>>();
+
+  constructor(settings: ProviderSettings, door: HttpDoor, dial?: Dial) {
+    this.settings = settings;
+    this.#door = door;
+    this.#base = new URL(settings.baseUrl + door.pathPrefix);
+    this.#client = isBehindProxy(this.#base)
+      ? null
+      : new HttpClient(targetOf(this.#base), dial === undefined ? {} : { dial });
+  }
+
+  url(prepared: Prepared): string {
+    return this.#base.origin + this.#path(this.#target(prepared));
+  }
+
+  headers(prepared: Prepared, apiKey: string | null): Record<string, string> {
+    return { ...providerDialect(prepared.dialect).requestHeaders(prepared.headers), ...this.#fixed(apiKey) };
+  }
+
+  send(prepared: Prepared, apiKey: string | null, receiver: Receiver, caller: string): Transfer {
+    if (this.#client === null) return this.#sendByProxy(prepared, apiKey, receiver);
+    return this.#client.send(this.#head(prepared, apiKey), prepared.body, receiver, caller);
+  }
+
+  #sendByProxy(prepared: Prepared, apiKey: string | null, receiver: Receiver): Transfer {
+    const { body } = prepared;
+    const init = { method: "POST", headers: this.headers(prepared, apiKey), body, ...likeTheWire };
+    return new FetchTransfer((signal) => fetch(this.url(prepared), { ...init, signal }), receiver);
+  }
+
+  #target(prepared: Prepared): string {
+    return this.#door.target?.(prepared) ?? usualTarget(prepared);
+  }
+
+  #path(target: string): string {
+    return this.#base.pathname.replace(/\/$/, "") + target;
+  }
+
+  #head(prepared: Prepared, apiKey: string | null): string {
+    const target = this.#target(prepared);
+    const heads = this.#headsOf(target, apiKey);
+    const key = linesOf(prepared.headers);
+    let head = heads.get(key);
+    if (head === undefined) {
+      head = this.#composeHead(target, prepared, apiKey);
+      if (heads.size >= mostHeads) heads.clear();
+      heads.set(key, head);
+    }
+    return head;
+  }
+
+  #headsOf(target: string, apiKey: string | null): Map<string, string> {
+    let byKey = this.#heads.get(target);
+    if (byKey === undefined) {
+      byKey = new Map();
+      this.#heads.set(target, byKey);
+    }
+    let heads = byKey.get(apiKey);
+    if (heads === undefined) {
+      heads = new Map();
+      byKey.set(apiKey, heads);
+    }
+    return heads;
+  }
+
+  #composeHead(target: string, prepared: Prepared, apiKey: string | null): string {
+    let head = `POST ${this.#path(target)} HTTP/1.1\r\nhost: ${this.#base.host}\r\n`;
+    const headers = this.headers(prepared, apiKey);
+    for (const name in headers) head += headerLine(name, headers[name] ?? "");
+    return head;
+  }
+
+  #fixed(apiKey: string | null): Record<string, string> {
+    let fixed = this.#fixedHeaders.get(apiKey);
+    if (fixed === undefined) {
+      fixed = {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "accept-encoding": "identity",
+        "user-agent": "sluice",
+        ...(apiKey === null ? {} : this.#door.credential(apiKey)),
+        ...lowerCased(this.settings.headers),
+      };
+      this.#fixedHeaders.set(apiKey, fixed);
+    }
+    return fixed;
+  }
+}
+
+function usualTarget({ dialect, purpose }: Prepared): string {
+  const { paths } = providerDialect(dialect);
+  if (purpose === "generate") return paths.generate;
+  assert(paths.countTokens !== null, `${dialect} has no request that counts tokens`);
+  return paths.countTokens;
+}
+
+function linesOf(headers: ForwardedHeaders): string {
+  let lines = "";
+  for (const name in headers) lines += `${name}: ${headers[name]}\n`;
+  return lines;
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/**
+ * A line end would make headers, or a request, of whatever follows it; so may a letter beyond Latin-1, of which
+ * only the lower byte is sent.
+ */
+const unsendable = /[\0\r\n\u0100-\uffff]/;
+
+function headerLine(name: string, value: string): string {
+  if (unsendable.test(name + value)) throw new TypeError(`The header ${name} cannot be sent as it is.`);
+  return `${name}: ${value}\r\n`;
+}
+
+function targetOf({ protocol, hostname, port }: URL): Target {
+  const isSecure = protocol === "https:";
+  return {
+    hostname: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (isSecure ? 443 : 80),
+    isSecure,
+  };
+}

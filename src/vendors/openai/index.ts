@@ -1,0 +1,26 @@
+import { bearer } from "../credentials/static-header.ts";
+import { HttpProvider } from "../http/http-provider.ts";
+import type { BaseUrlRules, Vendor } from "../vendor.ts";
+
+/** The address that OpenAI's SDK takes ends in `/v1` already; those who imitate the API keep to that. */
+export const openAiBaseUrl: Pick<BaseUrlRules, "oddity"> = {
+  oddity: (path) => (path === "/" ? "has no path; OpenAI kinds usually end in /v1" : null),
+};
+
+/** https://platform.openai.com/docs/api-reference */
+export const openAi: Vendor = {
+  defaults: {
+    dialects: ["chat", "responses"],
+    maxTokensField: "max_completion_tokens",
+    countTokens: false,
+  },
+  keys: "needed",
+  strictDialects: ["chat", "responses"],
+  capabilities: {},
+  baseUrl: {
+    default: "https://api.openai.com/v1",
+    example: "https://api.openai.com/v1",
+    ...openAiBaseUrl,
+  },
+  create: (settings, dial) => new HttpProvider(settings, { pathPrefix: "", credential: bearer }, dial),
+};

@@ -1,0 +1,33 @@
+import { assert } from "../base/assert.ts";
+import type { Dial } from "../wire/http-client.ts";
+import { anthropic } from "./anthropic/index.ts";
+import { openAiCompatible } from "./compatible/index.ts";
+import { demo } from "./demo/index.ts";
+import { openAi } from "./openai/index.ts";
+import type { Provider } from "./provider.ts";
+import type { ProviderSettings } from "./settings.ts";
+import type { Vendor } from "./vendor.ts";
+
+/** Every vendor, under the name that the configuration calls its kind. A new one is a line here. */
+const vendors = {
+  openai: openAi,
+  anthropic,
+  "openai-compatible": openAiCompatible,
+  demo,
+} as const satisfies Readonly<Record<string, Vendor>>;
+
+export type VendorKind = keyof typeof vendors;
+
+// The type is computed from the same object as the list.
+export const vendorKinds = Object.keys(vendors) as readonly VendorKind[];
+
+/** The configuration's schema takes no other kind. */
+export function vendorOf(kind: string): Vendor {
+  const vendor = Object.entries<Vendor>(vendors).find(([name]) => name === kind)?.[1];
+  assert(vendor !== undefined, `there is no vendor of the kind ${kind}`);
+  return vendor;
+}
+
+export function createProvider(settings: ProviderSettings, dial?: Dial): Provider {
+  return vendorOf(settings.kind).create(settings, dial);
+}

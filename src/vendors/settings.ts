@@ -1,0 +1,27 @@
+import type { ProviderDialectName } from "../dialects/registry.ts";
+
+export interface Timeouts {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly streamFirstByteMs: number;
+  readonly gapMs: number;
+  readonly totalMs: number;
+}
+
+/** One provider of the configuration, every default of its vendor filled in and every secret resolved. */
+export interface ProviderSettings {
+  readonly name: string;
+  /** The vendor's name in the registry. */
+  readonly kind: string;
+  /** Without a trailing slash; empty for a vendor that has no server. */
+  readonly baseUrl: string;
+  /** A pool; empty when the provider needs none. */
+  readonly apiKeys: readonly string[];
+  readonly dialects: readonly ProviderDialectName[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly streamUsage: boolean;
+  readonly countTokens: boolean;
+  readonly maxTokensField: "max_tokens" | "max_completion_tokens";
+  readonly maxConcurrent: number | null;
+  readonly timeouts: Timeouts;
+}
