@@ -15,7 +15,10 @@ const request = prepared({ body: '{"model":"m"}' });
 
 async function askAgainAndAgain(): Promise<void> {
   for (let time = 0; time < Number(times); time++) {
-    const answer = collectAnswer((receiver) => provider.send(request, "sk-canary", receiver, "key"), never.signal);
+    const answer = collectAnswer(
+      (receiver) => provider.send(request, "sk-canary", receiver, "key"),
+      never.signal,
+    );
     console.log(JSON.stringify(await answer.catch((cause) => ({ code: codeOf(cause) }))));
   }
 }
