@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { waitFor } from "../support/wait.ts";
-import { clientOf, exchange, post, type Sent } from "./recorder.ts";
+import { clientOf, everythingArrived, exchange, post, type Sent } from "./recorder.ts";
 import { answerWith, TestServer } from "./server.ts";
 
 const megabyte = 1024 * 1024;
@@ -20,7 +20,7 @@ function chatty(): TestServer {
 async function expectSilence({ heard }: Sent): Promise<void> {
   const { length } = heard.events;
   const { receivedBytes } = heard;
-  await Bun.sleep(30);
+  await everythingArrived();
   expect(heard.events).toHaveLength(length);
   expect(heard.receivedBytes).toBe(receivedBytes);
 }

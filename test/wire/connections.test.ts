@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { waitFor } from "../support/wait.ts";
-import { clientOf, exchange, post, Recorder } from "./recorder.ts";
+import { clientOf, everythingArrived, exchange, post, Recorder } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 describe("a connection", () => {
@@ -120,7 +120,7 @@ describe("a connection", () => {
     await exchange(client);
     server.peer(0).end();
     await server.peer(0).gone;
-    await Bun.sleep(20);
+    await everythingArrived();
     const heard = await exchange(client);
     expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
     expect(server.peers).toHaveLength(2);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 
 import { HttpClient } from "../../src/wire/http-client.ts";
 import { waitFor } from "../support/wait.ts";
-import { clientOf, codeOf, exchange, HeldDials, post } from "./recorder.ts";
+import { clientOf, codeOf, everythingArrived, exchange, HeldDials, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 const answering = () => new TestServer((peer) => void peer.say(answerWith("ok")));
@@ -27,7 +27,7 @@ describe("a server that is not there", () => {
     const client = clientOf({ port: closedPort() });
     const sent = Array.from({ length: 10 }, () => post(client));
     await Promise.all(sent.map(({ heard }) => heard.over));
-    await Bun.sleep(20);
+    await everythingArrived();
     for (const { heard } of sent) expect(heard.events).toEqual(["failed ECONNREFUSED"]);
   });
 
@@ -109,7 +109,7 @@ describe("requests that wait for connections", () => {
     await waiting[0]?.say(answerWith("one"));
     await waitFor(() => waiting.length === 2, "the second request, on the same connection");
     dials.fail(1, "ETIMEDOUT");
-    await Bun.sleep(10);
+    await everythingArrived();
     expect(third.heard.events).toEqual([]);
     dials.succeed(2);
     await waitFor(() => waiting.length === 3, "the third request");
@@ -138,7 +138,8 @@ describe("a request that is cancelled while its connection is being made", () =>
     const { transfer, heard } = post(client);
     transfer.cancel();
     transfer.cancel();
-    await Bun.sleep(30);
+    await waitFor(() => server.peers[0]?.isGone === true, "the connection to be made, and dropped");
+    await everythingArrived();
     expect(heard.events).toEqual([]);
     expect(server.requests).toEqual([]);
     expect((await exchange(client)).text).toBe("ok");

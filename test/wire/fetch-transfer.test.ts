@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { FetchTransfer } from "../../src/wire/fetch-transfer.ts";
 import { waitFor } from "../support/wait.ts";
-import { Recorder } from "./recorder.ts";
+import { everythingArrived, Recorder } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 /** By a real `fetch`, as servers behind a proxy are asked. */
@@ -17,12 +17,14 @@ function ask({ port }: TestServer) {
 
 /** A body that says a piece each time it is asked, and tells when it was cancelled. */
 function endlessBody() {
-  const body = { pulls: 0, isCancelled: false };
+  const body = { pulls: 0, isPulling: false, isCancelled: false };
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         body.pulls += 1;
+        body.isPulling = true;
         await Bun.sleep(1);
+        body.isPulling = false;
         controller.enqueue(Buffer.from("piece"));
       },
       cancel() {
@@ -56,12 +58,14 @@ describe("a transfer by fetch", () => {
   });
 
   test("tells a body that breaks off as a failure", async () => {
+    const said = Promise.withResolvers<void>();
     using server = new TestServer(async (peer) => {
       await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello");
-      await Bun.sleep(20);
+      await said.promise;
       peer.reset();
     });
     const { heard } = ask(server);
+    heard.onPiece = () => said.resolve();
     await heard.over;
     expect(heard.events).toEqual(["answered 200", "failed ECONNRESET"]);
     expect(heard.text).toBe("hello");
@@ -128,10 +132,11 @@ describe("pausing a transfer by fetch", () => {
     await waitFor(() => heard.pieces.length > 3, "some pieces");
     transfer.pause();
     transfer.pause();
-    await Bun.sleep(20);
+    await waitFor(() => !body.isPulling, "the last piece that was asked for");
+    await everythingArrived();
     const { pulls } = body;
     const { receivedBytes } = heard;
-    await Bun.sleep(30);
+    for (let round = 0; round < 10; round++) await everythingArrived();
     expect(body.pulls).toBe(pulls);
     expect(heard.receivedBytes).toBe(receivedBytes);
     transfer.resume();
@@ -158,7 +163,7 @@ describe("pausing a transfer by fetch", () => {
 describe("cancelling a transfer by fetch", () => {
   async function expectEnd(peer: Peer, heard: Recorder, events: readonly string[]): Promise<void> {
     await peer.gone;
-    await Bun.sleep(20);
+    await everythingArrived();
     expect(heard.events).toEqual([...events]);
   }
 

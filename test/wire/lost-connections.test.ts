@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type Dial, dialByBun } from "../../src/wire/http-client.ts";
 import type { WireRequest } from "../support/http-bytes.ts";
 import { waitFor } from "../support/wait.ts";
-import { CountedDials, clientOf, exchange, post } from "./recorder.ts";
+import { CountedDials, clientOf, everythingArrived, exchange, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 const chunkedHead = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -27,7 +27,7 @@ describe("a connection that is lost", () => {
       test(`the server ${how} ${where}: the request fails, and is not sent again`, async () => {
         using server = new TestServer(async (peer) => {
           await peer.say(said);
-          await Bun.sleep(10);
+          await everythingArrived();
           end(peer);
         });
         const dials = new CountedDials();
@@ -52,7 +52,7 @@ describe("a connection that is lost", () => {
   test("and badly when the server resets: nobody knows what is missing", async () => {
     using server = new TestServer(async (peer) => {
       await peer.say("HTTP/1.1 200 OK\r\n\r\nhello");
-      await Bun.sleep(10);
+      await everythingArrived();
       peer.reset();
     });
     const heard = await exchange(clientOf(server));

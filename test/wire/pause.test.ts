@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { waitFor } from "../support/wait.ts";
-import { clientOf, exchange, post } from "./recorder.ts";
+import { clientOf, everythingArrived, exchange, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 const pieceBytes = 64 * 1024;
@@ -19,12 +19,12 @@ async function sayPieces(peer: Peer, count: number, said: { pieces: number }): P
   }
 }
 
-/** Waits until nothing changes any more. */
+/** Waits until nothing changes any more, whatever else comes and goes. */
 async function settled(value: () => number): Promise<number> {
   let last = -1;
   while (value() !== last) {
     last = value();
-    await Bun.sleep(100);
+    for (let round = 0; round < 10; round++) await everythingArrived();
   }
   return last;
 }
@@ -78,7 +78,7 @@ describe("a transfer that is paused", () => {
     const { transfer, heard } = post(clientOf(server));
     transfer.pause();
     await waitFor(() => server.requests.length === 1, "the request");
-    await Bun.sleep(50);
+    await everythingArrived();
     expect(heard.events).toEqual(["connected"]);
     transfer.resume();
     expect(await heard.over).toBe("ended");
@@ -96,16 +96,20 @@ describe("a transfer that is paused", () => {
   });
 
   test("hears of a server that ends meanwhile when it goes on, after all that was said", async () => {
+    const paused = Promise.withResolvers<void>();
     using server = new TestServer(async (peer) => {
       await peer.say("HTTP/1.1 200 OK\r\n\r\n");
-      await Bun.sleep(20);
+      await paused.promise;
       await peer.say("the last words");
       peer.end();
     });
     const { transfer, heard } = post(clientOf(server));
-    heard.onHead = () => transfer.pause();
-    await waitFor(() => server.peers[0]?.requests.length === 1, "the request");
-    await Bun.sleep(80);
+    heard.onHead = () => {
+      transfer.pause();
+      paused.resolve();
+    };
+    await paused.promise;
+    await everythingArrived();
     expect(heard.events).toEqual(["connected", "answered 200"]);
     transfer.resume();
     expect(await heard.over).toBe("ended");

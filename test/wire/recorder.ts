@@ -7,6 +7,7 @@ import {
   type Target,
 } from "../../src/wire/http-client.ts";
 import type { Head, Receiver, Transfer } from "../../src/wire/transfer.ts";
+import { answerWith, TestServer } from "./server.ts";
 
 /** Hears an answer and holds its teller to the rules: what in which order, and nothing after the end. */
 export class Recorder implements Receiver {
@@ -77,6 +78,16 @@ export function codeOf(cause: unknown): string {
 /** A client of a server on this machine. */
 export function clientOf({ port }: { readonly port: number }, options: HttpClientOptions = {}): HttpClient {
   return new HttpClient({ hostname: "127.0.0.1", port, isSecure: false }, options);
+}
+
+/**
+ * All that was under way has been heard: something that was sent later, over a connection of its own, has made its way
+ * there and back. For tests that nothing happens.
+ */
+export async function everythingArrived(): Promise<void> {
+  using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+  const { events } = await exchange(clientOf(server));
+  if (events.at(-1) !== "ended") throw new Error(`nothing arrives: ${events}`);
 }
 
 /** Counts the connections that are made: a request that has failed without another one was not sent again. */

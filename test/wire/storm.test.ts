@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { HttpClient } from "../../src/wire/http-client.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
-import { clientOf, exchange, post } from "./recorder.ts";
+import { clientOf, everythingArrived, exchange, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 const behaviours = [
@@ -57,8 +57,16 @@ async function grant(peer: Peer, wish: Wish): Promise<void> {
   }
 }
 
+/** How often the server has read each request. */
+type TimesRead = Map<number, number>;
+
 /** One request with whatever its receiver may do meanwhile; gives what is wrong with what was heard. */
-async function weather(client: HttpClient, wish: Wish, random: SeededRandom): Promise<string[]> {
+async function weather(
+  client: HttpClient,
+  wish: Wish,
+  random: SeededRandom,
+  timesRead: TimesRead,
+): Promise<string[]> {
   const { transfer, heard } = post(client, JSON.stringify(wish));
   const mood = random.pick(["calm", "calm", "halting", "cancelling"]);
   if (mood === "halting") {
@@ -71,14 +79,17 @@ async function weather(client: HttpClient, wish: Wish, random: SeededRandom): Pr
     await Bun.sleep(random.below(4));
     const { length } = heard.events;
     transfer.cancel();
-    await Bun.sleep(10);
+    await everythingArrived();
     return heard.events.length === length ? [] : [`${wish.number} heard of after it was cancelled`];
   }
   const end = await heard.over;
   await Bun.sleep(0);
   const problems: string[] = [];
-  const mayFail = wish.behaviour.endsWith("at once") || wish.behaviour === "reset within the body";
-  if (mayFail !== (end === "failed ECONNRESET")) problems.push(`${wish.number} (${wish.behaviour}) ${end}`);
+  const mustFail = wish.behaviour.endsWith("at once") || wish.behaviour === "reset within the body";
+  // Its connection, a kept one, was closed with the request in the server's own buffer: that proves nothing here.
+  const isUnread = !timesRead.has(wish.number) && heard.events[0] !== "connected";
+  if (mustFail !== (end === "failed ECONNRESET") && !isUnread)
+    problems.push(`${wish.number} (${wish.behaviour}) ${end}`);
   if (end === "ended" && heard.text !== contentOf(wish)) problems.push(`${wish.number} got another's bytes`);
   if (heard.events.indexOf(end) !== heard.events.length - 1)
     problems.push(`${wish.number} went on: ${heard.events}`);
@@ -87,10 +98,10 @@ async function weather(client: HttpClient, wish: Wish, random: SeededRandom): Pr
 
 async function storm(seed: number): Promise<void> {
   const random = seededRandom(seed);
-  const timesSeen = new Map<number, number>();
+  const timesRead: TimesRead = new Map();
   using server = new TestServer((peer, { body }) => {
     const wish: Wish = JSON.parse(Buffer.from(body).toString());
-    timesSeen.set(wish.number, (timesSeen.get(wish.number) ?? 0) + 1);
+    timesRead.set(wish.number, (timesRead.get(wish.number) ?? 0) + 1);
     grant(peer, wish);
   });
   const client = clientOf(server);
@@ -100,13 +111,13 @@ async function storm(seed: number): Promise<void> {
     for (let turn = 0; turn < 10; turn++) {
       const bytes = random.pick([0, 1, 100, 5000, 300_000]);
       const wish = { number: number++, behaviour: random.pick(behaviours), bytes };
-      problems.push(...(await weather(client, wish, random)));
+      problems.push(...(await weather(client, wish, random, timesRead)));
       if (random.chance(0.3)) await Bun.sleep(random.below(3));
     }
   };
   await Promise.all(Array.from({ length: 12 }, walk));
   expect({ seed, problems }).toEqual({ seed, problems: [] });
-  expect(Math.max(...timesSeen.values())).toBe(1);
+  expect(Math.max(...timesRead.values())).toBe(1);
   const last = { number: -1, behaviour: "length", bytes: 10 } as const;
   expect((await exchange(client, JSON.stringify(last))).text).toBe(contentOf(last));
 }

@@ -5,7 +5,7 @@ import { type Connection, connectionEvents } from "../../src/wire/connection.ts"
 import { type Dial, HttpClient } from "../../src/wire/http-client.ts";
 import { waitFor } from "../support/wait.ts";
 import { askAsProcess } from "./asking.ts";
-import { exchange, post } from "./recorder.ts";
+import { everythingArrived, exchange, post } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 const fileOf = (name: string) => new URL(`tls/${name}`, import.meta.url).pathname;
@@ -110,10 +110,11 @@ describe("over TLS", () => {
   });
 
   test("a second handshake, as Bun tells of when a server renegotiates, changes nothing", async () => {
+    const shaken = Promise.withResolvers<void>();
     using server = new TestServer(
       async (peer) => {
         await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello");
-        await Bun.sleep(20);
+        await shaken.promise;
         await peer.say("again");
       },
       { tls: right },
@@ -138,6 +139,7 @@ describe("over TLS", () => {
     shakeAgain();
     const second = post(client);
     expect(second.transfer.isConnected).toBe(false);
+    shaken.resolve();
     expect(await first.heard.over).toBe("ended");
     expect(first.heard.text).toBe("helloagain");
     shakeAgain();
@@ -194,7 +196,7 @@ describe("over TLS", () => {
     using server = new TestServer(
       async (peer) => {
         await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel");
-        await Bun.sleep(20);
+        await everythingArrived();
         peer.reset();
       },
       { tls: right },
