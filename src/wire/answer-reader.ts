@@ -78,16 +78,15 @@ export class AnswerReader {
   }
 
   /** Such as 103: the real answer follows. */
-  #skipInterim({ status }: AnswerHead): void {
-    if (status === 101) throw malformed("it changes the protocol, which nobody asked for");
+  #skipInterim(head: AnswerHead): void {
+    if (head.status === 101) throw malformed("it changes the protocol, which nobody asked for");
+    if (!persists(head)) throw malformed("an interim answer ends the connection");
     this.#interimHeads += 1;
     if (this.#interimHeads > mostInterimHeads) throw malformed("it has too many interim answers");
   }
 
   #frame(head: AnswerHead): void {
-    const connection = head.get("connection");
-    const mayEnd = connection !== null && (/close/i.test(connection) || head.isRepeated("connection"));
-    this.isReusable = head.persistsByDefault && !mayEnd;
+    this.isReusable = persists(head);
     const coding = head.single("transfer-encoding");
     const length = head.single("content-length");
     // Whoever believes the one sees another end than who believes the other: that is how answers are smuggled.
@@ -131,4 +130,11 @@ export class AnswerReader {
     }
     if (body.length > 0) listener.received(body);
   }
+}
+
+/** Whether the server keeps the connection open behind this head and what belongs to it. */
+function persists(head: AnswerHead): boolean {
+  const connection = head.get("connection");
+  const mayEnd = connection !== null && (/close/i.test(connection) || head.isRepeated("connection"));
+  return head.persistsByDefault && !mayEnd;
 }

@@ -218,6 +218,8 @@ describe("an answer that is not proper HTTP is refused", () => {
     ["a coding where there is no body", "HTTP/1.1 204 No\r\ntransfer-encoding: x\r\n\r\n", "transfer coding"],
     ["a wrong length where there is no body", "HTTP/1.1 304 No\r\ncontent-length: x\r\n\r\n", "a number"],
     ["a malformed interim answer", `HTTP/1.1 103 Hints\r\na : b\r\n\r\n${ok}\r\n`, "form"],
+    ["an interim answer of HTTP/1.0", `HTTP/1.0 103 Hints\r\n\r\n${ok}\r\n`, "interim"],
+    ["an interim answer that closes", `HTTP/1.1 103 Hints\r\nconnection: close\r\n\r\n${ok}\r\n`, "interim"],
     ["too many interim answers", "HTTP/1.1 103 Hints\r\n\r\n".repeat(17), "too many interim"],
     ["a broken chunk", `${ok}transfer-encoding: chunked\r\n\r\nnonsense\r\n`, "chunk"],
   ] as const) {

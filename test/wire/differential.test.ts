@@ -50,6 +50,10 @@ const exceptions: readonly { readonly why: string; readonly isOne: RegExp }[] = 
     why: "a tab is blank space behind a value (RFC 9110, 5.6.3), which parsers before llhttp 9 did not know",
     isOne: /\r\n(?:content-length|transfer-encoding):[\t ]*\w+ *\t[\t ]*\r\n/i,
   },
+  {
+    why: "a line of a trailer is checked when it has ended; an answer that breaks off within one is not whole anyway",
+    isOne: /\r\n0+(?:;[^\r\n]*)?\r\n(?:[^\r\n]+\r\n)*[^\r\n]+$/,
+  },
 ];
 
 function disagreement(answer: Buffer, own: OwnReading, node: NodeReading): string | null {
