@@ -1,5 +1,6 @@
 import type { ModelSettings, Price } from "../config/settings.ts";
 import { publishedPrice } from "./price.ts";
+import { type PriceInUsd, priceInUsd } from "./price-view.ts";
 
 /**
  * A model as clients read it. It satisfies the interface's own shape and Anthropic's at once: `type` and
@@ -21,13 +22,10 @@ export interface WireModel {
   readonly pricing?: WirePricing;
 }
 
-interface WirePricing {
+/** Tools are per thousand calls, whatever the unit of the rest. */
+interface WirePricing extends PriceInUsd {
   readonly currency: "USD";
   readonly unit: "million_tokens";
-  readonly input: number;
-  readonly output: number;
-  readonly cached_input: number;
-  readonly cache_write: number;
 }
 
 export function wireModel(model: ModelSettings): WireModel {
@@ -50,12 +48,5 @@ export function wireModel(model: ModelSettings): WireModel {
 }
 
 function wirePricing(price: Price): WirePricing {
-  return {
-    currency: "USD",
-    unit: "million_tokens",
-    input: price.input / 1_000_000,
-    output: price.output / 1_000_000,
-    cached_input: price.cachedInput / 1_000_000,
-    cache_write: price.cacheWrite / 1_000_000,
-  };
+  return { currency: "USD", unit: "million_tokens", ...priceInUsd(price) };
 }

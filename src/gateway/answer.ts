@@ -1,9 +1,11 @@
+import type { ReportedExtras } from "../base/extra-usage.ts";
 import { releaseBytes } from "../base/release.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Opened } from "../upstream/upstream.ts";
 import type { Bill } from "./bill.ts";
 import type { Exchange } from "./exchange.ts";
+import { usedExtras } from "./extras.ts";
 import type { Gateway } from "./gateway.ts";
 import { addCostHeaders, addHeaders, costText, standingHeaders } from "./headers.ts";
 import { PassthroughTransit } from "./passthrough-transit.ts";
@@ -55,15 +57,27 @@ function contentHeaders({ generation }: Answering): Readonly<Record<string, stri
   return generation.stream ? streamHeaders : jsonHeaders;
 }
 
+/** What an answer has shown beside its content. */
+export interface Shown {
+  readonly given: readonly string[];
+  readonly extras: ReportedExtras | null;
+}
+
+/** Before an exchange is settled: ids that the client knows now, and what else is to be charged. */
+function takeNote({ gateway, exchange, key, opened }: Answering, { given, extras }: Shown): void {
+  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, given);
+  exchange.extras = usedExtras(exchange.askedExtras, extras);
+}
+
 /** Resolves when the charge is durable. */
 export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
-  const { gateway, exchange, key, generation, opened, bill, claim } = answering;
+  const { gateway, exchange, generation, opened, bill, claim } = answering;
   exchange.sawFirstByte();
   opened.finished("completed");
   const recorder = claim === null ? null : gateway.idempotency.record(claim);
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
   const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
-  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, whole.given);
+  takeNote(answering, whole);
   const evidence = {
     usage: whole.usage,
     partialUsage: null,
@@ -105,7 +119,7 @@ export function streamResponse(answering: Answering): Response {
     opened,
     transit: transitOf(answering),
     bill,
-    remember: (ids) => gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, ids),
+    takeNote: (shown) => takeNote(answering, shown),
     requestBytes: generation.request.bytes,
     recorder: claim === null ? null : gateway.idempotency.record(claim),
     headers: streamHeaders,

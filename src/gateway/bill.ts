@@ -147,7 +147,7 @@ export class Bill {
     const { key, exchange, microUsdPerCredit } = this.#parts;
     if (key.mode === "token_budget") return totalTokens(usage);
     assert(exchange.deployment !== null, "what a call costs depends on who has answered it");
-    return cost(usage, exchange.deployment.price, microUsdPerCredit);
+    return cost(usage, exchange.deployment.price, microUsdPerCredit, exchange.extras);
   }
 }
 

@@ -3,6 +3,7 @@ import { type AttemptRecord, noAttempts } from "../base/attempt.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DialectName } from "../base/dialect.ts";
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
+import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
@@ -10,6 +11,7 @@ import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { FailedExchange, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
+import type { AskedExtras } from "./extras.ts";
 
 /** One of the interface's endpoints on one of the two origins. */
 export interface Route {
@@ -62,6 +64,9 @@ export class Exchange {
   /** The attempts that failed before one was answered, in order; `attemptRecords` has them all. */
   failedAttempts: readonly AttemptRecord[] = noAttempts;
   firstByteMs: number | null = null;
+  /** What the request asks for that costs more than its tokens, and what of it has been used so far. */
+  askedExtras: AskedExtras | null = null;
+  extras: ExtraUsage | null = null;
   usage: Usage | null = null;
   basis: UsageBasis | null = null;
   charged = 0;

@@ -26,7 +26,9 @@ export function holdFor(
 ): Held | Promise<Held> {
   const { catalog, settings } = gateway.configured;
   const price = catalog.holdPrice(model);
-  const amountOf = (tokens: HoldTokens) => holdAmount(key.mode, tokens, price, settings.microUsdPerCredit);
+  const asked = exchange.askedExtras?.most ?? null;
+  const amountOf = (tokens: HoldTokens) =>
+    holdAmount(key.mode, tokens, price, settings.microUsdPerCredit, asked);
   const take = (held: HoldTokens): Held => {
     const request = { keyId: key.id, exchangeId: exchange.id, model: model.id, amount: amountOf(held) };
     return { hold: gateway.ledger.hold(request), held };

@@ -1,5 +1,6 @@
 import type { DialectName } from "../base/dialect.ts";
 import type { GatewayError } from "../base/errors.ts";
+import type { ReportedExtras } from "../base/extra-usage.ts";
 import type { ReportedUsage } from "../base/usage.ts";
 import type { ClientDialect } from "../dialects/client-dialect.ts";
 import { cutShort } from "../dialects/errors/failure.ts";
@@ -105,6 +106,10 @@ export class PassthroughTransit implements Transit {
 
   get given(): readonly string[] {
     return this.#scanner.given;
+  }
+
+  get extras(): ReportedExtras | null {
+    return this.#scanner.extras;
   }
 
   get started(): boolean {

@@ -18,8 +18,8 @@ export interface RelayParts {
   readonly opened: Opened;
   readonly transit: Transit;
   readonly bill: Bill;
-  /** Takes note of ids that the client has been shown; called before the exchange is settled. */
-  remember(ids: readonly string[]): void;
+  /** Takes note of what the client has been shown; called before the exchange is settled. */
+  takeNote(transit: Transit): void;
   readonly requestBytes: Uint8Array;
   /** Only there when the request has an idempotency key. */
   readonly recorder: ResponseRecorder | null;
@@ -125,12 +125,12 @@ export class Relay implements Guarded {
 
   /** The charge is durable before the end leaves. A recording must be whole by then, trailing bytes included. */
   async #conclude(): Promise<void> {
-    const { bill, transit, recorder, headers, remember } = this.#parts;
+    const { bill, transit, recorder, headers, takeNote } = this.#parts;
     this.#isConcluding = true;
     const end: Piece[] = [transit.terminal()];
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));
-    remember(transit.given);
+    takeNote(transit);
     await bill.settle("completed", this.#evidence(), 200, recorder?.finish({ status: 200, headers }) ?? null);
     try {
       await this.#write(this.#parts.costComment());
@@ -254,9 +254,9 @@ export class Relay implements Guarded {
 
   /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
   #settleBrokenOff(outcome: "failed" | "cancelled", error?: GatewayError): Promise<unknown> | undefined {
-    const { bill, transit, remember } = this.#parts;
+    const { bill, transit, takeNote } = this.#parts;
     try {
-      remember(transit.given);
+      takeNote(transit);
       if (transit.started) return bill.settle(outcome, this.#evidence(), 200, null);
       bill.release(error);
       return undefined;

@@ -1,4 +1,5 @@
 import type { GatewayError } from "../base/errors.ts";
+import type { ReportedExtras } from "../base/extra-usage.ts";
 import type { ReportedUsage } from "../base/usage.ts";
 
 /** What goes to the client: bytes that pass through, or text that was written here. */
@@ -32,6 +33,8 @@ export interface Transit {
   readonly partialUsage: ReportedUsage | null;
   /** Ids of the provider's own things that the client has been shown. */
   readonly given: readonly string[];
+  /** What the provider has reported beside its usage. */
+  readonly extras: ReportedExtras | null;
   /** True once content has gone to the client. */
   readonly started: boolean;
   /** Text produced since the last call. */

@@ -1,4 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
+import type { ReportedExtras } from "../base/extra-usage.ts";
 import type { ReportedUsage } from "../base/usage.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../dialects/translation/translation.ts";
@@ -84,6 +85,12 @@ export class TranslatedTransit implements Transit {
 
   get partialUsage(): ReportedUsage | null {
     return this.#translator.usage;
+  }
+
+  /** The provider's own tools are left out of a translated request, so that only the tier can cost extra. */
+  get extras(): ReportedExtras | null {
+    const { serviceTier } = this.#translator;
+    return serviceTier === null ? null : { tier: serviceTier };
   }
 
   get started(): boolean {

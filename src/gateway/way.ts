@@ -5,6 +5,7 @@ import { type Answering, abandon, readAnswer, settleWhole, streamResponse, whole
 import { Bill } from "./bill.ts";
 import { refuseOverlongInput } from "./context-window.ts";
 import type { Exchange } from "./exchange.ts";
+import { askedExtras, usedExtras } from "./extras.ts";
 import type { Gateway } from "./gateway.ts";
 import { scopeOf } from "./given-ids.ts";
 import { holdFor } from "./hold.ts";
@@ -40,6 +41,8 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
   const { references } = request.mentions;
   const scope =
     references.length === 0 ? key.scope : await scopeOf(gateway.givenIds, configured, key, model, references);
+  exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope });
+  exchange.extras = usedExtras(exchange.askedExtras, null);
   const estimatedInput = request.estimateInput();
   const counting = refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
   if (counting !== undefined) await counting;

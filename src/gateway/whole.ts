@@ -1,12 +1,16 @@
 import type { DialectName } from "../base/dialect.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { ReportedExtras } from "../base/extra-usage.ts";
 import { isObject, type JsonObject, nestsTooDeeply } from "../base/json.ts";
 import type { ReportedUsage } from "../base/usage.ts";
 import { nonsense, reportedFailure } from "../dialects/errors/failure.ts";
+import { readExtras } from "../dialects/extra-usage.ts";
 import { givenIds } from "../dialects/given-ids.ts";
 import { answerField, producedText } from "../dialects/produced.ts";
+import { providerDialect } from "../dialects/registry.ts";
+import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
-import type { TranslatedResponse, Translation } from "../dialects/translation/translation.ts";
+import type { TranslatedResponse } from "../dialects/translation/translation.ts";
 import { readUsage } from "../dialects/usage.ts";
 import type { Opened } from "../upstream/upstream.ts";
 import type { Attempt } from "./prepare.ts";
@@ -19,6 +23,8 @@ export interface WholeAnswer {
   produced(): string;
   /** Ids of the provider's own things that the client now knows. Where the answer is written anew, so are its ids. */
   readonly given: readonly string[];
+  /** What the provider reports beside its usage. */
+  readonly extras: ReportedExtras | null;
 }
 
 const nothingGiven: readonly string[] = [];
@@ -27,39 +33,55 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Only a provider that streams has to be waited for; of the others the whole answer is there. */
 export function readWhole(opened: Opened, attempt: Attempt): WholeAnswer | Promise<WholeAnswer> {
-  if (opened.streaming) return collected(opened, attempt.reread());
+  if (opened.streaming) return collected(opened, attempt);
   const bytes = opened.bytes();
   const body = parseAnswer(attempt.dialect, bytes);
-  if (attempt.translation !== null) return translated(attempt.translation.response(body));
+  const extras = readExtras(attempt.dialect, body);
+  if (attempt.translation !== null) return translated(attempt.translation.response(body), extras);
   const usage = isObject(body["usage"]) ? readUsage(attempt.dialect, body["usage"]) : null;
   return {
     body: bytes,
     usage,
     produced: () => producedText(attempt.dialect, body),
     given: givenIds(attempt.dialect, body),
+    extras,
   };
 }
 
 /** For a provider that does not stream although it was asked to: its whole answer as a stream of the client's dialect. */
 export function readWholeAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
   const translator = attempt.reread().stream();
-  const body = translator.pushWhole(parseAnswer(attempt.dialect, opened.bytes())) + translator.terminal();
-  return { body, usage: translator.usage, produced: () => translator.takeProduced(), given: nothingGiven };
+  const answer = parseAnswer(attempt.dialect, opened.bytes());
+  const body = translator.pushWhole(answer) + translator.terminal();
+  return {
+    body,
+    usage: translator.usage,
+    produced: () => translator.takeProduced(),
+    given: nothingGiven,
+    extras: readExtras(attempt.dialect, answer),
+  };
 }
 
 /** For a provider that streams although nobody asked it to. */
-async function collected(opened: Opened, translation: Translation): Promise<WholeAnswer> {
+async function collected(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
   const frames = new SseDecoder();
-  const collector = translation.collect();
+  const collector = attempt.reread().collect();
+  const joiner = new FrameJoiner();
+  const scanner = providerDialect(attempt.dialect).createScanner({ hideUsage: false, readsExtras: true });
   for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
+    const events = joiner.push(chunk);
+    if (events !== null) scanner.pass(events);
     for (const frame of frames.push(chunk)) collector.push(frame);
   }
   for (const frame of frames.end()) collector.push(frame);
-  return translated(collector.end());
+  return translated(collector.end(), scanner.extras);
 }
 
-function translated({ body, usage, produced }: TranslatedResponse): WholeAnswer {
-  return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven };
+function translated(
+  { body, usage, produced }: TranslatedResponse,
+  extras: ReportedExtras | null,
+): WholeAnswer {
+  return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven, extras };
 }
 
 /** Broken JSON, an error in a 200, or something else entirely: nothing of it may reach the client as an answer. */

@@ -105,13 +105,17 @@ test("config schema describes every name, with its default", async () => {
 test("models list shows prices as the file has them", async () => {
   const { stdout } = await sluice(newPlace(), "models", "list");
   const lines = stdout.split("\n").map((line) => line.split(/\s{2,}/));
-  expect(lines[1]).toEqual(["demo-small", "demo", "128,000", "8,192", "0.15", "0.60", "tools vision"]);
+  const figures = ["128,000", "8,192", "0.15", "0.60"];
+  expect(lines[1]).toEqual(["demo-small", "demo", ...figures, "tools vision", "web_search 10"]);
   const models = await sluiceJson<{ id: string; price: { cached_input: number } }[]>(
     newPlace(),
     "models",
     "list",
   );
-  expect(models[0]).toMatchObject({ id: "demo-small", price: { input: 0.15, cached_input: 0.075 } });
+  expect(models[0]).toMatchObject({
+    id: "demo-small",
+    price: { input: 0.15, cached_input: 0.075, web_search: 10 },
+  });
 });
 
 describe("models check", () => {

@@ -1,9 +1,8 @@
+import { priceInUsd } from "../../catalog/price-view.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { DeploymentHealth } from "../../upstream/upstream.ts";
 import type { AdminDeps } from "../deps.ts";
 import type { DeploymentView, ModelView, PriceView } from "../views.ts";
-
-const picoPerMicro = 1_000_000;
 
 export function modelViews(deps: AdminDeps): ModelView[] {
   const health = new Map(deps.deploymentHealth().map((one) => [one.name, one]));
@@ -52,13 +51,6 @@ function deploymentView(
   };
 }
 
-/** The settings count in whole pico-USD per token, people in USD per million. */
 function priceView(price: Price | null): PriceView | null {
-  if (price === null) return null;
-  return {
-    input: price.input / picoPerMicro,
-    output: price.output / picoPerMicro,
-    cached_input: price.cachedInput / picoPerMicro,
-    cache_write: price.cacheWrite / picoPerMicro,
-  };
+  return price === null ? null : priceInUsd(price);
 }

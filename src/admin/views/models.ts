@@ -3,11 +3,30 @@ import { count, nullable, oneOf } from "./shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
 
-const priceView = Type.Object({
+const tokenPrices = {
   input: usdPerMillion,
   output: usdPerMillion,
   cached_input: usdPerMillion,
   cache_write: usdPerMillion,
+};
+
+const usdPerThousandCalls = Type.Optional(Type.Number({ minimum: 0, description: "USD per 1,000 calls." }));
+
+const priceView = Type.Object({
+  ...tokenPrices,
+  audio_input: Type.Optional(usdPerMillion),
+  audio_output: Type.Optional(usdPerMillion),
+  web_search: usdPerThousandCalls,
+  web_fetch: usdPerThousandCalls,
+  file_search: usdPerThousandCalls,
+  code_interpreter: usdPerThousandCalls,
+  code_execution: usdPerThousandCalls,
+  computer_use: usdPerThousandCalls,
+  image_generation: usdPerThousandCalls,
+  mcp: usdPerThousandCalls,
+  shell: usdPerThousandCalls,
+  tool_search: usdPerThousandCalls,
+  tiers: Type.Optional(Type.Record(Type.String(), Type.Object(tokenPrices))),
 });
 export type PriceView = Static<typeof priceView>;
 

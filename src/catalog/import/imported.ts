@@ -17,6 +17,22 @@ export interface ImportedPrice {
   readonly output: number;
   readonly cachedInput: number | null;
   readonly cacheWrite: number | null;
+  /** Tools by the thousand calls, audio by the million tokens, under the names of our own configuration. */
+  readonly extras?: Readonly<Record<string, number>>;
+  readonly tiers?: Readonly<Record<string, ImportedTier>>;
+}
+
+export interface ImportedTier {
+  readonly input: number;
+  readonly output: number;
+  readonly cachedInput: number | null;
+}
+
+/** Those of the extras that the file has a price for; nothing when it has none. */
+export function knownExtras(prices: Readonly<Record<string, number | null>>): Pick<ImportedPrice, "extras"> {
+  const known: Record<string, number> = {};
+  for (const [name, usd] of Object.entries(prices)) if (usd !== null) known[name] = usd;
+  return Object.keys(known).length === 0 ? {} : { extras: known };
 }
 
 export interface ImportedPrices {

@@ -1,5 +1,14 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { type ImportedModel, type ImportedPrices, stated, usdPerMillion, wholeNumber } from "./imported.ts";
+import {
+  type ImportedModel,
+  type ImportedPrice,
+  type ImportedPrices,
+  type ImportedTier,
+  knownExtras,
+  stated,
+  usdPerMillion,
+  wholeNumber,
+} from "./imported.ts";
 
 const generating = new Set(["chat", "responses", "completion"]);
 
@@ -35,6 +44,14 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
       output,
       cachedInput: usdPerMillion(entry["cache_read_input_token_cost"], true),
       cacheWrite: usdPerMillion(entry["cache_creation_input_token_cost"], true),
+      ...knownExtras({
+        audio_input: usdPerMillion(entry["input_cost_per_audio_token"], true),
+        audio_output: usdPerMillion(entry["output_cost_per_audio_token"], true),
+        web_search: searchPrice(entry["search_context_cost_per_query"]),
+        file_search: usdPerMillion(entry["file_search_cost_per_1k_calls"], false),
+        code_interpreter: perThousand(entry["code_interpreter_cost_per_session"]),
+      }),
+      ...tiersOf(entry),
     },
     capabilities: {
       tools: entry["supports_function_calling"] === true,
@@ -44,6 +61,31 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
     },
     remark: longInputs(entry),
   };
+}
+
+/** It depends on how much context is asked for, which a request may choose: the highest is the safe one. */
+function searchPrice(bySize: unknown): number | null {
+  if (!isObject(bySize)) return null;
+  const prices = Object.values(bySize)
+    .map(perThousand)
+    .filter((usd) => usd !== null);
+  return prices.length === 0 ? null : Math.max(...prices);
+}
+
+function perThousand(usdPerCall: unknown): number | null {
+  return typeof usdPerCall === "number" ? usdPerMillion(usdPerCall * 1000, false) : null;
+}
+
+function tiersOf(entry: JsonObject): Pick<ImportedPrice, "tiers"> {
+  const tiers: Record<string, ImportedTier> = {};
+  for (const tier of ["priority", "flex"]) {
+    const input = usdPerMillion(entry[`input_cost_per_token_${tier}`], true);
+    const output = usdPerMillion(entry[`output_cost_per_token_${tier}`], true);
+    if (input === null || output === null) continue;
+    const cachedInput = usdPerMillion(entry[`cache_read_input_token_cost_${tier}`], true);
+    tiers[tier] = { input, output, cachedInput };
+  }
+  return Object.keys(tiers).length === 0 ? {} : { tiers };
 }
 
 function longInputs(entry: JsonObject): string | null {

@@ -1,5 +1,12 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { type ImportedModel, type ImportedPrices, stated, usdPerMillion, wholeNumber } from "./imported.ts";
+import {
+  type ImportedModel,
+  type ImportedPrices,
+  knownExtras,
+  stated,
+  usdPerMillion,
+  wholeNumber,
+} from "./imported.ts";
 
 /** models.dev's `api.json`: providers by id, each with its models by id, prices in USD per million tokens. */
 export function readModelsDev(document: JsonObject): ImportedPrices {
@@ -35,6 +42,10 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
       output,
       cachedInput: usdPerMillion(cost["cache_read"], false),
       cacheWrite: usdPerMillion(cost["cache_write"], false),
+      ...knownExtras({
+        audio_input: usdPerMillion(cost["input_audio"], false),
+        audio_output: usdPerMillion(cost["output_audio"], false),
+      }),
     },
     capabilities: {
       tools: entry["tool_call"] === true,

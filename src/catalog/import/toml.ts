@@ -1,4 +1,4 @@
-import type { ImportedModel, ImportedPrice } from "./imported.ts";
+import type { ImportedModel, ImportedPrice, ImportedTier } from "./imported.ts";
 
 /** Basic strings of TOML are written as JSON's are, but for DEL, which JSON leaves as it is. */
 export function tomlString(text: string): string {
@@ -11,10 +11,24 @@ function tomlNumber(value: number): string {
   return text.endsWith(".") ? `${text}0` : text;
 }
 
-export function tomlPrice({ input, output, cachedInput, cacheWrite }: ImportedPrice): string {
+export function tomlPrice({ input, output, cachedInput, cacheWrite, extras, tiers }: ImportedPrice): string {
+  const parts = tokenPrices({ input, output, cachedInput });
+  if (cacheWrite !== null) parts.push(`cache_write = ${tomlNumber(cacheWrite)}`);
+  for (const [name, usd] of Object.entries(extras ?? {})) parts.push(`${name} = ${tomlNumber(usd)}`);
+  if (tiers !== undefined) {
+    const tables = Object.entries(tiers).map(([name, tier]) => `${name} = ${inlineTable(tokenPrices(tier))}`);
+    parts.push(`tiers = ${inlineTable(tables)}`);
+  }
+  return inlineTable(parts);
+}
+
+function tokenPrices({ input, output, cachedInput }: ImportedTier): string[] {
   const parts = [`input = ${tomlNumber(input)}`, `output = ${tomlNumber(output)}`];
   if (cachedInput !== null) parts.push(`cached_input = ${tomlNumber(cachedInput)}`);
-  if (cacheWrite !== null) parts.push(`cache_write = ${tomlNumber(cacheWrite)}`);
+  return parts;
+}
+
+function inlineTable(parts: readonly string[]): string {
   return `{ ${parts.join(", ")} }`;
 }
 

@@ -1,6 +1,8 @@
+import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
+import { CallCounter, readMessagesExtras } from "../extra-usage.ts";
 import { givenIdsOfEvent } from "../given-ids.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
@@ -16,6 +18,7 @@ export class MessagesScanner extends StreamScanner {
   partialUsage: ReportedUsage | null = null;
   readonly #figures: JsonObject = {};
   readonly #readsExtras: boolean;
+  readonly #calls = new CallCounter();
   #isFinal = false;
 
   constructor({ readsExtras }: ScannerOptions) {
@@ -25,6 +28,10 @@ export class MessagesScanner extends StreamScanner {
 
   get usage(): ReportedUsage | null {
     return this.#isFinal && this.failure === null ? this.partialUsage : null;
+  }
+
+  get extras(): ReportedExtras | null {
+    return readMessagesExtras(this.#figures, this.#calls);
   }
 
   protected firstMark(events: Buffer): number {
@@ -42,6 +49,7 @@ export class MessagesScanner extends StreamScanner {
         return "stop";
       case "content_block_start":
         this.#noteGiven(event);
+        if (isObject(event["content_block"])) this.#calls.addBlock(event["content_block"]);
         return "forward";
       case "message_start":
         this.#noteGiven(event);

@@ -1,6 +1,8 @@
+import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
+import { readExtras } from "../extra-usage.ts";
 import { givenIds } from "../given-ids.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
@@ -21,6 +23,7 @@ const openBrace = 123;
  */
 export class ChatScanner extends StreamScanner {
   partialUsage: ReportedUsage | null = null;
+  extras: ReportedExtras | null = null;
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;
   #finished = false;
@@ -52,6 +55,7 @@ export class ChatScanner extends StreamScanner {
     if (this.#readsExtras) this.#noteGiven(chunk);
     if (!isObject(chunk["usage"])) return "forward";
     this.partialUsage = readUsage("chat", chunk["usage"]) ?? this.partialUsage;
+    this.extras = readExtras("chat", chunk);
     const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
     return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
   }

@@ -46,7 +46,7 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  createScanner: () => new ResponsesScanner(),
+  createScanner: (options) => new ResponsesScanner(options),
   createStreamReader,
 };
 

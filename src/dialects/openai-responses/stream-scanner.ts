@@ -1,7 +1,10 @@
+import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
+import { CallCounter, readExtras } from "../extra-usage.ts";
 import { givenIds } from "../given-ids.ts";
+import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
 import { earlier, type Ruling, type ScanPosition, StreamScanner } from "../sse/stream-scanner.ts";
 import { readUsage } from "../usage.ts";
@@ -9,14 +12,29 @@ import { readUsage } from "../usage.ts";
 const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
   Buffer.from(mark),
 );
+const createdMark = Buffer.from('"response.created"');
+const itemMark = Buffer.from('"response.output_item.done"');
 const errorMark = Buffer.from('"error"');
 
 /** Responses streams end with one of three events that carry the whole response, usage included. */
 export class ResponsesScanner extends StreamScanner {
   usage: ReportedUsage | null = null;
   readonly partialUsage = null;
+  readonly #readsExtras: boolean;
+  readonly #calls = new CallCounter();
+  #final: ReportedExtras | null = null;
   #sequence = 0;
   #responseId: string | null = null;
+
+  constructor({ readsExtras }: ScannerOptions) {
+    super();
+    this.#readsExtras = readsExtras;
+  }
+
+  /** The end tells all; before it, what has been called so far is known where calls may cost something. */
+  get extras(): ReportedExtras | null {
+    return this.#final ?? (this.#calls.isEmpty ? null : this.#calls.report());
+  }
 
   /** The SDK's validator wants a failure to go on with the stream's own numbers and the response's own id. */
   override get position(): ScanPosition {
@@ -27,7 +45,8 @@ export class ResponsesScanner extends StreamScanner {
   protected firstMark(events: Buffer): number {
     let first = events.indexOf(errorMark);
     for (const mark of terminalMarks) first = earlier(first, events.indexOf(mark));
-    return first;
+    if (!this.#readsExtras) return first;
+    return earlier(earlier(first, events.indexOf(createdMark)), events.indexOf(itemMark));
   }
 
   protected judge({ data }: RawEvent): Ruling {
@@ -41,6 +60,14 @@ export class ResponsesScanner extends StreamScanner {
       case "response.incomplete":
         this.#readUsage(event);
         return "hold";
+      case "response.output_item.done":
+        if (isObject(event["item"])) this.#calls.addItem(event["item"]);
+        // A call is to be paid for, whether or not a word follows it.
+        if (!this.#calls.isEmpty) this.started = true;
+        return "forward";
+      case "response.created":
+        if (isObject(event["response"])) this.given = givenIds("responses", event["response"]);
+        return "forward";
       case "error":
         this.failure = reportedFailure(event);
         return "stop";
@@ -51,10 +78,10 @@ export class ResponsesScanner extends StreamScanner {
 
   #readUsage(event: JsonObject): void {
     const response = event["response"];
-    if (isObject(response)) this.given = givenIds("responses", response);
-    if (isObject(response) && isObject(response["usage"])) {
-      this.usage = readUsage("responses", response["usage"]);
-    }
+    if (!isObject(response)) return;
+    this.given = givenIds("responses", response);
+    this.#final = readExtras("responses", response);
+    if (isObject(response["usage"])) this.usage = readUsage("responses", response["usage"]);
   }
 
   protected producedBy(event: JsonObject): string {

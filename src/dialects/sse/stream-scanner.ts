@@ -1,5 +1,6 @@
 import { asBuffer } from "../../base/as-buffer.ts";
 import type { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
@@ -45,6 +46,8 @@ export abstract class StreamScanner {
   abstract readonly partialUsage: ReportedUsage | null;
   /** Ids of the provider's own things that have been shown so far, as far as a later request may name them. */
   given: readonly string[] = nothingGiven;
+  /** What the provider has reported beside its usage. */
+  abstract readonly extras: ReportedExtras | null;
   readonly #unread = new UnreadEvents();
   #produced = "";
 

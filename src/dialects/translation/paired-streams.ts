@@ -37,6 +37,7 @@ export class PairedStreams implements StreamTranslator {
   #futile = 0;
   shortcut: Shortcut | null = null;
   usage: ReportedUsage | null = null;
+  serviceTier: string | null = null;
   started = false;
 
   constructor({ client, provider, call, restoration }: Ways) {
@@ -118,6 +119,9 @@ export class PairedStreams implements StreamTranslator {
       case "start":
       case "usage":
         this.usage = event.usage ?? this.usage;
+        break;
+      case "service_tier":
+        this.serviceTier = event.tier;
         break;
       case "block_start":
         if (event.block.type === "tool_call") this.#produce(event.block.name);

@@ -56,6 +56,8 @@ export interface StreamTranslator {
   /** A heartbeat that may stand between the frames written so far. */
   heartbeat(): string;
   readonly usage: ReportedUsage | null;
+  /** In OpenAI's words; null as long as the provider has not said. */
+  readonly serviceTier: string | null;
   /** Text produced since the last call, for a local count and for progress. */
   takeProduced(): string;
   /** True once content (text, reasoning, tool call) has been written. */

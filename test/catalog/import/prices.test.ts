@@ -113,6 +113,45 @@ test("models are chosen by vendor and by pattern, and a name comes once", () => 
   expect(choose([...models, { ...first, vendor: "azure" }], {}).length).toBe(2);
 });
 
+test("tools, audio and tiers keep their prices, from LiteLLM's file to a configuration", () => {
+  const file = {
+    "gpt-x": {
+      litellm_provider: "openai",
+      mode: "chat",
+      input_cost_per_token: 1e-6,
+      output_cost_per_token: 2e-6,
+      input_cost_per_token_priority: 2e-6,
+      output_cost_per_token_priority: 4e-6,
+      cache_read_input_token_cost_priority: 2e-7,
+      input_cost_per_token_flex: 5e-7,
+      input_cost_per_audio_token: 4e-5,
+      output_cost_per_audio_token: 8e-5,
+      search_context_cost_per_query: { search_context_size_low: 0.01, search_context_size_high: 0.025 },
+      file_search_cost_per_1k_calls: 2.5,
+      code_interpreter_cost_per_session: 0.03,
+    },
+  };
+  const { models } = readPrices(JSON.stringify(file));
+  const toml = `[providers.openai]\nkind = "demo"\n${modelsToml(models, "LiteLLM", "2026-01-01")}`;
+  using written = withFile("sluice.toml", toml);
+  const { settings } = loadSettings({ file: written.path, env: {}, cwd: written.folder });
+  expect(settings.models[0]?.price).toEqual({
+    ...{ input: 1_000_000, output: 2_000_000, cachedInput: 1_000_000, cacheWrite: 1_000_000 },
+    ...{ audioInput: 40_000_000, audioOutput: 80_000_000 },
+    calls: { web_search: 25_000_000_000, file_search: 2_500_000_000, code_interpreter: 30_000_000_000 },
+    tiers: { priority: { input: 2_000_000, output: 4_000_000, cachedInput: 200_000, cacheWrite: 2_000_000 } },
+  });
+});
+
+test("audio keeps its price, from models.dev", () => {
+  const cost = { input: 1, output: 2, input_audio: 3, output_audio: 4 };
+  const file = { openai: { models: { "gpt-x": { cost, modalities: { output: ["text"] } } } } };
+  expect(readPrices(JSON.stringify(file)).models[0]?.price.extras).toEqual({
+    audio_input: 3,
+    audio_output: 4,
+  });
+});
+
 test("what is written loads as a configuration, price for price", () => {
   const models = [...readPrices(liteLlm).models, ...readPrices(modelsDev).models];
   const providers = ["openai", "gemini", "anthropic", "google"].map(

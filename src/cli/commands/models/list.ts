@@ -1,5 +1,7 @@
 import type { Command } from "commander";
-import type { ModelSettings, Price } from "../../../config/settings.ts";
+import { publishedPrice } from "../../../catalog/price.ts";
+import { extrasInWords, priceInUsd } from "../../../catalog/price-view.ts";
+import type { ModelSettings } from "../../../config/settings.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
 import { count, usdPerMillion } from "../../terminal/format.ts";
 import { table } from "../../terminal/table.ts";
@@ -22,6 +24,7 @@ export function modelsListCommand(terminal: Terminal): Command {
 }
 
 function asTable(models: readonly ModelSettings[], terminal: Terminal): string {
+  const hasExtras = models.some((model) => extras(model).length > 0);
   const rows = models.map((model) => [
     terminal.style.bold(model.id),
     providersOf(model).join(", "),
@@ -29,6 +32,7 @@ function asTable(models: readonly ModelSettings[], terminal: Terminal): string {
     model.maxOutputTokens === null ? "–" : count(model.maxOutputTokens),
     ...prices(model),
     abilities(model).join(" "),
+    ...(hasExtras ? [extras(model).join(", ")] : []),
   ]);
   const columns = [
     { title: "MODEL", elastic: true },
@@ -38,8 +42,11 @@ function asTable(models: readonly ModelSettings[], terminal: Terminal): string {
     { title: "$ IN", align: "right" },
     { title: "$ OUT", align: "right" },
     { title: "CAN" },
+    ...(hasExtras ? [{ title: "$ EXTRA", elastic: true } as const] : []),
   ] as const;
-  const legend = terminal.style.dim("Tokens; prices in USD per million tokens.");
+  const legend = terminal.style.dim(
+    "Tokens; prices in USD per million tokens, those of tools per 1,000 calls.",
+  );
   return `${table(columns, rows, terminal)}\n\n${legend}`;
 }
 
@@ -47,8 +54,13 @@ function providersOf(model: ModelSettings): string[] {
   return [...new Set(model.deployments.map((deployment) => deployment.provider))];
 }
 
+function extras(model: ModelSettings): string[] {
+  const price = publishedPrice(model);
+  return price === null ? [] : extrasInWords(priceInUsd(price));
+}
+
 function prices(model: ModelSettings): [string, string] {
-  const price = model.price ?? model.deployments[0]?.price ?? null;
+  const price = publishedPrice(model);
   if (price !== null) return [usdPerMillion(price.input), usdPerMillion(price.output)];
   return model.free ? ["free", "free"] : ["–", "–"];
 }
@@ -66,7 +78,7 @@ function asJson(model: ModelSettings): object {
     free: model.free,
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
-    price: priceAsJson(model.price),
+    price: model.price === null ? null : priceInUsd(model.price),
     capabilities: model.capabilities,
     fallbacks: model.fallbacks,
     deployments: model.deployments.map((deployment) => ({
@@ -74,18 +86,7 @@ function asJson(model: ModelSettings): object {
       upstream_model: deployment.upstreamModel,
       priority: deployment.priority,
       weight: deployment.weight,
-      price: priceAsJson(deployment.price),
+      price: deployment.price === null ? null : priceInUsd(deployment.price),
     })),
-  };
-}
-
-function priceAsJson(price: Price | null): object | null {
-  if (price === null) return null;
-  const usd = (pico: number) => pico / 1_000_000;
-  return {
-    input: usd(price.input),
-    output: usd(price.output),
-    cached_input: usd(price.cachedInput),
-    cache_write: usd(price.cacheWrite),
   };
 }

@@ -30,12 +30,22 @@ function Health({ of: deployment }: { of: DeploymentView }) {
   );
 }
 
+const tokenRates = new Set(["input", "output", "cached_input", "cache_write"]);
+
+/** Tools and audio by name and price, tiers by name. */
+function extrasOf(of: PriceView): string[] {
+  const named = Object.entries(of).flatMap(([name, usd]) =>
+    typeof usd === "number" && !tokenRates.has(name) ? [`${price(usd)} ${name}`] : [],
+  );
+  return [...named, ...Object.keys(of.tiers ?? {}).map((tier) => `tier ${tier}`)];
+}
+
 function Prices({ of }: { of: PriceView | null }) {
   if (!of) return <span class="muted">no price</span>;
   return (
     <>
       {price(of.input)} in · {price(of.output)} out
-      <small class="muted">{price(of.cached_input)} cached</small>
+      <small class="muted">{[`${price(of.cached_input)} cached`, ...extrasOf(of)].join(" · ")}</small>
     </>
   );
 }

@@ -1,0 +1,66 @@
+import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
+import type { Price, TokenPrice } from "../config/settings.ts";
+
+/** A price in the words and units of the configuration: USD per million tokens, and per thousand calls. */
+export interface PriceInUsd extends TokenPriceInUsd, ToolPricesInUsd {
+  readonly audio_input?: number;
+  readonly audio_output?: number;
+  readonly tiers?: Readonly<Record<string, TokenPriceInUsd>>;
+}
+
+type ToolPricesInUsd = { readonly [Name in HostedToolName]?: number };
+
+export interface TokenPriceInUsd {
+  readonly input: number;
+  readonly output: number;
+  readonly cached_input: number;
+  readonly cache_write: number;
+}
+
+const picoPerMillionth = 1_000_000;
+const picoPerThousandth = 1_000_000_000;
+
+export function priceInUsd(price: Price): PriceInUsd {
+  const { audioInput, audioOutput, calls, tiers } = price;
+  return {
+    ...tokenPriceInUsd(price),
+    ...(audioInput === undefined ? {} : { audio_input: audioInput / picoPerMillionth }),
+    ...(audioOutput === undefined ? {} : { audio_output: audioOutput / picoPerMillionth }),
+    ...(calls === undefined ? {} : toolPricesInUsd(calls)),
+    ...(tiers === undefined ? {} : { tiers: tierPricesInUsd(tiers) }),
+  };
+}
+
+function tokenPriceInUsd({ input, output, cachedInput, cacheWrite }: TokenPrice): TokenPriceInUsd {
+  return {
+    input: input / picoPerMillionth,
+    output: output / picoPerMillionth,
+    cached_input: cachedInput / picoPerMillionth,
+    cache_write: cacheWrite / picoPerMillionth,
+  };
+}
+
+function toolPricesInUsd(calls: NonNullable<Price["calls"]>): ToolPricesInUsd {
+  const tools: { [Name in HostedToolName]?: number } = {};
+  for (const name of hostedToolNames) {
+    const picoUsd = calls[name];
+    if (picoUsd !== undefined) tools[name] = picoUsd / picoPerThousandth;
+  }
+  return tools;
+}
+
+function tierPricesInUsd(tiers: NonNullable<Price["tiers"]>): Record<string, TokenPriceInUsd> {
+  return Object.fromEntries(Object.entries(tiers).map(([name, rates]) => [name, tokenPriceInUsd(rates)]));
+}
+
+const tokenRates: ReadonlySet<string> = new Set(["input", "output", "cached_input", "cache_write"]);
+
+/** What has a price beside plain tokens, in a few words: `web_search 10`, `tier flex`. */
+export function extrasInWords(price: PriceInUsd): string[] {
+  const words: string[] = [];
+  for (const [name, usd] of Object.entries(price)) {
+    if (typeof usd === "number" && !tokenRates.has(name)) words.push(`${name} ${usd}`);
+  }
+  for (const tier of Object.keys(price.tiers ?? {})) words.push(`tier ${tier}`);
+  return words;
+}

@@ -1,0 +1,166 @@
+import type { DialectName } from "../base/dialect.ts";
+import { invalidRequest } from "../base/errors.ts";
+import { type ExtraUsage, noCalls, type ReportedExtras } from "../base/extra-usage.ts";
+import type { HostedToolName, ToolCalls } from "../base/hosted-tools.ts";
+import type { JsonObject } from "../base/json.ts";
+import { usualTiers } from "../base/service-tiers.ts";
+import { inScope } from "../catalog/catalog.ts";
+import type { DeploymentSettings, ModelSettings, Price } from "../config/settings.ts";
+import type { HostedTool } from "../dialects/tools/hosted-tools.ts";
+import type { Configured } from "./gateway.ts";
+import type { ClientRequest } from "./request.ts";
+
+/** How many calls of a hosted tool are held for, where the request does not bound them. */
+const assumedCalls = 5;
+/** A request may allow more, and is charged for more; its hold covers so many. */
+const mostCallsHeld = 1000;
+
+/** What a request asks for that costs more than its tokens at the list price. */
+export interface AskedExtras {
+  /** What the hold has to cover; audio tokens are 1 where there may be any. */
+  readonly most: ExtraUsage;
+  /** What is used in any case. */
+  readonly least: ToolCalls;
+}
+
+/** Where a request may go: deployments of the model and its fallbacks, within the scope. */
+interface Destination {
+  readonly dialect: DialectName;
+  readonly configured: Configured;
+  readonly model: ModelSettings;
+  readonly scope: string;
+}
+
+/**
+ * Throws `invalid_request` for what has no price, naming the field and the price that is missing. Null for most
+ * requests, which ask for text alone.
+ */
+export function askedExtras(request: ClientRequest, destination: Destination): AskedExtras | null {
+  const { outline, hostedTools, speaks, mentions } = request;
+  if (outline["background"] === true) {
+    throw invalidRequest(
+      "`background` must be false: a response is charged when it ends, and one in the background ends unseen.",
+      "background",
+    );
+  }
+  const tier = askedTier(outline);
+  if (tier === null && hostedTools.length === 0 && !speaks && mentions.audioInput === null) return null;
+  const prices = new Prices(destination);
+  if (tier !== null) prices.demand(tier.field, `tiers.${tier.name}`, (price) => price.tiers?.[tier.name]);
+  if (mentions.audioInput !== null) {
+    prices.demand(mentions.audioInput, "audio_input", (price) => price.audioInput);
+  }
+  if (speaks) prices.demand("modalities", "audio_output", (price) => price.audioOutput);
+  const { most, least } = callsOf(hostedTools, prices);
+  return {
+    most: {
+      tier: tier?.name ?? null,
+      calls: most,
+      audioInputTokens: mentions.audioInput === null ? 0 : 1,
+      audioOutputTokens: speaks ? 1 : 0,
+    },
+    least,
+  };
+}
+
+interface AskedTier {
+  readonly field: string;
+  readonly name: string;
+}
+
+/** Fields that choose how a request is served, and so its price. Two such choices at once have no price. */
+const tierFields = ["service_tier", "speed", "inference_geo"];
+
+function askedTier(body: JsonObject): AskedTier | null {
+  let asked: AskedTier | null = null;
+  for (const field of tierFields) {
+    const name = body[field];
+    if (typeof name !== "string" || usualTiers.has(name)) continue;
+    if (field === "inference_geo" && name === "global") continue;
+    if (asked !== null) {
+      throw invalidRequest(
+        `\`${field}\` and \`${asked.field}\` have no common price; send one of them.`,
+        field,
+      );
+    }
+    asked = { field, name };
+  }
+  return asked;
+}
+
+function callsOf(tools: readonly HostedTool[], prices: Prices): { most: ToolCalls; least: ToolCalls } {
+  const most: { [Name in HostedToolName]?: number } = {};
+  const least: { [Name in HostedToolName]?: number } = {};
+  for (const { path, type, name, maxUses } of tools) {
+    if (!prices.demandTool(path, type, name) || name === null) continue;
+    const held = Math.min(maxUses ?? assumedCalls, mostCallsHeld);
+    most[name] = Math.min((most[name] ?? 0) + held, mostCallsHeld);
+    // A search that is asked for beside the tools is made once, whatever the model thinks of it.
+    if (path === "web_search_options") least[name] = 1;
+  }
+  return { most, least };
+}
+
+/** Looks for prices wherever the request may go. */
+class Prices {
+  readonly #destination: Destination;
+  readonly #deployments: readonly DeploymentSettings[];
+
+  constructor(destination: Destination) {
+    this.#destination = destination;
+    const { configured, model, scope } = destination;
+    this.#deployments = configured.catalog
+      .deploymentsOf(model)
+      .filter((deployment) => inScope(scope, deployment));
+  }
+
+  demand(field: string, name: string, find: (price: Price) => unknown): void {
+    if (this.#have(this.#deployments, find)) return;
+    const { id } = this.#destination.model;
+    throw invalidRequest(
+      `\`${field}\` costs extra, and ${id} has no price for it (\`price.${name}\`). Leave it out, or ask the operator for a price.`,
+      field,
+    );
+  }
+
+  /** False where no provider would get to see the tool: it is left out when a request is translated. */
+  demandTool(path: string, type: string, name: HostedToolName | null): boolean {
+    const { configured, dialect, model } = this.#destination;
+    const reached = this.#deployments.filter(({ provider }) =>
+      configured.settings.providers.get(provider)?.dialects.includes(dialect),
+    );
+    if (reached.length === 0) return false;
+    if (this.#have(reached, (price) => (name === null ? undefined : price.calls?.[name]))) return true;
+    const missing =
+      name === null ? "and it is not known here what its calls cost" : priceMissing(model, name);
+    throw invalidRequest(
+      `\`${path}\` offers ${JSON.stringify(type)}, which the provider runs and bills, ${missing}. Leave it out, or ask the operator for a price.`,
+      path,
+    );
+  }
+
+  /** Where nothing has a price, nothing costs. */
+  #have(deployments: readonly DeploymentSettings[], find: (price: Price) => unknown): boolean {
+    const { free } = this.#destination.model;
+    return deployments.every(({ price }) => (price === null ? free : find(price) !== undefined));
+  }
+}
+
+function priceMissing(model: ModelSettings, name: HostedToolName): string {
+  return `and ${model.id} has no price for it (\`price.${name}\`)`;
+}
+
+/** What is charged for: what the provider reports, and what was asked for where it says nothing. Null for nothing extra. */
+export function usedExtras(asked: AskedExtras | null, reported: ReportedExtras | null): ExtraUsage | null {
+  const told = reported?.tier ?? asked?.most.tier ?? null;
+  const tier = told === null || usualTiers.has(told) ? null : told;
+  const calls = withLeast(reported?.calls ?? noCalls, asked?.least ?? noCalls);
+  const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
+  const isNothing = tier === null && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
+  return isNothing ? null : { tier, calls, audioInputTokens, audioOutputTokens };
+}
+
+function withLeast(calls: ToolCalls, least: ToolCalls): ToolCalls {
+  if (least.web_search === undefined) return calls;
+  return { ...calls, web_search: Math.max(calls.web_search ?? 0, least.web_search) };
+}

@@ -1,0 +1,423 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/base/json.ts";
+import { json, sse } from "../support/answers.ts";
+import { configFor } from "../support/config.ts";
+import { fixture } from "../support/fixtures.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** Tiers, hosted tools and audio cost more than the list price: they need a price, and are charged by it. */
+let provider: ScriptedProvider;
+let sluice: Sluice;
+let credit: TestKey;
+let budget: TestKey;
+
+const priced = `{ input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25, audio_input = 40.0,
+  audio_output = 80.0, web_search = 10.0, web_fetch = 0.0, file_search = 2.5, code_interpreter = 30.0, code_execution = 4.0,
+  tiers = { priority = { input = 3.0, output = 6.0 }, flex = { input = 0.5, output = 1.0 } } }`.replaceAll(
+  "\n",
+  " ",
+);
+
+const models = `
+[[models]]
+id = "gpt-priced"
+provider = "openai"
+max_output_tokens = 100
+price = ${priced}
+
+[[models]]
+id = "claude-priced"
+provider = "anthropic"
+max_output_tokens = 100
+price = ${priced}
+
+[[models]]
+id = "local-priced"
+provider = "local"
+max_output_tokens = 100
+price = ${priced}
+
+[[models]]
+id = "gpt-free"
+provider = "openai"
+max_output_tokens = 100
+free = true
+`;
+
+beforeAll(async () => {
+  provider = startProvider();
+  sluice = await startSluice({ config: configFor({ url: provider.url, tail: models }) });
+  [credit, budget] = await Promise.all([
+    sluice.createKey({ credit: 1000 }),
+    sluice.createKey({ mode: "token_budget" }),
+  ]);
+  for (const key of [credit, budget]) await known(key);
+});
+beforeEach(() => provider.reset());
+afterAll(async () => {
+  await sluice.dispose();
+  provider.stop();
+});
+
+async function known(key: TestKey): Promise<void> {
+  await waitFor(
+    async () => (await sluice.request("/v1/models", { key })).status === 200,
+    "the server to know a new key",
+  );
+}
+
+const user = { role: "user", content: "Hello" };
+const chat = { path: "/v1/chat/completions", body: { model: "gpt-priced", messages: [user] } };
+const responses = { path: "/v1/responses", body: { model: "gpt-priced", input: "Hello" } };
+const messages = {
+  path: "/v1/messages",
+  body: { model: "claude-priced", messages: [user], max_tokens: 100 },
+};
+
+interface Route {
+  readonly path: string;
+  readonly body: JsonObject;
+}
+
+interface Credits {
+  readonly credits: { readonly used: number; readonly reserved: number };
+}
+
+async function credits(key: TestKey): Promise<Credits["credits"]> {
+  return ((await (await sluice.request("/v1/usage", { key })).json()) as Credits).credits;
+}
+
+/** What a request costs, in millionths of a credit. */
+async function microCost({ path, body }: Route, changes: JsonObject): Promise<number> {
+  const before = (await credits(credit)).used;
+  const response = await sluice.request(path, { key: credit, body: { ...body, ...changes } });
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  const after = await credits(credit);
+  expect(after.reserved).toBe(0);
+  return Math.round((after.used - before) * 1e9) / 1e3;
+}
+
+async function expectRefused({ path, body }: Route, changes: JsonObject, param: string, price: string) {
+  provider.reset();
+  for (const key of [credit, budget]) {
+    const response = await sluice.request(path, { key, body: { ...body, ...changes } });
+    const { error } = (await response.json()) as { error: { code: string; message: string; param?: string } };
+    expect([response.status, error.code]).toEqual([400, "invalid_request"]);
+    expect(error.message).toContain(param);
+    expect(error.message).toContain(price);
+    expect((await credits(key)).reserved).toBe(0);
+  }
+  expect(provider.requests).toEqual([]);
+}
+
+async function expectPasses({ path, body }: Route, changes: JsonObject): Promise<void> {
+  provider.reset();
+  const response = await sluice.request(path, { key: credit, body: { ...body, ...changes } });
+  expect(response.status, await response.text()).toBe(200);
+  expect(provider.requests.length).toBe(1);
+}
+
+const unpriced = (route: Route): Route => ({
+  ...route,
+  body: { ...route.body, model: route === messages ? "claude-test" : "gpt-test" },
+});
+
+const wholeChat = JSON.parse(fixture("chat/text.json")) as JsonObject;
+const wholeResponse = JSON.parse(fixture("responses/text.json")) as JsonObject;
+const wholeMessage = JSON.parse(fixture("messages/text.json")) as JsonObject;
+
+/** The same tokens everywhere: 100 of input, 10 of output, 120 millionths at the list price. */
+const chatUsage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+const responsesUsage = { input_tokens: 100, output_tokens: 10, total_tokens: 110 };
+const messagesUsage = { input_tokens: 100, output_tokens: 10 };
+
+test("a response in the background is refused", async () => {
+  await expectRefused(responses, { background: true }, "background", "must be false");
+  await expectPasses(responses, { background: false });
+  await expectPasses(responses, { background: null });
+});
+
+describe("a service tier", () => {
+  for (const route of [chat, responses, messages]) {
+    test(`passes on ${route.path} when it is the usual one`, async () => {
+      for (const tier of ["auto", "default", null])
+        await expectPasses(unpriced(route), { service_tier: tier });
+    });
+
+    test(`without a price is refused on ${route.path}`, async () => {
+      await expectRefused(
+        unpriced(route),
+        { service_tier: "priority" },
+        "service_tier",
+        "price.tiers.priority",
+      );
+      await expectRefused(route, { service_tier: "scale" }, "service_tier", "price.tiers.scale");
+    });
+  }
+
+  test("is charged by its price, whole and streamed, and by the one that the provider says it used", async () => {
+    provider.script(json({ ...wholeChat, usage: chatUsage, service_tier: "priority" }));
+    expect(await microCost(chat, { service_tier: "priority" })).toBe(360);
+    expect(await microCost(chat, { service_tier: "auto" })).toBe(360);
+    provider.script(json({ ...wholeChat, usage: chatUsage, service_tier: "default" }));
+    expect(await microCost(chat, { service_tier: "priority" })).toBe(120);
+    provider.script(json({ ...wholeChat, usage: chatUsage, service_tier: undefined }));
+    expect(await microCost(chat, { service_tier: "flex" })).toBe(60);
+    provider.script(json({ ...wholeResponse, usage: responsesUsage, service_tier: "flex" }));
+    expect(await microCost(responses, { service_tier: "flex" })).toBe(60);
+    const chunk = { ...wholeChat, object: "chat.completion.chunk", service_tier: "priority" };
+    const content = {
+      ...chunk,
+      usage: null,
+      choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }],
+    };
+    const usage = { ...chunk, choices: [], usage: chatUsage };
+    const events = [content, usage].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+    provider.script(sse(`${events}data: [DONE]\n\n`));
+    expect(await microCost(chat, { service_tier: "priority", stream: true })).toBe(360);
+    provider.script(json({ ...wholeMessage, usage: { ...messagesUsage, service_tier: "priority" } }));
+    expect(await microCost(messages, { service_tier: "auto" })).toBe(360);
+  });
+
+  test("is charged when the request is translated, too", async () => {
+    provider.script(json({ ...wholeResponse, usage: responsesUsage, service_tier: "priority" }));
+    const translated = { ...messages, body: { ...messages.body, model: "gpt-priced" } };
+    expect(await microCost(translated, { service_tier: "priority" })).toBe(360);
+    expect(provider.requests[0]?.body["service_tier"]).toBe("priority");
+  });
+
+  test("is held for at the higher price", async () => {
+    const poor = await sluice.createKey({ credit: 0.0005 });
+    await known(poor);
+    const ask = (service_tier: string) =>
+      sluice.request(chat.path, { key: poor, body: { ...chat.body, max_tokens: 100, service_tier } });
+    expect((await ask("priority")).status).toBe(402);
+    expect((await ask("auto")).status).toBe(200);
+  });
+
+  test("is one of three fields that choose a price, and only one of them may", async () => {
+    await expectRefused(messages, { speed: "fast" }, "speed", "price.tiers.fast");
+    await expectRefused(messages, { inference_geo: "us" }, "inference_geo", "price.tiers.us");
+    await expectPasses(messages, { inference_geo: "global", speed: "standard" });
+    await expectRefused(messages, { speed: "flex", service_tier: "priority" }, "speed", "no common price");
+  });
+});
+
+describe("a hosted tool", () => {
+  const hosted: readonly (readonly [Route, string, string])[] = [
+    [responses, "web_search", "web_search"],
+    [responses, "web_search_preview", "web_search"],
+    [responses, "web_search_preview_2025_03_11", "web_search"],
+    [responses, "code_interpreter", "code_interpreter"],
+    [responses, "file_search", "file_search"],
+    [responses, "computer_use_preview", "computer_use"],
+    [responses, "image_generation", "image_generation"],
+    [responses, "mcp", "mcp"],
+    [responses, "shell", "shell"],
+    [responses, "tool_search", "tool_search"],
+    [messages, "web_search_20250305", "web_search"],
+    [messages, "web_fetch_20250910", "web_fetch"],
+    [messages, "code_execution_20250825", "code_execution"],
+    [messages, "mcp_toolset", "mcp"],
+    [messages, "tool_search_tool_regex_20251119", "tool_search"],
+    [chat, "web_search", "web_search"],
+  ];
+  for (const [route, type, name] of hosted) {
+    test(`of the type ${type} on ${route.path} needs a price`, async () => {
+      const tools = [{ type: "custom", name: "own", custom: { name: "own" }, input_schema: {} }, { type }];
+      await expectRefused(unpriced(route), { tools }, "tools[1].type", `price.${name}`);
+    });
+  }
+
+  test("that nobody knows is refused, wherever it is offered", async () => {
+    await expectRefused(
+      responses,
+      { tools: [{ type: "Web_Search" }] },
+      "tools[0].type",
+      "what its calls cost",
+    );
+    const late = { type: "additional_tools", tools: [{ type: "teleport" }] };
+    await expectRefused(responses, { input: [late] }, "input[0].tools[0].type", "what its calls cost");
+    const namespace = { type: "namespace", name: "x", tools: [{ type: "image_generation" }] };
+    await expectRefused(
+      responses,
+      { tools: [namespace] },
+      "tools[0].tools[0].type",
+      "price.image_generation",
+    );
+  });
+
+  test("beside the tools needs a price, too", async () => {
+    await expectRefused(unpriced(chat), { web_search_options: {} }, "web_search_options", "price.web_search");
+    await expectRefused(unpriced(messages), { mcp_servers: [{ url: "x" }] }, "mcp_servers", "price.mcp");
+  });
+
+  test("that the client runs is free", async () => {
+    const free = ["bash_20250124", "text_editor_20250728", "memory_20250818", "computer_20250124"];
+    for (const type of free) await expectPasses(unpriced(messages), { tools: [{ type, name: "x" }] });
+    const own = [
+      { type: "function", name: "f", parameters: {} },
+      { type: "custom", name: "c" },
+      { type: "local_shell" },
+      { type: "apply_patch" },
+      { type: "tool_search", execution: "client" },
+      { type: "shell", environment: { type: "local" } },
+      { type: "namespace", name: "n", tools: [{ type: "function", name: "g" }] },
+    ];
+    await expectPasses(unpriced(responses), { tools: own });
+  });
+
+  test("passes on a model that is free", async () => {
+    const free = { ...responses, body: { ...responses.body, model: "gpt-free" } };
+    await expectPasses(free, { tools: [{ type: "web_search" }], service_tier: "priority" });
+  });
+
+  test("is left out of a translated request, and then needs no price", async () => {
+    const translated = { ...responses, body: { ...responses.body, model: "claude-test" } };
+    await expectPasses(translated, { tools: [{ type: "web_search" }, { type: "function", name: "f" }] });
+    expect(JSON.stringify(provider.requests[0]?.body)).not.toContain("web_search");
+  });
+
+  const searches = [
+    { type: "web_search_call", id: "ws_1", action: { type: "search", query: "x" } },
+    { type: "web_search_call", id: "ws_2", action: { type: "open_page", url: "x" } },
+    { type: "web_search_call", id: "ws_3", action: { type: "search", query: "y" } },
+    { type: "file_search_call", id: "fs_1" },
+  ];
+  const searched = {
+    ...wholeResponse,
+    output: [...searches, ...(wholeResponse["output"] as JsonObject[])],
+    usage: responsesUsage,
+  };
+  const tools = [{ type: "web_search" }, { type: "file_search", vector_store_ids: [] }];
+
+  test("is charged by the call, on responses", async () => {
+    provider.script(json(searched));
+    expect(await microCost(responses, { tools })).toBe(120 + 20_000 + 2_500);
+    const completed = { type: "response.completed", sequence_number: 9, response: searched };
+    provider.script(
+      sse(`${streamed({ type: "response.created", response: wholeResponse })}${streamed(completed)}`),
+    );
+    expect(await microCost(responses, { tools, stream: true })).toBe(120 + 20_000 + 2_500);
+  });
+
+  test("is charged although the client left before the first word", async () => {
+    const begun = [
+      { type: "response.created", response: { ...wholeResponse, output: [] } },
+      ...searches.map((item) => ({ type: "response.output_item.done", item })),
+    ];
+    const text = begun.map(streamed).join("");
+    provider.script({ ...sse(text), steps: [{ write: text }, { stall: true }] });
+    const before = (await credits(credit)).used;
+    const leaving = new AbortController();
+    const body = { ...responses.body, tools, stream: true };
+    const answer = await sluice.request(responses.path, { key: credit, body, signal: leaving.signal });
+    await answer.body?.getReader().read();
+    leaving.abort();
+    await waitFor(async () => (await credits(credit)).reserved === 0, "the cancelled stream to be settled");
+    const charged = (await credits(credit)).used - before;
+    // Two searches and one look into files; the rest is the input, as it was counted here.
+    expect(charged).toBeGreaterThan(0.0225);
+    expect(charged).toBeLessThan(0.0235);
+  });
+
+  test("is charged by the call, on messages", async () => {
+    const server_tool_use = { web_search_requests: 3, web_fetch_requests: 1 };
+    const content = [
+      { type: "server_tool_use", id: "srvtoolu_1", name: "bash_code_execution", input: {} },
+      ...(wholeMessage["content"] as JsonObject[]),
+    ];
+    const usage = { ...messagesUsage, server_tool_use };
+    const offered = [
+      { type: "web_search_20250305", name: "web_search", max_uses: 3 },
+      { type: "web_fetch_20250910", name: "web_fetch" },
+      { type: "code_execution_20250825", name: "code_execution" },
+    ];
+    provider.script(json({ ...wholeMessage, content, usage }));
+    expect(await microCost(messages, { tools: offered })).toBe(120 + 30_000 + 4_000);
+    const events = [
+      { type: "message_start", message: { ...wholeMessage, content: [], usage: messagesUsage } },
+      { type: "content_block_start", index: 0, content_block: content[0] },
+      { type: "content_block_stop", index: 0 },
+      { type: "content_block_start", index: 1, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "Hi" } },
+      { type: "content_block_stop", index: 1 },
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage },
+      { type: "message_stop" },
+    ];
+    provider.script(sse(events.map(streamed).join("")));
+    expect(await microCost(messages, { tools: offered, stream: true })).toBe(120 + 30_000 + 4_000);
+  });
+
+  test("is charged once for a search beside the tools, on chat", async () => {
+    provider.script(json({ ...wholeChat, usage: chatUsage }));
+    expect(await microCost(chat, { web_search_options: {} })).toBe(120 + 10_000);
+    provider.script(json({ ...wholeChat, usage: { ...chatUsage, num_sources_used: 4 } }));
+    expect(await microCost(chat, { search_parameters: { mode: "on" } })).toBe(120 + 40_000);
+  });
+
+  test("is held for: the calls that the request allows, else five", async () => {
+    const poor = await sluice.createKey({ credit: 0.03 });
+    await known(poor);
+    const ask = (tool: JsonObject) =>
+      sluice.request(messages.path, { key: poor, body: { ...messages.body, tools: [tool] } });
+    const search = { type: "web_search_20250305", name: "web_search" };
+    expect((await ask(search)).status).toBe(402);
+    expect((await ask({ ...search, max_uses: 4 })).status).toBe(402);
+    expect((await ask({ ...search, max_uses: 2 })).status).toBe(200);
+  });
+
+  test("may not use what was given to another key", async () => {
+    for (const [tool, param] of [
+      [{ type: "file_search", vector_store_ids: ["vs_1"] }, "tools[0].vector_store_ids[0]"],
+      [{ type: "code_interpreter", container: "cntr_1" }, "tools[0].container"],
+      [
+        { type: "code_interpreter", container: { type: "auto", file_ids: ["file-1"] } },
+        "tools[0].container.file_ids[0]",
+      ],
+    ] as const) {
+      const response = await sluice.request(responses.path, {
+        key: credit,
+        body: { ...responses.body, tools: [tool] },
+      });
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ error: { code: "not_found", param } });
+    }
+    expect(provider.requests).toEqual([]);
+  });
+});
+
+function streamed(event: JsonObject): string {
+  return `event: ${String(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+describe("audio", () => {
+  const spoken = {
+    role: "user",
+    content: [{ type: "input_audio", input_audio: { data: "AAAA", format: "wav" } }],
+  };
+  const asked = { modalities: ["text", "audio"], audio: { voice: "alloy", format: "wav" } };
+
+  test("needs a price, in and out", async () => {
+    await expectRefused(
+      unpriced(chat),
+      { messages: [spoken] },
+      "messages[0].content[0]",
+      "price.audio_input",
+    );
+    await expectRefused(unpriced(chat), asked, "modalities", "price.audio_output");
+  });
+
+  test("is charged by its tokens", async () => {
+    const usage = {
+      ...chatUsage,
+      prompt_tokens_details: { audio_tokens: 60 },
+      completion_tokens_details: { audio_tokens: 4 },
+    };
+    provider.script(json({ ...wholeChat, usage }));
+    expect(await microCost(chat, { ...asked, messages: [spoken] })).toBe(40 + 2_400 + 12 + 320);
+  });
+});
