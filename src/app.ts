@@ -8,6 +8,7 @@ import { TokenCounter } from "./catalog/tokens/counter.ts";
 import type { ServerSettings, Settings } from "./config/settings.ts";
 import type { Configured, Gateway } from "./gateway/gateway.ts";
 import { GivenIds } from "./gateway/given-ids.ts";
+import { LargeBodies } from "./gateway/large/large-bodies.ts";
 import { Ongoing } from "./gateway/ongoing.ts";
 import { Watchdog } from "./gateway/watchdog.ts";
 import { mountDashboard } from "./http/dashboard.ts";
@@ -72,6 +73,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const live = new Live(clock);
   const tracing = await startTracing(settings.tracing, version);
   const counter = new TokenCounter();
+  const largeBodies = new LargeBodies();
   const watcher = new StoreWatcher({
     store,
     revision: snapshot.revision,
@@ -95,6 +97,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       totalBytes: () => gateway.configured.settings.server.maxBodyMemoryBytes,
       perHolderBytes: () => bodyShare(gateway.configured.settings.server),
     }),
+    largeBodies,
     tokens: counter,
     watchdog: new Watchdog(clock.monotonicMs),
     ongoing: new Ongoing({
@@ -150,6 +153,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       idempotency.stopPruning();
       givenIds.stopPruning();
       counter.stop();
+      largeBodies.stop();
       alarms.stop();
       await store.close();
       const losses = describeLosses(store, ledger);

@@ -17,12 +17,17 @@ export function refuseOverlongInput(
 ): Promise<void> | undefined {
   const window = model.contextWindow;
   if (window === null || estimatedInput <= window) return undefined;
-  return refuseBeyond(window, bytes, tokens);
+  return refuseBeyond(window, estimatedInput, bytes, tokens);
 }
 
-/** The tokenizer has a thread of its own. */
-async function refuseBeyond(window: number, bytes: Uint8Array, tokens: TokenCounter): Promise<void> {
-  const counted = await tokens.request(bytes);
+/** The tokenizer has a thread of its own. Where that is too busy to count, its guess may be above the bound. */
+async function refuseBeyond(
+  window: number,
+  estimatedInput: number,
+  bytes: Uint8Array,
+  tokens: TokenCounter,
+): Promise<void> {
+  const counted = Math.min(await tokens.request(bytes), estimatedInput);
   if (counted <= window * clearlyOver) return;
   throw new GatewayError(
     "context_length_exceeded",

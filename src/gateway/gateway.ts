@@ -11,6 +11,7 @@ import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { TokenCounter } from "./bill.ts";
 import type { GivenIds } from "./given-ids.ts";
+import type { LargeBodies } from "./large/large-bodies.ts";
 import type { Ongoing } from "./ongoing.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -30,6 +31,8 @@ export interface Gateway {
   readonly addressLimiter: AddressLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;
+  /** Where large bodies are parsed, patched and translated. */
+  readonly largeBodies: LargeBodies;
   readonly ledger: Ledger;
   readonly idempotency: Idempotency;
   readonly givenIds: GivenIds;

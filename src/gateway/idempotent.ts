@@ -3,6 +3,7 @@ import type { KeyRecord, StoredResponse } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { standingHeaders } from "./headers.ts";
+import type { ClientRequest } from "./request.ts";
 
 export type Claimed =
   | { readonly kind: "run"; readonly claim: Claim | null }
@@ -16,10 +17,10 @@ export function claimIdempotency(
   exchange: Exchange,
   key: KeyRecord,
   idempotencyKey: string | null,
-  bytes: Uint8Array,
+  { bytes, large }: ClientRequest,
 ): Promise<Claimed> | Claimed {
   if (idempotencyKey === null) return nothingClaimed;
-  const bodyHash = Bun.SHA256.hash(bytes, "hex");
+  const bodyHash = large?.bodyHash ?? Bun.SHA256.hash(bytes, "hex");
   return gateway.idempotency.claim({
     keyId: key.id,
     route: exchange.call.route.path,

@@ -23,12 +23,17 @@ const nothing: readonly string[] = [];
 export function ownBytes(request: ClientRequest, dialect: DialectName, deployment: Deployment): OwnBytes {
   const { bytes, layout } = request;
   const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
-  const isStrict = vendorOf(deployment.provider.settings.kind).strictDialects.includes(dialect);
-  if (stripForeignReasoning === null || !isStrict || !mayHoldEnvelope(bytes)) {
+  if (stripForeignReasoning === null || !mayNeedStripping(dialect, deployment) || !mayHoldEnvelope(bytes)) {
     return { bytes, layout, dropped: nothing };
   }
   const body = stripForeignReasoning(request.body);
   if (body === request.body) return { bytes, layout, dropped: nothing };
   const written = new TextEncoder().encode(JSON.stringify(body));
   return { bytes: written, layout: scanTopLevel(written), dropped: [fieldNames.reasoning] };
+}
+
+/** Only vendors refuse what others have thought, and not every dialect has a field to hold it. */
+export function mayNeedStripping(dialect: DialectName, { provider }: Deployment): boolean {
+  const isStrict = vendorOf(provider.settings.kind).strictDialects.includes(dialect);
+  return isStrict && clientDialect(dialect).stripForeignReasoning !== null;
 }

@@ -1,23 +1,23 @@
-import type { AttemptRecord } from "../base/attempt.ts";
+import { assert } from "../base/assert.ts";
 import type { DialectName } from "../base/dialect.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { ModelSettings } from "../config/settings.ts";
-import type { ForwardedHeaders } from "../dialects/headers.ts";
+import type { Source } from "../dialects/client-dialect.ts";
 import { type BodyChanges, patchBody } from "../dialects/json/patch.ts";
+import type { Target } from "../dialects/provider-dialect.ts";
 import {
   type ClientDialectName,
   clientDialect,
   type ProviderDialectName,
   providerDialect,
 } from "../dialects/registry.ts";
-import { translate } from "../dialects/translation/translate.ts";
+import { translate, translationOfAnswer } from "../dialects/translation/translate.ts";
 import type { Translation } from "../dialects/translation/translation.ts";
-import type { Deployment, GenerationPlan } from "../upstream/upstream.ts";
+import type { Deployment } from "../upstream/upstream.ts";
 import type { Prepared } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
-import type { Exchange } from "./exchange.ts";
-import { ownBytes } from "./own-bytes.ts";
-import type { ClientRequest } from "./request.ts";
+import type { Generation } from "./generation.ts";
+import type { LargeBodies } from "./large/large-bodies.ts";
+import { mayNeedStripping, ownBytes } from "./own-bytes.ts";
 
 /** What one deployment is sent, and how its answer comes back to the client's dialect. */
 export interface Attempt {
@@ -32,71 +32,6 @@ export interface Attempt {
   reread(): Translation;
   /** The gateway asked for a usage chunk that the client did not ask for. */
   readonly hideUsage: boolean;
-}
-
-export interface GenerationParts {
-  readonly exchange: Exchange;
-  readonly model: ModelSettings;
-  /** The key's provider scope. */
-  readonly scope: string;
-  readonly keyId: string;
-  readonly request: ClientRequest;
-  readonly dialect: DialectName;
-  /** What the model's limits changed in the body. */
-  readonly changes: BodyChanges;
-  readonly estimatedInput: number;
-}
-
-/** What a client wants generated, as a plan for whoever asks the providers. */
-export class Generation implements GenerationPlan {
-  readonly model: ModelSettings;
-  readonly scope: string;
-  readonly keyId: string;
-  readonly request: ClientRequest;
-  readonly clientDialect: DialectName;
-  readonly stream: boolean;
-  readonly deadlineMs: number;
-  readonly headers: ForwardedHeaders;
-  readonly changes: BodyChanges;
-  readonly estimatedInput: number;
-  readonly atSeconds: number;
-  /** What the deployment that was asked last was sent. */
-  attempt: Attempt | null = null;
-  readonly requestId: string;
-  readonly #exchange: Exchange;
-
-  constructor({ exchange, model, scope, keyId, request, dialect, changes, estimatedInput }: GenerationParts) {
-    this.model = model;
-    this.scope = scope;
-    this.keyId = keyId;
-    this.request = request;
-    this.clientDialect = dialect;
-    this.stream = request.stream;
-    this.deadlineMs = exchange.deadlineMs;
-    this.headers = clientDialect(dialect).forwardHeaders(exchange.call.request.headers);
-    this.changes = changes;
-    this.estimatedInput = estimatedInput;
-    this.atSeconds = Math.floor(exchange.atMs / 1000);
-    this.requestId = exchange.id;
-    this.#exchange = exchange;
-  }
-
-  get isOver(): boolean {
-    return this.#exchange.isOver;
-  }
-
-  get signal(): AbortSignal {
-    return this.#exchange.signal;
-  }
-
-  attemptFailed(deployment: Deployment, record: AttemptRecord): void {
-    this.#exchange.attemptFailed(deployment, record);
-  }
-
-  prepare(deployment: Deployment): Prepared {
-    this.attempt = prepareAttempt(this, deployment);
-    return this.attempt.prepared;
-  }
 }
 
 /**
@@ -128,58 +63,98 @@ function richest(names: readonly ProviderDialectName[]): ProviderDialectName | u
 }
 
 export function prepareAttempt(generation: Generation, deployment: Deployment): Attempt {
-  const toward = dialectToward(
-    generation.clientDialect,
-    deployment.provider.settings.dialects,
-    generation.request.outline,
-  );
+  const toward = dialectFor(generation, deployment);
   return toward === generation.clientDialect
     ? passThrough(generation, deployment)
     : translated(generation, deployment, toward);
 }
 
+/** The same on another thread, beside the event loop. */
+export async function prepareLargeAttempt(
+  largeBodies: LargeBodies,
+  generation: Generation,
+  deployment: Deployment,
+): Promise<Attempt> {
+  const { request, clientDialect: client, changes } = generation;
+  const { bytes, layout } = request;
+  const toward = dialectFor(generation, deployment);
+  if (toward === client) {
+    const wanted = wantedChanges(generation, deployment);
+    const stripsReasoning = mayNeedStripping(client, deployment);
+    const job = { type: "patch", bytes, layout, dialect: client, stripsReasoning, changes: wanted } as const;
+    return asItCame(generation, deployment, await largeBodies.run(job));
+  }
+  const { body: outline, dialect: _, ...source } = sourceOf(generation, request.outline);
+  const { dialect: __, ...target } = targetOf(deployment, toward);
+  const job = { type: "translate", bytes, changes, client, toward, source, target } as const;
+  const { body, dropped, restoration } = await largeBodies.run(job);
+  assert(restoration !== null, "a translated request brings what reading its answer needs");
+  request.forgetBody();
+  const whole = sourceOf(generation, outline);
+  const made = translationOfAnswer(whole, targetOf(deployment, toward), restoration, dropped);
+  return inOtherWords(generation, deployment, toward, body, made);
+}
+
+function dialectFor({ clientDialect, request }: Generation, deployment: Deployment): ProviderDialectName {
+  return dialectToward(clientDialect, deployment.provider.settings.dialects, request.outline);
+}
+
 /** The client's own bytes, with only those spans replaced that must be. */
 function passThrough(generation: Generation, deployment: Deployment): Attempt {
-  const { request, clientDialect: dialect, changes, headers } = generation;
-  const option = deployment.provider.settings.streamUsage ? providerDialect(dialect).usageOption : null;
-  const asking = option !== null && request.stream && !option.isSet(request.outline) ? option.changes : null;
+  const { request, clientDialect: dialect } = generation;
+  const { bytes, layout, dropped } = ownBytes(request, dialect, deployment);
+  const body = patchBody(bytes, layout, wantedChanges(generation, deployment));
+  return asItCame(generation, deployment, { body, dropped });
+}
+
+function wantedChanges(generation: Generation, deployment: Deployment): BodyChanges {
+  const { request, changes } = generation;
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
-  const wanted = asking === null ? renamed : { ...renamed, ...asking };
-  const { bytes, layout, dropped } = ownBytes(request, dialect, deployment);
-  const body = patchBody(bytes, layout, wanted);
+  const asking = askingForUsage(generation, deployment);
+  return asking === null ? renamed : { ...renamed, ...asking };
+}
+
+/** What makes the provider tell a stream's usage, where the client does not ask for it; else null. */
+function askingForUsage(
+  { request, clientDialect: dialect }: Generation,
+  deployment: Deployment,
+): BodyChanges | null {
+  const option = deployment.provider.settings.streamUsage ? providerDialect(dialect).usageOption : null;
+  return option !== null && request.stream && !option.isSet(request.outline) ? option.changes : null;
+}
+
+function asItCame(
+  generation: Generation,
+  deployment: Deployment,
+  { body, dropped }: { readonly body: Uint8Array; readonly dropped: readonly string[] },
+): Attempt {
+  const { request, clientDialect: dialect } = generation;
+  const hideUsage = askingForUsage(generation, deployment) !== null;
   request.forgetBody();
-  const reread = () => translation(generation, deployment, dialect);
-  return {
-    dialect,
-    prepared: {
-      dialect,
-      purpose: "generate",
-      model: deployment.upstreamModel,
-      stream: request.stream,
-      body,
-      headers,
-    },
-    translation: null,
-    dropped,
-    reread,
-    hideUsage: asking !== null,
+  const reread = () => {
+    const source = sourceOf(generation, request.large === null ? request.body : request.outline);
+    return translate(source, targetOf(deployment, dialect));
   };
+  const prepared = preparedFor(generation, deployment, dialect, body);
+  return { dialect, prepared, translation: null, dropped, reread, hideUsage };
 }
 
 function translated(generation: Generation, deployment: Deployment, toward: DialectName): Attempt {
-  const made = translation(generation, deployment, toward);
-  const prepared: Prepared = {
-    dialect: toward,
-    purpose: "generate",
-    model: deployment.upstreamModel,
-    stream: generation.stream,
-    body: JSON.stringify(made.body),
-    headers: generation.headers,
-  };
+  const made = translate(sourceOf(generation, generation.request.body), targetOf(deployment, toward));
+  return inOtherWords(generation, deployment, toward, JSON.stringify(made.body), made);
+}
+
+function inOtherWords(
+  generation: Generation,
+  deployment: Deployment,
+  toward: DialectName,
+  body: Uint8Array | string,
+  made: Translation,
+): Attempt {
   return {
     dialect: toward,
-    prepared,
+    prepared: preparedFor(generation, deployment, toward, body),
     translation: made,
     dropped: made.dropped,
     reread: () => made,
@@ -187,26 +162,36 @@ function translated(generation: Generation, deployment: Deployment, toward: Dial
   };
 }
 
-function translation(generation: Generation, deployment: Deployment, toward: DialectName): Translation {
+function preparedFor(
+  { stream, headers }: Generation,
+  { upstreamModel: model }: Deployment,
+  dialect: DialectName,
+  body: Uint8Array | string,
+): Prepared {
+  return { dialect, purpose: "generate", model, stream, body, headers };
+}
+
+function sourceOf(generation: Generation, body: JsonObject): Source {
   const { request, clientDialect: dialect, changes } = generation;
+  return {
+    dialect: clientDialect(dialect),
+    body: Object.keys(changes).length === 0 ? body : { ...body, ...changes },
+    model: request.modelId,
+    nowSeconds: generation.atSeconds,
+    estimatedInputTokens: generation.estimatedInput,
+  };
+}
+
+function targetOf(deployment: Deployment, toward: DialectName): Target {
   const { settings } = deployment.provider;
   const vendor = vendorOf(settings.kind);
-  return translate(
-    {
-      dialect: clientDialect(dialect),
-      body: Object.keys(changes).length === 0 ? request.body : { ...request.body, ...changes },
-      model: request.modelId,
-      nowSeconds: generation.atSeconds,
-      estimatedInputTokens: generation.estimatedInput,
-    },
-    {
-      dialect: providerDialect(toward),
-      upstreamModel: deployment.upstreamModel,
-      isStrict: vendor.strictDialects.includes(toward),
-      maxOutputTokens: deployment.model.maxOutputTokens,
-      maxTokensField: settings.maxTokensField,
-      streamUsage: settings.streamUsage,
-      capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
-    },
-  );
+  return {
+    dialect: providerDialect(toward),
+    upstreamModel: deployment.upstreamModel,
+    isStrict: vendor.strictDialects.includes(toward),
+    maxOutputTokens: deployment.model.maxOutputTokens,
+    maxTokensField: settings.maxTokensField,
+    streamUsage: settings.streamUsage,
+    capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
+  };
 }

@@ -1,11 +1,12 @@
 import { GatewayError, invalidRequest } from "../base/errors.ts";
+import { countValues } from "../dialects/json/count-values.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Call, Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import { type BodyLimit, readBody } from "./read-body.ts";
-import { ClientRequest, checkRequest, expectedOf } from "./request.ts";
+import { type BodyLimit, largeBodyBytes, readBody } from "./read-body.ts";
+import { ClientRequest, checkRequest, type Expected, expectedOf, parseOutline } from "./request.ts";
 
 /** Reads and checks the body of an admitted call. Its memory counts against the budget until that is done. */
 export async function readRequest(
@@ -18,10 +19,52 @@ export async function readRequest(
   try {
     const { maxBodyBytes, structure } = gateway.configured.settings.server;
     const bytes = await readBody(call.request, new ClientBodyLimit(maxBodyBytes, reservation));
-    return new ClientRequest(bytes, checkRequest(bytes, expectedOf(call, kind, structure)));
+    const expected = expectedOf(call, kind, structure);
+    if (takesLong(bytes)) return await readLarge(gateway, call, bytes, expected);
+    return new ClientRequest(bytes, checkRequest(bytes, expected));
   } finally {
     reservation.release();
   }
+}
+
+/** A smaller body is checked in a few milliseconds, whatever it is made of. */
+const smallBytes = 64 * 1024;
+
+/** So many items and members take long to look at, however few bytes they have. */
+const manyValues = 10_000;
+
+/** Whether working on a body would hold up everybody else: because of its texts, or because of its structure. */
+function takesLong(bytes: Uint8Array): boolean {
+  if (bytes.length < smallBytes) return false;
+  return bytes.length >= largeBodyBytes || countValues(bytes, manyValues) > manyValues;
+}
+
+/** The same beside the event loop. */
+async function readLarge(
+  { largeBodies }: Gateway,
+  { request }: Call,
+  bytes: Uint8Array,
+  expected: Expected,
+): Promise<ClientRequest> {
+  const wantsHash = request.headers.has("idempotency-key");
+  const found = await largeBodies.run({ type: "read", bytes, expected, wantsHash });
+  const {
+    outline: outlineText,
+    layout,
+    references,
+    audioInput,
+    hostedTools,
+    estimatedInput,
+    bodyHash,
+  } = found;
+  const large = { outlineText, estimatedInput, bodyHash };
+  const mentions = { references, audioInput, toolLists: [] };
+  const outline = parseOutline(large);
+  return new ClientRequest(
+    bytes,
+    { outline, cutBytes: 0, memberCount: 0, layout, mentions, hostedTools },
+    large,
+  );
 }
 
 class ClientBodyLimit implements BodyLimit {

@@ -21,6 +21,19 @@ import type { KeyRecord } from "../store/store.ts";
 import type { Call } from "./exchange.ts";
 import type { Configured } from "./gateway.ts";
 
+/** What was found out about a large body on another thread (large/large-bodies.ts). */
+export interface LargeBody {
+  /** JSON of the body with its texts cut short. */
+  readonly outlineText: string;
+  readonly estimatedInput: number;
+  /** Null when nobody will ask for it. */
+  readonly bodyHash: string | null;
+}
+
+export function parseOutline({ outlineText }: LargeBody): JsonObject {
+  return JSON.parse(outlineText);
+}
+
 /** A client's request, read and found valid. */
 export class ClientRequest {
   readonly bytes: Uint8Array;
@@ -31,11 +44,15 @@ export class ClientRequest {
   readonly stream: boolean;
   /** The answer is to be spoken. */
   readonly speaks: boolean;
+  /** What is known of a body that is too large to be looked through again on the event loop; null for others. */
+  readonly large: LargeBody | null;
   readonly #cutBytes: number;
   #outline: JsonObject | null;
   #body: JsonObject | null;
 
-  constructor(bytes: Uint8Array, { outline, cutBytes, layout, mentions, hostedTools }: CheckedBody) {
+  constructor(bytes: Uint8Array, checked: CheckedBody, large: LargeBody | null = null) {
+    const { outline, cutBytes, layout, mentions, hostedTools } = checked;
+    this.large = large;
     this.bytes = bytes;
     this.layout = layout;
     this.mentions = mentions;
@@ -45,12 +62,12 @@ export class ClientRequest {
     this.speaks = asksForSpeech(outline);
     this.#cutBytes = cutBytes;
     this.#outline = outline;
-    this.#body = cutBytes === 0 ? outline : null;
+    this.#body = cutBytes === 0 && large === null ? outline : null;
   }
 
   /** The body, of whose inner texts the long ones are cut short: for everything but translation. */
   get outline(): JsonObject {
-    this.#outline ??= parseBody(this.bytes).outline;
+    this.#outline ??= this.large === null ? parseBody(this.bytes).outline : parseOutline(this.large);
     return this.#outline;
   }
 
@@ -61,6 +78,7 @@ export class ClientRequest {
 
   /** What attachments cost is seen in the very texts that an outline lacks. */
   estimateInput(): number {
+    if (this.large !== null) return this.large.estimatedInput;
     return estimateOutline(this.outline, this.#cutBytes) ?? estimateInput(this.body);
   }
 

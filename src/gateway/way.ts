@@ -7,10 +7,10 @@ import { refuseOverlongInput } from "./context-window.ts";
 import type { Exchange } from "./exchange.ts";
 import { askedExtras, usedExtras } from "./extras.ts";
 import type { Gateway } from "./gateway.ts";
+import { Generation } from "./generation.ts";
 import { scopeOf } from "./given-ids.ts";
 import { holdFor } from "./hold.ts";
 import { claimIdempotency, replay } from "./idempotent.ts";
-import { Generation } from "./prepare.ts";
 import { readRequest } from "./read-request.ts";
 import { dialectOf, idempotencyKeyOf, refuseUnpriced, refuseUnusableTools, resolveModel } from "./request.ts";
 
@@ -47,7 +47,7 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
   const counting = refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
   if (counting !== undefined) await counting;
 
-  const claiming = claimIdempotency(gateway, exchange, key, idempotencyKey, request.bytes);
+  const claiming = claimIdempotency(gateway, exchange, key, idempotencyKey, request);
   const claimed = claiming instanceof Promise ? await claiming : claiming;
   if (claimed.kind === "replay") return replay(exchange, claimed.response);
   const { claim } = claimed;
@@ -63,7 +63,8 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
 
     const { id: keyId } = key;
     const { changes } = limit;
-    const parts = { exchange, model, scope, keyId, request, dialect, changes, estimatedInput };
+    const { largeBodies } = gateway;
+    const parts = { largeBodies, exchange, model, scope, keyId, request, dialect, changes, estimatedInput };
     const generation = new Generation(parts);
     if (exchange.endedBy !== null) throw exchange.endedBy;
     const opened = await configured.upstream.open(generation);

@@ -41,8 +41,10 @@ export class Attempts {
       const candidate = next instanceof Promise ? await next : next;
       if (candidate === null) throw tally.error();
       if (next instanceof Promise) nowMs = this.#nowMs();
-      const prepared = this.#prepare(candidate, plan, tally);
+      const preparing = this.#prepare(candidate, plan, tally);
+      const prepared = preparing instanceof Promise ? await preparing : preparing;
       if (prepared === null) continue;
+      if (preparing instanceof Promise) nowMs = this.#nowMs();
       const { standing } = candidate;
       const apiKey = standing.account.keys.pick(nowMs);
       const call = new Call(this.#context, candidate, plan);
@@ -68,14 +70,13 @@ export class Attempts {
     }
   }
 
-  #prepare(candidate: Candidate, plan: Plan, tally: Tally): Prepared | null {
+  #prepare(candidate: Candidate, plan: Plan, tally: Tally): Prepared | null | Promise<Prepared | null> {
     try {
-      return plan.prepare(candidate.deployment);
+      const prepared = plan.prepare(candidate.deployment);
+      if (!(prepared instanceof Promise)) return prepared;
+      return prepared.catch((error: unknown) => unpreparable(candidate, tally, error));
     } catch (error) {
-      leave(candidate, tally);
-      if (!(error instanceof GatewayError)) throw error;
-      tally.final = unprepared(error);
-      return null;
+      return unpreparable(candidate, tally, error);
     }
   }
 
@@ -127,4 +128,12 @@ function restKey(candidate: Candidate, failure: Failure, apiKey: string | null, 
   if (failure.key === "rejected") return keys.rejected(apiKey, nowMs);
   if (failure.key !== "throttled" || keys.size <= 1) return false;
   return keys.throttled(apiKey, nowMs, Math.max(failure.coolDownMs ?? 0, shortestKeyRestMs));
+}
+
+/** Gives the place back. A request that cannot be made for one deployment ends the exchange. */
+function unpreparable(candidate: Candidate, tally: Tally, error: unknown): null {
+  leave(candidate, tally);
+  if (!(error instanceof GatewayError)) throw error;
+  tally.final = unprepared(error);
+  return null;
 }

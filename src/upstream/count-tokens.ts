@@ -22,7 +22,8 @@ export async function countTokens(
   if (candidate === undefined) return null;
   const { standing } = candidate;
   // First, because it may throw: from the place on, the call gives back what was taken.
-  const prepared = plan.prepare(candidate.deployment);
+  const preparing = plan.prepare(candidate.deployment);
+  const prepared = preparing instanceof Promise ? await preparing : preparing;
   if (!tryTakePlace(standing)) return null;
   standing.inFlight += 1;
   const call = new Call(context, candidate, plan);

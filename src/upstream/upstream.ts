@@ -23,9 +23,9 @@ export interface Plan {
   readonly stream: boolean;
   /**
    * What an attempt sends; made per deployment, because dialect and upstream name depend on it. May throw a
-   * GatewayError (a translation that cannot be made); that ends the exchange.
+   * GatewayError (a translation that cannot be made); that ends the exchange. Only large bodies are waited for.
    */
-  prepare(deployment: Deployment): Prepared;
+  prepare(deployment: Deployment): Prepared | Promise<Prepared>;
   /** Whether the client has left, or the gateway has ended the exchange. */
   readonly isOver: boolean;
   /** Fires when it is over, with the gateway's error as its reason where that is why. For those who have to wait. */

@@ -114,8 +114,12 @@ export class TokenCounter {
   }
 }
 
+/** Parsing it would hold up the thread that asks. Whoever wants to know more has the estimate as an upper bound. */
+const tooLargeToRead = 1024 * 1024;
+
 /** Four bytes a token is what English has, three what most other writing has. */
 export function roughCount(what: Countable): number {
+  if (what instanceof Uint8Array && what.length >= tooLargeToRead) return Math.ceil(what.length / 4);
   const { texts, fixedTokens } =
     what instanceof Uint8Array ? readableIn(what) : { texts: what, fixedTokens: 0 };
   let tokens = fixedTokens;

@@ -30,6 +30,18 @@ export class ToolNames {
     }
   }
 
+  /** Names that were learned on another thread, as far as an answer needs them. */
+  static of(byProvider: Iterable<readonly [string, ClientTool]>): ToolNames {
+    const names = new ToolNames({ tools: [], messages: [] });
+    for (const [name, tool] of byProvider) names.#byProvider.set(name, tool);
+    return names;
+  }
+
+  /** The client's tools by the provider's names. */
+  entries(): readonly (readonly [string, ClientTool])[] {
+    return [...this.#byProvider];
+  }
+
   /** The name to use toward the provider; also for a choice that names a tool nobody has declared. */
   provider(ref: ToolRef): string {
     return this.#byClient.get(keyOf(ref)) ?? legalName(flatName(ref));

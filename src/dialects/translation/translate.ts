@@ -5,11 +5,18 @@ import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
+import { ToolNames } from "../tools/names.ts";
 import { adaptRequest } from "./adapt-request.ts";
 import { DroppedFields } from "./dropped-fields.ts";
 import { PairedStreams, type Ways } from "./paired-streams.ts";
 import { restoreResponse } from "./restore-answer.ts";
-import type { ResponseCollector, StreamTranslator, TranslatedResponse, Translation } from "./translation.ts";
+import type {
+  PlainRestoration,
+  ResponseCollector,
+  StreamTranslator,
+  TranslatedResponse,
+  Translation,
+} from "./translation.ts";
 
 /** Two dialects put together: the client's read and written as a server, the provider's as a client. */
 export function translate(source: Source, target: Target, mint = newId): Translation {
@@ -37,6 +44,19 @@ function reread(source: Source, target: Target, mint: Mint): Translation {
   return new PairedDialects(source.body, [], ways);
 }
 
+/** For a request that was translated on another thread: what is left is to bring the answer back. */
+export function translationOfAnswer(
+  source: Source,
+  target: Target,
+  { tools, formatTool }: PlainRestoration,
+  dropped: readonly string[],
+  mint: Mint = newId,
+): Translation {
+  const restoration = { names: ToolNames.of(tools), formatTool, mint };
+  const ways = { client: source.dialect, provider: target.dialect, call: { source, mint }, restoration };
+  return new PairedDialects(source.body, dropped, ways);
+}
+
 type Mint = ClientCall["mint"];
 
 class PairedDialects implements Translation {
@@ -53,6 +73,11 @@ class PairedDialects implements Translation {
   response(body: JsonObject): TranslatedResponse {
     const { client, provider, call, restoration } = this.#ways;
     return writeWhole(client, call, restoreResponse(provider.readResponse(body), restoration));
+  }
+
+  plainRestoration(): PlainRestoration {
+    const { names, formatTool } = this.#ways.restoration;
+    return { tools: names?.entries() ?? [], formatTool };
   }
 
   stream(): StreamTranslator {

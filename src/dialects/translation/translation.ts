@@ -2,6 +2,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import type { SseFrame } from "../sse/frame.ts";
+import type { ClientTool } from "../tools/names.ts";
 import type { Shortcut } from "./shortcut.ts";
 
 /**
@@ -16,8 +17,16 @@ export interface Translation {
   /** A whole provider response, in the client's dialect. Throws `upstream_error` when it makes no sense. */
   response(body: JsonObject): TranslatedResponse;
   stream(): StreamTranslator;
+  /** What reading the answer needs of the request, as data that can cross between threads. */
+  plainRestoration(): PlainRestoration;
   /** For a provider that streams although it was not asked to: its frames become one response. */
   collect(): ResponseCollector;
+}
+
+/** Tools by the names that the provider was given, and the one that only forces a format. */
+export interface PlainRestoration {
+  readonly tools: readonly (readonly [string, ClientTool])[];
+  readonly formatTool: string | null;
 }
 
 export interface ResponseCollector {

@@ -7,6 +7,7 @@ import type { ProviderSettings } from "../settings.ts";
 import { answerTo, type DemoAnswer } from "./answer.ts";
 import { chat } from "./chat.ts";
 import type { DemoDialect } from "./dialect.ts";
+import { largeBodyBytes, shortened } from "./large-body.ts";
 import { messages } from "./messages.ts";
 import { abortable, pacedBody } from "./pace.ts";
 import { piecesOf } from "./pieces.ts";
@@ -39,7 +40,7 @@ export class DemoProvider implements Provider {
   async respond({ dialect: name, purpose, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
     const dialect = dialects[name];
     assert(dialect !== undefined, `the demo does not speak ${name}`);
-    const body = parse(typeof sent === "string" ? sent : Buffer.from(sent).toString());
+    const body = parse(await textOf(sent));
     if (body === null)
       return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });
     const request = dialect.read(body);
@@ -52,6 +53,12 @@ export class DemoProvider implements Provider {
       ? streamed(answer, wishes, dialect, signal)
       : whole(answer, wishes, dialect, signal);
   }
+}
+
+function textOf(sent: Uint8Array | string): string | Promise<string> {
+  const isLarge = sent.length >= largeBodyBytes;
+  if (!isLarge) return typeof sent === "string" ? sent : Buffer.from(sent).toString();
+  return shortened(typeof sent === "string" ? Buffer.from(sent) : sent);
 }
 
 function parse(text: string): JsonObject | null {

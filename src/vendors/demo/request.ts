@@ -33,10 +33,16 @@ export function inputTokensOf(...parts: (Json | undefined)[]): number {
   let tokens = 0;
   for (const part of parts) {
     if (typeof part === "string") tokens += countPieces(part);
-    else if (Array.isArray(part)) tokens += inputTokensOf(...part) + part.length * tokensPerMessage;
-    else if (isObject(part))
-      tokens += isPicture(part) ? tokensPerPicture : inputTokensOf(...Object.values(part));
+    else if (Array.isArray(part)) tokens += tokensOfAll(part) + part.length * tokensPerMessage;
+    else if (isObject(part)) tokens += isPicture(part) ? tokensPerPicture : tokensOfAll(Object.values(part));
   }
+  return tokens;
+}
+
+/** One by one: a list may have more items than a call takes arguments. */
+function tokensOfAll(parts: readonly (Json | undefined)[]): number {
+  let tokens = 0;
+  for (const part of parts) tokens += inputTokensOf(part);
   return tokens;
 }
 

@@ -1,0 +1,96 @@
+import type { AttemptRecord } from "../base/attempt.ts";
+import type { DialectName } from "../base/dialect.ts";
+import type { ModelSettings } from "../config/settings.ts";
+import type { ForwardedHeaders } from "../dialects/headers.ts";
+import type { BodyChanges } from "../dialects/json/patch.ts";
+import { clientDialect } from "../dialects/registry.ts";
+import type { Deployment, GenerationPlan } from "../upstream/upstream.ts";
+import type { Prepared } from "../vendors/provider.ts";
+import type { Exchange } from "./exchange.ts";
+import type { LargeBodies } from "./large/large-bodies.ts";
+import { type Attempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
+import type { ClientRequest } from "./request.ts";
+
+export interface GenerationParts {
+  readonly largeBodies: LargeBodies;
+  readonly exchange: Exchange;
+  readonly model: ModelSettings;
+  /** The key's provider scope. */
+  readonly scope: string;
+  readonly keyId: string;
+  readonly request: ClientRequest;
+  readonly dialect: DialectName;
+  /** What the model's limits changed in the body. */
+  readonly changes: BodyChanges;
+  readonly estimatedInput: number;
+}
+
+/** What a client wants generated, as a plan for whoever asks the providers. */
+export class Generation implements GenerationPlan {
+  readonly model: ModelSettings;
+  readonly scope: string;
+  readonly keyId: string;
+  readonly request: ClientRequest;
+  readonly clientDialect: DialectName;
+  readonly stream: boolean;
+  readonly deadlineMs: number;
+  readonly headers: ForwardedHeaders;
+  readonly changes: BodyChanges;
+  readonly estimatedInput: number;
+  readonly atSeconds: number;
+  /** What the deployment that was asked last was sent. */
+  attempt: Attempt | null = null;
+  readonly requestId: string;
+  readonly #exchange: Exchange;
+  readonly #largeBodies: LargeBodies;
+
+  constructor({
+    largeBodies,
+    exchange,
+    model,
+    scope,
+    keyId,
+    request,
+    dialect,
+    changes,
+    estimatedInput,
+  }: GenerationParts) {
+    this.model = model;
+    this.scope = scope;
+    this.keyId = keyId;
+    this.request = request;
+    this.clientDialect = dialect;
+    this.stream = request.stream;
+    this.deadlineMs = exchange.deadlineMs;
+    this.headers = clientDialect(dialect).forwardHeaders(exchange.call.request.headers);
+    this.changes = changes;
+    this.estimatedInput = estimatedInput;
+    this.atSeconds = Math.floor(exchange.atMs / 1000);
+    this.requestId = exchange.id;
+    this.#exchange = exchange;
+    this.#largeBodies = largeBodies;
+  }
+
+  get isOver(): boolean {
+    return this.#exchange.isOver;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+
+  attemptFailed(deployment: Deployment, record: AttemptRecord): void {
+    this.#exchange.attemptFailed(deployment, record);
+  }
+
+  prepare(deployment: Deployment): Prepared | Promise<Prepared> {
+    if (this.request.large !== null) return this.#prepareLarge(deployment);
+    this.attempt = prepareAttempt(this, deployment);
+    return this.attempt.prepared;
+  }
+
+  async #prepareLarge(deployment: Deployment): Promise<Prepared> {
+    this.attempt = await prepareLargeAttempt(this.#largeBodies, this, deployment);
+    return this.attempt.prepared;
+  }
+}

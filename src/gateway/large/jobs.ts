@@ -1,0 +1,85 @@
+import type { DialectName } from "../../base/dialect.ts";
+import type { ErrorCode } from "../../base/errors.ts";
+import type { Source } from "../../dialects/client-dialect.ts";
+import type { Layout } from "../../dialects/json/json-spans.ts";
+import type { BodyChanges } from "../../dialects/json/patch.ts";
+import type { Reference } from "../../dialects/names/inspect-body.ts";
+import type { Target } from "../../dialects/provider-dialect.ts";
+import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
+import type { PlainRestoration } from "../../dialects/translation/translation.ts";
+import type { Expected } from "../request.ts";
+
+/**
+ * What is done with a large body beside the event loop. All of it is plain data, because it crosses between threads;
+ * the bytes are in shared memory and are not copied.
+ */
+export type Job = ReadJob | PatchJob | TranslateJob;
+
+/** Is it a request, and what does it ask for? */
+export interface ReadJob {
+  readonly type: "read";
+  readonly bytes: Uint8Array;
+  readonly expected: Expected;
+  /** Whether the body will be compared with an earlier one. */
+  readonly wantsHash: boolean;
+}
+
+/** The body with some members set, for a provider of the client's own dialect. */
+export interface PatchJob {
+  readonly type: "patch";
+  readonly bytes: Uint8Array;
+  readonly layout: Layout;
+  readonly dialect: DialectName;
+  /** Whether reasoning of other providers is taken out. */
+  readonly stripsReasoning: boolean;
+  readonly changes: BodyChanges;
+}
+
+export interface TranslateJob {
+  readonly type: "translate";
+  readonly bytes: Uint8Array;
+  readonly changes: BodyChanges;
+  readonly client: DialectName;
+  readonly toward: DialectName;
+  readonly source: Omit<Source, "dialect" | "body">;
+  readonly target: Omit<Target, "dialect">;
+}
+
+export interface ReadResult {
+  /** JSON of the body with its texts cut short, small enough to be parsed on the loop. */
+  readonly outline: string;
+  readonly layout: Layout;
+  readonly references: readonly Reference[];
+  readonly audioInput: string | null;
+  readonly hostedTools: readonly HostedTool[];
+  readonly estimatedInput: number;
+  readonly bodyHash: string | null;
+}
+
+/** What a provider is sent. */
+export interface PreparedResult {
+  readonly body: Uint8Array;
+  readonly dropped: readonly string[];
+  /** How the answer's tools are called by the client; null where nothing was translated. */
+  readonly restoration: PlainRestoration | null;
+}
+
+export type ResultOf<J extends Job> = J extends ReadJob ? ReadResult : PreparedResult;
+
+export interface JobMessage {
+  readonly id: number;
+  readonly job: Job;
+}
+
+/** A refusal crosses as what it was made of; what was not foreseen as its stack. */
+export type DoneMessage = { readonly id: number } & (
+  | { readonly result: ReadResult | PreparedResult }
+  | {
+      readonly refusal: {
+        readonly code: ErrorCode;
+        readonly message: string;
+        readonly param: string | undefined;
+      };
+    }
+  | { readonly failure: string }
+);

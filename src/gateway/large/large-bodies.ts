@@ -1,0 +1,104 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { DoneMessage, Job, JobMessage, ResultOf } from "./jobs.ts";
+
+/**
+ * In the executable a worker is an extra entry point, named by its path below the common folder of all entry points
+ * (`src`); see build.ts. From source it is the file beside this one.
+ */
+const threadSource = Bun.isStandaloneExecutable
+  ? "./gateway/large/thread.ts"
+  : new URL("./thread.ts", import.meta.url).href;
+
+const idleMs = 300_000;
+
+interface Waiting {
+  resolve(result: never): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Does what takes long with large bodies on a thread of its own: to parse 31 MB takes up to half a second, and to
+ * write or hash them a tenth, during which no stream would move. The thread starts with the first large body and ends
+ * when there has been none for a while.
+ */
+export class LargeBodies {
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #startThread: () => Worker;
+  #thread: Worker | null = null;
+  #idleTimer: ReturnType<typeof setTimeout> | null = null;
+  #lastId = 0;
+
+  constructor(startThread: () => Worker = () => new Worker(threadSource, { smol: true })) {
+    this.#startThread = startThread;
+  }
+
+  /** Rejects with what the job is refused with. */
+  run<J extends Job>(job: J): Promise<ResultOf<J>> {
+    const thread = this.#running();
+    this.#lastId += 1;
+    const message: JobMessage = { id: this.#lastId, job };
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(message.id, { resolve, reject });
+      thread.postMessage(message);
+    });
+  }
+
+  /** Ends the thread; a later job starts it again. */
+  stop(): void {
+    this.#thread?.terminate();
+    this.#thread = null;
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    const lost = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of lost) reject(threadLost());
+  }
+
+  #running(): Worker {
+    this.#postponeEnd();
+    if (this.#thread === null) {
+      this.#thread = this.#startThread();
+      this.#thread.onmessage = ({ data }: MessageEvent<DoneMessage>) => this.#done(data);
+      this.#thread.onerror = () => this.stop();
+      this.#thread.unref();
+    }
+    return this.#thread;
+  }
+
+  #postponeEnd(): void {
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
+      if (this.#waiting.size > 0) this.#postponeEnd();
+      else this.stop();
+    }, idleMs);
+    this.#idleTimer.unref();
+  }
+
+  #done(message: DoneMessage): void {
+    const waiting = this.#waiting.get(message.id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(message.id);
+    // The thread answers each job with the result of its kind.
+    if ("result" in message) waiting.resolve(message.result as never);
+    else if ("refusal" in message) waiting.reject(refused(message.refusal));
+    else waiting.reject(new Error(`a large body could not be worked on: ${message.failure}`));
+  }
+}
+
+function refused({
+  code,
+  message,
+  param,
+}: {
+  code: GatewayError["code"];
+  message: string;
+  param: string | undefined;
+}) {
+  return new GatewayError(code, message, { param });
+}
+
+function threadLost(): GatewayError {
+  return new GatewayError(
+    "service_unavailable",
+    "The gateway could not read a large request; try again shortly.",
+  );
+}

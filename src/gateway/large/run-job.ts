@@ -1,0 +1,71 @@
+import type { JsonObject } from "../../base/json.ts";
+import { estimateInput, estimateOutline } from "../../catalog/estimate.ts";
+import { scanTopLevel } from "../../dialects/json/json-spans.ts";
+import { patchBody } from "../../dialects/json/patch.ts";
+import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
+import { clientDialect, providerDialect } from "../../dialects/registry.ts";
+import { parseWhole } from "../../dialects/schema/validate.ts";
+import { translate } from "../../dialects/translation/translate.ts";
+import { checkRequest } from "../request.ts";
+import type { Job, PatchJob, PreparedResult, ReadJob, ReadResult, TranslateJob } from "./jobs.ts";
+import { outlineText } from "./outline.ts";
+
+/** Does on any thread what a job says. Throws a GatewayError for what is refused. */
+export function runJob(job: Job): ReadResult | PreparedResult {
+  switch (job.type) {
+    case "read":
+      return read(job);
+    case "patch":
+      return patch(job);
+    case "translate":
+      return translated(job);
+  }
+}
+
+function read({ bytes, expected, wantsHash }: ReadJob): ReadResult {
+  const { outline, cutBytes, layout, mentions, hostedTools } = checkRequest(bytes, expected);
+  return {
+    outline: outlineText(outline),
+    layout,
+    references: mentions.references,
+    audioInput: mentions.audioInput,
+    hostedTools,
+    estimatedInput: estimateOutline(outline, cutBytes) ?? estimateInput(parseWhole(bytes)),
+    bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
+  };
+}
+
+function patch({ bytes, layout, dialect, stripsReasoning, changes }: PatchJob): PreparedResult {
+  const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
+  const body = stripsReasoning && mayHoldEnvelope(bytes) ? parseWhole(bytes) : null;
+  const stripped = body === null || stripForeignReasoning === null ? body : stripForeignReasoning(body);
+  if (stripped === null || stripped === body) {
+    return { body: shared(patchBody(bytes, layout, changes)), dropped: [], restoration: null };
+  }
+  const written = Buffer.from(JSON.stringify(stripped));
+  const patched = patchBody(written, scanTopLevel(written), changes);
+  return { body: shared(patched), dropped: [fieldNames.reasoning], restoration: null };
+}
+
+/** Names that a client made up are told back to it, but not in full length. */
+const longestName = 200;
+
+function translated(job: TranslateJob): PreparedResult {
+  const { bytes, changes, client, toward } = job;
+  const body: JsonObject = { ...parseWhole(bytes), ...changes };
+  const source = { ...job.source, dialect: clientDialect(client), body };
+  const made = translate(source, { ...job.target, dialect: providerDialect(toward) });
+  return {
+    body: shared(Buffer.from(JSON.stringify(made.body))),
+    dropped: made.dropped.map((name) => name.slice(0, longestName)),
+    restoration: made.plainRestoration(),
+  };
+}
+
+/** Passing shared memory on costs nothing, whatever its size. */
+function shared(bytes: Uint8Array): Uint8Array {
+  if (bytes.buffer instanceof SharedArrayBuffer) return bytes;
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}

@@ -1,0 +1,21 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { DoneMessage, JobMessage } from "./jobs.ts";
+import { runJob } from "./run-job.ts";
+
+declare const self: Worker;
+
+self.onmessage = ({ data: { id, job } }: MessageEvent<JobMessage>) => {
+  self.postMessage(done(id, job));
+  // What was parsed is garbage now, and a thread that waits does not look for it by itself.
+  Bun.gc(false);
+};
+
+function done(id: number, job: JobMessage["job"]): DoneMessage {
+  try {
+    return { id, result: runJob(job) };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) return { id, failure: String((error as Error)?.stack ?? error) };
+    const { code, message, param } = error;
+    return { id, refusal: { code, message, param } };
+  }
+}
