@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { StoreRefusal } from "../store.ts";
-import { unfinishedCopy } from "./backup.ts";
+import { syncFile, unfinishedCopy } from "./backup.ts";
 import { codeOf, isBusy } from "./connection.ts";
 
 export interface DataFolder {
@@ -29,7 +29,9 @@ export function dataFolder(dir: string): DataFolder {
 
 /** Only the owner may read what is created here. SQLite gives its own files the rights of the first. */
 export function createFolder({ dir, databaseFile }: DataFolder): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const made = mkdirSync(dir, { recursive: true, mode: 0o700 });
+  // SQLite sees to what is in the folder; that the folder itself outlasts a power cut is up to us.
+  if (made !== undefined) syncFile(dirname(made));
   closeSync(openSync(databaseFile, "a", 0o600));
 }
 
