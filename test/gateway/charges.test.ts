@@ -200,6 +200,24 @@ describe.each(pairs)("a stream of $client at $model, which speaks $provider", (p
   });
 });
 
+test("figures that content follows are not the last word, streamed or collected", async () => {
+  for (const pair of pairs.filter(({ provider }) => provider === "chat")) {
+    for (const output of [0, 1]) {
+      const said = { text, firstUsage: usageOf("chat", 100, output) };
+      expect(await completed(pair, true, said)).toEqual(estimated(nano(100, textTokens)));
+      const caller = await world.creditCaller();
+      world.provider.script(streamAnswer("chat", said));
+      const response = await world.ask(caller, {
+        path: paths[pair.client],
+        body: hello(pair.client, pair.model),
+      });
+      expect(response.status).toBe(200);
+      await response.text();
+      expect(await world.chargesOf(caller)).toEqual(estimated(nano(100, textTokens)));
+    }
+  }
+});
+
 test("a messages stream whose end has no usage is not charged by what its start said of the output", async () => {
   for (const pair of pairs.filter(({ provider }) => provider === "messages")) {
     const said = { text, firstUsage: usageOf("messages", 100, 1) };

@@ -5,7 +5,7 @@ import { reportedFailure } from "../errors/failure.ts";
 import { readExtras } from "../extra-usage.ts";
 import { givenIds } from "../given-ids.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
-import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
+import { jsonOf, type RawEvent, rawEvents } from "../sse/raw-events.ts";
 import { earlier, none, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
 import { readUsage } from "../usage.ts";
 
@@ -27,6 +27,10 @@ export class ChatScanner extends StreamScanner {
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;
   #finished = false;
+  /** Where the last figures end within the events that are being passed. */
+  #figuresEnd = 0;
+  /** Content came behind the last figures, so they cannot know all of it. */
+  #areFiguresOutdated = false;
 
   constructor({ hideUsage, readsExtras }: ScannerOptions) {
     super();
@@ -35,7 +39,23 @@ export class ChatScanner extends StreamScanner {
   }
 
   get usage(): ReportedUsage | null {
-    return this.failure === null ? this.partialUsage : null;
+    if (this.failure !== null || this.partialUsage === null) return null;
+    return this.#areFiguresOutdated ? { ...this.partialUsage, isOutputDoubtful: true } : this.partialUsage;
+  }
+
+  override pass(events: Uint8Array): Uint8Array {
+    this.#figuresEnd = 0;
+    const leaving = super.pass(events);
+    if (this.partialUsage !== null) this.#lookBehindFigures(events.subarray(this.#figuresEnd));
+    return leaving;
+  }
+
+  /** There is mostly nothing but `[DONE]`. */
+  #lookBehindFigures(events: Uint8Array): void {
+    for (const { data } of rawEvents(events)) {
+      const chunk = jsonOf(data);
+      if (chunk !== null && this.producedBy(chunk) !== "") this.#areFiguresOutdated = true;
+    }
   }
 
   protected firstMark(events: Buffer): number {
@@ -44,7 +64,7 @@ export class ChatScanner extends StreamScanner {
     return this.#readsExtras ? earlier(first, events.indexOf(audioMark)) : first;
   }
 
-  protected judge({ data }: RawEvent): Ruling {
+  protected judge({ data, end }: RawEvent): Ruling {
     if (data === "[DONE]") return "hold";
     const chunk = jsonOf(data);
     if (chunk === null) return "forward";
@@ -54,7 +74,12 @@ export class ChatScanner extends StreamScanner {
     }
     if (this.#readsExtras) this.#noteGiven(chunk);
     if (!isObject(chunk["usage"])) return "forward";
-    this.partialUsage = readUsage("chat", chunk["usage"]) ?? this.partialUsage;
+    const usage = readUsage("chat", chunk["usage"]);
+    if (usage !== null) {
+      this.partialUsage = usage;
+      this.#figuresEnd = end;
+      this.#areFiguresOutdated = false;
+    }
     this.extras = readExtras("chat", chunk);
     const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
     return holdsNothingElse && this.#hideUsage ? "drop" : "forward";

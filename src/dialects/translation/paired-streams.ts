@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import type { ClientCall, ClientDialect, StreamWriter } from "../client-dialect.ts";
 import { eventsOf } from "../ir/events.ts";
+import { FiguresAge } from "../ir/figures-age.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import type { ProviderDialect, StreamReader } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
@@ -36,7 +37,8 @@ export class PairedStreams implements StreamTranslator {
   /** Shortcuts that were made in a row and never used. */
   #futile = 0;
   shortcut: Shortcut | null = null;
-  usage: ReportedUsage | null = null;
+  #usage: ReportedUsage | null = null;
+  readonly #figuresAge = new FiguresAge();
   serviceTier: string | null = null;
   started = false;
 
@@ -50,6 +52,7 @@ export class PairedStreams implements StreamTranslator {
   push(frame: SseFrame): string {
     this.#told = null;
     this.#toldMore = false;
+    this.#figuresAge.nextFrame();
     this.#reader.push(frame);
     this.shortcut = this.#findShortcut(frame);
     return this.#take();
@@ -64,6 +67,10 @@ export class PairedStreams implements StreamTranslator {
   end(): string {
     if (!this.#wholeRead) this.#reader.end();
     return this.#take();
+  }
+
+  get usage(): ReportedUsage | null {
+    return this.#figuresAge.judge(this.#usage);
   }
 
   get ended(): boolean {
@@ -91,6 +98,7 @@ export class PairedStreams implements StreamTranslator {
   #tell(event: IrEvent): void {
     this.#toldMore = this.#told !== null;
     this.#told = event;
+    this.#figuresAge.see(event);
     this.#restorer.push(event);
   }
 
@@ -111,6 +119,8 @@ export class PairedStreams implements StreamTranslator {
   #passed(index: number, text: string): void {
     this.#futile = 0;
     this.#writer.passed(index, text);
+    this.#figuresAge.nextFrame();
+    this.#figuresAge.sawContent();
     this.#produce(text);
   }
 
@@ -118,7 +128,7 @@ export class PairedStreams implements StreamTranslator {
     switch (event.type) {
       case "start":
       case "usage":
-        this.usage = event.usage ?? this.usage;
+        this.#usage = event.usage ?? this.#usage;
         break;
       case "service_tier":
         this.serviceTier = event.tier;

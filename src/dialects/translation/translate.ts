@@ -2,6 +2,7 @@ import { newId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ClientCall, ClientDialect, Source } from "../client-dialect.ts";
 import { EventCollector } from "../ir/events.ts";
+import { FiguresAge } from "../ir/figures-age.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
@@ -109,20 +110,26 @@ function producedBy(response: IrResponse): string {
 class PairedCollector implements ResponseCollector {
   readonly #ways: Ways;
   readonly #collector = new EventCollector();
+  readonly #figuresAge = new FiguresAge();
   readonly #reader: StreamReader;
 
   constructor(ways: Ways) {
     this.#ways = ways;
-    this.#reader = ways.provider.createStreamReader((event) => this.#collector.push(event));
+    this.#reader = ways.provider.createStreamReader((event) => {
+      this.#figuresAge.see(event);
+      this.#collector.push(event);
+    });
   }
 
   push(frame: SseFrame): void {
+    this.#figuresAge.nextFrame();
     this.#reader.push(frame);
   }
 
   end(): TranslatedResponse {
     this.#reader.end();
     const { client, call, restoration } = this.#ways;
-    return writeWhole(client, call, restoreResponse(this.#collector.response(), restoration));
+    const whole = writeWhole(client, call, restoreResponse(this.#collector.response(), restoration));
+    return { ...whole, usage: this.#figuresAge.judge(whole.usage) };
   }
 }
