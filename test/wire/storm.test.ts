@@ -87,7 +87,7 @@ async function weather(
   const problems: string[] = [];
   const mustFail = wish.behaviour.endsWith("at once") || wish.behaviour === "reset within the body";
   // Its connection, a kept one, was closed with the request in the server's own buffer: that proves nothing here.
-  const isUnread = !timesRead.has(wish.number) && heard.events[0] !== "connected";
+  const isUnread = !timesRead.has(wish.number);
   if (mustFail !== (end === "failed ECONNRESET") && !isUnread)
     problems.push(`${wish.number} (${wish.behaviour}) ${end}`);
   if (end === "ended" && heard.text !== contentOf(wish)) problems.push(`${wish.number} got another's bytes`);
