@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "./base/clock.ts";
 import { GatewayError } from "./base/errors.ts";
 import { Catalog } from "./catalog/catalog.ts";
 import { TokenCounter } from "./catalog/tokens/counter.ts";
+import { type Reloaded, reloadable, withWarnings } from "./config/reload.ts";
 import type { ServerSettings, Settings } from "./config/settings.ts";
 import type { Configured, Gateway } from "./gateway/gateway.ts";
 import { GivenIds } from "./gateway/given-ids.ts";
@@ -35,8 +36,8 @@ export interface RunningGateway {
   readonly store: Store;
   /** The admin token that was made at this start, because there was none yet; to be told once. */
   readonly madeAdminToken: string | null;
-  /** Takes over a new configuration; what runs goes on with the old one. */
-  reload(settings: Settings): void;
+  /** Takes over a new configuration as far as it can; what runs goes on with the old one. */
+  reload(settings: Settings): Promise<Reloaded>;
   /**
    * Finishes what runs, within the grace time; then in-band errors, settled, or 503; then closes. Gives what could
    * not be put on disk, in sentences: none when all is well.
@@ -71,7 +72,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const idempotency = new Idempotency({ store, clock });
   const givenIds = new GivenIds({ store, clock });
   const live = new Live(clock);
-  const tracing = await startTracing(settings.tracing, version);
+  let tracing = await startTracing(settings.tracing, version);
   const counter = new TokenCounter();
   const largeBodies = new LargeBodies();
   const watcher = new StoreWatcher({
@@ -132,10 +133,33 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     gateway,
     store,
     madeAdminToken: admin.madeToken,
-    reload: (next) => {
-      admin.reload(next);
-      gateway.configured = configure(next, clock, log);
-      log.info({ models: next.models.length }, "configuration reloaded");
+    reload: async (next) => {
+      const { configured } = gateway;
+      const possible = reloadable(configured.settings, next);
+      const stays = await admin.reload(possible.settings);
+      const { metricsAddress } = admin;
+      const inForce = {
+        ...possible.settings,
+        admin: { ...possible.settings.admin, metricsListen: metricsAddress },
+      };
+      const reloaded = withWarnings({ ...inForce, warnings: next.warnings }, [
+        ...possible.notInForce,
+        ...stays,
+      ]);
+      if (!Bun.deepEquals(configured.settings.tracing, next.tracing)) {
+        const before = tracing;
+        tracing = await startTracing(next.tracing, version);
+        // What still waits is sent in its own time; a collector that is gone must not hold up the reload.
+        before?.close().catch((err) => log.warn({ err }, "the last traces could not be sent"));
+      }
+      logs.configure(next.log);
+      gateway.addressLimiter.rpm = next.server.anonymousRpm;
+      gateway.configured = configure(reloaded.settings, clock, log);
+      log.info(
+        { models: next.models.length, not_in_force: reloaded.notInForce },
+        reloaded.notInForce.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
+      );
+      return reloaded;
     },
     stop: async () => {
       gateway.ongoing.isDraining = true;

@@ -6,7 +6,7 @@ import { Lockout } from "./auth/lockout.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { AdminDeps, OpenExchange } from "./deps.ts";
 import type { Live } from "./live/live.ts";
-import { listenForMetrics } from "./metrics-listener.ts";
+import { MetricsDoor } from "./metrics-listener.ts";
 import { type AdminMount, adminRoutes } from "./routes/admin.ts";
 
 export interface AdminParts {
@@ -23,8 +23,10 @@ export interface Admin {
   readonly madeToken: string | null;
   /** Makes that token the one, once the gateway is up and somebody will read it. */
   keepMadeToken(): Promise<void>;
-  /** A new token signs everybody out. */
-  reload(settings: Settings): void;
+  /** A new token signs everybody out. Gives what could not be changed, each with why. */
+  reload(settings: Settings): Promise<readonly string[]>;
+  /** Where metrics are open; null where they are not. */
+  readonly metricsAddress: string | null;
   close(): Promise<void>;
 }
 
@@ -49,20 +51,25 @@ export async function createAdmin({ gateway, store, live, version }: AdminParts)
     isDraining: () => ongoing.isDraining,
     applyChanges: () => gateway.catchUp(),
   };
-  const listener = admin.metricsListen === null ? null : await listenForMetrics(admin.metricsListen, deps);
+  const metrics = await MetricsDoor.open(admin.metricsListen, deps);
   return {
     madeToken: made,
     keepMadeToken: keep,
     mount: adminRoutes(deps),
-    reload: (settings) => {
+    get metricsAddress() {
+      return metrics.address;
+    },
+    reload: async (settings) => {
       const next = settings.admin.token;
-      if (next === null || guard.token.matches(next)) return;
-      guard.token = AdminToken.of(next);
-      guard.sessions.endAll();
+      if (next !== null && !guard.token.matches(next)) {
+        guard.token = AdminToken.of(next);
+        guard.sessions.endAll();
+      }
+      return metrics.moveTo(settings.admin.metricsListen);
     },
     close: async () => {
       live.close();
-      await listener?.stop();
+      await metrics.close();
     },
   };
 }

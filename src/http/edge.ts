@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { GatewayError } from "../base/errors.ts";
 import type { Route } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { trustedProxies } from "../limits/address.ts";
+import { currentProxies } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
 import { addressOn, HttpCall } from "./call.ts";
 import { landingPage } from "./landing.ts";
@@ -33,7 +33,7 @@ export type Mounted = (app: Elysia, addressOf: (request: Request) => string) => 
  * each request. What it does not take, such as another method or a slash at the end, goes to Elysia.
  */
 export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted[]): Edge {
-  const trusted = trustedProxies(gateway.configured.settings.server.trustedProxies);
+  const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   /** The request as it came in, where the router was given a copy: only the original knows its connection. */
   const originals = new WeakMap<Request, Request>();
   let server: Server<undefined> | null = null;
@@ -42,7 +42,7 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
   const offered: Record<string, Record<string, Handler>> = {};
   for (const route of routes) {
     const handle: Handler = (request, onServer) =>
-      refuseHost(request, route.path) ?? respond(gateway, new HttpCall(request, route, onServer, trusted));
+      refuseHost(request, route.path) ?? respond(gateway, new HttpCall(request, route, onServer, trusted()));
     offered[route.path] = { [route.method]: handle };
     app.route(
       route.method,
@@ -59,7 +59,7 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));
   app.get("/openapi.json", async () => plainJson((await import("./openapi/document.ts")).buildOpenApi()));
-  const addressOf = (request: Request) => addressOn(server, originals.get(request) ?? request, trusted);
+  const addressOf = (request: Request) => addressOn(server, originals.get(request) ?? request, trusted());
   for (const mount of mounted) mount(app as unknown as Elysia, addressOf);
   app.all("/*", ({ request }) => notFound(request), { parse: "none" });
   const failed = (error: unknown, path: string) => {

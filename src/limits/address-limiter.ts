@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { addressBlock } from "./address.ts";
-import { type Bucket, fullBucket, takeOne } from "./bucket.ts";
+import { type Bucket, fullBucket, resize, takeOne } from "./bucket.ts";
 import { type RateVerdict, verdictOf } from "./verdict.ts";
 
 const defaultMaxEntries = 10_000;
@@ -11,21 +11,23 @@ const defaultMaxEntries = 10_000;
  */
 export class AddressLimiter {
   readonly #clock: Clock;
-  readonly #rpm: number;
+  /** May be changed; what a caller has left stays in proportion. */
+  rpm: number;
   readonly #maxEntries: number;
   /** In the order of last use. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(clock: Clock, rpm: number, maxEntries = defaultMaxEntries) {
     this.#clock = clock;
-    this.#rpm = rpm;
+    this.rpm = rpm;
     this.#maxEntries = maxEntries;
   }
 
   take(address: string): RateVerdict {
     const nowMs = this.#clock.monotonicMs();
     const block = addressBlock(address);
-    const bucket = this.#buckets.get(block) ?? fullBucket(this.#rpm, nowMs);
+    const bucket = this.#buckets.get(block) ?? fullBucket(this.rpm, nowMs);
+    if (bucket.capacity !== this.rpm) resize(bucket, this.rpm, nowMs);
     this.#buckets.delete(block);
     this.#buckets.set(block, bucket);
     if (this.#buckets.size > this.#maxEntries) this.#forgetOldest();

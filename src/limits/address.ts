@@ -10,6 +10,20 @@ export function trustedProxies(ranges: readonly string[]): TrustedProxies {
   return list;
 }
 
+/** The proxies trusted now: the list is made anew when a reload has replaced the ranges. */
+export function currentProxies(ranges: () => readonly string[]): () => TrustedProxies {
+  let known = ranges();
+  let list = trustedProxies(known);
+  return () => {
+    const now = ranges();
+    if (now !== known) {
+      known = now;
+      list = trustedProxies(now);
+    }
+    return list;
+  };
+}
+
 function addRange(list: BlockList, range: string): boolean {
   const [address = "", length, ...rest] = range.split("/");
   const version = isIP(address);

@@ -16,6 +16,8 @@ export interface Logs {
   /** The one wide line of an exchange. */
   exchange(facts: ExchangeFacts): void;
   flush(): void;
+  /** Another level or format, from the next line on; loggers that were handed out follow. */
+  configure(settings: LogSettings): void;
 }
 
 const flushEveryMs = 200;
@@ -23,20 +25,42 @@ const flushEveryMs = 200;
 /** Logs go to standard error, so that standard output stays for what people and programs were promised there. */
 const standardError = 2;
 
-export function createLogs(settings: LogSettings): Logs {
-  const usePretty =
-    settings.format === "pretty" || (settings.format === "auto" && process.stderr.isTTY === true);
-  return usePretty ? prettyLogs(settings.level) : jsonLogs(settings.level);
+/** Where lines go. Both take the logger's lines of JSON. */
+interface Sink {
+  write(line: string): void;
+  exchange(facts: ExchangeFacts, log: Log): void;
+  flush(): void;
 }
 
-function prettyLogs(level: string): Logs {
-  const stream = pretty({ destination: standardError, sync: true, ignore: "pid,hostname", singleLine: true });
-  const log = pino({ level }, stream);
+export function createLogs(settings: LogSettings): Logs {
+  let sink = sinkFor(settings);
+  const log = pino({ level: settings.level, base: null }, { write: (line: string) => sink.write(line) });
+  setInterval(() => sink.flush(), flushEveryMs).unref();
+  process.on("exit", () => sink.flush());
   return {
     log,
     exchange: (facts) => {
-      if (log.isLevelEnabled("info")) log.info(prettyFields(facts), exchangeTitle(facts));
+      if (log.isLevelEnabled("info")) sink.exchange(facts, log);
     },
+    flush: () => sink.flush(),
+    configure: (next) => {
+      sink.flush();
+      sink = sinkFor(next);
+      log.level = next.level;
+    },
+  };
+}
+
+function sinkFor({ format }: LogSettings): Sink {
+  const usePretty = format === "pretty" || (format === "auto" && process.stderr.isTTY === true);
+  return usePretty ? prettySink() : jsonSink();
+}
+
+function prettySink(): Sink {
+  const stream = pretty({ destination: standardError, sync: true, ignore: "pid,hostname", singleLine: true });
+  return {
+    write: (line) => stream.write(line),
+    exchange: (facts, log) => log.info(prettyFields(facts), exchangeTitle(facts)),
     flush: () => undefined,
   };
 }
@@ -48,34 +72,26 @@ const exchangesTogether = 64;
  * JSON lines are written in blocks. The exchange's line is put together as a string, because walking its
  * fields through the logger's serialisers costs four times as much, once per request.
  */
-function jsonLogs(level: string): Logs {
+function jsonSink(): Sink {
   const blocks = new LineBlocks(standardError);
   const waiting: ExchangeFacts[] = [];
   const writeWaiting = () => {
     for (const facts of waiting) blocks.write(exchangeLine(facts));
     waiting.length = 0;
   };
-  const inOrder = {
-    write: (line: string) => {
+  return {
+    write: (line) => {
       writeWaiting();
       blocks.write(line);
     },
-  };
-  const log = pino({ level, base: null }, inOrder);
-  const flush = () => {
-    writeWaiting();
-    blocks.flush();
-  };
-  setInterval(flush, flushEveryMs).unref();
-  process.on("exit", flush);
-  return {
-    log,
     exchange: (facts) => {
-      if (!log.isLevelEnabled("info")) return;
       waiting.push(facts);
       if (waiting.length >= exchangesTogether) writeWaiting();
     },
-    flush,
+    flush: () => {
+      writeWaiting();
+      blocks.flush();
+    },
   };
 }
 

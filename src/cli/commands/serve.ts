@@ -39,7 +39,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { serviceManager } = await import("../serve/service-manager.ts");
   const running = await Service.start(settings, options.json === true, terminal);
   const manager = serviceManager(terminal.env);
-  reloadOnHangup(settings, running, () => load(options, terminal), terminal, manager);
+  reloadOnHangup(running, () => load(options, terminal), terminal, manager);
   // From here on a signal means what it should; only then may anybody be told that it listens.
   const onStopping = () => {
     terminal.note("stopping: open requests may finish");

@@ -2,41 +2,37 @@ import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import type { ServiceManager } from "./service-manager.ts";
-import { leaveTraces } from "./traces.ts";
 
 interface Reloadable {
-  reload(settings: Settings): void;
+  /** Gives what did not change although the file says so, in sentences. */
+  reload(settings: Settings): Promise<readonly string[]>;
 }
 
 /** SIGHUP reads the configuration again. A bad one is told and not taken: the old one stays in force. */
 export function reloadOnHangup(
-  first: Settings,
   running: Reloadable,
   load: () => Promise<Settings>,
   terminal: Terminal,
   manager: ServiceManager,
 ): void {
-  process.on("SIGHUP", async () => {
+  const reload = async () => {
     manager.reloading();
     try {
       const settings = await load();
-      running.reload(settings);
-      leaveTraces(settings, terminal);
-      showWarnings([...settings.warnings, ...needRestart(first, settings)], terminal);
-      terminal.note("the new configuration is in force");
-      manager.ready("the new configuration is in force");
+      const notInForce = await running.reload(settings);
+      showWarnings([...settings.warnings, ...notInForce], terminal);
+      const told = `the new configuration is in force${notInForce.length === 0 ? "" : ", but for what is named above"}`;
+      terminal.note(told);
+      manager.ready(told);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration stays in force: ${reason}`);
       manager.ready("the new configuration was refused, the old one stays in force; see the log");
     }
+  };
+  // One after the other: the file that was read last is the one that counts.
+  let last = Promise.resolve();
+  process.on("SIGHUP", () => {
+    last = last.then(reload);
   });
-}
-
-/** What is decided once, when the gateway opens its port and its data. */
-function needRestart(first: Settings, next: Settings): string[] {
-  const fixed = ["host", "port", "dataDir"] as const;
-  return fixed
-    .filter((name) => first.server[name] !== next.server[name])
-    .map((name) => `server.${name === "dataDir" ? "data" : name} has changed; that takes a restart`);
 }

@@ -14,6 +14,7 @@ import {
 import { StoreRefusal } from "../../store/store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { startWithKeys } from "./start.ts";
+import { leaveTraces } from "./traces.ts";
 
 const lookEveryMs = 250;
 const startAgainEveryMs = 1_000;
@@ -55,9 +56,14 @@ export class Service {
     return this.#url;
   }
 
-  reload(settings: Settings): void {
-    this.#settings = settings;
-    this.#running?.reload(settings);
+  /** Gives what did not change although the file says so. Between two gateways the next one is waited for. */
+  async reload(settings: Settings): Promise<readonly string[]> {
+    await this.#restoring;
+    if (this.#running === null) return [];
+    const { settings: inForce, notInForce } = await this.#running.reload(settings);
+    this.#settings = inForce;
+    leaveTraces(inForce, this.#terminal);
+    return notInForce;
   }
 
   /** Gives what could not be put on disk, in sentences. */

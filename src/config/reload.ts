@@ -1,0 +1,66 @@
+import type { Settings } from "./settings.ts";
+
+/**
+ * What a reload does with each setting of the file. `follows`: it holds for whatever begins after the reload. `restart`:
+ * it is decided once, when the gateway opens its port and its data. A test walks over the schema, so that no setting is
+ * missing here, and changes each one on a running gateway.
+ */
+export const onReload = {
+  "server.host": "restart",
+  "server.port": "restart",
+  "server.data": "restart",
+  "server.reuse_port": "restart",
+  "server.trusted_proxies": "follows",
+  "server.max_body_bytes": "follows",
+  "server.max_body_memory": "follows",
+  "server.max_body_members": "follows",
+  "server.max_list_items": "follows",
+  "server.heartbeat": "follows",
+  "server.shutdown_grace": "follows",
+  "server.stalled_reader": "follows",
+  "server.max_concurrent": "follows",
+  "server.max_concurrent_per_key": "follows",
+  "server.anonymous_rpm": "follows",
+  "log.level": "follows",
+  "log.format": "follows",
+  "money.usd_per_credit": "follows",
+  "admin.token": "follows",
+  "admin.metrics_listen": "follows",
+  "tracing.otlp_endpoint": "follows",
+  "tracing.headers": "follows",
+  providers: "follows",
+  models: "follows",
+} as const satisfies Readonly<Record<string, "follows" | "restart">>;
+
+/** The settings of `server` that take a restart, by their names in the program and in the file. */
+const fixed = { host: "host", port: "port", dataDir: "data", reusePort: "reuse_port" } as const;
+
+export interface Reloaded {
+  /** What is in force now: the new settings, with the old value of what could not change. */
+  readonly settings: Settings;
+  /** What did not change although the file says so, each with why. */
+  readonly notInForce: readonly string[];
+}
+
+/** The part of new settings that can come into force while the gateway runs. */
+export function reloadable(current: Settings, next: Settings): Reloaded {
+  const changed = Object.entries(fixed).filter(
+    ([name]) => current.server[name as keyof typeof fixed] !== next.server[name as keyof typeof fixed],
+  );
+  const { host, port, dataDir, reusePort } = current.server;
+  const notInForce = changed.map(([, name]) => `server.${name} has changed; that takes a restart`);
+  // Without a token in the file the one made at the first start would count, and that is looked up at a start.
+  const losesToken = next.admin.token === null && current.admin.token !== null;
+  if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
+  const settings: Settings = {
+    ...next,
+    server: { ...next.server, host, port, dataDir, reusePort },
+    admin: losesToken ? { ...next.admin, token: current.admin.token } : next.admin,
+  };
+  return withWarnings(settings, notInForce);
+}
+
+/** The dashboard shows the settings in force with their warnings, and so what is not. */
+export function withWarnings(settings: Settings, notInForce: readonly string[]): Reloaded {
+  return { settings: { ...settings, warnings: [...settings.warnings, ...notInForce] }, notInForce };
+}

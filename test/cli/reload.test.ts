@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import { Sluice } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+
+const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
+const token = "a-preset-token-of-mine";
+
+interface InForce {
+  readonly server: Record<string, unknown>;
+  readonly log: { readonly level: string };
+  readonly admin: { readonly metrics_listen: string | null };
+  readonly warnings: readonly string[];
+}
+
+function start(config: string): Promise<Sluice> {
+  return Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token } });
+}
+
+async function reload(sluice: Sluice, config: string): Promise<void> {
+  const before = sluice.output.length;
+  await sluice.reload(config);
+  const said = () => sluice.output.slice(before);
+  await waitFor(() => /configuration (is|stays) in force/.test(said()), "the answer to the reload");
+}
+
+async function inForce(sluice: Sluice): Promise<InForce> {
+  const headers = { authorization: `Bearer ${token}` };
+  return (await (await sluice.request("/admin/api/v1/config", { headers })).json()) as InForce;
+}
+
+async function freePort(): Promise<number> {
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const { port } = server;
+  await server.stop(true);
+  return port ?? 0;
+}
+
+describe("after SIGHUP", () => {
+  test("trusted proxies and the anonymous rate are the new ones", async () => {
+    await using sluice = await start(`[server]\nanonymous_rpm = 1\n${demo}`);
+    const from = (address: string) =>
+      sluice.request("/v1/models", { headers: { "x-forwarded-for": address } }).then(({ status }) => status);
+    expect([await from("192.0.2.1"), await from("192.0.2.2")]).toEqual([200, 429]);
+    await reload(sluice, `[server]\nanonymous_rpm = 1\ntrusted_proxies = ["127.0.0.1"]\n${demo}`);
+    expect([await from("192.0.2.1"), await from("192.0.2.2"), await from("192.0.2.2")]).toEqual([
+      200, 200, 429,
+    ]);
+    await reload(sluice, `[server]\nanonymous_rpm = 600\ntrusted_proxies = ["127.0.0.1"]\n${demo}`);
+    expect([await from("192.0.2.3"), await from("192.0.2.3")]).toEqual([200, 200]);
+  });
+
+  test("the log has the new level and format", async () => {
+    await using sluice = await start(`[log]\nlevel = "warn"\n${demo}`);
+    const lines = () => sluice.output.split("\n").filter((line) => line.includes("/v1/models"));
+    await sluice.request("/v1/models");
+    await reload(sluice, `[log]\nlevel = "info"\n${demo}`);
+    await sluice.request("/v1/models");
+    await waitFor(() => lines().length === 1, "the one line in JSON");
+    expect(lines()[0]).toStartWith("{");
+    await reload(sluice, `[log]\nformat = "pretty"\n${demo}`);
+    await sluice.request("/v1/models");
+    await waitFor(() => lines().length === 2, "the pretty line");
+    expect(lines()[1]).toContain("INFO");
+  });
+
+  test("metrics listen at the new address, and no longer at the old one", async () => {
+    const [first, second] = [await freePort(), await freePort()];
+    const config = (port: number) => `[admin]\nmetrics_listen = "127.0.0.1:${port}"\n${demo}`;
+    const scrape = (port: number) =>
+      fetch(`http://127.0.0.1:${port}/metrics`).then(
+        ({ status }) => status,
+        () => null,
+      );
+    await using sluice = await start(config(first));
+    await reload(sluice, config(second));
+    expect([await scrape(first), await scrape(second)]).toEqual([null, 200]);
+
+    const taken = Bun.serve({ hostname: "127.0.0.1", port: first, fetch: () => new Response("mine") });
+    await reload(sluice, config(first));
+    expect(sluice.output).toContain(`admin.metrics_listen stays as it was: port ${first} is in use`);
+    expect(await scrape(second)).toBe(200);
+    expect((await inForce(sluice)).admin.metrics_listen).toBe(`127.0.0.1:${second}`);
+    await taken.stop(true);
+
+    await reload(sluice, demo);
+    expect(await scrape(second)).toBeNull();
+  });
+
+  test("traces go to the new collector", async () => {
+    let received = 0;
+    const collector = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => {
+        received += 1;
+        return Response.json({});
+      },
+    });
+    await using sluice = await start(demo);
+    const key = await sluice.createKey();
+    await reload(sluice, `[tracing]\notlp_endpoint = "http://127.0.0.1:${collector.port}"\n${demo}`);
+    const body = { model: "m", messages: [{ role: "user", content: "hello" }] };
+    expect((await sluice.request("/v1/chat/completions", { key, body })).status).toBe(200);
+    // What waits is sent when tracing is turned off again.
+    await reload(sluice, demo);
+    await waitFor(() => received > 0, "the span");
+    await collector.stop(true);
+  });
+
+  test("what takes a restart is named, in the answer, the log and the dashboard, which shows what is in force", async () => {
+    await using sluice = await start(demo);
+    const before = await inForce(sluice);
+    await reload(
+      sluice,
+      `[server]\nhost = "127.0.0.2"\nreuse_port = true\nmax_concurrent = 7\n[log]\nlevel = "debug"\n${demo}`,
+    );
+    const told = ["server.reuse_port has changed; that takes a restart"];
+    for (const line of told) expect(sluice.output).toContain(line);
+    expect(sluice.output).toContain("the new configuration is in force, but for what is named above");
+    const after = await inForce(sluice);
+    expect(after.server).toEqual({ ...before.server, max_concurrent: 7 });
+    expect(after.log.level).toBe("debug");
+    expect(after.warnings).toEqual(told);
+    await waitFor(() => sluice.output.includes("configuration reloaded in part"), "the log's line");
+    await reload(sluice, demo);
+    expect((await inForce(sluice)).warnings).toEqual([]);
+  });
+});

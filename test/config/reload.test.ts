@@ -1,0 +1,92 @@
+import { describe, expect, test } from "bun:test";
+import { configInForce } from "../../src/admin/answers/config.ts";
+import { onReload, reloadable } from "../../src/config/reload.ts";
+import { configSchema } from "../../src/config/schema.ts";
+import type { Settings } from "../../src/config/settings.ts";
+import { load as loadFile } from "./fixtures.ts";
+
+type Setting = keyof typeof onReload;
+
+/** Each setting of the file by its path; providers and models are taken over whole. */
+function allSettings(): string[] {
+  return Object.entries(configSchema.properties).flatMap(([section, schema]) => {
+    const { properties } = schema as { properties?: object };
+    return properties === undefined ? [section] : Object.keys(properties).map((name) => `${section}.${name}`);
+  });
+}
+
+const tracing = '[tracing]\notlp_endpoint = "http://127.0.0.1:1"\nheaders = { a = "b" }\n';
+
+/** For each setting a file in which it differs from its default. */
+const changed: Readonly<Record<Setting, string>> = {
+  "server.host": '[server]\nhost = "127.0.0.2"',
+  "server.port": "[server]\nport = 1",
+  "server.data": '[server]\ndata = "other"',
+  "server.reuse_port": "[server]\nreuse_port = true",
+  "server.trusted_proxies": '[server]\ntrusted_proxies = ["10.0.0.1"]',
+  "server.max_body_bytes": "[server]\nmax_body_bytes = 2048",
+  "server.max_body_memory": "[server]\nmax_body_memory = 100000000",
+  "server.max_body_members": "[server]\nmax_body_members = 500",
+  "server.max_list_items": "[server]\nmax_list_items = 500",
+  "server.heartbeat": "[server]\nheartbeat = 1",
+  "server.shutdown_grace": "[server]\nshutdown_grace = 1",
+  "server.stalled_reader": "[server]\nstalled_reader = 1",
+  "server.max_concurrent": "[server]\nmax_concurrent = 1",
+  "server.max_concurrent_per_key": "[server]\nmax_concurrent_per_key = 1",
+  "server.anonymous_rpm": "[server]\nanonymous_rpm = 1",
+  "log.level": '[log]\nlevel = "warn"',
+  "log.format": '[log]\nformat = "pretty"',
+  "money.usd_per_credit": "[money]\nusd_per_credit = 2",
+  "admin.token": '[admin]\ntoken = "env:ADMIN"',
+  "admin.metrics_listen": '[admin]\nmetrics_listen = "127.0.0.1:1"',
+  "tracing.otlp_endpoint": tracing,
+  "tracing.headers": tracing,
+  providers: '[providers.demo]\nkind = "demo"',
+  models: '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true',
+};
+
+function load(text: string): Settings {
+  return loadFile(text, { env: { ADMIN: "a-token-that-is-long" } }).settings;
+}
+
+describe("a reload", () => {
+  test("knows of every setting whether it follows", () => {
+    expect(Object.keys(onReload).toSorted()).toEqual(allSettings().toSorted());
+  });
+
+  test("leaves none out of what the dashboard shows", () => {
+    const shown = configInForce(load(tracing)) as Record<string, object>;
+    const names = Object.entries(shown).flatMap(([section, value]) =>
+      ["providers", "models"].includes(section)
+        ? [section]
+        : Object.keys(value).map((name) => `${section}.${name.replace(/_ms$/, "")}`),
+    );
+    expect(allSettings().filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  for (const [name, text] of Object.entries(changed) as [Setting, string][]) {
+    const follows = onReload[name] === "follows";
+    test(`${follows ? "takes over" : "names, and leaves as it was,"} ${name}`, () => {
+      const [before, next] = [load(""), load(text)];
+      // The two files lie in two folders, and the data folder is relative to the file's or the working one.
+      const from = { ...before, server: { ...before.server, dataDir: "/data" } };
+      const dataDir = name === "server.data" ? "/other" : "/data";
+      const to = { ...next, server: { ...next.server, dataDir } };
+      expect(to).not.toEqual(from);
+      const { settings, notInForce } = reloadable(from, to);
+      if (follows) expect({ settings, notInForce }).toEqual({ settings: to, notInForce: [] });
+      else {
+        expect(notInForce).toEqual([`${name} has changed; that takes a restart`]);
+        expect(settings.server).toEqual(from.server);
+        expect(settings.warnings).toContain(notInForce[0] ?? "");
+      }
+    });
+  }
+
+  test("keeps an admin token that was taken out, and says so", () => {
+    const [before, next] = [load(changed["admin.token"]), load("")];
+    const { settings, notInForce } = reloadable(before, next);
+    expect(settings.admin.token).toBe("a-token-that-is-long");
+    expect(notInForce).toContain("admin.token was taken out; that takes a restart");
+  });
+});
