@@ -24,6 +24,8 @@ import { BodyBudget } from "./limits/body-budget.ts";
 import { RateLimiter } from "./limits/rate-limiter.ts";
 import { createLogs, type Log } from "./observe/log.ts";
 import { startTracing } from "./observe/tracing.ts";
+import { EndingQueue } from "./store/ending-queue.ts";
+import { EndingRetention } from "./store/ending-retention.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import type { Store } from "./store/store.ts";
 import { TroubleWatch } from "./store/trouble-watch.ts";
@@ -85,6 +87,17 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     onError: (err) => log.error({ err }, "changes could not be read"),
   });
 
+  const endings = new EndingQueue({
+    store,
+    onDropped: (count) => log.warn({ count }, "endings of exchanges were neither kept nor counted"),
+  });
+  const retention = new EndingRetention({
+    store,
+    clock,
+    limits: () => gateway.configured.settings.retention,
+    onError: (err) => log.error({ err }, "pruning failed"),
+  });
+
   const gateway: Gateway = {
     configured: configure(settings, clock, log),
     clock,
@@ -106,6 +119,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       maxPerKey: () => gateway.configured.settings.server.maxConcurrentPerKey,
       lagMs: () => live.lag.recentMs,
     }),
+    endings,
     observe: (facts) => {
       logs.exchange(facts);
       live.observe(facts);
@@ -115,7 +129,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     storeTrouble: () => store.trouble?.reason ?? null,
   };
 
-  const admin = await createAdmin({ gateway, store, live, version });
+  const admin = await createAdmin({ gateway, store, live, version, endings });
   const server = await listen(createEdge(gateway, log, [admin.mount, mountDashboard]), settings.server);
   await admin.keepMadeToken();
   watcher.start();
@@ -127,6 +141,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   alarms.start();
   idempotency.startPruning((err) => log.error({ err }, "pruning failed"));
   givenIds.startPruning((err) => log.error({ err }, "pruning failed"));
+  retention.start();
 
   return {
     url: server.url,
@@ -179,6 +194,8 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       counter.stop();
       largeBodies.stop();
       alarms.stop();
+      await retention.stop();
+      await endings.close();
       await store.close();
       const losses = describeLosses(store, ledger);
       for (const loss of losses) log.fatal(loss);

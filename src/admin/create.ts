@@ -1,5 +1,6 @@
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { EndingQueue } from "../store/ending-queue.ts";
 import type { Store } from "../store/store.ts";
 import { AdminToken, readyAdminToken } from "./auth/admin-token.ts";
 import { Lockout } from "./auth/lockout.ts";
@@ -14,6 +15,7 @@ export interface AdminParts {
   readonly store: Store;
   readonly live: Live;
   readonly version: string;
+  readonly endings: Pick<EndingQueue, "dropped" | "flush">;
 }
 
 export interface Admin {
@@ -31,7 +33,7 @@ export interface Admin {
 }
 
 /** Puts the operator's side together over a gateway. */
-export async function createAdmin({ gateway, store, live, version }: AdminParts): Promise<Admin> {
+export async function createAdmin({ gateway, store, live, version, endings }: AdminParts): Promise<Admin> {
   const { clock, keys, ledger, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
   const { token, made, keep } = await readyAdminToken(admin.token, store.admin);
@@ -47,6 +49,8 @@ export async function createAdmin({ gateway, store, live, version }: AdminParts)
     settings: () => gateway.configured.settings,
     deploymentHealth: () => gateway.configured.upstream.health(),
     inFlight: () => ongoing.size,
+    droppedEndings: () => endings.dropped,
+    flushEndings: () => endings.flush(),
     oldestExchanges: (limit) => oldestExchanges(gateway, limit),
     isDraining: () => ongoing.isDraining,
     applyChanges: () => gateway.catchUp(),

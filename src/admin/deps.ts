@@ -29,6 +29,10 @@ export interface AdminDeps {
   settings(): Settings;
   deploymentHealth(): readonly DeploymentHealth[];
   inFlight(): number;
+  /** Endings that were neither kept nor counted, since the start. */
+  droppedEndings(): number;
+  /** Writes the endings that wait, so that a report counts what has just ended. */
+  flushEndings(): Promise<void>;
   /** The exchanges that have been open the longest. */
   oldestExchanges(limit: number): readonly OpenExchange[];
   isDraining(): boolean;

@@ -4,7 +4,7 @@ import type { AdminDeps } from "./deps.ts";
 
 export type MetricsSource = Pick<
   AdminDeps,
-  "live" | "store" | "keys" | "ledger" | "inFlight" | "deploymentHealth"
+  "live" | "store" | "keys" | "ledger" | "inFlight" | "droppedEndings" | "deploymentHealth"
 >;
 
 export function metricsResponse(deps: MetricsSource): Response {
@@ -21,6 +21,7 @@ function renderMetrics(deps: MetricsSource): string {
   const held = heldNow(deps);
   return deps.live.metrics.render({
     inFlight: deps.inFlight(),
+    droppedEndings: deps.droppedEndings(),
     heldCredits: creditsFromNano(held.nano),
     heldTokens: held.tokens,
     eventLoopLagMs: deps.live.lag.longestMs,

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { backupCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCommands } from "./commands/config/index.ts";
+import { exchangesCommands } from "./commands/exchanges/index.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerCommands } from "./commands/ledger/index.ts";
@@ -48,6 +49,7 @@ export function buildProgram(terminal: Terminal): Command {
     serveCommand(terminal),
     keysCommands(terminal),
     usageCommand(terminal),
+    exchangesCommands(terminal),
     modelsCommands(terminal),
     ledgerCommands(terminal),
     configCommands(terminal),

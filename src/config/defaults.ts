@@ -20,6 +20,8 @@ export const defaults = {
   logLevel: "info",
   logFormat: "auto",
   usdPerCredit: 1,
+  exchangeDays: 30,
+  exchangeRows: 1_000_000,
   priority: 1,
   weight: 1,
   timeouts: { connect: 10, firstByte: 300, streamFirstByte: 120, gap: 120, total: 300 },

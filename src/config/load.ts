@@ -7,7 +7,14 @@ import { buildModels } from "./models.ts";
 import { ConfigError, ProblemList } from "./problems.ts";
 import { loadProviders, type Providers } from "./providers.ts";
 import type { ConfigFile } from "./schema.ts";
-import { adminSettings, type Flags, logSettings, microUsdPerCredit, serverSettings } from "./server.ts";
+import {
+  adminSettings,
+  type Flags,
+  logSettings,
+  microUsdPerCredit,
+  retentionSettings,
+  serverSettings,
+} from "./server.ts";
 import type { ModelSettings, Settings } from "./settings.ts";
 import { type ConfigSource, findConfig, type SourceOptions } from "./source.ts";
 import { parseToml } from "./toml.ts";
@@ -42,6 +49,7 @@ function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadO
     server: serverSettings(config, options.flags ?? {}, options.cwd ?? process.cwd(), context),
     log: logSettings(config, context),
     microUsdPerCredit: microUsdPerCredit(config, context),
+    retention: retentionSettings(config, context),
     admin: adminSettings(config, context),
     tracing: tracingSettings(config, context),
     providers: providers.usable,

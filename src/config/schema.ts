@@ -283,6 +283,29 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    retention: Type.Optional(
+      Type.Object(
+        {
+          exchange_days: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 3_650,
+              default: defaults.exchangeDays,
+              description: "How long it is kept why exchanges were refused, failed or were cancelled.",
+            }),
+          ),
+          exchange_rows: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 100_000_000,
+              default: defaults.exchangeRows,
+              description: "At most so many of them, the newest. The ledger is kept for ever.",
+            }),
+          ),
+        },
+        closed,
+      ),
+    ),
     admin: Type.Optional(
       Type.Object(
         {

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { totalmem } from "node:os";
 import { resolve } from "node:path";
+import { msPerDay } from "../base/clock.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import type { ConfigFile } from "./schema.ts";
@@ -135,6 +136,14 @@ export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext)
     problems.add("money.usd_per_credit", "must have six decimals at most");
   }
   return micro;
+}
+
+export function retentionSettings(config: ConfigFile, { problems }: LoadContext): Settings["retention"] {
+  const retention = problems.soundAt("retention") ? (config.retention ?? {}) : {};
+  return {
+    exchangesMs: (retention.exchange_days ?? defaults.exchangeDays) * msPerDay,
+    exchangeRows: retention.exchange_rows ?? defaults.exchangeRows,
+  };
 }
 
 const shortestAdminToken = 16;

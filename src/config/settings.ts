@@ -11,6 +11,8 @@ export interface Settings {
   readonly log: { readonly level: string; readonly format: "auto" | "json" | "pretty" };
   /** `usd_per_credit` times one million, so that it is a whole number. */
   readonly microUsdPerCredit: number;
+  /** How long, and how many, endings of exchanges are kept; the ledger is kept for ever. */
+  readonly retention: { readonly exchangesMs: number; readonly exchangeRows: number };
   readonly admin: { readonly token: string | null; readonly metricsListen: string | null };
   readonly tracing: {
     readonly otlpEndpoint: string;

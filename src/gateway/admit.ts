@@ -22,7 +22,6 @@ export async function admitOptional(gateway: Gateway, exchange: Exchange): Promi
 }
 
 function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): KeyRecord {
-  exchange.key = key;
   const verdict = gateway.rateLimiter.take(key.id, key.rpmLimit);
   exchange.rate = verdict;
   if (verdict.allowed) return key;

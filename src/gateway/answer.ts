@@ -4,6 +4,7 @@ import type { Claim } from "../idempotency/idempotency.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Opened } from "../upstream/upstream.ts";
 import type { Bill } from "./bill.ts";
+import { conclude } from "./conclude.ts";
 import type { Exchange } from "./exchange.ts";
 import { usedExtras } from "./extras.ts";
 import type { Gateway } from "./gateway.ts";
@@ -131,7 +132,7 @@ export function streamResponse(answering: Answering): Response {
     monotonicMs: gateway.clock.monotonicMs,
     over: (outcome, error) => {
       leave(answering);
-      gateway.observe(exchange.facts(200, outcome, error));
+      conclude(gateway, exchange, { status: 200, outcome, error });
     },
   });
   const response = new Response(relay.stream(), {

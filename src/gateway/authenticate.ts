@@ -7,8 +7,8 @@ import type { Gateway } from "./gateway.ts";
 import { originReachedAt } from "./reached-at.ts";
 
 /**
- * The key that a call may use, or null where none was sent and none is needed. Throws otherwise. Only a key
- * that is not known yet has to be waited for.
+ * The key that a call may use, or null where none was sent and none is needed. Throws otherwise; the exchange then
+ * knows whose key was refused. Only a key that is not known yet has to be waited for.
  */
 export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | null | Promise<KeyRecord> {
   const { call, atMs } = exchange;
@@ -16,7 +16,9 @@ export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | 
     const presented = readCredential(call);
     if (presented === null) return null;
     const key = gateway.keys.find(presented);
-    return key === null ? authenticateAfresh(gateway, exchange, presented) : checkKey(key, call, atMs);
+    if (key === null) return authenticateAfresh(gateway, exchange, presented);
+    exchange.key = key;
+    return checkKey(key, call, atMs);
   } catch (error) {
     throw slowedDown(gateway, call, error);
   }
@@ -25,13 +27,15 @@ export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | 
 /** Somebody may have made the key a moment ago, in another process. */
 async function authenticateAfresh(
   gateway: Gateway,
-  { call, atMs }: Exchange,
+  exchange: Exchange,
   presented: string,
 ): Promise<KeyRecord> {
+  const { call, atMs } = exchange;
   try {
     if (hasKeyForm(presented)) await gateway.catchUp();
     const key = gateway.keys.find(presented);
     if (key === null) throw refused("The API key is not valid.");
+    exchange.key = key;
     return checkKey(key, call, atMs);
   } catch (error) {
     throw slowedDown(gateway, call, error);

@@ -1,9 +1,8 @@
 import { assert } from "../base/assert.ts";
-import { GatewayError } from "../base/errors.ts";
 import { type ReportedUsage, totalInput, totalTokens, type Usage, type UsageBasis } from "../base/usage.ts";
 import { cost, type HoldTokens } from "../catalog/price.ts";
 import type { Hold, Ledger } from "../ledger/ledger.ts";
-import type { KeyRecord, Outcome, StoredResponse } from "../store/store.ts";
+import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Produced } from "./produced.ts";
 
@@ -59,11 +58,10 @@ export class Bill {
     return this.#parts.hold.state === "open";
   }
 
-  /** Gives the hold back; nothing is charged. A provider's failure is counted in the operator's figures. */
-  release(error?: unknown): void {
-    const { terms, hold, exchange } = this.#parts;
-    const isProvidersFault = error instanceof GatewayError && error.status >= 500;
-    terms.ledger.release(hold, isProvidersFault ? exchange.failure() : undefined);
+  /** Gives the hold back; nothing is charged. */
+  release(): void {
+    const { terms, hold } = this.#parts;
+    terms.ledger.release(hold);
   }
 
   /** Journals what has been produced so far, so that a crash does not give it away. */
@@ -132,15 +130,38 @@ export class Bill {
     const { terms, exchange, hold } = this.#parts;
     exchange.usage = usage;
     exchange.basis = basis;
+    exchange.listCostNano = this.#listCostOf(usage);
+    const ending = this.#endingOf(outcome, status);
     const settling = terms.ledger.settle(hold, {
       cost: this.#costOf(usage),
       basis,
       outcome,
+      provider: exchange.deployment?.provider.settings.name ?? "",
+      listCostNano: exchange.listCostNano,
       record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status),
       response,
+      ending,
     });
     exchange.charged = hold.charged;
-    return settling;
+    if (ending === null) return settling;
+    return settling.then(() => {
+      exchange.isEndingKept = true;
+    });
+  }
+
+  /** Kept in the transaction that charges. One that completed at the first attempt needs no explanation. */
+  #endingOf(outcome: Outcome, status: number): ExchangeEnding | null {
+    const { exchange } = this.#parts;
+    if (outcome === "completed" && exchange.failedAttempts.length === 0) return null;
+    return exchange.ending(outcome, status, outcome === "completed" ? null : exchange.brokenBy);
+  }
+
+  /** What a token-budget key's use would have cost; what a credit key pays is its cost. */
+  #listCostOf(usage: Usage): number | null {
+    const { key, exchange, microUsdPerCredit } = this.#parts;
+    const price = exchange.deployment?.price ?? null;
+    if (key.mode === "credit" || price === null) return null;
+    return cost(usage, price, microUsdPerCredit, exchange.extras);
   }
 
   #costOf(usage: Usage): number {

@@ -5,11 +5,12 @@ import type { DialectName } from "../base/dialect.ts";
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
+import { withoutSecrets } from "../base/secrets.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
-import type { FailedExchange, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
+import type { Ending, ExchangeEnding, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { AskedExtras } from "./extras.ts";
 
@@ -70,10 +71,15 @@ export class Exchange {
   usage: Usage | null = null;
   basis: UsageBasis | null = null;
   charged = 0;
-  /** How it ended, where that is not told by its status. */
-  outcome: string | null = null;
+  listCostNano: number | null = null;
+  /** Answered with a stored response, which costs nothing and counts in no report. */
+  isReplayed = false;
   /** A stream is not over when its response begins: whoever relays it observes it. */
   isObservedLater = false;
+  /** Why an answer broke off after it had begun. */
+  brokenBy: unknown = null;
+  /** Its ending has been handed to the ledger together with its charge. */
+  isEndingKept = false;
   dropped: readonly string[] = [];
   readonly #clock: Clock;
   #endedBy: GatewayError | null = null;
@@ -187,11 +193,31 @@ export class Exchange {
     };
   }
 
-  failure(): FailedExchange {
-    const { key, model } = this;
-    assert(key !== null && model !== null, "a failure needs its facts");
-    const provider = this.deployment?.provider.settings.name ?? "";
-    return { keyId: key.id, atMs: this.atMs, model: model.id, provider, totalMs: this.elapsedMs() };
+  /** Why it ended as it did, for operators. What a client that has left would have been told is of no interest. */
+  ending(outcome: Ending, status: number, thrown: unknown): ExchangeEnding {
+    const { key, deployment } = this;
+    assert(key !== null, "an ending is kept under its key");
+    const error = outcome === "cancelled" ? null : thrown;
+    return {
+      exchangeId: this.id,
+      keyId: key.id,
+      atMs: this.#clock.wallMs(),
+      startedAtMs: this.atMs,
+      route: this.call.route.path,
+      model: this.model?.id ?? "",
+      provider: deployment?.provider.settings.name ?? "",
+      upstreamModel: deployment?.upstreamModel ?? "",
+      stream: this.stream,
+      outcome,
+      status,
+      code: error === null ? null : errorCode(error),
+      message: error === null ? null : publicMessage(error),
+      firstByteMs: this.firstByteMs,
+      totalMs: this.elapsedMs(),
+      attempts: this.attempts,
+      attemptDetails: this.attemptRecords(error),
+      alike: 0,
+    };
   }
 
   facts(status: number, outcome: string, error: unknown): ExchangeFacts {
@@ -215,12 +241,21 @@ export class Exchange {
       usage: this.usage,
       basis: this.basis,
       charged: this.charged,
+      listCostNano: this.listCostNano,
       firstByteMs: this.firstByteMs,
       totalMs: this.elapsedMs(),
       attempts: this.attempts,
       failedAttempts: this.failedAttempts,
     };
   }
+}
+
+const maxMessageChars = 500;
+
+/** As the client was told it; a provider's own words may be part of it. */
+function publicMessage(error: unknown): string {
+  if (!(error instanceof GatewayError)) return "The gateway failed unexpectedly; its log has the cause.";
+  return withoutSecrets(error.message).slice(0, maxMessageChars).toWellFormed();
 }
 
 function errorCode(error: unknown): ErrorCode {

@@ -8,6 +8,7 @@ import type { AddressLimiter } from "../limits/address-limiter.ts";
 import type { BodyBudget } from "../limits/body-budget.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
+import type { ExchangeEnding } from "../store/store.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { TokenCounter } from "./bill.ts";
 import type { GivenIds } from "./given-ids.ts";
@@ -40,6 +41,8 @@ export interface Gateway {
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;
   readonly observe: ExchangeObserver;
+  /** Where endings are kept that nothing was charged for. */
+  readonly endings: { take(ending: ExchangeEnding): void };
   /** Takes over what other hands have changed about keys and balances, now rather than at the next look. */
   catchUp(): Promise<void>;
   /** Why charges cannot be written, so that nothing new should be sent here; null while they can. */

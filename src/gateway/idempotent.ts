@@ -31,7 +31,7 @@ export function claimIdempotency(
 
 /** The stored bytes again; nothing is charged. */
 export function replay(exchange: Exchange, stored: StoredResponse): Response {
-  exchange.outcome = "replayed";
+  exchange.isReplayed = true;
   const headers = { ...standingHeaders(exchange), ...stored.headers, "idempotent-replayed": "true" };
   return new Response(stored.body, { status: stored.status, headers });
 }

@@ -240,7 +240,8 @@ export class Relay implements Guarded {
     let error = publicErrorOf(this.#interruptedBy ?? thrown);
     this.#parts.opened.abort();
     try {
-      await this.#settleBrokenOff("failed", error);
+      this.#parts.exchange.brokenBy = error;
+      await this.#settleBrokenOff("failed");
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
@@ -253,12 +254,12 @@ export class Relay implements Guarded {
   }
 
   /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
-  #settleBrokenOff(outcome: "failed" | "cancelled", error?: GatewayError): Promise<unknown> | undefined {
+  #settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
     const { bill, transit, takeNote } = this.#parts;
     try {
       takeNote(transit);
       if (transit.started) return bill.settle(outcome, this.#evidence(), 200, null);
-      bill.release(error);
+      bill.release();
       return undefined;
     } catch (thrown) {
       return Promise.reject(thrown);
@@ -287,7 +288,7 @@ export class Relay implements Guarded {
     watchdog.forget(this);
     try {
       opened.finished(outcome);
-      if (bill.isOpen) bill.release(error);
+      if (bill.isOpen) bill.release();
       recorder?.discard();
     } finally {
       over(outcome, error);

@@ -82,7 +82,7 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
     return wholeResponse(answering, whole);
   } catch (error) {
     if (answering !== null) abandon(answering);
-    bill?.release(error);
+    bill?.release();
     if (claim !== null) gateway.idempotency.release(claim);
     gateway.ongoing.leave(exchange, key.id);
     throw error;

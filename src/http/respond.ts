@@ -1,5 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
+import { conclude } from "../gateway/conclude.ts";
 import { countTokens } from "../gateway/count-tokens.ts";
 import { type Call, Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -14,13 +15,16 @@ export async function respond(gateway: Gateway, call: Call): Promise<Response> {
   try {
     const response = await dispatch(gateway, exchange);
     if (!exchange.isObservedLater) {
-      gateway.observe(exchange.facts(response.status, exchange.outcome ?? "completed", null));
+      const outcome = exchange.isReplayed ? "replayed" : "completed";
+      conclude(gateway, exchange, { status: response.status, outcome, error: null });
     }
     return response;
   } catch (error) {
     const response = errorResponse(exchange, error);
-    const outcome = call.request.signal.aborted ? "cancelled" : exchange.attempts > 0 ? "failed" : "refused";
-    gateway.observe(exchange.facts(response.status, outcome, error));
+    const { status } = response;
+    // A 4xx is the request's fault, whoever found out; anything else is the provider's or our own.
+    const outcome = call.request.signal.aborted ? "cancelled" : status < 500 ? "refused" : "failed";
+    conclude(gateway, exchange, { status, outcome, error });
     return response;
   }
 }

@@ -1,5 +1,5 @@
 import type { UsageBasis } from "../base/usage.ts";
-import type { Outcome, StoredResponse, UsageRecord } from "../store/store.ts";
+import type { ExchangeEnding, Outcome, StoredResponse, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
 
 export interface HoldRequest {
@@ -37,8 +37,14 @@ export interface Settlement {
   readonly cost: number;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
+  /** Who was asked last. */
+  readonly provider: string;
+  /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
+  readonly listCostNano: number | null;
   readonly record: RecordInMaking | null;
   readonly response: StoredResponse | null;
+  /** Null for an exchange that completed at the first attempt. */
+  readonly ending: ExchangeEnding | null;
 }
 
 /** A hold as the ledger itself sees it. */

@@ -1,13 +1,6 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
-import {
-  type Changes,
-  emptyTotals,
-  type FailedExchange,
-  type JournalItem,
-  type Snapshot,
-  type Store,
-} from "../store/store.ts";
+import { type Changes, emptyTotals, type JournalItem, type Snapshot, type Store } from "../store/store.ts";
 import { Account, type Settled } from "./account.ts";
 import { checkTotals } from "./audit.ts";
 import type { Hold, HoldRequest, OpenHold, Settlement } from "./hold.ts";
@@ -135,23 +128,24 @@ export class Ledger {
           overrun: settled.overrun,
           basis: settlement.basis,
           outcome: settlement.outcome,
+          model: open.model,
+          provider: settlement.provider,
+          listCostNano: settlement.listCostNano,
         },
         record,
         response: settlement.response,
+        ending: settlement.ending && { ...settlement.ending, atMs },
       },
     ]);
     return settled;
   }
 
-  /** Gives the hold back; false when it was closed already. A failure is counted in the operator's figures. */
-  release(hold: Hold, failure?: FailedExchange): boolean {
+  /** Gives the hold back; false when it was closed already. */
+  release(hold: Hold): boolean {
     const open = hold as OpenHold;
     if (!this.#close(open, "released")) return false;
     open.account.release(open);
-    const items: JournalItem[] = [];
-    if (open.journaledAtMs !== null) items.push({ kind: "release", holdId: open.id });
-    if (failure !== undefined) items.push({ kind: "failure", failure });
-    if (items.length > 0) this.#commitUnattended(items);
+    if (open.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: open.id }]);
     return true;
   }
 

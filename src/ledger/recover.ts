@@ -50,7 +50,7 @@ function unwritable({ reason, advice }: Trouble, holds: number): StoreRefusal {
 }
 
 function interrupt(
-  { holdId, keyId, periodStartMs, chargeSoFar }: HoldProgress,
+  { holdId, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: HoldProgress,
   account: Account,
   atMs: number,
 ): JournalItem {
@@ -67,8 +67,31 @@ function interrupt(
       ...settled,
       basis: "estimated",
       outcome: "interrupted",
+      model,
+      provider: "",
+      listCostNano: null,
     },
     record: null,
     response: null,
+    ending: {
+      exchangeId: holdId,
+      keyId,
+      atMs,
+      startedAtMs: openedAtMs,
+      route: "",
+      model,
+      provider: "",
+      upstreamModel: "",
+      stream: true,
+      outcome: "interrupted",
+      status: null,
+      code: null,
+      message: null,
+      firstByteMs: null,
+      totalMs: null,
+      attempts: 1,
+      attemptDetails: [],
+      alike: 0,
+    },
   };
 }

@@ -19,7 +19,7 @@ export interface ExchangeFacts {
   readonly deployment: string | null;
   readonly stream: boolean;
   readonly status: number;
-  /** `completed`, `failed`, `cancelled`, `replayed`, or `refused` before anything was tried. */
+  /** `completed`, `failed` (5xx, or broken off), `cancelled`, `replayed`, or `refused` (4xx). */
   readonly outcome: string;
   readonly errorCode: string | null;
   /** The private cause of an error; for operators. */
@@ -28,6 +28,8 @@ export interface ExchangeFacts {
   readonly basis: UsageBasis | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly charged: number;
+  /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
+  readonly listCostNano: number | null;
   readonly firstByteMs: number | null;
   readonly totalMs: number;
   readonly attempts: number;
@@ -37,3 +39,11 @@ export interface ExchangeFacts {
 
 /** Whoever wants to know of every exchange: the log, the metrics, the traces, the live tail. */
 export type ExchangeObserver = (facts: ExchangeFacts) => void;
+
+/**
+ * Whether reports count it and operators can look it up: exchanges of a key are kept. What completed without usage was
+ * no generation, but a list or a count.
+ */
+export function countsInReports({ keyId, outcome, usage }: ExchangeFacts): boolean {
+  return keyId !== null && outcome !== "replayed" && !(outcome === "completed" && usage === null);
+}

@@ -3,6 +3,7 @@ import type { Exposition } from "./exposition.ts";
 /** What is only known at the moment of asking; put together by whoever serves the metrics. */
 export interface Gauges {
   readonly inFlight: number;
+  readonly droppedEndings: number;
   readonly heldCredits: number;
   readonly heldTokens: number;
   readonly eventLoopLagMs: number;
@@ -30,6 +31,12 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
     out.sample(name, [], value);
   };
   gauge("sluice_in_flight", "Exchanges that are open now.", gauges.inFlight);
+  out.family(
+    "sluice_dropped_endings_total",
+    "counter",
+    "Endings of exchanges that were neither kept nor counted in reports, because there were too many at once.",
+  );
+  out.sample("sluice_dropped_endings_total", [], gauges.droppedEndings);
   out.family("sluice_held", "gauge", "What open holds have set aside.");
   out.sample("sluice_held", [["unit", "credits"]], gauges.heldCredits);
   out.sample("sluice_held", [["unit", "tokens"]], gauges.heldTokens);

@@ -1,5 +1,5 @@
 import { nanoPerCredit } from "../base/money.ts";
-import type { ExchangeFacts } from "./exchange.ts";
+import { countsInReports, type ExchangeFacts } from "./exchange.ts";
 import { Exposition, type Labels } from "./exposition.ts";
 import { boundsMs, Histogram } from "./histogram.ts";
 import { type Gauges, renderGauges } from "./metrics-gauges.ts";
@@ -9,6 +9,7 @@ class Series {
   readonly labels: Labels;
   readonly byStatus = new Map<number, number>();
   readonly byErrorCode = new Map<string, number>();
+  readonly byOutcome = new Map<string, number>();
   readonly firstByte = new Histogram();
   readonly duration = new Histogram();
   inputTokens = 0;
@@ -16,6 +17,7 @@ class Series {
   outputTokens = 0;
   spentNano = 0;
   spentTokens = 0;
+  listCostNano = 0;
   attempts = 0;
 
   constructor(route: string, model: string, provider: string) {
@@ -30,13 +32,18 @@ class Series {
     this.byStatus.set(facts.status, (this.byStatus.get(facts.status) ?? 0) + 1);
     const code = facts.errorCode;
     if (code !== null) this.byErrorCode.set(code, (this.byErrorCode.get(code) ?? 0) + 1);
+    if (countsInReports(facts)) {
+      this.byOutcome.set(facts.outcome, (this.byOutcome.get(facts.outcome) ?? 0) + 1);
+    }
     this.duration.add(facts.totalMs);
     if (facts.firstByteMs !== null) this.firstByte.add(facts.firstByteMs);
     this.attempts += facts.attempts;
     if (facts.route.startsWith("/token/")) this.spentTokens += facts.charged;
     else this.spentNano += facts.charged;
+    this.listCostNano += facts.listCostNano ?? 0;
     const { usage } = facts;
-    if (usage === null) return;
+    // Tokens are those of usage records, as everywhere; a cancelled call has none.
+    if (usage === null || facts.outcome === "cancelled") return;
     this.inputTokens += usage.inputTokens + usage.cacheWriteTokens;
     this.cachedInputTokens += usage.cachedInputTokens;
     this.outputTokens += usage.outputTokens;
@@ -86,12 +93,22 @@ export class Metrics {
         out.sample("sluice_requests_total", [...labels, ["status", String(status)]], count);
       }
     }
+    out.family(
+      "sluice_exchanges_total",
+      "counter",
+      "Exchanges of keys by how they ended, as reports count them.",
+    );
+    for (const { labels, byOutcome } of all) {
+      for (const [outcome, count] of byOutcome) {
+        out.sample("sluice_exchanges_total", [...labels, ["outcome", outcome]], count);
+      }
+    }
     out.family("sluice_errors_total", "counter", "Requests that ended in an error, by its code.");
     for (const { labels, byErrorCode } of all) {
       for (const [code, count] of byErrorCode)
         out.sample("sluice_errors_total", [...labels, ["code", code]], count);
     }
-    out.family("sluice_tokens_total", "counter", "Tokens that went through, by kind.");
+    out.family("sluice_tokens_total", "counter", "Tokens of usage records, by kind.");
     for (const { labels, inputTokens, cachedInputTokens, outputTokens } of all) {
       out.sample("sluice_tokens_total", [...labels, ["kind", "input"]], inputTokens);
       out.sample("sluice_tokens_total", [...labels, ["kind", "cached_input"]], cachedInputTokens);
@@ -101,10 +118,17 @@ export class Metrics {
       out,
       all,
       "sluice_spend_credits_total",
-      "Credits charged.",
+      "Credits charged, for cancelled calls too.",
       (one) => one.spentNano / nanoPerCredit,
     );
     counter(out, all, "sluice_spend_tokens_total", "Tokens charged to budgets.", (one) => one.spentTokens);
+    counter(
+      out,
+      all,
+      "sluice_list_cost_credits_total",
+      "Credits that the use of token-budget keys would have cost.",
+      (one) => one.listCostNano / nanoPerCredit,
+    );
     counter(out, all, "sluice_upstream_attempts_total", "Calls to providers.", (one) => one.attempts);
     histogram(out, all, "sluice_first_byte_seconds", "Time to the first byte.", (one) => one.firstByte);
     histogram(out, all, "sluice_duration_seconds", "Time to the end.", (one) => one.duration);

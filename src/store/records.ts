@@ -1,3 +1,4 @@
+import type { AttemptRecord } from "../base/attempt.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
 /** What the store keeps and hands out: plain data, without behaviour. */
@@ -55,8 +56,11 @@ export type KeyChanges = Partial<
  */
 export type EntryKind = "topup" | "adjustment" | "charge" | "overrun";
 
-/** How an exchange ended; only `cancelled` and `interrupted` have no usage record. */
+/** How a charged exchange ended; only `cancelled` and `interrupted` have no usage record. */
 export type Outcome = "completed" | "failed" | "cancelled" | "interrupted";
+
+/** How any exchange of a key may end. */
+export type Ending = Outcome | "refused";
 
 export interface Entry {
   readonly id: number;
@@ -117,15 +121,42 @@ export interface ChargeEntry {
   readonly overrun: number;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
+  readonly model: string;
+  /** Empty after a crash, which nobody survives who knew it. */
+  readonly provider: string;
+  /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
+  readonly listCostNano: number | null;
 }
 
-export interface FailedExchange {
+/**
+ * Why an exchange ended as it did, for all that did not simply complete. It holds no secret, no prompt and no answer.
+ */
+export interface ExchangeEnding {
+  readonly exchangeId: string;
   readonly keyId: string;
+  /** When it ended, which is when it counts in reports. */
   readonly atMs: number;
+  readonly startedAtMs: number;
+  /** Empty, as the three below, where it ended before that was known. */
+  readonly route: string;
   readonly model: string;
-  /** The provider of the last attempt; empty when none was asked. */
+  /** Of the last attempt. */
   readonly provider: string;
-  readonly totalMs: number;
+  readonly upstreamModel: string;
+  readonly stream: boolean;
+  readonly outcome: Ending;
+  /** What the client was answered; null for one that was interrupted. */
+  readonly status: number | null;
+  readonly code: string | null;
+  /** As the client was told it, at most 500 characters. */
+  readonly message: string | null;
+  readonly firstByteMs: number | null;
+  readonly totalMs: number | null;
+  readonly attempts: number;
+  /** In order. */
+  readonly attemptDetails: readonly AttemptRecord[];
+  /** How many more of the same kind ended within the same second, which are counted here but not kept one by one. */
+  readonly alike: number;
 }
 
 export interface StoredResponse {
@@ -168,8 +199,10 @@ export type JournalItem =
   | { readonly kind: "progress"; readonly progress: HoldProgress }
   /** Drops the hold's row without a charge. */
   | { readonly kind: "release"; readonly holdId: string }
-  /** An exchange that failed before it cost anything: counted for the operator, not part of the ledger. */
-  | { readonly kind: "failure"; readonly failure: FailedExchange }
+  /** How exchanges ended that cost nothing; not part of the ledger. */
+  | { readonly kind: "endings"; readonly endings: readonly ExchangeEnding[] }
+  /** Deletes at most `limit` endings, oldest first, that are older than `beforeMs` or beyond the newest so many. */
+  | { readonly kind: "prune"; readonly beforeMs: number; readonly newest: number; readonly limit: number }
   | { readonly kind: "given"; readonly given: GivenIds }
   | { readonly kind: "part"; readonly part: ResponsePart }
   /** Drops the parts of a response that will not be stored after all. */
@@ -182,6 +215,8 @@ export type JournalItem =
       readonly charge: ChargeEntry;
       readonly record: UsageRecord | null;
       readonly response: StoredResponse | null;
+      /** Null for an exchange that completed at the first attempt, as nearly all do. */
+      readonly ending: ExchangeEnding | null;
     };
 
 /** Sums kept beside the entries so that a summary costs the same whatever the history. */

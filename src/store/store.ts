@@ -11,12 +11,15 @@ import type {
   StoredResponse,
   UsageRecord,
 } from "./records.ts";
-import type { Reports } from "./reports.ts";
+import type { GroupFigures, Reports, Resolution } from "./reports.ts";
 
 export type * from "./admin-records.ts";
+export type * from "./figures.ts";
+export { errorRate, sumFigures } from "./figures.ts";
 export type * from "./records.ts";
 export { emptyTotals } from "./records.ts";
 export type * from "./reports.ts";
+export { countedRange } from "./reports.ts";
 
 /**
  * The durable side. Every method is one whole transaction; all are asynchronous, so that another database
@@ -72,7 +75,8 @@ export interface Store {
   listEntries(query: EntryQuery): Promise<readonly Entry[]>;
   /** Newest first, before the given id. */
   listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]>;
-  summarizeUsage(query: UsageSummaryQuery): Promise<readonly UsageGroup[]>;
+  /** The figures that every report shows, by one of these. */
+  summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]>;
   /** The totals as kept and as the entries add up, for every account, as they stood at one moment. */
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
 
@@ -177,26 +181,16 @@ export interface NumberedUsage extends UsageRecord {
 }
 
 export interface UsageSummaryQuery {
-  readonly by: "day" | "model" | "key" | "hour" | "provider";
-  /** Counted in whole hours: the hour that this moment is in, and all after it. */
+  readonly by: "day" | "hour" | "model" | "provider" | "key";
+  /** Counted in whole hours or minutes: the one that this moment is in, and all after it. */
   readonly sinceMs: number;
+  /** The last one that counts is the one that this moment is in. */
   readonly untilMs?: number | undefined;
+  /** Minutes are there for the last hours only; see `countedRange`. */
+  readonly resolution?: Resolution | undefined;
   readonly keyId?: string | undefined;
-}
-
-export interface UsageGroup {
-  /** A day (`2026-01-31`), an hour (`2026-01-31T13:00Z`), a model, a provider or a key's id. */
-  readonly group: string;
-  readonly requests: number;
-  readonly failures: number;
-  readonly inputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly outputTokens: number;
-  readonly costNano: number;
-  /** Sums over the requests that have them, for averages. */
-  readonly firstByteMs: number;
-  readonly firstByteCount: number;
-  readonly totalMs: number;
+  /** Only so many groups, by spend and list cost, largest first; otherwise all, by name. */
+  readonly largest?: number | undefined;
 }
 
 /** Of one account, exact whatever their size: what a key has bought and used in its life may exceed a double. */

@@ -81,16 +81,18 @@ function settleOf(key: KeyRecord, atMs: number): JournalItem {
   const isCredit = key.mode === "credit";
   const charged = isCredit ? inputTokens * 1_250 + outputTokens * 10_000 : inputTokens + outputTokens;
   const common = { keyId: key.id, exchangeId, atMs, basis: "measured", outcome: "completed" } as const;
+  const where = { model: favourite(models, key), provider: favourite(providers, key) };
+  const listCostNano = isCredit ? null : inputTokens * 1_250 + outputTokens * 10_000;
+  const periodStartMs = isCredit ? 0 : monthOf(atMs);
   return {
     kind: "settle",
     holdId: exchangeId,
     hasProgress: false,
-    charge: { ...common, periodStartMs: isCredit ? 0 : monthOf(atMs), charged, overrun: 0 },
+    charge: { ...common, ...where, periodStartMs, charged, overrun: 0, listCostNano },
     record: {
       ...common,
+      ...where,
       route: "/v1/chat/completions",
-      model: favourite(models, key),
-      provider: favourite(providers, key),
       upstreamModel: "upstream-model",
       stream: Math.random() < 0.7,
       status: 200,
@@ -101,6 +103,7 @@ function settleOf(key: KeyRecord, atMs: number): JournalItem {
       attempts: 1,
     },
     response: null,
+    ending: null,
   };
 }
 

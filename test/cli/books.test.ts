@@ -28,6 +28,9 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
           overrun: 0,
           basis: "measured",
           outcome: "completed",
+          model,
+          provider: "demo",
+          listCostNano: null,
         },
         record: {
           exchangeId,
@@ -54,6 +57,7 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
           attempts: 1,
         },
         response: null,
+        ending: null,
       },
     ]);
   }

@@ -116,8 +116,8 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
     outputTokens: 80 + Math.floor(random.next() * 1400),
   };
   const tokens = usage.inputTokens + usage.cachedInputTokens + usage.outputTokens;
-  const charged =
-    key.mode === "credit" ? Math.ceil((usage.inputTokens + 4 * usage.outputTokens) * nanoPerToken) : tokens;
+  const priceNano = Math.ceil((usage.inputTokens + 4 * usage.outputTokens) * nanoPerToken);
+  const charged = key.mode === "credit" ? priceNano : tokens;
   const failed = random.next() < 0.012;
   const exchangeId = newId("req_");
   const outcome = failed ? "failed" : "completed";
@@ -127,7 +127,14 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
     kind: "settle",
     holdId: exchangeId,
     hasProgress: false,
-    charge: { ...shared, charged, overrun: 0, periodStartMs: periodStart(key.period, atMs) },
+    charge: {
+      ...shared,
+      ...where,
+      charged,
+      overrun: 0,
+      periodStartMs: periodStart(key.period, atMs),
+      listCostNano: key.mode === "credit" ? null : priceNano,
+    },
     record: {
       ...shared,
       ...where,
@@ -141,5 +148,6 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
       attempts: 1,
     },
     response: null,
+    ending: null,
   };
 }

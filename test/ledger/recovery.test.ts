@@ -224,15 +224,18 @@ describe("progress", () => {
   });
 });
 
-test("a failure that cost nothing is counted for the operator, and is no entry", async () => {
+test("what was interrupted is kept with its ending, and its charge is part of the spend", async () => {
   await using bench = await openBench();
   const key = await bench.addKey({}, 100);
   const hold = holdFor(bench.ledger, key, 10);
-  const failure = { keyId: key.id, atMs: bench.clock.wallMs(), model: "m", provider: "p", totalMs: 12 };
-  expect(bench.ledger.release(hold, failure)).toBe(true);
-  await bench.store.close();
-  expect(await bench.operator.summarizeUsage({ by: "model", sinceMs: 0 })).toMatchObject([
-    { group: "m", requests: 0, failures: 1 },
+  bench.ledger.progress(hold, 4);
+  bench.ledger.journalProgress();
+  await bench.store.commit([]);
+  const next = await startProcess(bench.dir, bench.clock);
+  const [row] = (await next.store.reports.exchanges({ limit: 10 })).rows;
+  expect(row).toMatchObject({ exchangeId: hold.id, outcome: "interrupted", charged: 4, usage: null });
+  expect(await next.store.summarizeUsage({ by: "model", sinceMs: 0 })).toMatchObject([
+    { group: "house-model", requests: 0, interrupted: 1, spendNano: 4, interruptedSpendNano: 4 },
   ]);
-  expect(await bench.operator.listEntries({ afterId: 1, limit: 10 })).toEqual([]);
+  await next.store.close();
 });

@@ -22,6 +22,7 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     usage: { ...noUsage, inputTokens: 100, cachedInputTokens: 20, outputTokens: 30 },
     basis: "measured",
     charged: 2_500_000_000,
+    listCostNano: null,
     firstByteMs: 40,
     totalMs: 900,
     attempts: 1,

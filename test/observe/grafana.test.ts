@@ -8,6 +8,7 @@ test("the Grafana dashboard asks only for metrics that there are", () => {
   metrics.observe(exchangeFacts({ errorCode: "upstream_error" }));
   const text = metrics.render({
     inFlight: 0,
+    droppedEndings: 0,
     heldCredits: 0,
     heldTokens: 0,
     eventLoopLagMs: 0,

@@ -5,6 +5,7 @@ import { exchangeFacts } from "./fixtures.ts";
 
 const gauges: Gauges = {
   inFlight: 3,
+  droppedEndings: 0,
   heldCredits: 1.5,
   heldTokens: 200,
   eventLoopLagMs: 12,

@@ -49,6 +49,12 @@ export async function checkDatabase(store: Store, accounts: readonly AccountMode
     groups.reduce((sum, group) => sum + group.requests, 0),
     requests,
   );
+  const used = kept.reduce((sum, totals) => sum + totals.used, 0);
+  assert.equal(
+    groups.reduce((sum, group) => sum + group.spendNano + group.spendTokens, 0),
+    used,
+    "the spend of reports must be the sum of the ledger",
+  );
 }
 
 /** Every charge that was acknowledged is there once, nothing is there twice, and what was interrupted is charged. */

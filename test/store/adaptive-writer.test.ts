@@ -127,7 +127,7 @@ test("a ledger that is written by both in turn has every charge and every sum on
   database.close();
   expect(await setup.readTotals(key.id)).toMatchObject({ posted: 880, requests: 12 });
   expect(await setup.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([
-    { requests: 12, costNano: 120 },
+    { requests: 12, spendNano: 120 },
   ]);
   await setup.close();
 });

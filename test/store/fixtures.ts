@@ -6,7 +6,7 @@ import { newId } from "../../src/base/id.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import type { BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
 import { openUnlocked } from "../../src/store/sqlite/open.ts";
-import type { JournalItem, KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
+import type { ExchangeEnding, JournalItem, KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
 
 export interface TemporaryFolder extends Disposable {
   readonly dir: string;
@@ -90,7 +90,44 @@ export function settleItem(
     overrun: 0,
     basis: "measured",
     outcome: "completed",
+    model: record.model,
+    provider: record.provider,
+    listCostNano: null,
     ...overrides,
   } as const;
-  return { kind: "settle", holdId: record.exchangeId, hasProgress: false, charge, record, response: null };
+  return {
+    kind: "settle",
+    holdId: record.exchangeId,
+    hasProgress: false,
+    charge,
+    record,
+    response: null,
+    ending: null,
+  };
+}
+
+/** How an exchange ended that was refused at once, unless told otherwise. */
+export function exchangeEnding(keyId: string, overrides: Partial<ExchangeEnding> = {}): ExchangeEnding {
+  const atMs = Date.UTC(2026, 10, 15, 12);
+  return {
+    exchangeId: newId("req_"),
+    keyId,
+    atMs,
+    startedAtMs: atMs - 20,
+    route: "/v1/chat/completions",
+    model: "",
+    provider: "",
+    upstreamModel: "",
+    stream: false,
+    outcome: "refused",
+    status: 429,
+    code: "rate_limit_exceeded",
+    message: "Too fast.",
+    firstByteMs: null,
+    totalMs: 20,
+    attempts: 0,
+    attemptDetails: [],
+    alike: 0,
+    ...overrides,
+  };
 }

@@ -37,7 +37,7 @@ async function withStore(work: (store: Store, reopen: () => Promise<Store>) => P
   }
 }
 
-const day = { sinceMs: noonMs - 24 * hourMs, untilMs: noonMs + hourMs };
+const day = { sinceMs: noonMs - 24 * hourMs, untilMs: noonMs + hourMs, resolution: "hour" } as const;
 
 describe("sums", () => {
   test("count an exchange at once, and once only after they were written", async () => {
@@ -49,14 +49,14 @@ describe("sums", () => {
         spent(key.id, { atMs: noonMs - 2 * hourMs, costNano: 5 }),
       ]);
       const expected = [
-        expect.objectContaining({ step: noonMs / hourMs - 2, requests: 1, costNano: 5 }),
-        expect.objectContaining({ step: noonMs / hourMs, requests: 1, costNano: 70 }),
+        expect.objectContaining({ startMs: noonMs - 2 * hourMs, requests: 1, spendNano: 5 }),
+        expect.objectContaining({ startMs: noonMs, requests: 1, spendNano: 70 }),
       ];
-      expect(await store.reports.usageInSteps({ ...day, stepHours: 1 })).toEqual(expected);
+      expect(await store.reports.usageInSteps({ ...day, stepMs: hourMs })).toEqual(expected);
       const later = await reopen();
-      expect(await later.reports.usageInSteps({ ...day, stepHours: 1 })).toEqual(expected);
+      expect(await later.reports.usageInSteps({ ...day, stepMs: hourMs })).toEqual(expected);
       expect(await later.reports.keyDays([key.id], 20_000, 21_000)).toEqual([
-        { keyId: key.id, day: Math.floor(noonMs / (24 * hourMs)), costNano: 75, tokens: 38 },
+        { keyId: key.id, day: Math.floor(noonMs / (24 * hourMs)), spendNano: 75, spendTokens: 0 },
       ]);
     });
   });
@@ -72,13 +72,13 @@ describe("sums", () => {
         spent(large.id, { atMs: noonMs - 60 * 24 * hourMs, costNano: 900, model: "a" }),
       ]);
       const { reports } = await reopen();
-      const models = await reports.topBy("model", { ...day, limit: 5 });
-      expect(models.map(({ group, costNano }) => [group, costNano])).toEqual([
+      const models = await reports.usageBy("model", { ...day, largest: 5 });
+      expect(models.map(({ group, spendNano }) => [group, spendNano])).toEqual([
         ["b", 90],
         ["a", 10],
       ]);
-      const keys = await reports.topKeys({ ...day, limit: 1 });
-      expect(keys.map(({ group, costNano }) => [group, costNano])).toEqual([[large.id, 90]]);
+      const keys = await reports.usageBy("key", { ...day, largest: 1 });
+      expect(keys.map(({ group, spendNano }) => [group, spendNano])).toEqual([[large.id, 90]]);
     });
   });
 });
@@ -94,11 +94,11 @@ describe("exchanges", () => {
       );
       await store.commit(items);
       const first = await store.reports.exchanges({ limit: 2, keyId: one.id });
-      expect(first.rows.map((row) => row.costNano)).toEqual([5, 3]);
-      const beforeId = first.nextBeforeId ?? 0;
-      const second = await store.reports.exchanges({ limit: 2, keyId: one.id, beforeId });
-      expect(second.rows.map((row) => row.costNano)).toEqual([1]);
-      expect(second.nextBeforeId).toBeNull();
+      expect(first.rows.map((row) => row.charged)).toEqual([5, 3]);
+      const cursor = first.next ?? "";
+      const second = await store.reports.exchanges({ limit: 2, keyId: one.id, cursor });
+      expect(second.rows.map((row) => row.charged)).toEqual([1]);
+      expect(second.next).toBeNull();
       expect((await store.reports.exchanges({ limit: 9, model: "nobody's" })).rows).toEqual([]);
     });
   });
@@ -111,12 +111,12 @@ describe("exchanges", () => {
       await store.commit([{ ...item, charge: { ...item.charge, overrun: 40 } }]);
       const id = item.charge.exchangeId;
       const found = await store.reports.exchange(id, null);
-      expect(found?.record?.costNano).toBe(600);
+      expect(found?.exchange?.charged).toBe(600);
       expect(found?.entries.map(({ kind, amount }) => [kind, amount])).toEqual([
         ["charge", -600],
         ["overrun", 40],
       ]);
-      expect(await store.reports.exchange(id, found?.record?.entryId ?? 0)).toEqual(found);
+      expect(await store.reports.exchange(id, found?.exchange?.entryId ?? 0)).toEqual(found);
       expect(await store.reports.exchange("req_unknown", null)).toBeNull();
     });
   });

@@ -12,7 +12,8 @@ const noonMs = Date.UTC(2026, 10, 15, 12);
 
 async function commitRecord(store: Store, keyId: string, changes: Parameters<typeof usageRecord>[1]) {
   const record = usageRecord(keyId, changes);
-  await store.commit([{ ...settleItem(keyId, record.costNano, { outcome: record.outcome }), record }]);
+  const { outcome, atMs } = record;
+  await store.commit([{ ...settleItem(keyId, record.costNano, { outcome, atMs }), record }]);
 }
 
 describe("sums of usage", () => {
@@ -53,14 +54,25 @@ describe("sums of usage", () => {
         {
           group: "b",
           requests: 1,
-          failures: 1,
+          completed: 0,
+          failed: 1,
+          refused: 0,
+          cancelled: 0,
+          interrupted: 0,
           inputTokens: 14,
           cachedInputTokens: 4,
           outputTokens: 5,
-          costNano: 100,
+          spendNano: 100,
+          cancelledSpendNano: 0,
+          interruptedSpendNano: 0,
+          spendTokens: 0,
+          cancelledSpendTokens: 0,
+          interruptedSpendTokens: 0,
+          listCostNano: 0,
           firstByteMs: 0,
           firstByteCount: 0,
           totalMs: 81,
+          totalCount: 1,
         },
       ]);
     };
@@ -70,9 +82,9 @@ describe("sums of usage", () => {
     await check(reopened);
     await reopened.close();
     const database = new Database(join(folder.dir, "sluice.db"));
-    expect(database.query("SELECT count(*) AS rows FROM usage_hours").get()).toEqual({ rows: 3 });
+    expect(database.query("SELECT count(*) AS rows FROM usage_key_hours").get()).toEqual({ rows: 3 });
     expect(
-      database.query("SELECT sum(requests) AS total FROM latency_hours WHERE measure = 'total'").get(),
+      database.query("SELECT sum(requests) AS total FROM latency_all_hours WHERE measure = 'total'").get(),
     ).toEqual({
       total: 3,
     });
@@ -97,7 +109,7 @@ describe("sums of usage", () => {
     for (let start = 0; start < 2; start += 1) {
       const next = await openGatewayStore(folder.dir, clock);
       expect(await next.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([
-        { requests: 3, costNano: 3 },
+        { requests: 3, spendNano: 3 },
       ]);
       await next.close();
     }
@@ -111,7 +123,7 @@ describe("sums of usage", () => {
     for (let model = 0; model < 120; model += 1)
       await commitRecord(store, key.id, { model: `model ${model}` });
     const database = new Database(join(folder.dir, "sluice.db"));
-    expect(database.query("SELECT * FROM usage_hours LIMIT 1").get()).not.toBeNull();
+    expect(database.query("SELECT * FROM usage_key_hours LIMIT 1").get()).not.toBeNull();
     database.close();
     expect(await store.summarizeUsage({ by: "model", sinceMs: 0 })).toHaveLength(120);
     await store.close();
@@ -124,7 +136,7 @@ describe("sums of usage", () => {
     await store.insertKey(key, 10_000);
     await store.commit([settleItem(key.id, 1)]);
     const database = new Database(join(folder.dir, "sluice.db"));
-    const rows = () => database.query("SELECT * FROM usage_hours").all().length;
+    const rows = () => database.query("SELECT * FROM usage_key_hours").all().length;
     expect(rows()).toBe(0);
     await waitFor(() => rows() === 1, "the sums to be written");
     database.close();

@@ -1,3 +1,4 @@
+import { msPerDay } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 
@@ -28,6 +29,10 @@ export function configInForce(settings: Settings): object {
       anonymous_rpm: server.anonymousRpm,
     },
     log: { level: log.level, format: log.format },
+    retention: {
+      exchange_days: settings.retention.exchangesMs / msPerDay,
+      exchange_rows: settings.retention.exchangeRows,
+    },
     money: { usd_per_credit: settings.microUsdPerCredit / 1_000_000 },
     admin: { token: admin.token === null ? null : masked, metrics_listen: admin.metricsListen },
     tracing: tracing && {

@@ -45,7 +45,7 @@ async function withRecentDays(deps: AdminDeps, keys: readonly KeyRecord[]): Prom
   return keys.map((key) => {
     const recent = Array.from({ length: sparkDays }, (_, place) => {
       const day = spent.get(`${key.id} ${firstDay + place}`);
-      return key.mode === "credit" ? creditsFromNano(day?.costNano ?? 0) : (day?.tokens ?? 0);
+      return key.mode === "credit" ? creditsFromNano(day?.spendNano ?? 0) : (day?.spendTokens ?? 0);
     });
     return { ...keyView(deps, key), recent };
   });

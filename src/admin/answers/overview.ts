@@ -1,48 +1,29 @@
-import { creditsFromNano } from "../../base/money.ts";
 import { quantileMs } from "../../observe/histogram.ts";
-import type { LatencyBand, StepSums } from "../../store/store.ts";
+import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps, OpenExchange } from "../deps.ts";
-import type {
-  InFlightView,
-  OverviewPointView,
-  OverviewRange,
-  OverviewView,
-  SumsView,
-  UsageRowView,
-} from "../views.ts";
+import { figuresDocument } from "../operations/figures-document.ts";
+import type { InFlightView, OverviewRange, OverviewView, SumsView, UsageRowView } from "../views.ts";
 import { Kept } from "./kept.ts";
-import { lastHour } from "./last-hour.ts";
-import { usageRow } from "./usage.ts";
+import { iso } from "./time.ts";
+import { keyName, usageRow } from "./usage.ts";
 
-const msPerHour = 3_600_000;
+const msPerMinute = 60_000;
+const msPerHour = 60 * msPerMinute;
 const topCount = 5;
 const oldestCount = 5;
 
 interface Span {
-  readonly hours: number;
-  readonly stepHours: number;
+  readonly steps: number;
+  readonly stepMs: number;
+  /** How long the largest keys are kept, for all who look: a month of ten thousand keys takes long to add up. */
+  readonly topKeysKeptMs: number;
 }
 
-const spans: Readonly<Record<Exclude<OverviewRange, "1h">, Span>> = {
-  "24h": { hours: 24, stepHours: 1 },
-  "7d": { hours: 168, stepHours: 6 },
-  "30d": { hours: 720, stepHours: 24 },
-};
-
-/** What a chart needs: its points, their sum, and the sum of the same time before. */
-export interface Charted {
-  readonly stepSeconds: number;
-  readonly points: OverviewPointView[];
-  readonly totals: SumsView;
-  readonly before: OverviewView["before"];
-}
-
-/** How long the largest keys are kept: over a month they change slowly, and adding them up is dear. */
-const topKeysKeptMs: Readonly<Record<OverviewRange, number>> = {
-  "1h": 1_000,
-  "24h": 1_000,
-  "7d": 15_000,
-  "30d": 60_000,
+const spans: Readonly<Record<OverviewRange, Span>> = {
+  "1h": { steps: 60, stepMs: msPerMinute, topKeysKeptMs: 1_000 },
+  "24h": { steps: 24, stepMs: msPerHour, topKeysKeptMs: 1_000 },
+  "7d": { steps: 28, stepMs: 6 * msPerHour, topKeysKeptMs: 2_000 },
+  "30d": { steps: 30, stepMs: 24 * msPerHour, topKeysKeptMs: 5_000 },
 };
 
 export class Overview {
@@ -56,20 +37,20 @@ export class Overview {
 
   async of(range: OverviewRange): Promise<OverviewView> {
     const deps = this.#deps;
-    const untilMs = deps.clock.wallMs();
-    const sinceMs = untilMs - (range === "1h" ? 1 : spans[range].hours) * msPerHour;
+    const span = spans[range];
+    const query = stepsUntil(deps.clock.wallMs(), span);
     const [charted, models, topKeys] = await Promise.all([
-      range === "1h" ? lastHour(deps) : inHours(deps, spans[range]),
-      deps.store.reports.topBy("model", { sinceMs, untilMs, limit: topCount }),
-      this.#topKeys.get(range, topKeysKeptMs[range], () => topKeysOf(deps, sinceMs, untilMs)),
+      chart(deps, query),
+      topRows(deps, "model", query),
+      this.#topKeys.get(range, span.topKeysKeptMs, () => topRows(deps, "key", query)),
     ]);
     return {
       range,
-      step_seconds: charted.stepSeconds,
-      points: charted.points,
-      totals: charted.totals,
-      before: charted.before,
-      top_models: models.map((row) => usageRow(row.group, row.group, row)),
+      since: iso(query.sinceMs),
+      until: iso(query.untilMs),
+      step_seconds: span.stepMs / 1000,
+      ...charted,
+      top_models: models,
       top_keys: topKeys,
       in_flight: deps.inFlight(),
       oldest_in_flight: deps.oldestExchanges(oldestCount).map(inFlightView),
@@ -77,56 +58,53 @@ export class Overview {
   }
 }
 
+/** The steps of a range, of which the last is the one that is running. */
+function stepsUntil(nowMs: number, { steps, stepMs }: Span): StepQuery {
+  const untilMs = (Math.floor(nowMs / stepMs) + 1) * stepMs;
+  const resolution = stepMs < msPerHour ? "minute" : "hour";
+  return { sinceMs: untilMs - steps * stepMs, untilMs, stepMs, resolution };
+}
+
 function inFlightView({ id, keyPrefix, model, route, stream, ageMs }: OpenExchange): InFlightView {
   return { id, key_prefix: keyPrefix, model, route, stream, age_ms: ageMs };
 }
 
-async function topKeysOf(deps: AdminDeps, sinceMs: number, untilMs: number): Promise<UsageRowView[]> {
-  const rows = await deps.store.reports.topKeys({ sinceMs, untilMs, limit: topCount });
-  return rows.map((row) => {
-    const key = deps.keys.byId(row.group);
-    return usageRow(row.group, key?.label ?? key?.prefix ?? row.group, row);
-  });
+async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): Promise<UsageRowView[]> {
+  const { sinceMs, untilMs, resolution } = range;
+  // One more than is shown: what was refused before its model was known has no name to show.
+  const largest = topCount + 1;
+  const rows = await deps.store.reports.usageBy(by, { sinceMs, untilMs, resolution, largest });
+  return rows
+    .filter(({ group }) => group !== "")
+    .slice(0, topCount)
+    .map(({ group, ...figures }) => usageRow(group, by === "key" ? keyName(deps, group) : group, figures));
 }
 
-async function inHours({ store, clock }: AdminDeps, { hours, stepHours }: Span): Promise<Charted> {
-  const lastStep = Math.floor(clock.wallMs() / (stepHours * msPerHour));
-  const firstStep = lastStep - hours / stepHours + 1;
-  const stepMs = stepHours * msPerHour;
-  const range = { sinceMs: firstStep * stepMs, untilMs: (lastStep + 1) * stepMs, stepHours };
-  const earlier = { sinceMs: range.sinceMs - hours * msPerHour, untilMs: range.sinceMs, stepHours };
-  const [sums, bands, sumsBefore] = await Promise.all([
-    store.reports.usageInSteps(range),
-    store.reports.latencyInSteps(range),
+type Charted = Pick<OverviewView, "points" | "totals" | "before">;
+
+/** The points, their sum, and the sum of the same time before. */
+async function chart({ store }: AdminDeps, query: StepQuery): Promise<Charted> {
+  const { sinceMs, untilMs, stepMs } = query;
+  const earlier = { ...query, sinceMs: 2 * sinceMs - untilMs, untilMs: sinceMs };
+  const [steps, bands, before] = await Promise.all([
+    store.reports.usageInSteps(query),
+    store.reports.latencyInSteps(query),
     store.reports.usageInSteps(earlier),
   ]);
-  const byStep = new Map(sums.map((one) => [one.step, one]));
-  const points = Array.from({ length: lastStep - firstStep + 1 }, (_, place) => {
-    const step = firstStep + place;
-    const own = byStep.get(step);
-    const figures = plain(own === undefined ? [] : [own]);
+  const byStart = new Map(steps.map(({ startMs, ...figures }) => [startMs, figures]));
+  const points = Array.from({ length: (untilMs - sinceMs) / stepMs }, (_, place) => {
+    const startMs = sinceMs + place * stepMs;
+    const figures = byStart.get(startMs) ?? sumFigures([]);
     return {
-      at: (step * stepMs) / 1000,
-      ...figures,
-      ...percentiles(bands.filter((band) => band.step === step)),
+      at: startMs / 1000,
+      ...figuresDocument(figures),
+      ...percentiles(bands.filter((band) => band.startMs === startMs)),
     };
   });
   return {
-    stepSeconds: stepMs / 1000,
     points,
-    totals: { ...plain(sums), ...percentiles(merged(bands)) },
-    before: plain(sumsBefore),
-  };
-}
-
-function plain(all: readonly StepSums[]): OverviewView["before"] {
-  const sum = (pick: (one: StepSums) => number) => all.reduce((total, one) => total + pick(one), 0);
-  return {
-    requests: sum((one) => one.requests),
-    errors: sum((one) => one.failures),
-    input_tokens: sum((one) => one.inputTokens),
-    output_tokens: sum((one) => one.outputTokens),
-    spend: creditsFromNano(sum((one) => one.costNano)),
+    totals: { ...figuresDocument(sumFigures(steps)), ...percentiles(merged(bands)) },
+    before: figuresDocument(sumFigures(before)),
   };
 }
 

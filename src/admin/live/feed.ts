@@ -1,6 +1,6 @@
 import { creditsFromNano } from "../../base/money.ts";
 import { totalInput } from "../../base/usage.ts";
-import type { ExchangeFacts } from "../../observe/exchange.ts";
+import { countsInReports, type ExchangeFacts } from "../../observe/exchange.ts";
 import type { TailView } from "../views.ts";
 
 const remembered = 50;
@@ -52,6 +52,7 @@ function tailView(facts: ExchangeFacts): TailView {
     status: facts.status,
     error_code: facts.errorCode,
     outcome: facts.outcome,
+    kept: countsInReports(facts),
     input_tokens: facts.usage === null ? 0 : totalInput(facts.usage),
     output_tokens: facts.usage?.outputTokens ?? 0,
     charged: inTokens ? facts.charged : creditsFromNano(facts.charged),

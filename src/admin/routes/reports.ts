@@ -5,7 +5,7 @@ import { Overview } from "../answers/overview.ts";
 import { usage } from "../answers/usage.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../operations/find-key.ts";
-import { entryKinds, entryView, exchangeDetailView, exchangeView, outcomes } from "../views/exchanges.ts";
+import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
 import { moment, oneOf, pageOf } from "../views/shapes.ts";
 import { overviewRanges, overviewView, usageGroupings, usageView } from "../views/usage.ts";
@@ -21,8 +21,12 @@ const exchangeQuery = Type.Object({
   model: Type.Optional(Type.String()),
   provider: Type.Optional(Type.String()),
   route: Type.Optional(Type.String()),
-  outcome: Type.Optional(oneOf(outcomes)),
-  cursor,
+  outcome: Type.Optional(oneOf(endings)),
+  code: Type.Optional(Type.String({ description: "The error's code, such as `upstream_error`." })),
+  since: Type.Optional(moment),
+  cursor: Type.Optional(
+    Type.String({ pattern: "^\\d{1,15}\\.\\d{1,15}$", description: "`next_cursor` of the page before." }),
+  ),
   limit,
 });
 
@@ -52,12 +56,16 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         query: overviewQuery,
         answers: overviewView,
       },
-      ({ query }) => overview.of(query.range),
+      async ({ query }) => {
+        await deps.flushEndings();
+        return overview.of(query.range);
+      },
     ),
     read(
       { path: "/usage", summary: "Usage added up", query: usageQuery, answers: usageView },
-      ({ query: { by, since, until, key } }) => {
-        const untilMs = until === undefined ? deps.clock.wallMs() : Date.parse(until);
+      async ({ query: { by, since, until, key } }) => {
+        await deps.flushEndings();
+        const untilMs = until === undefined ? deps.clock.wallMs() : Date.parse(until) - 1;
         const sinceMs = since === undefined ? untilMs - weekMs : Date.parse(since);
         return usage(deps, { by, sinceMs, untilMs, key });
       },
@@ -69,21 +77,25 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         query: exchangeQuery,
         answers: pageOf(exchangeView),
       },
-      async ({ query: { key, cursor, ...filters } }) =>
-        exchangePage(deps, { ...filters, keyId: await keyIdOf(deps, key), beforeId: cursor }),
+      async ({ query: { key, since, ...filters } }) => {
+        await deps.flushEndings();
+        const sinceMs = since === undefined ? undefined : Date.parse(since);
+        return exchangePage(deps, { ...filters, sinceMs, keyId: await keyIdOf(deps, key) });
+      },
     ),
     read(
       {
         path: "/exchanges/:id",
-        summary: "An exchange and its ledger entries",
+        summary: "An exchange: why it ended as it did, its attempts and its ledger entries",
         query: Type.Object({
           entry: Type.Optional(Type.Integer({ minimum: 1, description: "Where to look; makes it instant." })),
         }),
         answers: exchangeDetailView,
       },
       async ({ params, query }) => {
+        await deps.flushEndings();
         const detail = await exchangeDetail(deps, params["id"] ?? "", query.entry ?? null);
-        if (detail === null) throw notFound("such exchange in the ledger: nothing was charged for it");
+        if (detail === null) throw notFound("such exchange: it is unknown, or was pruned");
         return detail;
       },
     ),

@@ -1,14 +1,21 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, credits, durationMs, moment, nullable, oneOf } from "./shapes.ts";
+import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
 
-export const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
+const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
+export const endings = [...outcomes, "refused"] as const;
 const bases = ["measured", "estimated"] as const;
 export const entryKinds = ["topup", "adjustment", "charge", "overrun"] as const;
 
 export const exchangeView = Type.Object({
   id: Type.String({ description: "The `x-request-id` of its response." }),
-  entry: Type.Integer({ description: "Its place in the ledger; finding an old exchange by it is instant." }),
-  at: moment,
+  entry: nullable(
+    Type.Integer({ description: "Its place in the ledger; finding an old exchange by it is instant." }),
+  ),
+  at: Type.String({ format: "date-time", description: "When it began, ISO 8601 in UTC." }),
+  ended_at: Type.String({
+    format: "date-time",
+    description: "When it ended, which is when reports count it.",
+  }),
   key_id: Type.String(),
   key_prefix: Type.String(),
   key_label: nullable(Type.String()),
@@ -17,17 +24,28 @@ export const exchangeView = Type.Object({
   provider: Type.String(),
   upstream_model: Type.String(),
   stream: Type.Boolean(),
-  outcome: oneOf(outcomes),
-  status: Type.Integer(),
+  outcome: oneOf(endings),
+  status: nullable(Type.Integer({ description: "What the client was answered; null if the process ended." })),
+  code: nullable(Type.String({ description: "The error's code." })),
+  message: nullable(Type.String({ description: "What the client was told." })),
+  alike: Type.Integer({
+    minimum: 0,
+    description: "How many more of the same kind ended within that second and are counted with this one.",
+  }),
   input_tokens: count,
   cached_input_tokens: count,
   cache_write_tokens: count,
   output_tokens: count,
   reasoning_tokens: count,
-  basis: oneOf(bases),
-  cost: credits,
+  basis: nullable(oneOf(bases)),
+  charged: Type.Number({ description: "What was charged, in `unit`." }),
+  unit: oneOf(["credits", "tokens"]),
+  cost: Type.Number({ description: "`charged` of a credit key; 0 for a token-budget key." }),
+  list_cost: nullable(
+    Type.Number({ description: "Credits that the use of a token-budget key would have cost." }),
+  ),
   first_byte_ms: nullable(durationMs),
-  total_ms: durationMs,
+  total_ms: nullable(durationMs),
   attempts: count,
 });
 export type ExchangeView = Static<typeof exchangeView>;
@@ -48,10 +66,25 @@ export const entryView = Type.Object({
 });
 export type EntryView = Static<typeof entryView>;
 
+const attemptView = Type.Object({
+  deployment: Type.String({ description: "`provider/upstream_model`." }),
+  status: nullable(Type.Integer({ description: "The provider's status; null if none came." })),
+  failure: nullable(
+    Type.String({ description: "Such as `status_500` or `timeout`; null if it answered well." }),
+  ),
+  cause: nullable(Type.String({ description: "The system's code, such as `ECONNREFUSED`." })),
+  said: nullable(Type.String({ description: "The provider's own message, at most 500 characters." })),
+  duration_ms: durationMs,
+  next: nullable(oneOf(["retry", "other_key", "next_deployment"])),
+});
+export type AttemptView = Static<typeof attemptView>;
+
 export const exchangeDetailView = Type.Object({
   exchange: Type.Union([exchangeView, Type.Null()], {
-    description: "Null for a cancelled or interrupted exchange: those leave ledger entries only.",
+    description: "Null for an old cancelled or interrupted exchange, of which only the ledger still knows.",
   }),
+  explanation: Type.String({ description: "Why it ended as it did, and what may be done." }),
+  attempts: Type.Array(attemptView),
   entries: Type.Array(entryView),
 });
 export type ExchangeDetailView = Static<typeof exchangeDetailView>;
@@ -68,6 +101,7 @@ const tailView = Type.Object({
   status: Type.Integer(),
   error_code: nullable(Type.String()),
   outcome: Type.String(),
+  kept: Type.Boolean({ description: "Whether it can be looked up: exchanges of keys are kept." }),
   input_tokens: count,
   output_tokens: count,
   charged: Type.Number(),

@@ -1,13 +1,38 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, credits, durationMs, moment, nullable, oneOf } from "./shapes.ts";
+import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
 
+/** One definition of each figure, wherever it is shown; the table in docs/admin.md says the same. */
 const sums = {
-  requests: count,
-  errors: count,
+  requests: Type.Integer({
+    minimum: 0,
+    description: "Usage records: what completed, and what failed after content had begun.",
+  }),
+  completed: count,
+  failed: Type.Integer({
+    minimum: 0,
+    description: "Answered with a 5xx, or broken off after the answer had begun.",
+  }),
+  errors: Type.Integer({ minimum: 0, description: "The same as `failed`, under its older name." }),
+  refused: Type.Integer({ minimum: 0, description: "Answered with a 4xx." }),
+  cancelled: Type.Integer({ minimum: 0, description: "The client left." }),
+  interrupted: Type.Integer({ minimum: 0, description: "The process ended; charged at the next start." }),
+  error_rate: nullable(
+    Type.Number({ minimum: 0, maximum: 1, description: "`failed` among `completed` and `failed`." }),
+  ),
   input_tokens: count,
+  cached_input_tokens: count,
   output_tokens: count,
-  spend: credits,
+  spend: Type.Number({ description: "Credits: the sum of the ledger's charges, cancelled calls included." }),
+  cancelled_spend: Type.Number({ description: "The part of `spend` that cancelled calls were charged." }),
+  interrupted_spend: Type.Number({ description: "The part of `spend` that interrupted calls were charged." }),
+  spend_tokens: Type.Number({
+    description: "Tokens charged to budgets; the same sum for token-budget keys.",
+  }),
+  list_cost: Type.Number({
+    description: "Credits that the use of token-budget keys would have cost. It is not part of `spend`.",
+  }),
 };
+export type FiguresView = Static<ReturnType<typeof Type.Object<typeof sums>>>;
 
 const percentiles = {
   first_byte_p50_ms: nullable(durationMs),
@@ -20,7 +45,9 @@ const sumsView = Type.Object({ ...sums, ...percentiles });
 export type SumsView = Static<typeof sumsView>;
 
 const usageRowView = Type.Object({
-  group: Type.String({ description: "A time, a key's id, a model or a provider." }),
+  group: Type.String({
+    description: "A time, a key's id, a model or a provider; empty where a call ended before it was known.",
+  }),
   name: Type.String({ description: "What people call it: for keys the label." }),
   ...sums,
 });
@@ -33,6 +60,7 @@ export const usageView = Type.Object({
   since: moment,
   until: moment,
   data: Type.Array(usageRowView),
+  total: Type.Object(sums),
 });
 export type UsageView = Static<typeof usageView>;
 
@@ -58,6 +86,8 @@ export type InFlightView = Static<typeof inFlightView>;
 
 export const overviewView = Type.Object({
   range: oneOf(overviewRanges),
+  since: moment,
+  until: moment,
   step_seconds: Type.Integer(),
   points: Type.Array(overviewPointView),
   totals: sumsView,

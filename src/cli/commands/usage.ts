@@ -1,13 +1,13 @@
 import { type Command, Option } from "commander";
 import type { OperationContext } from "../../admin/operations/context.ts";
 import type { UsageReport } from "../../admin/operations/usage-report.ts";
-import { creditsFromNano } from "../../base/money.ts";
-import type { UsageGroup } from "../../store/store.ts";
+import type { FiguresView } from "../../admin/views.ts";
+import type { Figures } from "../../store/store.ts";
 import { since } from "../arguments.ts";
 import { type DataOptions, examples, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { count, credits, moment, span } from "../terminal/format.ts";
-import { table } from "../terminal/table.ts";
+import { count, credits, moment, plural, span } from "../terminal/format.ts";
+import { type Column, table } from "../terminal/table.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 
 type Grouping = "day" | "hour" | "model" | "provider" | "key";
@@ -42,8 +42,11 @@ export function usageCommand(terminal: Terminal): Command {
       await withStore(terminal, options, {}, async (context) => {
         const sinceMs = options.since ?? context.clock.wallMs() - weekMs;
         const report = await usageReport(context, { by: options.by, sinceMs, key: options.key });
-        if (options.json) printJson(documentOf(report, options.by, sinceMs), terminal);
-        else if (report.groups.length === 0) terminal.print(`Nothing was used since ${moment(sinceMs)} UTC.`);
+        if (options.json) {
+          const { figuresDocument } = await import("../../admin/operations/figures-document.ts");
+          printJson(documentOf(report, options.by, figuresDocument), terminal);
+        } else if (report.groups.length === 0)
+          terminal.print(`Nothing was used since ${moment(report.sinceMs)} UTC.`);
         else terminal.print(asTable(report, options.by, await keyNames(context, options.by), terminal));
       });
     });
@@ -64,48 +67,69 @@ function asTable(
   terminal: Terminal,
 ): string {
   const { style } = terminal;
-  const row = (name: string, group: UsageGroup) => [
+  // Columns of what most gateways never see are only there where they say something.
+  const hasRefused = report.total.refused > 0;
+  const hasListCost = report.total.listCostNano > 0;
+  const warned = (value: number) => (value === 0 ? style.dim("0") : style.warn(count(value)));
+  const row = (name: string, figures: Figures) => [
     name,
-    count(group.requests),
-    group.failures === 0 ? style.dim("0") : style.warn(count(group.failures)),
-    count(group.inputTokens),
-    count(group.cachedInputTokens),
-    count(group.outputTokens),
-    credits(group.costNano),
-    group.firstByteCount === 0 ? "–" : span(group.firstByteMs / group.firstByteCount),
+    count(figures.requests),
+    warned(figures.failed),
+    ...(hasRefused ? [warned(figures.refused)] : []),
+    count(figures.inputTokens),
+    count(figures.cachedInputTokens),
+    count(figures.outputTokens),
+    credits(figures.spendNano),
+    ...(hasListCost ? [credits(figures.listCostNano)] : []),
+    figures.firstByteCount === 0 ? "–" : span(figures.firstByteMs / figures.firstByteCount),
   ];
-  const rows = report.groups.map((group) => row(names.get(group.group) ?? group.group, group));
+  const rows = report.groups.map((group) => row(names.get(group.group) ?? (group.group || "none"), group));
   const total = row("total", report.total).map(style.bold);
-  const columns = [
+  const refused = hasRefused ? ["REFUSED"] : [];
+  const numbers = ["REQUESTS", "FAILED", ...refused, "INPUT", "CACHED", "OUTPUT", "CREDITS"];
+  if (hasListCost) numbers.push("LIST COST");
+  const columns: Column[] = [
     { title: by.toUpperCase(), elastic: true },
-    { title: "REQUESTS", align: "right" },
-    { title: "FAILED", align: "right" },
-    { title: "INPUT", align: "right" },
-    { title: "CACHED", align: "right" },
-    { title: "OUTPUT", align: "right" },
-    { title: "CREDITS", align: "right" },
-    { title: "FIRST BYTE", align: "right" },
-  ] as const;
-  return table(columns, [...rows, total], terminal);
+    ...[...numbers, "FIRST BYTE"].map((title) => ({ title, align: "right" as const })),
+  ];
+  return [table(columns, [...rows, total], terminal), ...notes(report.total).map(style.dim)].join("\n");
 }
 
-function documentOf(report: UsageReport, by: Grouping, sinceMs: number): object {
+/** What the columns cannot say. */
+function notes(total: Figures): string[] {
+  const lines: string[] = [];
+  if (total.cancelled > 0) {
+    const calls = plural(total.cancelled, "cancelled call");
+    lines.push(`CREDITS has ${credits(total.cancelledSpendNano)} of ${calls}, which are no requests.`);
+  }
+  if (total.interrupted > 0) {
+    const calls = plural(total.interrupted, "interrupted call");
+    lines.push(`CREDITS has ${credits(total.interruptedSpendNano)} of ${calls}, which are no requests.`);
+  }
+  if (total.listCostNano > 0) {
+    lines.push("LIST COST is what token-budget keys would have paid; it is not charged.");
+  }
+  return lines;
+}
+
+function documentOf(
+  report: UsageReport,
+  by: Grouping,
+  figuresDocument: (figures: Figures) => FiguresView,
+): object {
+  const sums = (figures: Figures) => ({
+    ...figuresDocument(figures),
+    // The names that these two had before the admin API's became common to all.
+    failures: figures.failed,
+    cost: figuresDocument(figures).spend,
+    average_first_byte_ms: figures.firstByteCount === 0 ? null : figures.firstByteMs / figures.firstByteCount,
+    average_total_ms: figures.totalCount === 0 ? null : figures.totalMs / figures.totalCount,
+  });
   return {
     by,
-    since: new Date(sinceMs).toISOString(),
-    groups: report.groups.map((group) => ({ [by]: group.group, ...sumsOf(group) })),
-    total: sumsOf(report.total),
-  };
-}
-
-function sumsOf(group: UsageGroup): object {
-  return {
-    requests: group.requests,
-    failures: group.failures,
-    input_tokens: group.inputTokens,
-    cached_input_tokens: group.cachedInputTokens,
-    output_tokens: group.outputTokens,
-    cost: creditsFromNano(group.costNano),
-    average_first_byte_ms: group.firstByteCount === 0 ? null : group.firstByteMs / group.firstByteCount,
+    since: new Date(report.sinceMs).toISOString(),
+    until: new Date(report.untilMs).toISOString(),
+    groups: report.groups.map(({ group, ...figures }) => ({ [by]: group, ...sums(figures) })),
+    total: sums(report.total),
   };
 }

@@ -36,6 +36,18 @@ export function percent(part: number, all: number): string {
   return `${share === 0 || share >= 10 ? share.toFixed(0) : share.toFixed(share < 0.1 ? 2 : 1)} %`;
 }
 
+/** A share that the server has worked out; null where there was nothing to share. */
+export function rate(share: number | null): string {
+  return percent(share ?? 0, 1);
+}
+
+/** `chat/completions`, and `chat/completions · token` on the other origin. */
+export function routeName(route: string): string {
+  const [, token, name] = /^(\/token)?\/v1\/(.*)$/.exec(route) ?? [];
+  if (name === undefined) return route;
+  return token === undefined ? name : `${name} · token`;
+}
+
 /** The change from one period to the next in words, null where there is nothing to compare with. */
 export function change(now: number, before: number): string | null {
   if (before === 0) return null;

@@ -6,7 +6,7 @@ import type { ChargeEntry, UsageRecord } from "../records.ts";
 const recordedColumns = `key_no, amount, at_ms, period_start_ms, exchange_id, basis, outcome,
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-  cost_nano, first_byte_ms, total_ms, attempts`;
+  cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano`;
 const valuesPerRow = recordedColumns.split(",").length;
 /** Most batches are one such statement; a longer one would save next to nothing more. */
 const mostRowsPerStatement = 32;
@@ -37,6 +37,15 @@ export class EntryWriter {
     if (charge.overrun > 0) this.#plain(keyNo, "overrun", charge.overrun, charge);
   }
 
+  /** The same at once, for a charge that something else refers to; returns its entry's id. */
+  chargeNow(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): number {
+    this.charge(keyNo, { ...charge, overrun: 0 }, record);
+    this.#writeWaiting();
+    const entryId = this.#lastId;
+    if (charge.overrun > 0) this.#plain(keyNo, "overrun", charge.overrun, charge);
+    return entryId;
+  }
+
   /** Writes what waits, and returns the id of the batch's last entry; 0 when it had none. */
   flush(): number {
     this.#writeWaiting();
@@ -62,6 +71,9 @@ export class EntryWriter {
       charge.exchangeId,
       charge.basis,
       charge.outcome,
+      charge.model,
+      charge.provider,
+      kind === "charge" ? charge.listCostNano : null,
     );
     this.#lastId = Number(lastInsertRowid);
   }
@@ -126,6 +138,7 @@ function fillRow(
   values[next++] = record.firstByteMs === null ? null : Math.round(record.firstByteMs);
   values[next++] = Math.round(record.totalMs);
   values[next++] = record.attempts;
+  values[next++] = charge.listCostNano;
   return next;
 }
 
@@ -137,5 +150,6 @@ VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
 }
 
 const insertPlain = `
-INSERT INTO entries (key_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+INSERT INTO entries (key_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model, provider,
+  list_cost_nano)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

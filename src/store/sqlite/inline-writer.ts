@@ -4,23 +4,31 @@ import type { GivenIds, HoldProgress, JournalItem, StoredResponse } from "../rec
 import { AccountDeltas } from "./account-deltas.ts";
 import { BatchFailure, type TimedWriter } from "./batch-writer.ts";
 import { codeOf } from "./connection.ts";
+import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
-import { UsageRollup } from "./rollup.ts";
+import { type RolledUpKey, UsageRollup } from "./rollup.ts";
+
+/** The ids of a batch's last entry and last ending; 0 where it had none. */
+interface Written {
+  readonly entryId: number;
+  readonly endingId: number;
+}
 
 /** Applies batches in the thread it is called in; the writer thread runs one of these too. */
 export class InlineWriter implements TimedWriter {
   readonly #rollup: UsageRollup;
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
-  readonly #keyNos = new Map<string, number>();
-  readonly #findKeyNo: Statement<{ no: number }, [string]>;
+  readonly #endings: EndingWriter;
+  readonly #keys = new Map<string, RolledUpKey>();
+  readonly #findKey: Statement<{ no: number; isCredit: number }, [string]>;
   readonly #upsertHold: Statement;
   readonly #deleteHold: Statement;
   readonly #insertResponse: Statement;
   readonly #insertGiven: Statement;
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
-  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => number;
+  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => Written;
   #appliedAtMs = 0;
   #lastCommitMs = 0;
 
@@ -28,7 +36,8 @@ export class InlineWriter implements TimedWriter {
     this.#rollup = new UsageRollup(database);
     this.#entries = new EntryWriter(database);
     this.#deltas = new AccountDeltas(database);
-    this.#findKeyNo = database.query("SELECT no FROM keys WHERE id = ?");
+    this.#endings = new EndingWriter(database);
+    this.#findKey = database.query("SELECT no, mode = 'credit' AS isCredit FROM keys WHERE id = ?");
     this.#upsertHold = database.query(upsertHold);
     this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
     this.#insertResponse = database.query(insertResponse);
@@ -48,50 +57,54 @@ export class InlineWriter implements TimedWriter {
 
   write(items: readonly JournalItem[], rollUpDue: boolean): void {
     const rollUp = rollUpDue || this.#rollup.isLarge;
-    const lastEntryId = this.#run(items, rollUp);
+    const { entryId, endingId } = this.#run(items, rollUp);
     if (rollUp) this.#rollup.clear();
     // Only what is committed may be counted, or a batch that is tried again would count twice.
-    for (const item of items) {
-      if (item.kind === "failure") this.#rollup.addFailure(item.failure, this.#keyNo(item.failure.keyId));
-      if (item.kind === "settle" && item.record !== null) {
-        this.#rollup.add(item.record, this.#keyNo(item.record.keyId));
-      }
-    }
-    if (lastEntryId > 0) this.#rollup.coversThrough(lastEntryId);
+    for (const item of items) this.#count(item);
+    this.#rollup.coversThrough(entryId, endingId);
   }
 
   close(): void {
     if (!this.#rollup.isEmpty) this.write([], true);
   }
 
-  #run(items: readonly JournalItem[], rollUp: boolean): number {
+  #count(item: JournalItem): void {
+    if (item.kind === "settle") {
+      this.#rollup.addCharge(this.#key(item.charge.keyId), item.charge, item.record);
+    } else if (item.kind === "endings") {
+      for (const ending of item.endings) this.#rollup.addEnding(this.#key(ending.keyId), ending);
+    }
+  }
+
+  #run(items: readonly JournalItem[], rollUp: boolean): Written {
     try {
-      const lastEntryId = this.#transaction(items, rollUp);
+      const written = this.#transaction(items, rollUp);
       this.#lastCommitMs = performance.now() - this.#appliedAtMs;
-      return lastEntryId;
+      return written;
     } catch (error) {
       this.#entries.forget();
+      this.#endings.takeLastId();
       this.#deltas.forget();
       throw new BatchFailure(codeOf(error), String(error));
     }
   }
 
-  /** The id of the last entry written, 0 when there was none. */
-  #apply(items: readonly JournalItem[], rollUp: boolean): number {
+  #apply(items: readonly JournalItem[], rollUp: boolean): Written {
     if (rollUp && !this.#rollup.isEmpty) this.#rollup.write();
     for (const item of items) {
       if (item.kind === "settle") this.#settle(item);
       else this.#applyOther(item);
     }
-    const lastEntryId = this.#entries.flush();
+    const entryId = this.#entries.flush();
     this.#deltas.write();
     this.#appliedAtMs = performance.now();
-    return lastEntryId;
+    return { entryId, endingId: this.#endings.takeLastId() };
   }
 
-  #settle({ charge, record, response, hasProgress, holdId }: JournalItem & { kind: "settle" }): void {
-    const keyNo = this.#keyNo(charge.keyId);
-    this.#entries.charge(keyNo, charge, record);
+  #settle({ charge, record, response, ending, hasProgress, holdId }: JournalItem & { kind: "settle" }): void {
+    const keyNo = this.#key(charge.keyId).no;
+    if (ending === null) this.#entries.charge(keyNo, charge, record);
+    else this.#endings.insert(keyNo, ending, this.#entries.chargeNow(keyNo, charge, record));
     this.#deltas.add(keyNo, charge, record);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#store(keyNo, response);
@@ -114,8 +127,11 @@ export class InlineWriter implements TimedWriter {
       case "discard":
         this.#deleteParts.run(item.recordingId);
         return;
-      case "failure":
-        this.#keyNo(item.failure.keyId);
+      case "endings":
+        for (const ending of item.endings) this.#endings.insert(this.#key(ending.keyId).no, ending, null);
+        return;
+      case "prune":
+        this.#endings.prune(item);
         return;
       default:
         unreachable(item);
@@ -125,7 +141,7 @@ export class InlineWriter implements TimedWriter {
   #progress(progress: HoldProgress): void {
     this.#upsertHold.run(
       progress.holdId,
-      this.#keyNo(progress.keyId),
+      this.#key(progress.keyId).no,
       progress.openedAtMs,
       progress.periodStartMs,
       progress.chargeSoFar,
@@ -149,17 +165,18 @@ export class InlineWriter implements TimedWriter {
   }
 
   #given({ keyId, provider, digests, atMs }: GivenIds): void {
-    const keyNo = this.#keyNo(keyId);
-    for (const digest of digests) this.#insertGiven.run(keyNo, digest, provider, atMs);
+    const { no } = this.#key(keyId);
+    for (const digest of digests) this.#insertGiven.run(no, digest, provider, atMs);
   }
 
-  #keyNo(keyId: string): number {
-    const known = this.#keyNos.get(keyId);
+  #key(keyId: string): RolledUpKey {
+    const known = this.#keys.get(keyId);
     if (known !== undefined) return known;
-    const row = this.#findKeyNo.get(keyId);
+    const row = this.#findKey.get(keyId);
     assert(row !== null, `there is no key ${keyId}`);
-    this.#keyNos.set(keyId, row.no);
-    return row.no;
+    const key = { no: row.no, isCredit: row.isCredit === 1 };
+    this.#keys.set(keyId, key);
+    return key;
   }
 }
 

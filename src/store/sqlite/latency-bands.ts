@@ -17,3 +17,9 @@ export function bandOf(tookMs: number): number {
 export function upperBoundMs(band: number): number {
   return boundsMs[band] ?? noUpperBoundMs;
 }
+
+/** The same in SQL: the upper bound of the band that a column's value falls into. */
+export function bandOfColumn(column: string): string {
+  const cases = boundsMs.map((boundMs) => `WHEN ${column} <= ${boundMs} THEN ${boundMs}`);
+  return `CASE ${cases.join(" ")} ELSE ${noUpperBoundMs} END`;
+}

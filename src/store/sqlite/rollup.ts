@@ -1,200 +1,214 @@
 import type { Database, Statement } from "bun:sqlite";
-import { totalInput, type Usage } from "../../base/usage.ts";
-import type { FailedExchange, UsageRecord } from "../records.ts";
+import { totalInput } from "../../base/usage.ts";
+import { type Figures, figureNames, type MutableFigures, noFigures } from "../figures.ts";
+import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../records.ts";
+import { namedFigures, upsertFigures } from "./figure-columns.ts";
 import { bandCount, bandOf, upperBoundMs } from "./latency-bands.ts";
 
-const msPerHour = 3_600_000;
-/** So many sums take about 2 ms to write. */
+export const msPerMinute = 60_000;
+const minutesPerHour = 60;
+const hoursPerDay = 24;
+/** The shortest chart shows an hour and compares it with the one before. */
+export const minutesKept = 180;
+/** So many sums take about 3 ms to write. */
 const largeRollup = 100;
 
-interface HourSums {
-  readonly hour: number;
+/** A key as the roll-up needs it. */
+export interface RolledUpKey {
+  readonly no: number;
+  readonly isCredit: boolean;
+}
+
+interface MinuteSums {
+  readonly minute: number;
   readonly keyNo: number;
   readonly model: string;
   readonly provider: string;
-  requests: number;
-  failures: number;
-  inputTokens: number;
-  cachedInputTokens: number;
-  outputTokens: number;
-  costNano: number;
-  firstByteMs: number;
-  firstByteCount: number;
-  totalMs: number;
+  readonly figures: MutableFigures;
   readonly latencies: Latencies;
 }
 
-/** What of a usage record is added up. */
-type RolledUp = Pick<
-  UsageRecord,
-  "atMs" | "model" | "provider" | "outcome" | "usage" | "costNano" | "firstByteMs" | "totalMs"
->;
-
-/** Requests by band of time, of one hour and model at one provider, all keys together. */
+/** Exchanges by band of time, of one minute, everything together. */
 interface Latencies {
-  readonly hour: number;
-  readonly model: string;
-  readonly provider: string;
+  readonly minute: number;
   readonly firstByte: Float64Array;
   readonly total: Float64Array;
 }
 
 /**
- * Adds usage up in memory and writes the sums every second or so, because one row per request and hour would
- * double the cost of a settle. Nothing is lost in a crash: each write says through which entry it counts, and
- * whatever comes after is added up again from the entries themselves when the store is opened.
+ * Adds figures up in memory and writes the sums every second or so, because one row per request and hour would
+ * double the cost of a settle. Nothing is lost in a crash: each write says through which entry and which ending it
+ * counts, and whatever comes after is added up from the rows themselves, by reports and at the next start. What each
+ * figure counts is defined by the views `entry_figures` and `ending_figures`; this must say the same.
  */
 export class UsageRollup {
+  readonly #upsertMinute: Statement;
+  readonly #upsertKeyHour: Statement;
   readonly #upsertHour: Statement;
-  readonly #upsertModelHour: Statement;
   readonly #upsertKeyDay: Statement;
-  readonly #upsertLatency: Statement;
-  readonly #upsertLatencyOverall: Statement;
+  readonly #upsertLatencyMinute: Statement;
+  readonly #upsertLatencyHour: Statement;
+  readonly #forgetMinutes: Statement;
+  readonly #forgetLatencies: Statement;
   readonly #mark: Statement;
-  readonly #hours = new Map<string, HourSums>();
-  readonly #latencies = new Map<string, Latencies>();
+  readonly #sums = new Map<string, MinuteSums>();
+  readonly #latencies = new Map<number, Latencies>();
   /** The sums that were added to last: traffic comes in runs, and comparing is cheaper than making a name. */
-  #latest: HourSums | null = null;
+  #latest: MinuteSums | null = null;
+  #newestMinute = 0;
+  #forgottenBefore = 0;
   #throughEntryId = 0;
+  #throughEndingId = 0;
 
   constructor(database: Database) {
-    this.#upsertHour = database.query(upsertHour);
-    this.#upsertModelHour = database.query(upsertInto("usage_model_hours", 3));
-    this.#upsertKeyDay = database.query(upsertInto("usage_key_days", 2));
-    this.#upsertLatency = database.query(upsertLatency);
-    this.#upsertLatencyOverall = database.query(upsertLatencyOverall);
-    this.#mark = database.query("UPDATE state SET rolled_up_through = max(rolled_up_through, ?)");
+    const byKey = ["model", "provider"];
+    this.#upsertMinute = database.query(upsertFigures("usage_minutes", ["minute", "key_no", ...byKey]));
+    this.#upsertKeyHour = database.query(upsertFigures("usage_key_hours", ["key_no", "hour", ...byKey]));
+    this.#upsertHour = database.query(upsertFigures("usage_all_hours", ["hour", ...byKey]));
+    this.#upsertKeyDay = database.query(upsertFigures("usage_key_days", ["key_no", "day"]));
+    this.#upsertLatencyMinute = database.query(upsertLatency("latency_minutes"));
+    this.#upsertLatencyHour = database.query(upsertLatency("latency_all_hours"));
+    this.#forgetMinutes = database.query("DELETE FROM usage_minutes WHERE minute < ?");
+    this.#forgetLatencies = database.query("DELETE FROM latency_minutes WHERE minute < ?");
+    this.#mark = database.query(
+      `UPDATE state SET rolled_up_through = max(rolled_up_through, ?),
+        endings_rolled_up_through = max(endings_rolled_up_through, ?)`,
+    );
   }
 
   get isEmpty(): boolean {
-    return this.#hours.size === 0;
+    return this.#sums.size === 0;
   }
 
   /** Whether writing it would soon take long enough for others to notice. */
   get isLarge(): boolean {
-    return this.#hours.size >= largeRollup;
+    return this.#sums.size >= largeRollup;
   }
 
-  add(record: RolledUp, keyNo: number): void {
-    const sums = this.#sumsOf(record.atMs, keyNo, record.model, record.provider);
-    sums.requests += 1;
-    if (record.outcome === "failed") sums.failures += 1;
-    sums.inputTokens += totalInput(record.usage);
-    sums.cachedInputTokens += record.usage.cachedInputTokens;
-    sums.outputTokens += record.usage.outputTokens;
-    sums.costNano += record.costNano;
-    sums.totalMs += Math.round(record.totalMs);
-    count(sums.latencies.total, record.totalMs);
+  addCharge({ no, isCredit }: RolledUpKey, charge: ChargeEntry, record: UsageRecord | null): void {
+    const { charged, outcome } = charge;
+    const { model, provider } = record ?? charge;
+    const { figures, latencies } = this.#sumsOf(charge.atMs, no, model, provider);
+    figures[outcome] += 1;
+    if (isCredit) {
+      figures.spendNano += charged;
+      if (outcome === "cancelled") figures.cancelledSpendNano += charged;
+      if (outcome === "interrupted") figures.interruptedSpendNano += charged;
+    } else {
+      figures.spendTokens += charged;
+      if (outcome === "cancelled") figures.cancelledSpendTokens += charged;
+      if (outcome === "interrupted") figures.interruptedSpendTokens += charged;
+    }
+    if (charge.listCostNano !== null) figures.listCostNano += charge.listCostNano;
+    if (record === null) return;
+    const { usage } = record;
+    figures.requests += 1;
+    figures.inputTokens += totalInput(usage);
+    figures.cachedInputTokens += usage.cachedInputTokens;
+    figures.outputTokens += usage.outputTokens;
+    addTotal(figures, latencies, record.totalMs);
     if (record.firstByteMs === null) return;
-    sums.firstByteMs += Math.round(record.firstByteMs);
-    sums.firstByteCount += 1;
-    count(sums.latencies.firstByte, record.firstByteMs);
+    const firstByteMs = Math.round(record.firstByteMs);
+    figures.firstByteMs += firstByteMs;
+    figures.firstByteCount += 1;
+    count(latencies.firstByte, firstByteMs);
   }
 
-  /** Failures without a charge have no entry; a crash may forget those of the last second. */
-  addFailure(failure: FailedExchange, keyNo: number): void {
-    const sums = this.#sumsOf(failure.atMs, keyNo, failure.model, failure.provider);
-    sums.failures += 1;
-    count(sums.latencies.total, failure.totalMs);
+  /** One that was not charged. */
+  addEnding({ no }: RolledUpKey, { atMs, model, provider, outcome, alike, totalMs }: ExchangeEnding): void {
+    const { figures, latencies } = this.#sumsOf(atMs, no, model, provider);
+    figures[outcome] += 1 + alike;
+    if (outcome === "failed" && totalMs !== null) addTotal(figures, latencies, totalMs);
   }
 
-  /** All charges up to this entry have been added. */
-  coversThrough(entryId: number): void {
-    this.#throughEntryId = entryId;
+  /** What a crash left uncounted, as the database has it. */
+  addUncounted({ atMs, keyNo, model, provider, ...row }: UncountedRow): void {
+    const { figures, latencies } = this.#sumsOf(atMs, keyNo, model, provider);
+    for (const name of figureNames) figures[name] += row[name];
+    if (row.totalCount === 1) count(latencies.total, row.totalMs);
+    if (row.firstByteCount === 1) count(latencies.firstByte, row.firstByteMs);
+  }
+
+  /** Everything up to these ids has been added; 0 where nothing new came. */
+  coversThrough(entryId: number, endingId: number): void {
+    if (entryId > 0) this.#throughEntryId = entryId;
+    if (endingId > 0) this.#throughEndingId = endingId;
   }
 
   /** Inside the caller's transaction; `clear` follows once that is committed. */
   write(): void {
-    for (const sums of this.#hours.values()) {
-      this.#upsertHour.run(
-        sums.hour,
-        sums.keyNo,
-        sums.model,
-        sums.provider,
-        sums.requests,
-        sums.failures,
-        sums.inputTokens,
-        sums.cachedInputTokens,
-        sums.outputTokens,
-        sums.costNano,
-        sums.firstByteMs,
-        sums.firstByteCount,
-        sums.totalMs,
-      );
-      const { requests, failures, inputTokens, outputTokens, costNano } = sums;
-      const figures = [requests, failures, inputTokens, outputTokens, costNano] as const;
-      this.#upsertModelHour.run(sums.hour, sums.model, sums.provider, ...figures);
-      this.#upsertKeyDay.run(sums.keyNo, Math.floor(sums.hour / 24), ...figures);
+    for (const { minute, keyNo, model, provider, figures } of this.#sums.values()) {
+      const hour = Math.floor(minute / minutesPerHour);
+      const values = figureNames.map((name) => figures[name]);
+      this.#upsertMinute.run(minute, keyNo, model, provider, ...values);
+      this.#upsertKeyHour.run(keyNo, hour, model, provider, ...values);
+      this.#upsertHour.run(hour, model, provider, ...values);
+      this.#upsertKeyDay.run(keyNo, Math.floor(hour / hoursPerDay), ...values);
     }
     for (const latencies of this.#latencies.values()) {
-      this.#writeLatencies(latencies, "first_byte", latencies.firstByte);
-      this.#writeLatencies(latencies, "total", latencies.total);
+      this.#writeLatencies(latencies.minute, "first_byte", latencies.firstByte);
+      this.#writeLatencies(latencies.minute, "total", latencies.total);
     }
-    this.#mark.run(this.#throughEntryId);
+    this.#forgetOldMinutes();
+    this.#mark.run(this.#throughEntryId, this.#throughEndingId);
   }
 
   clear(): void {
-    this.#hours.clear();
+    this.#sums.clear();
     this.#latencies.clear();
     this.#latest = null;
   }
 
-  #writeLatencies(
-    { hour, model, provider }: Latencies,
-    measure: "first_byte" | "total",
-    bands: Float64Array,
-  ) {
+  #writeLatencies(minute: number, measure: "first_byte" | "total", bands: Float64Array): void {
     for (const [band, requests] of bands.entries()) {
       if (requests === 0) continue;
-      this.#upsertLatency.run(hour, model, provider, measure, upperBoundMs(band), requests);
-      this.#upsertLatencyOverall.run(hour, measure, upperBoundMs(band), requests);
+      this.#upsertLatencyMinute.run(minute, measure, upperBoundMs(band), requests);
+      this.#upsertLatencyHour.run(Math.floor(minute / minutesPerHour), measure, upperBoundMs(band), requests);
     }
   }
 
-  #sumsOf(atMs: number, keyNo: number, model: string, provider: string): HourSums {
-    const hour = Math.floor(atMs / msPerHour);
+  #forgetOldMinutes(): void {
+    const before = this.#newestMinute - minutesKept;
+    if (before <= this.#forgottenBefore) return;
+    this.#forgetMinutes.run(before);
+    this.#forgetLatencies.run(before);
+    this.#forgottenBefore = before;
+  }
+
+  #sumsOf(atMs: number, keyNo: number, model: string, provider: string): MinuteSums {
+    const minute = Math.floor(atMs / msPerMinute);
     const latest = this.#latest;
-    const isSame = latest !== null && latest.hour === hour && latest.keyNo === keyNo;
+    const isSame = latest !== null && latest.minute === minute && latest.keyNo === keyNo;
     if (isSame && latest.model === model && latest.provider === provider) return latest;
-    const name = `${hour} ${keyNo} ${model} ${provider}`;
-    let sums = this.#hours.get(name);
+    const name = `${minute} ${keyNo} ${model} ${provider}`;
+    let sums = this.#sums.get(name);
     if (sums === undefined) {
-      sums = noSums(keyNo, this.#latenciesOf(hour, model, provider));
-      this.#hours.set(name, sums);
+      const latencies = this.#latenciesOf(minute);
+      sums = { minute, keyNo, model, provider, figures: noFigures(), latencies };
+      this.#sums.set(name, sums);
+      this.#newestMinute = Math.max(this.#newestMinute, minute);
     }
     this.#latest = sums;
     return sums;
   }
 
-  #latenciesOf(hour: number, model: string, provider: string): Latencies {
-    const name = `${hour} ${model} ${provider}`;
-    let latencies = this.#latencies.get(name);
+  #latenciesOf(minute: number): Latencies {
+    let latencies = this.#latencies.get(minute);
     if (latencies === undefined) {
       const [firstByte, total] = [new Float64Array(bandCount), new Float64Array(bandCount)];
-      latencies = { hour, model, provider, firstByte, total };
-      this.#latencies.set(name, latencies);
+      latencies = { minute, firstByte, total };
+      this.#latencies.set(minute, latencies);
     }
     return latencies;
   }
 }
 
-function noSums(keyNo: number, latencies: Latencies): HourSums {
-  return {
-    hour: latencies.hour,
-    keyNo,
-    model: latencies.model,
-    provider: latencies.provider,
-    requests: 0,
-    failures: 0,
-    inputTokens: 0,
-    cachedInputTokens: 0,
-    outputTokens: 0,
-    costNano: 0,
-    firstByteMs: 0,
-    firstByteCount: 0,
-    totalMs: 0,
-    latencies,
-  };
+/** Rounded as the rows have it, so that both fall into the same band. */
+function addTotal(figures: MutableFigures, latencies: Latencies, tookMs: number): void {
+  const totalMs = Math.round(tookMs);
+  figures.totalMs += totalMs;
+  figures.totalCount += 1;
+  count(latencies.total, totalMs);
 }
 
 function count(bands: Float64Array, tookMs: number): void {
@@ -202,57 +216,29 @@ function count(bands: Float64Array, tookMs: number): void {
   bands[band] = (bands[band] ?? 0) + 1;
 }
 
-const upsertHour = `
-INSERT INTO usage_hours VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET
-  requests = requests + excluded.requests,
-  failures = failures + excluded.failures,
-  input_tokens = input_tokens + excluded.input_tokens,
-  cached_input_tokens = cached_input_tokens + excluded.cached_input_tokens,
-  output_tokens = output_tokens + excluded.output_tokens,
-  cost_nano = cost_nano + excluded.cost_nano,
-  first_byte_ms = first_byte_ms + excluded.first_byte_ms,
-  first_byte_count = first_byte_count + excluded.first_byte_count,
-  total_ms = total_ms + excluded.total_ms`;
-
-/** The two coarser tables have the same five figures after a primary key of two or three columns. */
-function upsertInto(table: "usage_model_hours" | "usage_key_days", keyColumns: 2 | 3): string {
-  const places = Array.from({ length: keyColumns + 5 }, () => "?").join(", ");
-  return `INSERT INTO ${table} VALUES (${places})
-ON CONFLICT DO UPDATE SET
-  requests = requests + excluded.requests,
-  failures = failures + excluded.failures,
-  input_tokens = input_tokens + excluded.input_tokens,
-  output_tokens = output_tokens + excluded.output_tokens,
-  cost_nano = cost_nano + excluded.cost_nano`;
+function upsertLatency(table: "latency_minutes" | "latency_all_hours"): string {
+  return `INSERT INTO ${table} VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + excluded.requests`;
 }
 
-const upsertLatency = `
-INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET requests = requests + excluded.requests`;
+interface UncountedRow extends Figures {
+  readonly atMs: number;
+  readonly keyNo: number;
+  readonly model: string;
+  readonly provider: string;
+}
 
-const upsertLatencyOverall = `
-INSERT INTO latency_all_hours VALUES (?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET requests = requests + excluded.requests`;
-
-/** Counts the charges that a crash left out of the sums. Inside the caller's transaction. */
+/** Counts what a crash left out of the sums. Inside the caller's transaction. */
 export function catchUpRollup(database: Database): void {
   const rollup = new UsageRollup(database);
-  for (const row of database.query<UncountedRow, []>(selectUncounted).iterate()) {
-    rollup.add({ ...row, usage: row }, row.keyNo);
-    rollup.coversThrough(row.id);
-  }
+  const rows = database.query<UncountedRow, []>(
+    `SELECT at_ms AS atMs, key_no AS keyNo, model, provider, ${namedFigures} FROM uncounted_usage`,
+  );
+  for (const row of rows.iterate()) rollup.addUncounted(row);
+  const last = database.query<{ entry: number; ending: number }, []>(
+    `SELECT coalesce((SELECT max(id) FROM entries), 0) AS entry,
+      coalesce((SELECT max(id) FROM exchange_endings), 0) AS ending`,
+  );
+  const { entry, ending } = last.get() ?? { entry: 0, ending: 0 };
+  rollup.coversThrough(entry, ending);
   if (!rollup.isEmpty) rollup.write();
 }
-
-interface UncountedRow extends Usage, Omit<RolledUp, "usage"> {
-  readonly id: number;
-  readonly keyNo: number;
-}
-
-const selectUncounted = `
-SELECT id, key_no AS keyNo, recorded_at_ms AS atMs, model, provider, outcome, input_tokens AS inputTokens,
-  cached_input_tokens AS cachedInputTokens, cache_write_tokens AS cacheWriteTokens,
-  output_tokens AS outputTokens, reasoning_tokens AS reasoningTokens, cost_nano AS costNano,
-  first_byte_ms AS firstByteMs, total_ms AS totalMs
-FROM entries WHERE id > (SELECT rolled_up_through FROM state) AND recorded_at_ms IS NOT NULL ORDER BY id`;

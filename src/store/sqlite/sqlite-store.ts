@@ -11,6 +11,7 @@ import type {
 import type {
   EntryQuery,
   GivenIdsPruning,
+  GroupFigures,
   KeyPage,
   KeyQuery,
   NumberedUsage,
@@ -22,7 +23,6 @@ import type {
   Store,
   StoreStats,
   Trouble,
-  UsageGroup,
   UsageQuery,
   UsageSummaryQuery,
 } from "../store.ts";
@@ -38,6 +38,7 @@ import { OperatorEntries } from "./operator-entries.ts";
 import { SqliteReports } from "./reports.ts";
 import { ResponseTable } from "./response-table.ts";
 import { Revision } from "./revision.ts";
+import { summarizeUsage } from "./usage-summary.ts";
 import { UsageTable } from "./usage-table.ts";
 
 export interface StoreParts {
@@ -195,8 +196,8 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#usage.list(query));
   }
 
-  summarizeUsage(query: UsageSummaryQuery): Promise<readonly UsageGroup[]> {
-    return this.#read(() => this.#usage.summarize(query));
+  summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]> {
+    return summarizeUsage(this.reports, query);
   }
 
   recomputeTotals(): Promise<readonly RecomputedTotals[]> {

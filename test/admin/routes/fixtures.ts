@@ -96,6 +96,8 @@ async function makeDeps(dir: string, store: Store, clock: FakeClock): Promise<Om
     settings: () => settings,
     deploymentHealth: () => [],
     inFlight: () => 0,
+    droppedEndings: () => 0,
+    flushEndings: async () => {},
     oldestExchanges: () => [],
     isDraining: () => false,
     applyChanges: async () => {

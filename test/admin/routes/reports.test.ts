@@ -11,7 +11,7 @@ import type {
   UsageView,
 } from "../../../src/admin/views.ts";
 import { exchangeFacts } from "../../observe/fixtures.ts";
-import { type SettleItem, settleItem } from "../../store/fixtures.ts";
+import { exchangeEnding, type SettleItem, settleItem } from "../../store/fixtures.ts";
 import { upstreamKeys } from "../../support/config.ts";
 import { waitFor } from "../../support/wait.ts";
 import { type AdminServer, startAdmin, token, tracingSecret } from "./fixtures.ts";
@@ -52,23 +52,27 @@ describe("the overview", () => {
     expect(overview.top_models[0]).toMatchObject({ group: "house-model", spend: 2 });
   });
 
-  test("shows the last hour by the minute, from what ended now and from before a restart", async () => {
+  test("shows the last hour by the minute, with the endings that cost nothing", async () => {
     await using admin = await startAdmin();
     const { id } = await withSpender(admin);
     await spend(admin, id, 1_000_000_000, 600_000);
-    const now = { atMs: admin.clock.wallMs(), charged: 250_000_000 };
-    admin.deps.live.observe(exchangeFacts(now));
-    admin.deps.live.observe(
-      exchangeFacts({ ...now, outcome: "failed", usage: null, charged: 0, status: 502 }),
-    );
-    admin.deps.live.observe(
-      exchangeFacts({ ...now, outcome: "refused", usage: null, charged: 0, status: 401 }),
-    );
+    await spend(admin, id, 250_000_000, 0);
+    const atMs = admin.clock.wallMs();
+    const failed = { outcome: "failed", status: 502, code: "upstream_error" } as const;
+    await admin.store.commit([
+      {
+        kind: "endings",
+        endings: [exchangeEnding(id, { atMs, ...failed }), exchangeEnding(id, { atMs, alike: 6 })],
+      },
+    ]);
     const overview = await admin.json<OverviewView>("/overview?range=1h");
     expect(overview.points.length).toBe(60);
-    expect(overview.totals).toMatchObject({ requests: 2, errors: 1, spend: 1.25 });
-    expect(overview.points.at(-1)).toMatchObject({ requests: 1, spend: 0.25 });
+    const counts = { requests: 2, completed: 2, failed: 1, errors: 1, refused: 7, error_rate: 1 / 3 };
+    expect(overview.totals).toMatchObject({ ...counts, spend: 1.25 });
+    expect(overview.points.at(-1)).toMatchObject({ requests: 1, failed: 1, refused: 7, spend: 0.25 });
     expect(overview.points.at(-11)).toMatchObject({ requests: 1, spend: 1 });
+    const day = await admin.json<OverviewView>("/overview?range=24h");
+    expect(day.totals).toEqual(overview.totals);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
+import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { count, credits, duration, moment } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
@@ -36,7 +36,9 @@ function Facts({ of: exchange }: { of: ExchangeView }) {
         <div>
           <dt>Outcome</dt>
           <dd>
-            <OutcomeBadge outcome={exchange.outcome} /> <StatusCode status={exchange.status} />
+            <OutcomeBadge outcome={exchange.outcome} />{" "}
+            {exchange.status !== null && <StatusCode status={exchange.status} />}{" "}
+            {exchange.code !== null && <code>{exchange.code}</code>}
           </dd>
         </div>
         <div>
@@ -52,29 +54,40 @@ function Facts({ of: exchange }: { of: ExchangeView }) {
         <div>
           <dt>Route</dt>
           <dd>
-            {exchange.route} {exchange.stream ? "(stream)" : "(whole)"}
+            {exchange.route || "–"} {exchange.stream ? "(stream)" : "(whole)"}
           </dd>
         </div>
         <div>
           <dt>Model</dt>
-          <dd>{exchange.model}</dd>
+          <dd>{exchange.model || "–"}</dd>
         </div>
         <div>
-          <dt>Answered by</dt>
+          <dt>{exchange.outcome === "completed" ? "Answered by" : "Asked last"}</dt>
           <dd>
-            {exchange.provider}/{exchange.upstream_model}, attempt {exchange.attempts}
+            {exchange.provider === ""
+              ? "no provider"
+              : `${exchange.provider}/${exchange.upstream_model}, attempt ${exchange.attempts}`}
           </dd>
         </div>
       </dl>
       <dl>
         <div>
-          <dt>Cost</dt>
-          <dd class="number">{credits(exchange.cost)} credits</dd>
+          <dt>Charged</dt>
+          <dd class="number">
+            {exchange.unit === "credits" ? credits(exchange.charged) : count(exchange.charged)}{" "}
+            {exchange.unit}
+          </dd>
         </div>
+        {exchange.list_cost !== null && (
+          <div>
+            <dt>List cost</dt>
+            <dd class="number">{credits(exchange.list_cost)} credits</dd>
+          </div>
+        )}
         <Tokens of={exchange} />
         <div>
           <dt>Figures</dt>
-          <dd>{exchange.basis}</dd>
+          <dd>{exchange.basis ?? "–"}</dd>
         </div>
         <div>
           <dt>First byte</dt>
@@ -89,6 +102,43 @@ function Facts({ of: exchange }: { of: ExchangeView }) {
   );
 }
 
+function Attempts({ of: attempts }: { of: readonly AttemptView[] }) {
+  return (
+    <>
+      <h3>Attempts</h3>
+      <table class="rows">
+        <thead>
+          <tr>
+            <th scope="col">Deployment</th>
+            <th scope="col">Result</th>
+            <th scope="col">The provider said</th>
+            <th scope="col" class="number">
+              Took
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {attempts.map((attempt, place) => (
+            <tr key={place}>
+              <td data-name="Deployment">{attempt.deployment}</td>
+              <td data-name="Result">
+                {attempt.status !== null && <StatusCode status={attempt.status} />}{" "}
+                {attempt.failure === null ? "answered" : <code>{attempt.failure}</code>}
+              </td>
+              <td data-name="Said" class="muted message">
+                {attempt.said ?? attempt.cause ?? "–"}
+              </td>
+              <td data-name="Took" class="number">
+                {duration(attempt.duration_ms)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
 export function ExchangeDetail({ id, onClose }: { id: string; onClose: () => void }) {
   const detail = useLoaded(id, () =>
     api.get<ExchangeDetailView>(`/exchanges/${encodeURIComponent(id)}`, { entry: query.value.get("entry") }),
@@ -100,17 +150,17 @@ export function ExchangeDetail({ id, onClose }: { id: string; onClose: () => voi
           <code>{id}</code> <CopyButton text={id} />
         </p>
         <Shown loaded={detail}>
-          {({ exchange, entries }) => (
+          {({ exchange, explanation, attempts, entries }) => (
             <>
-              {exchange ? (
-                <Facts of={exchange} />
-              ) : (
-                <p class="muted">
-                  It was cancelled or interrupted, so there is no usage record; what was produced was charged.
-                </p>
-              )}
+              <p class="explanation">{explanation}</p>
+              {attempts.length > 0 && <Attempts of={attempts} />}
+              {exchange && <Facts of={exchange} />}
               <h3>Ledger</h3>
-              <EntryTable entries={entries} />
+              {entries.length === 0 ? (
+                <p class="muted">Nothing was charged.</p>
+              ) : (
+                <EntryTable entries={entries} />
+              )}
             </>
           )}
         </Shown>

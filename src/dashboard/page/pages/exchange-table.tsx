@@ -1,7 +1,7 @@
 import type { ExchangeView } from "../../../admin/views.ts";
-import { credits, duration, moment, shortCount } from "../format.ts";
+import { count, credits, duration, moment, routeName, shortCount } from "../format.ts";
 import { OutcomeBadge } from "../parts/badge.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, path, query } from "../router.ts";
 
 interface ExchangeTableProps {
   readonly exchanges: readonly ExchangeView[];
@@ -12,15 +12,21 @@ function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boo
   return (
     <tr>
       <td data-name="Time" class="lead">
-        <a href={hrefOf(`exchanges?open=${exchange.id}&entry=${exchange.entry}`)}>{moment(exchange.at)}</a>
+        <a href={hrefTo(exchange)}>{moment(exchange.at)}</a>
       </td>
       {withKey && <td data-name="Key">{exchange.key_label ?? <code>{exchange.key_prefix}…</code>}</td>}
       <td data-name="Model">
-        {exchange.model}
-        <small class="muted">{exchange.route.replace("/v1/", "")}</small>
+        {exchange.model || <span class="muted">–</span>}
+        <small class="muted">{routeName(exchange.route)}</small>
       </td>
       <td data-name="Outcome">
         <OutcomeBadge outcome={exchange.outcome} />
+        {exchange.alike > 0 && <span class="muted"> ×{count(exchange.alike + 1)}</span>}
+        {exchange.code !== null && (
+          <small>
+            <code>{exchange.code}</code>
+          </small>
+        )}
       </td>
       <td data-name="Tokens" class="number">
         {shortCount(exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens)}
@@ -28,7 +34,10 @@ function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boo
         {shortCount(exchange.output_tokens)}
       </td>
       <td data-name="Cost" class="number">
-        {credits(exchange.cost)}
+        {exchange.unit === "credits" ? credits(exchange.charged) : `${count(exchange.charged)} tokens`}
+        {exchange.list_cost !== null && exchange.list_cost > 0 && (
+          <small class="muted">{credits(exchange.list_cost)} list</small>
+        )}
       </td>
       <td data-name="First byte" class="number">
         {duration(exchange.first_byte_ms)}
@@ -38,6 +47,15 @@ function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boo
       </td>
     </tr>
   );
+}
+
+/** Keeps the filters of the list behind it. */
+function hrefTo({ id, entry }: ExchangeView): string {
+  const search = new URLSearchParams(path.value === "exchanges" ? query.value : "");
+  search.set("open", id);
+  if (entry === null) search.delete("entry");
+  else search.set("entry", String(entry));
+  return hrefOf(`exchanges?${search}`);
 }
 
 export function ExchangeTable({ exchanges, withKey }: ExchangeTableProps) {

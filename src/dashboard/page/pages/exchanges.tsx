@@ -9,7 +9,9 @@ import { query, setQuery } from "../router.ts";
 import { ExchangeDetail } from "./exchange-detail.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 
-const filterNames = ["key", "model", "provider", "outcome", "route"] as const;
+const filterNames = ["key", "model", "provider", "outcome", "code", "route"] as const;
+const routes = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens"];
+const bothOrigins = routes.flatMap((route) => [route, `/token${route}`]);
 
 function Filter(props: { name: string; label: string; choices: readonly string[] }) {
   const value = query.value.get(props.name) ?? "";
@@ -30,7 +32,7 @@ function Filter(props: { name: string; label: string; choices: readonly string[]
   );
 }
 
-function Filters() {
+function Filters({ codes }: { codes: readonly string[] }) {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
   const known = models.value?.data ?? [];
   const providers = new Set(known.flatMap((model) => model.deployments.map((each) => each.provider)));
@@ -44,12 +46,13 @@ function Filters() {
       />
       <Filter name="model" label="Model" choices={known.map((model) => model.id)} />
       <Filter name="provider" label="Provider" choices={[...providers]} />
-      <Filter name="outcome" label="Outcome" choices={["completed", "failed"]} />
       <Filter
-        name="route"
-        label="Route"
-        choices={["/v1/chat/completions", "/v1/responses", "/v1/messages"]}
+        name="outcome"
+        label="Outcome"
+        choices={["completed", "failed", "refused", "cancelled", "interrupted"]}
       />
+      <Filter name="code" label="Code" choices={codes} />
+      <Filter name="route" label="Route" choices={bothOrigins} />
     </div>
   );
 }
@@ -63,10 +66,11 @@ export function Exchanges() {
     () => api.get<Page<ExchangeView>>("/exchanges", { ...asked, cursor, limit: 50 }),
     cursor === null ? 5000 : 0,
   );
+  const codes = new Set((page.value?.data ?? []).flatMap(({ code }) => code ?? []));
   return (
     <>
-      <PageHead title="Exchanges" about="Every call that was answered by a provider, newest first." />
-      <Filters />
+      <PageHead title="Exchanges" about="Every call of a key and how it ended, newest first." />
+      <Filters codes={[...codes].sort()} />
       <div class="card flush">
         <Shown loaded={page} rows={12}>
           {({ data }) =>

@@ -1,6 +1,6 @@
-import type { EntryView, ExchangeView, KeyView, Page } from "../../../admin/views.ts";
+import type { EntryView, ExchangeView, FiguresView, KeyView, Page, UsageView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, date, shortCount } from "../format.ts";
+import { count, credits, date, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { balanceWords, spentWords } from "../parts/balance.tsx";
@@ -12,12 +12,28 @@ import { EntryTable } from "./entry-table.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 import { KeyMenu } from "./key-menu.tsx";
 
-function Facts({ of: key }: { of: KeyView }) {
+/** What the spend consists of; the figures are those since the key was made. */
+function spentNote(key: KeyView, figures: FiguresView | null): string {
+  const unit = key.credit ? "credits" : "tokens in this period";
+  if (figures === null) return unit;
+  if (key.credit === null) return `${unit} · ${credits(figures.list_cost)} credits list cost in all`;
+  return figures.cancelled_spend > 0
+    ? `${unit} · ${credits(figures.cancelled_spend)} of cancelled calls`
+    : unit;
+}
+
+function endedNote(key: KeyView, figures: FiguresView | null): string {
+  const tokens = `${shortCount(key.input_tokens + key.output_tokens)} tokens`;
+  if (figures === null) return tokens;
+  return `${tokens} · ${count(figures.failed)} failed · ${count(figures.refused)} refused`;
+}
+
+function Facts({ of: key, figures }: { of: KeyView; figures: FiguresView | null }) {
   const balance = balanceWords(key);
   const facts: readonly Fact[] = [
     [key.credit ? "Balance" : "Tokens left", balance.main, balance.side],
-    ["Spent", spentWords(key), key.credit ? "credits" : "tokens in this period"],
-    ["Requests", count(key.requests), `${shortCount(key.input_tokens + key.output_tokens)} tokens`],
+    ["Spent", spentWords(key), spentNote(key, figures)],
+    ["Requests", count(key.requests), endedNote(key, figures)],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],
     ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],
     ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
@@ -27,6 +43,11 @@ function Facts({ of: key }: { of: KeyView }) {
 
 export function KeyPage({ id }: { id: string }) {
   const key = useLoaded(id, () => api.get<KeyView>(`/keys/${id}`), 5000);
+  const usage = useLoaded(
+    `${id}/u`,
+    () => api.get<UsageView>("/usage", { key: id, by: "key", since: "1970-01-01T00:00:00Z" }),
+    5000,
+  );
   const exchanges = useLoaded(
     `${id}/x`,
     () => api.get<Page<ExchangeView>>("/exchanges", { key: id, limit: 10 }),
@@ -58,7 +79,7 @@ export function KeyPage({ id }: { id: string }) {
               }}
             />
           </PageHead>
-          <Facts of={value} />
+          <Facts of={value} figures={usage.value?.total ?? null} />
           <section class="card flush">
             <h3>
               Newest exchanges <a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>

@@ -33,7 +33,7 @@ export function OverviewCharts({ overview }: { overview: OverviewView }) {
         format={short}
         lines={[
           {
-            label: "all",
+            label: "recorded",
             values: values((point) => point.requests),
             colour: 1,
             shape: "area",
@@ -41,10 +41,17 @@ export function OverviewCharts({ overview }: { overview: OverviewView }) {
           },
           {
             label: "failed",
-            values: values((point) => point.errors),
+            values: values((point) => point.failed),
             colour: 4,
             shape: "area",
-            overall: count(totals.errors),
+            overall: count(totals.failed),
+          },
+          {
+            label: "refused",
+            values: values((point) => point.refused),
+            colour: 3,
+            shape: "area",
+            overall: count(totals.refused),
           },
         ]}
       />

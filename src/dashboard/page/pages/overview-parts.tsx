@@ -1,11 +1,13 @@
-import type { OverviewView, UsageRowView } from "../../../admin/views.ts";
-import { change, count, credits, duration, percent, shortCount } from "../format.ts";
+import type { ComponentChildren } from "preact";
+import type { ExchangeView, OverviewView, UsageRowView } from "../../../admin/views.ts";
+import { change, count, credits, duration, moment, rate, shortCount } from "../format.ts";
+import { hrefOf } from "../router.ts";
 
 interface TileProps {
   readonly name: string;
-  readonly value: string;
+  readonly value: ComponentChildren;
   readonly unit?: string;
-  readonly note: string | null;
+  readonly note: ComponentChildren;
 }
 
 function Tile({ name, value, unit, note }: TileProps) {
@@ -26,12 +28,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
   const tokens = totals.input_tokens + totals.output_tokens;
   return (
     <dl class="tiles card">
-      <Tile
-        name="Spend"
-        value={credits(totals.spend)}
-        unit="credits"
-        note={change(totals.spend, before.spend)}
-      />
+      <Tile name="Spend" value={credits(totals.spend)} unit="credits" note={spendNote(overview)} />
       <Tile
         name="Requests"
         value={shortCount(totals.requests)}
@@ -43,9 +40,14 @@ export function Tiles({ overview }: { overview: OverviewView }) {
         note={`${shortCount(totals.input_tokens)} in · ${shortCount(totals.output_tokens)} out`}
       />
       <Tile
-        name="Errors"
-        value={percent(totals.errors, totals.requests)}
-        note={`${count(totals.errors)} of ${shortCount(totals.requests)}`}
+        name="Failed"
+        value={<a href={hrefOf("exchanges?outcome=failed")}>{rate(totals.error_rate)}</a>}
+        note={
+          <>
+            {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
+            <a href={hrefOf("exchanges?outcome=refused")}>{shortCount(totals.refused)} refused</a>
+          </>
+        }
       />
       <Tile
         name="First byte"
@@ -57,6 +59,14 @@ export function Tiles({ overview }: { overview: OverviewView }) {
   );
 }
 
+/** What the sum consists of, where that is not plain, else how it changed. */
+function spendNote({ totals, before }: OverviewView): string | null {
+  const parts: string[] = [];
+  if (totals.cancelled_spend > 0) parts.push(`${credits(totals.cancelled_spend)} of cancelled calls`);
+  if (totals.list_cost > 0) parts.push(`beside ${credits(totals.list_cost)} list cost`);
+  return parts.length === 0 ? change(totals.spend, before.spend) : parts.join(" · ");
+}
+
 interface TopRowsProps {
   readonly title: string;
   readonly rows: readonly UsageRowView[];
@@ -64,7 +74,7 @@ interface TopRowsProps {
 }
 
 export function TopRows({ title, rows, href }: TopRowsProps) {
-  const most = Math.max(...rows.map((row) => row.spend), 0);
+  const most = Math.max(...rows.map(worth), 0);
   return (
     <section class="card top">
       <h3>{title}</h3>
@@ -73,12 +83,64 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
         {rows.map((row) => (
           <li key={row.group}>
             <a href={href(row)}>{row.name}</a>
-            <span class="number">{credits(row.spend)}</span>
-            <meter min={0} max={most || 1} value={row.spend} aria-label={`Share of ${row.name}`} />
-            <span class="muted number">{shortCount(row.requests)} requests</span>
+            <span class="number">
+              {row.spend === 0 && row.list_cost > 0 ? (
+                <>
+                  {credits(row.list_cost)} <small class="muted">list</small>
+                </>
+              ) : (
+                credits(row.spend)
+              )}
+            </span>
+            <meter min={0} max={most || 1} value={worth(row)} aria-label={`Share of ${row.name}`} />
+            <span class="muted number">{rowNote(row)}</span>
           </li>
         ))}
       </ol>
+    </section>
+  );
+}
+
+/** What it was charged, and what the use of budgets would have cost. */
+function worth({ spend, list_cost }: UsageRowView): number {
+  return spend + list_cost;
+}
+
+function rowNote({ spend, list_cost, requests }: UsageRowView): string {
+  const listed = spend > 0 && list_cost > 0 ? ` · ${credits(list_cost)} list` : "";
+  return `${shortCount(requests)} requests${listed}`;
+}
+
+/** The newest failures with their reasons, one click away from the whole story. */
+export function LatestFailures({ exchanges }: { exchanges: readonly ExchangeView[] }) {
+  return (
+    <section class="card flush failures">
+      <h3>
+        Latest failures <a href={hrefOf("exchanges?outcome=failed")}>all</a>
+      </h3>
+      <table class="rows">
+        <tbody>
+          {exchanges.map((exchange) => (
+            <tr key={exchange.id}>
+              <td data-name="Time" class="lead">
+                <a href={hrefOf(`exchanges?outcome=failed&open=${exchange.id}`)}>
+                  {moment(exchange.ended_at)}
+                </a>
+              </td>
+              <td data-name="Model">
+                {exchange.model || "–"}
+                <small class="muted">{exchange.provider || "no provider"}</small>
+              </td>
+              <td data-name="Code">
+                <code>{exchange.code ?? exchange.outcome}</code>
+              </td>
+              <td data-name="Message" class="muted message">
+                {exchange.message ?? "–"}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }

@@ -1,13 +1,13 @@
-import type { OverviewRange, OverviewView } from "../../../admin/views.ts";
+import type { ExchangeView, OverviewRange, OverviewView, Page } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, credits, duration, percent, shortCount } from "../format.ts";
+import { count, credits, duration, rate, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { OverviewCharts } from "./overview-charts.tsx";
-import { InFlight, Tiles, TopRows } from "./overview-parts.tsx";
+import { InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
 
 const rangeNames: Readonly<Record<OverviewRange, string>> = {
   "1h": "1 h",
@@ -30,12 +30,22 @@ function Quiet() {
   );
 }
 
+const latestCount = 5;
+
 function OverviewBody({ overview }: { overview: OverviewView }) {
-  const { totals } = overview;
+  const { totals, since } = overview;
+  const failures = useLoaded(
+    `failures ${overview.range}`,
+    () => api.get<Page<ExchangeView>>("/exchanges", { outcome: "failed", since, limit: latestCount }),
+    5000,
+  );
+  const latest = failures.value?.data ?? [];
+  const isQuiet = totals.requests + totals.failed + totals.refused + totals.cancelled === 0;
   return (
     <>
       <Tiles overview={overview} />
-      {totals.requests === 0 ? <Quiet /> : <OverviewCharts overview={overview} />}
+      {totals.failed > 0 && latest.length > 0 && <LatestFailures exchanges={latest} />}
+      {isQuiet ? <Quiet /> : <OverviewCharts overview={overview} />}
       <div class="columns">
         <TopRows
           title="Models by spend"
@@ -47,8 +57,8 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
       </div>
       <p class="unseen" aria-live="polite">
         {count(totals.requests)} requests, {credits(totals.spend)} credits,{" "}
-        {shortCount(totals.input_tokens + totals.output_tokens)} tokens,{" "}
-        {percent(totals.errors, totals.requests)} errors, first byte {duration(totals.first_byte_p50_ms)}
+        {shortCount(totals.input_tokens + totals.output_tokens)} tokens, {rate(totals.error_rate)} failed,{" "}
+        {count(totals.refused)} refused, first byte {duration(totals.first_byte_p50_ms)}
       </p>
     </>
   );

@@ -54,7 +54,7 @@ function TailRow({ of: line }: { of: TailView }) {
   return (
     <tr>
       <td data-name="Time" class="lead">
-        <a href={hrefOf(`exchanges?open=${line.id}`)}>{time(line.at)}</a>
+        {line.kept ? <a href={hrefOf(`exchanges?open=${line.id}`)}>{time(line.at)}</a> : time(line.at)}
       </td>
       <td data-name="Status">
         <StatusCode status={line.status} />

@@ -23,6 +23,7 @@ const outcomeTones: Readonly<Record<string, Tone>> = {
   completed: "good",
   cancelled: "warn",
   interrupted: "warn",
+  refused: "warn",
   failed: "bad",
 };
 

@@ -1,0 +1,45 @@
+import type { AttemptRecord } from "../../base/attempt.ts";
+import type { ListedExchange } from "../../store/store.ts";
+
+/** What an operator may do about it, by the code that the client was told. */
+const byCode: Readonly<Record<string, string>> = {
+  rate_limit_exceeded:
+    "The client should wait as Retry-After says; `sluice keys update K --rpm N` raises the key's limit.",
+  insufficient_credit:
+    "`sluice keys topup K N` adds credit; a smaller `max_tokens` makes the request need less of it.",
+  limit_reached: "The budget starts anew with its next period; `sluice keys update K --budget N` raises it.",
+  balance_temporarily_reserved:
+    "Other open requests of the key hold its balance; the same request may be sent again.",
+  model_not_found: "`sluice models list` shows the models that there are.",
+  key_expired: "`sluice keys update K --expires 30d` revives the key.",
+  invalid_credentials: "`sluice keys show K` tells how the key stands and at which address it works.",
+  service_unavailable:
+    "The providers, or this gateway, had more to do than they could; `sluice models check` tries each provider.",
+  internal_error: "The log has the cause, under the request's id.",
+};
+
+/** What the provider's own status says about the account that we have with it. */
+const byProviderStatus: Readonly<Record<number, string>> = {
+  401: "The provider does not accept the credential: check its `api_key`.",
+  402: "The provider wants to be paid: check the account that its `api_key` belongs to.",
+  403: "The provider does not let this credential do that: check the account that its `api_key` belongs to.",
+  404: "The provider does not know the model under this name, or the address is wrong: check `upstream_model` and `base_url`.",
+  429: "The provider limits the account: ask it for more, or add another deployment.",
+};
+
+/** Null where there is nothing to do, or nothing is known that would help. */
+export function adviceFor(
+  { outcome, code }: ListedExchange,
+  attempts: readonly AttemptRecord[],
+): string | null {
+  if (outcome !== "refused" && outcome !== "failed") return null;
+  const last = attempts.at(-1);
+  if (last !== undefined && outcome === "failed") {
+    if (last.status === null) {
+      return "Check the provider's `base_url` and the network between; `sluice models check` tries each provider.";
+    }
+    const advice = byProviderStatus[last.status];
+    if (advice !== undefined) return advice;
+  }
+  return (code !== null && byCode[code]) || null;
+}

@@ -1,0 +1,94 @@
+import type { AttemptRecord } from "../../base/attempt.ts";
+import { creditsFromNano } from "../../base/money.ts";
+import { noUsage } from "../../base/usage.ts";
+import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
+import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../views.ts";
+import { explainExchange } from "./explain-exchange.ts";
+
+/** Null for a key that is not known here. */
+type KeyOf = (id: string) => Pick<KeyRecord, "prefix" | "label" | "mode"> | null;
+
+/** An exchange under the names that the admin API, the dashboard and `--json` share. */
+export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): ExchangeView {
+  const key = keyOf(exchange.keyId);
+  const isCredit = key?.mode !== "token_budget";
+  const usage = exchange.usage ?? noUsage;
+  const credits = isCredit ? creditsFromNano(exchange.charged) : 0;
+  return {
+    id: exchange.exchangeId,
+    entry: exchange.entryId,
+    at: iso(exchange.startedAtMs),
+    ended_at: iso(exchange.endedAtMs),
+    key_id: exchange.keyId,
+    key_prefix: key?.prefix ?? "",
+    key_label: key?.label ?? null,
+    route: exchange.route,
+    model: exchange.model,
+    provider: exchange.provider,
+    upstream_model: exchange.upstreamModel,
+    stream: exchange.stream,
+    outcome: exchange.outcome,
+    status: exchange.status,
+    code: exchange.code,
+    message: exchange.message,
+    alike: exchange.alike,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    basis: exchange.basis,
+    charged: isCredit ? credits : exchange.charged,
+    unit: isCredit ? "credits" : "tokens",
+    cost: credits,
+    list_cost: exchange.listCostNano === null ? null : creditsFromNano(exchange.listCostNano),
+    first_byte_ms: exchange.firstByteMs,
+    total_ms: exchange.totalMs,
+    attempts: exchange.attempts,
+  };
+}
+
+export function exchangeDetailDocument(filed: FiledExchange, keyOf: KeyOf): ExchangeDetailView {
+  return {
+    exchange: filed.exchange && exchangeDocument(filed.exchange, keyOf),
+    explanation: explainExchange(filed),
+    attempts: filed.attempts.map(attemptDocument),
+    entries: filed.entries.map((entry) => entryDocument(entry, keyOf)),
+  };
+}
+
+export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
+  const key = keyOf(entry.keyId);
+  const isCredit = key?.mode !== "token_budget";
+  return {
+    id: entry.id,
+    at: iso(entry.atMs),
+    key_id: entry.keyId,
+    key_prefix: key?.prefix ?? "",
+    kind: entry.kind,
+    amount: isCredit ? creditsFromNano(entry.amount) : entry.amount,
+    unit: isCredit ? "credits" : "tokens",
+    exchange_id: entry.exchangeId,
+    basis: entry.basis,
+    outcome: entry.outcome,
+    reference: entry.reference,
+    note: entry.note,
+  };
+}
+
+function attemptDocument({
+  deployment,
+  status,
+  failure,
+  cause,
+  said,
+  durationMs,
+  left,
+}: AttemptRecord): AttemptView {
+  const next = left === "ended" ? null : left;
+  return { deployment, status, failure, cause, said, duration_ms: Math.round(durationMs), next };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

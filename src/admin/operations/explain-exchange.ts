@@ -1,0 +1,100 @@
+import type { AttemptRecord } from "../../base/attempt.ts";
+import type { FiledExchange, ListedExchange } from "../../store/store.ts";
+import { adviceFor } from "./exchange-advice.ts";
+
+/** Why an exchange ended as it did, in sentences for whoever is called at night. */
+export function explainExchange({ exchange, attempts, entries }: FiledExchange): string {
+  if (exchange === null) return explainEntry(entries[0]?.outcome ?? null);
+  const sentences = [ending(exchange, attempts), ...attempts.map(attemptSentence)];
+  if (exchange.alike > 0) {
+    sentences.push(
+      `${exchange.alike} more like it ended within the same second; they are counted, but not kept one by one.`,
+    );
+  }
+  const advice = adviceFor(exchange, attempts);
+  if (advice !== null) sentences.push(advice);
+  return sentences.filter((sentence) => sentence !== "").join(" ");
+}
+
+/** All that the ledger tells once the ending itself has been pruned. */
+function explainEntry(outcome: string | null): string {
+  if (outcome === "cancelled") return "The client left; what had been produced by then was charged.";
+  if (outcome === "interrupted") return interrupted;
+  return "Only its ledger entries are left.";
+}
+
+const interrupted =
+  "The gateway's process ended while it ran. What it had produced by then was charged at the next start.";
+
+function ending(exchange: ListedExchange, attempts: readonly AttemptRecord[]): string {
+  const { outcome, entryId, totalMs } = exchange;
+  switch (outcome) {
+    case "completed":
+      return attempts.length > 1 ? `It completed at attempt ${attempts.length}.` : "It completed.";
+    case "interrupted":
+      return interrupted;
+    case "cancelled": {
+      const after = totalMs === null ? "" : ` after ${spanText(totalMs)}`;
+      return entryId === null
+        ? `The client left${after}, before anything had been produced, so nothing was charged.`
+        : `The client left${after}; what had been produced by then was charged.`;
+    }
+    case "refused":
+      return `It was refused with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
+    case "failed":
+      return failure(exchange, attempts);
+  }
+}
+
+function failure(exchange: ListedExchange, attempts: readonly AttemptRecord[]): string {
+  const { status, code, message, entryId } = exchange;
+  const hadBegun = status !== null && status < 400;
+  if (!hadBegun) return `It failed with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
+  const why = code === null ? "" : ` (${code}${message === null ? "" : `: ${message}`})`;
+  return entryId === null
+    ? `The answer broke off${why} before any content had come, so nothing was charged.`
+    : `The answer broke off after it had begun${why}; what had been produced was charged.`;
+}
+
+/** `429 rate_limit_exceeded: The key's limit …`, ending in a full stop. */
+function reason({ status, code, message }: ListedExchange): string {
+  const name = [status, code].filter((part) => part !== null).join(" ");
+  if (message === null) return `${name}.`;
+  return `${name}: ${message}${/[.!?]$/.test(message) ? "" : "."}`;
+}
+
+function asked(attempts: readonly AttemptRecord[]): string {
+  return attempts.length === 0 ? " No provider was asked." : "";
+}
+
+const nextSteps = {
+  retry: "It was tried again.",
+  other_key: "It was tried again with another credential of the provider.",
+  next_deployment: "The next deployment was tried.",
+  ended: "",
+} as const;
+
+function attemptSentence({
+  deployment,
+  status,
+  failure,
+  cause,
+  said,
+  durationMs,
+  left,
+}: AttemptRecord): string {
+  const took = spanText(durationMs);
+  if (failure === null) return `${deployment} answered after ${took}.`;
+  const quoted = said === null ? "" : `, saying “${said}”`;
+  const what =
+    failure === "answer_failed"
+      ? `began to answer after ${took}, and its answer failed`
+      : status === null
+        ? `gave no answer (${failure}${cause === null ? "" : `, ${cause}`}) within ${took}`
+        : `answered ${status} after ${took}${quoted}`;
+  return `${deployment} ${what}. ${nextSteps[left]}`.trimEnd();
+}
+
+function spanText(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,25 @@
+import { creditsFromNano } from "../../base/money.ts";
+import { errorRate, type Figures } from "../../store/store.ts";
+import type { FiguresView } from "../views.ts";
+
+/** The figures under the names that the admin API, the dashboard and `--json` share. */
+export function figuresDocument(figures: Figures): FiguresView {
+  return {
+    requests: figures.requests,
+    completed: figures.completed,
+    failed: figures.failed,
+    errors: figures.failed,
+    refused: figures.refused,
+    cancelled: figures.cancelled,
+    interrupted: figures.interrupted,
+    error_rate: errorRate(figures),
+    input_tokens: figures.inputTokens,
+    cached_input_tokens: figures.cachedInputTokens,
+    output_tokens: figures.outputTokens,
+    spend: creditsFromNano(figures.spendNano),
+    cancelled_spend: creditsFromNano(figures.cancelledSpendNano),
+    interrupted_spend: creditsFromNano(figures.interruptedSpendNano),
+    spend_tokens: figures.spendTokens,
+    list_cost: creditsFromNano(figures.listCostNano),
+  };
+}

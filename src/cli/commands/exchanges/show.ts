@@ -1,0 +1,116 @@
+import type { Command } from "commander";
+import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
+import type { KeyRecord } from "../../../store/store.ts";
+import { Refused } from "../../failure.ts";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { withStore } from "../../open-store.ts";
+import { count, moment, printable, span } from "../../terminal/format.ts";
+import { facts, table } from "../../terminal/table.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { paintOutcome } from "./list.ts";
+
+export function exchangesShowCommand(terminal: Terminal): Command {
+  return newDataCommand("show", "Tell why an exchange ended as it did")
+    .argument("<id>", "the x-request-id of its response")
+    .addHelpText("after", examples(["sluice exchanges show req_0f3K9xTz", ""]))
+    .action(async (id: string, options: DataOptions) => {
+      const { exchangeDetailDocument } = await import("../../../admin/operations/exchange-document.ts");
+      await withStore(terminal, options, {}, async ({ store }) => {
+        const found = await store.reports.exchange(id, null);
+        if (found === null) throw new Refused(unknown(id));
+        const keyId = found.exchange?.keyId ?? found.entries[0]?.keyId ?? "";
+        const key: KeyRecord | null = await store.findKey(keyId);
+        const detail = exchangeDetailDocument(found, () => key);
+        if (options.json) printJson(documentOf(id, detail), terminal);
+        else terminal.print(asText(id, detail, terminal));
+      });
+    });
+}
+
+function unknown(id: string): string {
+  return (
+    `there is no exchange ${id}: it never reached a key, it was pruned ([retention] in the configuration), ` +
+    "or it is one of many alike of which only the first are kept"
+  );
+}
+
+/** The attempts themselves in place of their number. */
+function documentOf(id: string, { exchange, explanation, attempts, entries }: ExchangeDetailView): object {
+  return { id, ...exchange, explanation, attempts, entries };
+}
+
+function asText(
+  id: string,
+  { exchange, explanation, attempts, entries }: ExchangeDetailView,
+  terminal: Terminal,
+) {
+  const parts = [printable(explanation)];
+  if (exchange !== null) parts.push(facts(exchangeFacts(exchange, terminal), terminal));
+  else parts.push(facts([["exchange", id]], terminal));
+  if (attempts.length > 0) parts.push(attemptTable(attempts, terminal));
+  if (entries.length > 0) parts.push(entryTable(entries, terminal));
+  return parts.join("\n\n");
+}
+
+function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [string, string])[] {
+  const none = style.dim("–");
+  const key =
+    exchange.key_label === null ? exchange.key_prefix : `${exchange.key_prefix}  ${exchange.key_label}`;
+  const tokens = exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens;
+  const status = exchange.status === null ? "" : `  ${exchange.status}`;
+  const list: (readonly [string, string])[] = [
+    ["exchange", exchange.id],
+    ["key", key],
+    [
+      "outcome",
+      `${paintOutcome(exchange.outcome, style)}${status}${exchange.code === null ? "" : `  ${exchange.code}`}`,
+    ],
+    [
+      "route",
+      exchange.route === "" ? none : `${exchange.route}  ${style.dim(exchange.stream ? "stream" : "whole")}`,
+    ],
+    ["model", exchange.model === "" ? none : exchange.model],
+    ["provider", exchange.provider === "" ? none : `${exchange.provider}/${exchange.upstream_model}`],
+    ["began", `${moment(Date.parse(exchange.at))} UTC`],
+    ["ended", `${moment(Date.parse(exchange.ended_at))} UTC`],
+    ["first byte", exchange.first_byte_ms === null ? none : span(exchange.first_byte_ms)],
+    ["took", exchange.total_ms === null ? none : span(exchange.total_ms)],
+    ["tokens", `${count(tokens)} in, ${count(exchange.output_tokens)} out`],
+    [
+      "charged",
+      `${exchange.charged} ${exchange.unit}${exchange.basis === null ? "" : `  ${style.dim(exchange.basis)}`}`,
+    ],
+  ];
+  if (exchange.list_cost !== null) list.push(["list cost", `${exchange.list_cost} credits`]);
+  return list;
+}
+
+function attemptTable(attempts: readonly AttemptView[], terminal: Terminal): string {
+  const rows = attempts.map((attempt, place) => [
+    String(place + 1),
+    attempt.deployment,
+    attempt.status === null ? "–" : String(attempt.status),
+    attempt.failure === null ? terminal.style.good("answered") : terminal.style.bad(attempt.failure),
+    span(attempt.duration_ms),
+    printable(attempt.said ?? attempt.cause ?? "–"),
+  ]);
+  const columns = [
+    { title: "ATTEMPT", align: "right" },
+    { title: "DEPLOYMENT" },
+    { title: "STATUS", align: "right" },
+    { title: "RESULT" },
+    { title: "TOOK", align: "right" },
+    { title: "SAID", elastic: true },
+  ] as const;
+  return table(columns, rows, terminal);
+}
+
+function entryTable(entries: readonly EntryView[], terminal: Terminal): string {
+  const rows = entries.map((entry) => [String(entry.id), entry.kind, `${entry.amount} ${entry.unit}`]);
+  const columns = [
+    { title: "ENTRY", align: "right" },
+    { title: "KIND" },
+    { title: "AMOUNT", align: "right" },
+  ] as const;
+  return table(columns, rows, terminal);
+}

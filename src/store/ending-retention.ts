@@ -1,0 +1,63 @@
+import type { Clock } from "../base/clock.ts";
+import type { Store } from "./store.ts";
+
+export interface RetentionLimits {
+  readonly exchangesMs: number;
+  readonly exchangeRows: number;
+}
+
+export interface EndingRetentionOptions {
+  readonly store: Pick<Store, "commit" | "reports">;
+  readonly clock: Clock;
+  /** As they are now: a reload may change them. */
+  limits(): RetentionLimits;
+  onError(error: unknown): void;
+}
+
+const everyMs = 60_000;
+/** So many take about 3 ms to delete. */
+const prunedAtOnce = 200;
+/** Between two steps, and until the newest have been counted. */
+const pauseMs = 50;
+
+/** Deletes endings that are too old or too many, a little at a time, in the batches of the journal. */
+export class EndingRetention {
+  readonly #options: EndingRetentionOptions;
+  #timer: ReturnType<typeof setInterval> | null = null;
+  #pruning: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(options: EndingRetentionOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#pruning ??= this.prune()
+        .catch(this.#options.onError)
+        .finally(() => {
+          this.#pruning = null;
+        });
+    }, everyMs);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#pruning;
+  }
+
+  /** Resolves when nothing is left that should go. */
+  async prune(): Promise<void> {
+    const { store, clock, limits } = this.#options;
+    while (!this.#isStopped) {
+      const { exchangesMs, exchangeRows: newest } = limits();
+      const beforeMs = clock.wallMs() - exchangesMs;
+      const { oldestAtMs, count } = await store.reports.endingsKept();
+      if (oldestAtMs === null || (oldestAtMs >= beforeMs && count <= newest)) return;
+      await store.commit([{ kind: "prune", beforeMs, newest, limit: prunedAtOnce }]);
+      await Bun.sleep(pauseMs);
+    }
+  }
+}

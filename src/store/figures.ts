@@ -1,0 +1,76 @@
+/**
+ * Every figure that a report shows. Each is defined here once and means the same on every page, in every command and
+ * over every range; docs/admin.md has the same list for operators. An exchange counts at the moment it ended.
+ */
+export const figureNames = [
+  /** Usage records: completed exchanges, and those that failed after content had begun. As in `/v1/usage`. */
+  "requests",
+  "completed",
+  /** Answered with a 5xx, or broken off after the answer had begun. */
+  "failed",
+  /** Answered with a 4xx. */
+  "refused",
+  /** The client left. */
+  "cancelled",
+  /** The process ended first; charged at the next start. */
+  "interrupted",
+  /** Tokens are those of usage records. All input, the cached part included. */
+  "inputTokens",
+  "cachedInputTokens",
+  "outputTokens",
+  /** Charges of credit keys: the sum of the ledger's entries, whether or not there is a usage record. */
+  "spendNano",
+  "cancelledSpendNano",
+  "interruptedSpendNano",
+  /** The same for token-budget keys, whose charges are tokens. */
+  "spendTokens",
+  "cancelledSpendTokens",
+  "interruptedSpendTokens",
+  /** What the use of token-budget keys would have cost at the price of the deployment that answered. */
+  "listCostNano",
+  /** Sums and counts for averages: exchanges that completed or failed. */
+  "firstByteMs",
+  "firstByteCount",
+  "totalMs",
+  "totalCount",
+] as const;
+
+type FigureName = (typeof figureNames)[number];
+export type Figures = { readonly [Name in FigureName]: number };
+export type MutableFigures = { -readonly [Name in FigureName]: number };
+
+export function noFigures(): MutableFigures {
+  return {
+    requests: 0,
+    completed: 0,
+    failed: 0,
+    refused: 0,
+    cancelled: 0,
+    interrupted: 0,
+    inputTokens: 0,
+    cachedInputTokens: 0,
+    outputTokens: 0,
+    spendNano: 0,
+    cancelledSpendNano: 0,
+    interruptedSpendNano: 0,
+    spendTokens: 0,
+    cancelledSpendTokens: 0,
+    interruptedSpendTokens: 0,
+    listCostNano: 0,
+    firstByteMs: 0,
+    firstByteCount: 0,
+    totalMs: 0,
+    totalCount: 0,
+  };
+}
+
+export function sumFigures(all: Iterable<Figures>): Figures {
+  const sum = noFigures();
+  for (const figures of all) for (const name of figureNames) sum[name] += figures[name];
+  return sum;
+}
+
+/** Failed exchanges among those that were let in and came to an end; null if there were none. */
+export function errorRate({ completed, failed }: Pick<Figures, "completed" | "failed">): number | null {
+  return completed + failed === 0 ? null : failed / (completed + failed);
+}

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AttemptView, ExchangeDetailView, ExchangeView, FiguresView } from "../../src/admin/views.ts";
+import { openAiError } from "../support/answers.ts";
+import { configFor, upstreamKeys } from "../support/config.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+import { ask, Traffic } from "./traffic.ts";
+
+const token = "the-operators-token";
+const canary = "canary-prompt";
+
+let provider: ScriptedProvider;
+let sluice: Sluice;
+let traffic: Traffic;
+let key: TestKey;
+
+beforeAll(async () => {
+  provider = startProvider();
+  const config = configFor({ url: provider.url });
+  sluice = await startSluice({ config, env: { SLUICE_ADMIN_TOKEN: token } });
+  traffic = new Traffic(sluice, provider);
+  key = await sluice.createKey({ label: "laptop" });
+});
+
+afterAll(async () => {
+  await sluice.dispose();
+  provider.stop();
+});
+
+interface Shown extends Omit<ExchangeView, "attempts"> {
+  readonly explanation: string;
+  readonly attempts: readonly AttemptView[];
+  readonly entries: readonly { readonly kind: string; readonly amount: number }[];
+}
+
+/** What the command and the admin API tell of an exchange; both must say the same. */
+async function show(id: string): Promise<Shown> {
+  await waitFor(async () => (await sluice.cli("exchanges", "show", id)).code === 0, `${id} to be kept`);
+  const shown = await sluice.cliJson<Shown>("exchanges", "show", id);
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await sluice.request(`/admin/api/v1/exchanges/${id}`, { headers });
+  const detail = (await response.json()) as ExchangeDetailView;
+  const { attempts: _, explanation, entries, ...fields } = shown;
+  expect(detail.exchange).toMatchObject(fields);
+  expect(detail.explanation).toBe(explanation);
+  expect(detail.entries).toMatchObject([...entries]);
+  expect(detail.attempts).toEqual([...shown.attempts]);
+  return shown;
+}
+
+describe("an exchange is explained", () => {
+  test("that failed at every attempt, with what the provider said", async () => {
+    const shown = await show(await traffic.failedBeforeContent(key));
+    expect(shown).toMatchObject({ outcome: "failed", status: 502, code: "upstream_error", entry: null });
+    const said = { deployment: "openai/gpt-upstream", status: 500, said: "the model is on fire" };
+    expect(shown.attempts).toMatchObject([
+      { ...said, next: "retry" },
+      { ...said, next: null },
+    ]);
+    expect(shown.explanation).toContain("It failed with 502 upstream_error");
+    expect(shown.explanation).toContain("openai/gpt-upstream answered 500");
+    expect(shown.explanation).toContain("“the model is on fire”");
+    expect(shown.explanation).toContain("Nothing was charged.");
+    const { stdout } = await sluice.cli("exchanges", "show", shown.id);
+    expect(stdout).toContain(shown.explanation);
+    expect(stdout).toContain("laptop");
+  });
+
+  test("that broke off after it had begun, with its charge", async () => {
+    const shown = await show(await traffic.failedAfterContent(key));
+    expect(shown).toMatchObject({ outcome: "failed", status: 200, attempts: [{ failure: "answer_failed" }] });
+    expect(shown.explanation).toContain("The answer broke off after it had begun");
+    expect(shown.entries).toMatchObject([{ kind: "charge" }]);
+    expect(shown.charged).toBeGreaterThan(0);
+    expect(shown.charged).toBe(-(shown.entries[0]?.amount ?? 0));
+  });
+
+  test("that the provider refused", async () => {
+    const shown = await show(await traffic.refusedByProvider(key));
+    expect(shown).toMatchObject({ outcome: "refused", status: 400, code: "invalid_request" });
+    expect(shown.attempts).toMatchObject([{ status: 400, said: "temperature must be below 2" }]);
+    expect(shown.explanation).toContain("It was refused with 400 invalid_request");
+  });
+
+  test("that the client left", async () => {
+    const shown = await show(await traffic.cancelledAfterContent(key));
+    expect(shown).toMatchObject({ outcome: "cancelled", code: null });
+    expect(shown.explanation).toMatch(
+      /^The client left after .*; what had been produced by then was charged\./,
+    );
+    expect(shown.entries).toMatchObject([{ kind: "charge" }]);
+  });
+
+  test("that completed only at the second attempt", async () => {
+    const shown = await show(await traffic.completedAtSecondAttempt(key));
+    expect(shown).toMatchObject({
+      outcome: "completed",
+      status: 200,
+      attempts: [
+        { status: 500, said: "not today", next: "retry" },
+        { status: 200, failure: null },
+      ],
+    });
+    expect(shown.explanation).toStartWith("It completed at attempt 2.");
+  });
+
+  test("that no provider could be reached for", async () => {
+    const config = configFor({ url: "http://127.0.0.1:1" });
+    await using unreachable = await startSluice({ config });
+    const lost = await unreachable.createKey();
+    const response = await unreachable.request("/v1/chat/completions", { key: lost, body: ask });
+    const id = response.headers.get("x-request-id") ?? "";
+    await waitFor(async () => (await unreachable.cli("exchanges", "show", id)).code === 0, "it to be kept");
+    const shown = await unreachable.cliJson<Shown>("exchanges", "show", id);
+    expect(shown).toMatchObject({ outcome: "failed", status: 502, code: "provider_unavailable" });
+    expect(shown.explanation).toContain("gave no answer");
+    expect(shown.explanation).toContain("`sluice models check`");
+  });
+
+  const refusals = [
+    { why: "too fast", options: { rpm: 1 }, calls: 2, code: "rate_limit_exceeded", status: 429 },
+    {
+      why: "without credit",
+      options: { credit: 0.000001 },
+      calls: 1,
+      code: "insufficient_credit",
+      status: 402,
+    },
+    {
+      why: "beyond its budget",
+      options: { mode: "token_budget", budget: 1 },
+      calls: 1,
+      code: "insufficient_credit",
+      status: 402,
+    },
+    {
+      why: "of another provider",
+      options: { scope: "anthropic" },
+      calls: 1,
+      code: "key_disabled",
+      status: 403,
+    },
+  ] as const;
+  test.each(refusals)("that was refused: $why", async ({ options, calls, code, status }) => {
+    provider.script(null);
+    const refused = await sluice.createKey(options);
+    let id = "";
+    for (let call = 0; call < calls; call += 1) id = (await traffic.call(refused)).id;
+    const asked = provider.requests.length;
+    const shown = await show(id);
+    expect(shown).toMatchObject({
+      outcome: "refused",
+      status,
+      code,
+      key_id: refused.id,
+      attempts: [],
+      entries: [],
+    });
+    expect(shown.explanation).toStartWith(`It was refused with ${status} ${code}: `);
+    expect(shown.explanation).toContain("No provider was asked.");
+    expect(shown.message?.length).toBeGreaterThan(10);
+    expect(provider.requests.length).toBe(asked);
+  });
+
+  test.each(["revoke", "suspend", "disable"] as const)(
+    "that was refused for a key after %s",
+    async (change) => {
+      const refused = await sluice.createKey();
+      const headers = { authorization: `Bearer ${token}` };
+      await sluice.request(`/admin/api/v1/keys/${refused.id}/${change}`, { headers, body: {} });
+      const { id, status } = await traffic.call(refused);
+      expect(await show(id)).toMatchObject({ outcome: "refused", status, key_id: refused.id });
+    },
+  );
+
+  test("that used a key at the other origin", async () => {
+    const response = await sluice.request("/v1/chat/completions", { key, origin: "/token", body: ask });
+    const shown = await show(response.headers.get("x-request-id") ?? "");
+    expect(shown).toMatchObject({ outcome: "refused", status: 401, route: "/token/v1/chat/completions" });
+  });
+});
+
+describe("what is kept", () => {
+  test("can be listed by key, outcome, code and time", async () => {
+    const own = await sluice.createKey({ label: "listed" });
+    const failed = await traffic.failedBeforeContent(own);
+    const refused = (await traffic.call(own, { ...ask, model: "nobody's" })).id;
+    await traffic.completed(own);
+    await show(refused);
+    const list = async (...flags: string[]) =>
+      (await sluice.cliJson<ExchangeView[]>("exchanges", "list", "--key", own.prefix, ...flags)).map(
+        ({ id }) => id,
+      );
+    expect(await list("--outcome", "failed")).toEqual([failed]);
+    expect(await list("--code", "model_not_found")).toEqual([refused]);
+    expect((await list("--since", "1h")).slice(1)).toEqual([refused, failed]);
+    expect(await list("--since", "2999-01-01")).toEqual([]);
+    expect((await list("--limit", "1")).length).toBe(1);
+    const { stdout } = await sluice.cli("exchanges", "list", "--key", own.id, "--outcome", "failed");
+    expect(stdout).toContain(failed);
+    expect(stdout).toContain("upstream_error");
+  });
+
+  test("says so when there is nothing of the id", async () => {
+    const { code, stderr } = await sluice.cli("exchanges", "show", "req_nobody");
+    expect(code).toBe(1);
+    expect(stderr).toContain("there is no exchange req_nobody");
+  });
+
+  test("holds no secret, no prompt and no answer, and cuts what a provider says", async () => {
+    const message = `${upstreamKeys.TEST_OPENAI_KEY} is wrong. ${"x".repeat(2000)}`;
+    provider.script(openAiError(500, message));
+    const { id } = await traffic.call(key, { ...ask, messages: [{ role: "user", content: canary }] });
+    const { attempts } = await show(id);
+    expect(attempts[0]?.said?.length).toBeLessThanOrEqual(500);
+    await traffic.completed(key);
+    await sluice.cli("backup", join(sluice.folder, "copy.db"));
+    const files = readdirSync(join(sluice.folder, "data")).map((name) => join(sluice.folder, "data", name));
+    for (const file of [...files, join(sluice.folder, "copy.db")]) {
+      if (!existsSync(file)) continue;
+      const bytes = readFileSync(file, "latin1");
+      for (const secret of [canary, "Sluices keep the canal", key.key, ...Object.values(upstreamKeys)]) {
+        expect(bytes.includes(secret), `${file} has ${secret}`).toBeFalse();
+      }
+    }
+  });
+
+  test("survives a kill right after the refusal was written", async () => {
+    const refused = (await traffic.call(key, { ...ask, model: "nobody's" })).id;
+    await show(refused);
+    await sluice.kill9();
+    await sluice.restart();
+    expect(await show(refused)).toMatchObject({ outcome: "refused", code: "model_not_found" });
+  });
+});
+
+test("a client in a loop is counted to the last refusal and fills neither the list nor the disk", async () => {
+  const hasty = await sluice.createKey({ rpm: 1, label: "hasty" });
+  provider.script(null);
+  const calls = 3_000;
+  for (let sent = 0; sent < calls; sent += 50) {
+    await Promise.all(Array.from({ length: 50 }, () => traffic.call(hasty)));
+  }
+  const counted = async () => {
+    const { total } = await sluice.cliJson<{ total: FiguresView }>("usage", "--key", hasty.id);
+    return total.refused + total.completed;
+  };
+  await waitFor(async () => (await counted()) === calls, "the last window to be written");
+  const rows = await sluice.cliJson<ExchangeView[]>(
+    "exchanges",
+    "list",
+    "--key",
+    hasty.id,
+    "--limit",
+    "5000",
+  );
+  expect(rows.reduce((sum, { alike }) => sum + 1 + alike, 0)).toBe(calls);
+  expect(rows.length).toBeLessThan(calls);
+}, 60_000);
