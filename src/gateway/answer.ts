@@ -1,3 +1,4 @@
+import { GatewayError } from "../base/errors.ts";
 import type { ReportedExtras } from "../base/extra-usage.ts";
 import { releaseBytes } from "../base/release.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
@@ -69,6 +70,16 @@ export interface Shown {
 function takeNote({ gateway, exchange, key, opened }: Answering, { given, extras }: Shown): void {
   gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, given);
   exchange.extras = usedExtras(exchange.askedExtras, extras);
+}
+
+/**
+ * Throws when the client has left and cannot come back for a whole answer: it is not charged for what it will never
+ * see. The runtime closes a connection on which a second request follows before the first is answered, so this is also
+ * what becomes of pipelined requests. With an idempotency key the answer is charged and kept, for the retry.
+ */
+export function refuseUnreadable({ exchange, claim }: Answering): void {
+  if (claim !== null || !exchange.call.request.signal.aborted) return;
+  throw new GatewayError("invalid_request", "The client left before its answer came.");
 }
 
 /** Resolves when the charge is durable. */

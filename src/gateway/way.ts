@@ -1,7 +1,15 @@
 import { assert } from "../base/assert.ts";
 import { clientDialect } from "../dialects/registry.ts";
 import { admit } from "./admit.ts";
-import { type Answering, abandon, readAnswer, settleWhole, streamResponse, wholeResponse } from "./answer.ts";
+import {
+  type Answering,
+  abandon,
+  readAnswer,
+  refuseUnreadable,
+  settleWhole,
+  streamResponse,
+  wholeResponse,
+} from "./answer.ts";
 import { Bill } from "./bill.ts";
 import { refuseOverlongInput } from "./context-window.ts";
 import type { Exchange } from "./exchange.ts";
@@ -77,6 +85,7 @@ export async function generate(gateway: Gateway, exchange: Exchange): Promise<Re
     const reading = readAnswer(answering);
     if (reading === null) return streamResponse(answering);
     const whole = reading instanceof Promise ? await reading : reading;
+    refuseUnreadable(answering);
     // The charge is durable before the body leaves.
     await settleWhole(answering, whole);
     return wholeResponse(answering, whole);

@@ -15,7 +15,11 @@ let sluice: Sluice;
 beforeAll(async () => {
   provider = startProvider();
   sluice = await startSluice({
-    config: configFor({ url: provider.url, head: "[server]\nmax_body_bytes = 100000\nstalled_reader = 1" }),
+    config: configFor({
+      url: provider.url,
+      head: "[server]\nmax_body_bytes = 100000\nstalled_reader = 1",
+      tail: '[providers.demo]\nkind = "demo"\n[[models]]\nid = "demo"\nprovider = "demo"\nprice = { input = 1.0, output = 2.0 }\n',
+    }),
   });
 });
 afterEach(() => provider.reset());
@@ -88,13 +92,44 @@ describe("a client that", () => {
     socket.terminate();
   }, 30_000);
 
-  test("pipelines requests is cut off by the runtime, and no hold stays open", async () => {
+  test.each(["gpt-test", "demo"])(
+    "pipelines requests to %s is cut off by the runtime, and not charged for what it does not get",
+    async (model) => {
+      const key = await sluice.createKey();
+      const one = rawRequest(key, JSON.stringify({ ...ask, model }));
+      for (let round = 0; round < 20; round += 1) {
+        expect(await rawExchange(sluice.url, one + one, 50)).toBe("");
+        await waitFor(async () => (await creditsOf(key)).reserved === 0, "the hold to end");
+      }
+      expect(await creditsOf(key)).toMatchObject({ used: 0, reserved: 0 });
+      expect(provider.requests.length).toBeLessThanOrEqual(20);
+    },
+  );
+
+  test("leaves before a whole answer comes finds it under its idempotency key, charged once", async () => {
     const key = await sluice.createKey();
-    const one = rawRequest(key, JSON.stringify(ask));
-    await rawExchange(sluice.url, one + one);
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+    provider.script(async () => {
+      await mayAnswer;
+      return answerFrom("chat/text.json");
+    });
+    const socket = await openSocket();
+    socket.write(rawRequest(key, JSON.stringify(ask), "Idempotency-Key: gone\r\n"));
+    await waitFor(() => provider.requests.length === 1, "the provider to be asked");
+    socket.terminate();
+    answer();
     await waitFor(async () => (await creditsOf(key)).reserved === 0, "the hold to end");
-    await Bun.sleep(100);
-    expect(provider.requests.length).toBeLessThanOrEqual(1);
+    const { used } = await creditsOf(key);
+    const retry = await sluice.request("/v1/chat/completions", {
+      key,
+      body: JSON.stringify(ask),
+      headers: { "idempotency-key": "gone" },
+    });
+    expect(retry.status).toBe(200);
+    // What the provider had not answered by then was given up, and runs again.
+    const wasKept = retry.headers.get("idempotent-replayed") === "true";
+    expect(used > 0).toBe(wasKept);
+    expect(provider.requests).toHaveLength(wasKept ? 1 : 2);
   });
 
   test.each([

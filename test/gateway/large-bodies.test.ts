@@ -211,8 +211,8 @@ describe("nobody waits for a large body of somebody else", () => {
       const response = await sluice.request("/v1/chat/completions", { key, body: body() });
       expect([200, 400], await response.text()).toContain(response.status);
       prober.stdin.end();
-      // It was seconds. Beside other tests a machine may be late by itself, and half a second is not that.
-      expect(Number(await new Response(prober.stdout).text())).toBeLessThan(1000);
+      // It was up to nine seconds; a machine that runs other tests may be late by itself.
+      expect(Number(await new Response(prober.stdout).text())).toBeLessThan(2000);
     },
     60_000,
   );

@@ -40,6 +40,8 @@ export class DemoProvider implements Provider {
   async respond({ dialect: name, purpose, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
     const dialect = dialects[name];
     assert(dialect !== undefined, `the demo does not speak ${name}`);
+    // Like a provider's, its answer comes in another turn of the event loop: by then it is known who has left.
+    await new Promise((resolve) => setImmediate(resolve));
     const body = parse(await textOf(sent));
     if (body === null)
       return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });
