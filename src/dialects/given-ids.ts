@@ -5,6 +5,8 @@ import { objectOf, objectsOf, stringOf } from "./json/json-fields.ts";
 /** More than any honest answer shows. */
 const maxIds = 1000;
 
+const deepestLevel = 32;
+
 /** The names under which ids of files and containers stand in what a tool has made. */
 const idNames: ReadonlySet<string> = new Set(["file_id", "container_id"]);
 
@@ -68,14 +70,18 @@ class IdCollector {
     if (isObject(thing)) this.add(thing["id"]);
   }
 
-  addWithin(value: Json): void {
+  /** Below the deepest level that honest answers have, nothing is looked at: a provider may nest without end. */
+  addWithin(value: Json, levelsLeft = deepestLevel): void {
+    if (levelsLeft === 0) return;
     if (Array.isArray(value)) {
-      for (const item of value) if (typeof item === "object" && item !== null) this.addWithin(item);
+      for (const item of value) {
+        if (typeof item === "object" && item !== null) this.addWithin(item, levelsLeft - 1);
+      }
     } else if (isObject(value)) {
       for (const name in value) {
         const inner = value[name];
         if (idNames.has(name)) this.add(inner);
-        if (typeof inner === "object" && inner !== null) this.addWithin(inner);
+        if (typeof inner === "object" && inner !== null) this.addWithin(inner, levelsLeft - 1);
       }
     }
   }
