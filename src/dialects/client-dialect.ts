@@ -1,3 +1,4 @@
+import type { TSchema } from "@sinclair/typebox";
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ErrorFormat } from "./errors/envelope.ts";
@@ -14,10 +15,13 @@ import type { Stencil } from "./translation/shortcut.ts";
  */
 export interface ClientDialect {
   readonly name: string;
+  readonly route: ClientRoute;
   /** How errors look that come instead of an answer. */
   readonly errorFormat: ErrorFormat;
   /** What this dialect calls the things that a translation may have to leave out. */
   readonly fieldNames: FieldNames;
+  /** What a body has to be like; unknown fields pass. */
+  requestSchema(options: ValidationOptions): TSchema;
   /** The code of an answer that takes too long; only some dialects' clients know a status for it. */
   readonly timeoutCode: "upstream_timeout" | "upstream_error";
   /** Which of the client's headers travel up; everything else stays behind. */
@@ -39,6 +43,18 @@ export interface ClientDialect {
    * it, clients count events, not comments, against their idle timers.
    */
   heartbeat(hasBegun: boolean, sequenceNumber: number): string;
+}
+
+/** Where the gateway takes requests of a dialect, on both origins. */
+export interface ClientRoute {
+  readonly path: string;
+  readonly acceptsApiKeyHeader: boolean;
+}
+
+/** What a request's headers change about what its body may say. */
+export interface ValidationOptions {
+  /** The request carries an `anthropic-beta` header: messages of the role `system` are then allowed. */
+  readonly anthropicBeta: boolean;
 }
 
 /** What the translation must know of the client's call. */

@@ -1,12 +1,5 @@
-import type { DialectName } from "../base/dialect.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-
-/** Where each dialect keeps what the model has produced; a body without it is no answer. */
-export const answerField: Readonly<Record<DialectName, string>> = {
-  chat: "choices",
-  responses: "output",
-  messages: "content",
-};
+import type { ProviderDialect } from "./provider-dialect.ts";
 
 /** Names whose values the model wrote; ids, types and the like are the provider's own. */
 const written = new Set([
@@ -22,8 +15,11 @@ const written = new Set([
 ]);
 
 /** All that the model has written in a whole answer, for counting it where the provider has not. */
-export function producedText(dialect: DialectName, body: JsonObject): string {
-  return textIn(body[answerField[dialect]]);
+export function producedText(
+  { answerField }: Pick<ProviderDialect, "answerField">,
+  body: JsonObject,
+): string {
+  return textIn(body[answerField]);
 }
 
 function textIn(value: Json | undefined): string {

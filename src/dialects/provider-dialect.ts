@@ -24,6 +24,10 @@ export interface ProviderDialect {
   readonly paths: DialectPaths;
   /** Of the forwarded headers those that this dialect understands, and those that it needs. */
   requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders;
+  /** Where a whole answer keeps what the model has produced; a body without it is no answer. */
+  readonly answerField: string;
+  /** A request for a few tokens, to find out whether a model answers. */
+  smallRequest(question: string, target: SmallTarget): JsonObject;
   readonly toolRules: ToolRules;
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
   /** Throws `upstream_error` when the body makes no sense, or is an error in disguise. */
@@ -55,6 +59,10 @@ export interface ToolRules {
   /** Whether a JSON schema for the answer has to be forced through a tool. */
   forcesFormat(target: Target): boolean;
 }
+
+export type SmallTarget = Pick<Target, "upstreamModel" | "maxTokensField"> & {
+  readonly maxOutputTokens: number;
+};
 
 /** What the translation must know of the model behind a deployment. */
 export interface Target {

@@ -1,7 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { type AttemptRecord, noAttempts } from "../base/attempt.ts";
 import type { Clock } from "../base/clock.ts";
-import type { DialectName } from "../base/dialect.ts";
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
@@ -9,6 +8,7 @@ import { withoutSecrets } from "../base/secrets.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ErrorFormat } from "../dialects/errors/envelope.ts";
+import type { ClientDialectName } from "../dialects/registry.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
@@ -21,7 +21,9 @@ export interface Route {
   readonly path: string;
   /** The mode whose keys this origin takes. */
   readonly mode: KeyMode;
-  readonly operation: "models" | "usage" | "count_tokens" | DialectName;
+  readonly operation: "models" | "usage" | "count_tokens" | "generate";
+  /** The one that a generation route is spoken to in. */
+  readonly dialect: ClientDialectName | null;
   readonly errors: ErrorFormat;
   readonly acceptsApiKeyHeader: boolean;
 }

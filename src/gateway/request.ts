@@ -1,10 +1,12 @@
-import type { DialectName } from "../base/dialect.ts";
+import { assert } from "../base/assert.ts";
 import { GatewayError, invalidRequest } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { estimateInput, estimateOutline } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
+import type { ValidationOptions } from "../dialects/client-dialect.ts";
 import type { Layout } from "../dialects/json/json-spans.ts";
 import { inspectBody, type Mentions } from "../dialects/names/inspect-body.ts";
+import type { ClientDialectName } from "../dialects/registry.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -13,7 +15,6 @@ import {
   refuseLongLists,
   refuseTooManyMembers,
   type StructureLimits,
-  type ValidationOptions,
   validateRequest,
 } from "../dialects/schema/validate.ts";
 import { type HostedTool, hostedToolsOf } from "../dialects/tools/hosted-tools.ts";
@@ -178,8 +179,8 @@ export function refuseUnusableTools(body: JsonObject, model: ModelSettings): voi
   throw invalidRequest(`${model.id} does not support tools; leave \`tools\` out.`, "tools");
 }
 
-export function dialectOf(call: Call): DialectName {
-  const { operation } = call.route;
-  if (operation === "chat" || operation === "responses" || operation === "messages") return operation;
-  throw new GatewayError("internal_error", "Not a generation route.");
+export function dialectOf(call: Call): ClientDialectName {
+  const { dialect } = call.route;
+  assert(dialect !== null, "only generation routes generate");
+  return dialect;
 }

@@ -1,4 +1,3 @@
-import type { DialectName } from "../base/dialect.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { ReportedExtras } from "../base/extra-usage.ts";
 import { isObject, type JsonObject, nestsTooDeeply } from "../base/json.ts";
@@ -6,8 +5,8 @@ import type { ReportedUsage } from "../base/usage.ts";
 import { nonsense, reportedFailure } from "../dialects/errors/failure.ts";
 import { readExtras } from "../dialects/extra-usage.ts";
 import { givenIds } from "../dialects/given-ids.ts";
-import { answerField, producedText } from "../dialects/produced.ts";
-import { providerDialect } from "../dialects/registry.ts";
+import { producedText } from "../dialects/produced.ts";
+import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
 import type { TranslatedResponse } from "../dialects/translation/translation.ts";
@@ -42,7 +41,7 @@ export function readWhole(opened: Opened, attempt: Attempt): WholeAnswer | Promi
   return {
     body: bytes,
     usage,
-    produced: () => producedText(attempt.dialect, body),
+    produced: () => producedText(providerDialect(attempt.dialect), body),
     given: givenIds(attempt.dialect, body),
     extras,
   };
@@ -85,7 +84,7 @@ function translated(
 }
 
 /** Broken JSON, an error in a 200, or something else entirely: nothing of it may reach the client as an answer. */
-function parseAnswer(dialect: DialectName, bytes: Uint8Array): JsonObject {
+function parseAnswer(dialect: ProviderDialectName, bytes: Uint8Array): JsonObject {
   let body: unknown;
   try {
     body = JSON.parse(decoder.decode(bytes));
@@ -94,6 +93,6 @@ function parseAnswer(dialect: DialectName, bytes: Uint8Array): JsonObject {
   }
   if (!isObject(body)) throw nonsense("it is not an object");
   if (nestsTooDeeply(body)) throw nonsense("it is nested too deeply");
-  if (Array.isArray(body[answerField[dialect]])) return body;
+  if (Array.isArray(body[providerDialect(dialect).answerField])) return body;
   throw isObject(body["error"]) ? reportedFailure(body) : nonsense("it has no content");
 }

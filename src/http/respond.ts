@@ -37,9 +37,7 @@ function dispatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
       return summarizeUsage(gateway, exchange);
     case "count_tokens":
       return countTokens(gateway, exchange);
-    case "chat":
-    case "responses":
-    case "messages":
+    case "generate":
       return generate(gateway, exchange);
   }
 }

@@ -1,39 +1,40 @@
+import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
 import type { Route } from "../gateway/exchange.ts";
 
-type Endpoint = Pick<Route, "method" | "path" | "operation" | "errors" | "acceptsApiKeyHeader">;
+type Endpoint = Omit<Route, "mode">;
+
+function generation(dialect: ClientDialectName): Endpoint {
+  const { route, errorFormat } = clientDialect(dialect);
+  return { method: "POST", ...route, operation: "generate", dialect, errors: errorFormat };
+}
 
 /** Section 4 of the interface in one list. */
 const endpoints: readonly Endpoint[] = [
-  { method: "GET", path: "/v1/models", operation: "models", errors: "openai", acceptsApiKeyHeader: true },
   {
-    method: "POST",
-    path: "/v1/chat/completions",
-    operation: "chat",
+    method: "GET",
+    path: "/v1/models",
+    operation: "models",
+    dialect: null,
     errors: "openai",
-    acceptsApiKeyHeader: false,
-  },
-  {
-    method: "POST",
-    path: "/v1/responses",
-    operation: "responses",
-    errors: "openai",
-    acceptsApiKeyHeader: false,
-  },
-  {
-    method: "POST",
-    path: "/v1/messages",
-    operation: "messages",
-    errors: "anthropic",
     acceptsApiKeyHeader: true,
   },
+  ...clientDialectNames.map(generation),
   {
     method: "POST",
     path: "/v1/messages/count_tokens",
     operation: "count_tokens",
+    dialect: null,
     errors: "anthropic",
     acceptsApiKeyHeader: true,
   },
-  { method: "GET", path: "/v1/usage", operation: "usage", errors: "openai", acceptsApiKeyHeader: false },
+  {
+    method: "GET",
+    path: "/v1/usage",
+    operation: "usage",
+    dialect: null,
+    errors: "openai",
+    acceptsApiKeyHeader: false,
+  },
 ];
 
 /** Every endpoint on both origins: credit keys live at the root, token-budget keys under `/token`. */

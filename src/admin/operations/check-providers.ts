@@ -1,6 +1,6 @@
-import type { DialectName } from "../../base/dialect.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
+import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
@@ -9,7 +9,7 @@ import { collectAnswer, type WholeAnswer } from "../../wire/collect.ts";
 /** How one provider answered one small request. */
 export interface ProviderCheck {
   readonly provider: string;
-  readonly dialect: DialectName | null;
+  readonly dialect: ProviderDialectName | null;
   readonly upstreamModel: string | null;
   readonly ok: boolean;
   /** Null when there was no answer at all. */
@@ -20,6 +20,7 @@ export interface ProviderCheck {
 }
 
 const timeoutMs = 30_000;
+const question = "Answer with one word: ready?";
 const outputTokens = 16;
 const longestMessage = 200;
 
@@ -57,9 +58,15 @@ function firstModelOf(provider: string, { models }: Settings): string | null {
   return deployments.find((deployment) => deployment.provider === provider)?.upstreamModel ?? null;
 }
 
-function ask(settings: ProviderSettings, dialect: DialectName, upstreamModel: string): Promise<WholeAnswer> {
+function ask(
+  settings: ProviderSettings,
+  dialect: ProviderDialectName,
+  upstreamModel: string,
+): Promise<WholeAnswer> {
   const provider = createProvider(settings);
-  const body = JSON.stringify(smallRequest(settings, dialect, upstreamModel));
+  const { maxTokensField } = settings;
+  const target = { upstreamModel, maxTokensField, maxOutputTokens: outputTokens };
+  const body = JSON.stringify(providerDialect(dialect).smallRequest(question, target));
   const prepared: Prepared = {
     dialect,
     purpose: "generate",
@@ -72,13 +79,6 @@ function ask(settings: ProviderSettings, dialect: DialectName, upstreamModel: st
     (receiver) => provider.send(prepared, settings.apiKeys[0] ?? null, receiver, "models check"),
     AbortSignal.timeout(timeoutMs),
   );
-}
-
-function smallRequest(settings: ProviderSettings, dialect: DialectName, model: string): JsonObject {
-  const question = "Answer with one word: ready?";
-  if (dialect === "responses") return { model, input: question, max_output_tokens: outputTokens };
-  const limit = dialect === "messages" ? "max_tokens" : settings.maxTokensField;
-  return { model, messages: [{ role: "user", content: question }], [limit]: outputTokens };
 }
 
 function problemWith(response: WholeAnswer): string | null {

@@ -7,6 +7,7 @@ import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
 import { writeResponse } from "./response-out.ts";
+import { requestSchema } from "./schema.ts";
 import { MessagesStreamReader } from "./stream-in.ts";
 import { MessagesStreamWriter } from "./stream-out.ts";
 import { MessagesScanner } from "./stream-scanner.ts";
@@ -16,6 +17,7 @@ import { toolRules } from "./tool-rules.ts";
 /** Anthropic's Messages. https://platform.claude.com/docs/en/api/messages */
 const client: ClientDialect = {
   name: "messages",
+  route: { path: "/v1/messages", acceptsApiKeyHeader: true },
   errorFormat: "anthropic",
   fieldNames: {
     effort: "thinking",
@@ -25,6 +27,7 @@ const client: ClientDialect = {
     imageDetail: "detail",
     formatDescription: "output_config.format.description",
   },
+  requestSchema,
   timeoutCode: "upstream_timeout",
   forwardHeaders,
   limitOutput,
@@ -43,6 +46,12 @@ const provider: ProviderDialect = {
   usageOption: null,
   paths: { generate: "/messages", countTokens: "/messages/count_tokens" },
   requestHeaders,
+  answerField: "content",
+  smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
+    model,
+    messages: [{ role: "user", content: question }],
+    max_tokens: maxOutputTokens,
+  }),
   toolRules,
   writeRequest,
   readResponse,

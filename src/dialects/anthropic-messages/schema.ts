@@ -1,4 +1,5 @@
-import { Type } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
+import type { ValidationOptions } from "../client-dialect.ts";
 import {
   anyInteger,
   anyObject,
@@ -74,3 +75,11 @@ export const messagesResponse = Type.Object({
 });
 
 export const countTokensResponse = Type.Object({ input_tokens: tokenCount }, { additionalProperties: false });
+
+export function requestSchema({ anthropicBeta }: ValidationOptions): TSchema {
+  return anthropicBeta ? betaMessagesRequest : messagesRequest;
+}
+
+export function countTokensSchema({ anthropicBeta }: ValidationOptions): TSchema {
+  return anthropicBeta ? betaCountTokensRequest : countTokensRequest;
+}

@@ -8,6 +8,7 @@ import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
 import { writeResponse } from "./response-out.ts";
+import { chatRequest } from "./schema.ts";
 import { ChatStreamReader } from "./stream-in.ts";
 import { ChatStreamWriter } from "./stream-out.ts";
 import { ChatScanner } from "./stream-scanner.ts";
@@ -17,6 +18,7 @@ import { usageOption } from "./usage-option.ts";
 /** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {
   name: "chat",
+  route: { path: "/v1/chat/completions", acceptsApiKeyHeader: false },
   errorFormat: "openai",
   fieldNames: {
     effort: "reasoning_effort",
@@ -26,6 +28,7 @@ const client: ClientDialect = {
     imageDetail: "image_url.detail",
     formatDescription: "response_format.json_schema.description",
   },
+  requestSchema: () => chatRequest,
   timeoutCode: "upstream_error",
   forwardHeaders,
   limitOutput,
@@ -44,6 +47,12 @@ const provider: ProviderDialect = {
   usageOption,
   paths: { generate: "/chat/completions", countTokens: null },
   requestHeaders,
+  answerField: "choices",
+  smallRequest: (question, { upstreamModel: model, maxTokensField, maxOutputTokens }) => ({
+    model,
+    messages: [{ role: "user", content: question }],
+    [maxTokensField]: maxOutputTokens,
+  }),
   toolRules,
   writeRequest,
   readResponse,

@@ -7,6 +7,7 @@ import { readRequest } from "./request-in.ts";
 import { writeRequest } from "./request-out.ts";
 import { readResponse } from "./response-in.ts";
 import { writeResponse } from "./response-out.ts";
+import { responsesRequest } from "./schema.ts";
 import { createStreamReader } from "./stream-in.ts";
 import { createStreamWriter } from "./stream-out.ts";
 import { ResponsesScanner } from "./stream-scanner.ts";
@@ -16,6 +17,7 @@ import { toolRules } from "./tool-rules.ts";
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
 const client: ClientDialect = {
   name: "responses",
+  route: { path: "/v1/responses", acceptsApiKeyHeader: false },
   errorFormat: "openai",
   fieldNames: {
     effort: "reasoning",
@@ -25,6 +27,7 @@ const client: ClientDialect = {
     imageDetail: "detail",
     formatDescription: "text.format.description",
   },
+  requestSchema: () => responsesRequest,
   timeoutCode: "upstream_error",
   forwardHeaders,
   limitOutput,
@@ -43,6 +46,12 @@ const provider: ProviderDialect = {
   usageOption: null,
   paths: { generate: "/responses", countTokens: null },
   requestHeaders,
+  answerField: "output",
+  smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
+    model,
+    input: question,
+    max_output_tokens: maxOutputTokens,
+  }),
   toolRules,
   writeRequest,
   readResponse,

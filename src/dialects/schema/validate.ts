@@ -1,26 +1,17 @@
 import type { TSchema } from "@sinclair/typebox";
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import {
-  betaCountTokensRequest,
-  betaMessagesRequest,
-  countTokensRequest,
-  messagesRequest,
-} from "../anthropic-messages/schema.ts";
+import { countTokensSchema } from "../anthropic-messages/schema.ts";
+import type { ValidationOptions } from "../client-dialect.ts";
 import { countValues } from "../json/count-values.ts";
 import { brokenJson, type Layout, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { outlineOf } from "../json/truncated-json.ts";
-import { chatRequest } from "../openai-chat/schema.ts";
-import { responsesRequest } from "../openai-responses/schema.ts";
+import { type ClientDialectName, clientDialect } from "../registry.ts";
 import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
 
-export type RequestKind = "chat" | "responses" | "messages" | "count_tokens";
-
-export interface ValidationOptions {
-  /** The request carries an `anthropic-beta` header: messages of the role `system` are then allowed. */
-  readonly anthropicBeta: boolean;
-}
+/** What a body is to be: a request of a dialect, or one that counts Format B's tokens. A name, so that threads can be told. */
+export type RequestKind = ClientDialectName | "count_tokens";
 
 /** How much structure a body may have. Its bytes say little of that: two are enough for an item of a list. */
 export interface StructureLimits {
@@ -99,21 +90,12 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 /** Throws `invalid_request` with the failing field's path; unknown fields pass. An outline is as good as the whole. */
 export function validateRequest(kind: RequestKind, body: JsonObject, options: ValidationOptions): void {
-  const schema = schemaOf(kind, options.anthropicBeta);
+  const schema = schemaOf(kind, options);
   if (compiled(schema).Check(body)) return;
   const complaint = explain(schema, body);
   throw invalidRequest(complaint?.message ?? "The request body is not valid.", complaint?.param);
 }
 
-function schemaOf(kind: RequestKind, anthropicBeta: boolean): TSchema {
-  switch (kind) {
-    case "chat":
-      return chatRequest;
-    case "responses":
-      return responsesRequest;
-    case "messages":
-      return anthropicBeta ? betaMessagesRequest : messagesRequest;
-    case "count_tokens":
-      return anthropicBeta ? betaCountTokensRequest : countTokensRequest;
-  }
+function schemaOf(kind: RequestKind, options: ValidationOptions): TSchema {
+  return kind === "count_tokens" ? countTokensSchema(options) : clientDialect(kind).requestSchema(options);
 }
