@@ -50,8 +50,8 @@ export function isGoverned(place: Place, name: string): boolean {
   return (place === "top" || place === "dialect") && governed[place].has(name);
 }
 
-/** What the value of a governed name may point to: one stored thing, several, tools, or what its `type` says. */
-export type Mention = "id" | "ids" | "tools" | "type";
+/** What a governed name may point to: a stored thing, by its id or by an object with its id, several, tools, or what a `type` says. */
+export type Mention = "id" | "holder" | "ids" | "tools" | "type";
 
 const mentions = {
   top: new Map<string, Mention>([
@@ -65,7 +65,7 @@ const mentions = {
     ["container_id", "id"],
     ["container", "id"],
     // An earlier spoken answer in a chat message.
-    ["audio", "id"],
+    ["audio", "holder"],
     ["file_ids", "ids"],
     ["vector_store_ids", "ids"],
     ["tools", "tools"],

@@ -95,8 +95,11 @@ class BodyWalk implements Mentions {
         this.#typed(value, within);
         break;
       case "id":
+        this.#refer(value, name);
         if (isObject(value)) this.#refer(value["id"], name, "id");
-        else this.#refer(value, name);
+        break;
+      case "holder":
+        if (isObject(value)) this.#refer(value["id"], name, "id");
         break;
       case "ids":
         for (const [index, id] of listOf(value).entries()) this.#refer(id, name, index);
@@ -116,7 +119,7 @@ class BodyWalk implements Mentions {
     if (type === "image_generation_call" && typeof object["result"] !== "string") {
       this.#refer(object["id"], "id");
     }
-    if (type === "input_audio") this.audioInput ??= pathOf(this.#path);
+    if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
   }
 
   /** Clients leave the type out where the other fields tell it: an item that is nothing but an id is a reference. */

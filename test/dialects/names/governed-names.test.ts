@@ -110,3 +110,37 @@ describe("a nested governed name that is given twice", () => {
     });
   }
 });
+
+describe("what a body names", () => {
+  const mentionsOf = (text: string) => {
+    const bytes = new TextEncoder().encode(text);
+    return inspectBody(parseBody(bytes), bytes);
+  };
+
+  test("is found wherever the dialects put it, with its path", () => {
+    const { references, toolLists, audioInput } = mentionsOf(`{"model":"m","previous_response_id":"resp_1",
+      "conversation":{"id":"conv_1"},"container":null,
+      "input":[{"id":"msg_1"},{"type":"item_reference","id":"msg_2"},{"type":"image_generation_call","id":"ig_1"},
+        {"type":"image_generation_call","id":"ig_2","result":"AAAA"},
+        {"role":"user","content":[{"type":"input_image","file_id":"file_1"},{"type":"audio_url","audio_url":{}}]}],
+      "messages":[{"role":"assistant","audio":{"id":"audio_1"}},{"role":"user","audio":"AAAA"}],
+      "prompt":{"id":"pmpt_1","variables":{"x":{"type":"input_file","file_id":"file_2"}}},
+      "metadata":{"file_id":"not one"},"tool_choice":{"type":"allowed_tools","tools":[{"type":"mcp"}]},
+      "tools":[{"type":"file_search","vector_store_ids":["vs_1","vs_2"]},{"container":{"file_ids":["file_3"]}}]}`);
+    expect(references.map(({ path, id }) => `${path} ${id}`).sort()).toEqual([
+      "conversation.id conv_1",
+      "input[0].id msg_1",
+      "input[1].id msg_2",
+      "input[2].id ig_1",
+      "input[4].content[0].file_id file_1",
+      "messages[0].audio.id audio_1",
+      "previous_response_id resp_1",
+      "prompt.variables.x.file_id file_2",
+      "tools[0].vector_store_ids[0] vs_1",
+      "tools[0].vector_store_ids[1] vs_2",
+      "tools[1].container.file_ids[0] file_3",
+    ]);
+    expect(toolLists.map(({ path }) => path)).toEqual(["tools"]);
+    expect(audioInput).toBe("input[4].content[1]");
+  });
+});
