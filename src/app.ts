@@ -14,7 +14,7 @@ import { Ongoing } from "./gateway/ongoing.ts";
 import { Watchdog } from "./gateway/watchdog.ts";
 import { mountDashboard } from "./http/dashboard.ts";
 import { createEdge } from "./http/edge.ts";
-import { listen } from "./http/listen.ts";
+import { listen, listenForAdmin } from "./http/listen.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { KeyRing } from "./keys/keyring.ts";
 import { Ledger } from "./ledger/ledger.ts";
@@ -34,6 +34,8 @@ import { createUpstream } from "./upstream/create.ts";
 
 export interface RunningGateway {
   readonly url: string;
+  /** Where the dashboard is: the same, unless the admin side has a listener of its own. */
+  readonly adminUrl: string;
   readonly gateway: Gateway;
   readonly store: Store;
   /** The admin token that was made at this start, because there was none yet; to be told once. */
@@ -130,7 +132,16 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   };
 
   const admin = await createAdmin({ gateway, store, live, version, endings });
-  const server = await listen(createEdge(gateway, log, [admin.mount, mountDashboard]), settings.server);
+  const operatorsSide = [admin.mount, mountDashboard];
+  const ownAddress = settings.admin.listen;
+  const server = await listen(
+    createEdge(gateway, log, ownAddress === null ? operatorsSide : []),
+    settings.server,
+  );
+  const adminServer =
+    ownAddress === null
+      ? null
+      : await listenForAdmin(createEdge(gateway, log, operatorsSide, false), ownAddress);
   await admin.keepMadeToken();
   watcher.start();
   const alarms = new TroubleWatch({
@@ -145,6 +156,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
 
   return {
     url: server.url,
+    adminUrl: adminServer?.url ?? server.url,
     gateway,
     store,
     madeAdminToken: admin.madeToken,
@@ -187,6 +199,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
       }
       await admin.close();
       await tracing?.close();
+      await adminServer?.stop();
       await server.stop();
       await watcher.stop();
       idempotency.stopPruning();

@@ -1,4 +1,4 @@
-import { CannotListen, openPort } from "../base/open-port.ts";
+import { CannotListen, listenAddress, openPort } from "../base/open-port.ts";
 import { type MetricsSource, metricsResponse } from "./metrics-response.ts";
 
 interface MetricsListener {
@@ -9,19 +9,15 @@ const setting = "admin.metrics_listen";
 
 /** `admin.metrics_listen`: nothing but the metrics, and open. Bind it where only the collector comes. */
 async function listenForMetrics(address: string, source: MetricsSource): Promise<MetricsListener> {
-  const colon = address.lastIndexOf(":");
-  const host = address.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
-  const port = Number(address.slice(colon + 1));
   // Never shared: the collector would read now this process's figures, now another's.
-  const where = { host, port, reusePort: false, hostSetting: setting, portSetting: setting };
+  const where = listenAddress(address, setting);
   const server = await openPort(where, (options) =>
     Bun.serve({
       ...options,
       development: false,
-      fetch: (request) =>
-        new URL(request.url).pathname === "/metrics"
-          ? metricsResponse(source)
-          : new Response("The metrics are at /metrics.\n", { status: 404 }),
+      // By the server's own router, which does not resolve what a path is made of.
+      routes: { "/metrics": () => metricsResponse(source) },
+      fetch: () => new Response("The metrics are at /metrics.\n", { status: 404 }),
     }),
   );
   return { stop: () => server.stop(true) };

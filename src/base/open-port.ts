@@ -79,3 +79,11 @@ function codeOf(error: unknown): string | null {
   const code = (error as { readonly code?: unknown } | null)?.code;
   return typeof code === "string" ? code : null;
 }
+
+/** An address as the configuration has it, `host:port`, with an IPv6 host in brackets. */
+export function listenAddress(text: string, setting: string): ListenAddress {
+  const colon = text.lastIndexOf(":");
+  const host = text.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
+  const port = Number(text.slice(colon + 1));
+  return { host, port, reusePort: false, hostSetting: setting, portSetting: setting };
+}

@@ -25,6 +25,7 @@ export const onReload = {
   "log.format": "follows",
   "money.usd_per_credit": "follows",
   "admin.token": "follows",
+  "admin.listen": "restart",
   "admin.metrics_listen": "follows",
   "tracing.otlp_endpoint": "follows",
   "tracing.headers": "follows",
@@ -49,13 +50,20 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
   );
   const { host, port, dataDir, reusePort } = current.server;
   const notInForce = changed.map(([, name]) => `server.${name} has changed; that takes a restart`);
+  if (current.admin.listen !== next.admin.listen) {
+    notInForce.push("admin.listen has changed; that takes a restart");
+  }
   // Without a token in the file the one made at the first start would count, and that is looked up at a start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
   if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
   const settings: Settings = {
     ...next,
     server: { ...next.server, host, port, dataDir, reusePort },
-    admin: losesToken ? { ...next.admin, token: current.admin.token } : next.admin,
+    admin: {
+      ...next.admin,
+      listen: current.admin.listen,
+      ...(losesToken ? { token: current.admin.token } : {}),
+    },
   };
   return withWarnings(settings, notInForce);
 }

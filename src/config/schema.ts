@@ -310,6 +310,12 @@ export const configSchema = Type.Object(
       Type.Object(
         {
           token: Type.Optional(secret),
+          listen: Type.Optional(
+            Type.String({
+              description:
+                "host:port of a listener for the admin API, the dashboard and /metrics; the main one has none of them then.",
+            }),
+          ),
           metrics_listen: Type.Optional(
             Type.String({ description: "host:port of an open metrics listener." }),
           ),

@@ -154,6 +154,10 @@ export function adminSettings(config: ConfigFile, context: LoadContext): Setting
   if (metricsListen !== null && !isListenAddress(metricsListen)) {
     context.problems.add("admin.metrics_listen", 'must be host:port, such as "127.0.0.1:9090"');
   }
+  const listen = admin.listen ?? null;
+  if (listen !== null && !isListenAddress(listen)) {
+    context.problems.add("admin.listen", 'must be host:port, such as "127.0.0.1:8788"');
+  }
   const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
   const token = fromEnvironment ?? adminToken(admin.token, context);
   if (token !== null && token.length < shortestAdminToken) {
@@ -163,7 +167,7 @@ export function adminSettings(config: ConfigFile, context: LoadContext): Setting
       `must have at least ${shortestAdminToken} characters, so that nobody guesses it`,
     );
   }
-  return { token, metricsListen };
+  return { token, listen, metricsListen };
 }
 
 function isListenAddress(text: string): boolean {

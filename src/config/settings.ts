@@ -13,7 +13,12 @@ export interface Settings {
   readonly microUsdPerCredit: number;
   /** How long, and how many, endings of exchanges are kept; the ledger is kept for ever. */
   readonly retention: { readonly exchangesMs: number; readonly exchangeRows: number };
-  readonly admin: { readonly token: string | null; readonly metricsListen: string | null };
+  readonly admin: {
+    readonly token: string | null;
+    /** Null where the admin side is on the main listener. */
+    readonly listen: string | null;
+    readonly metricsListen: string | null;
+  };
   readonly tracing: {
     readonly otlpEndpoint: string;
     readonly headers: Readonly<Record<string, string>>;

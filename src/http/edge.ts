@@ -30,9 +30,14 @@ export type Mounted = (app: Elysia, addressOf: (request: Request) => string) => 
 /**
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. The
  * interface's routes are found by the server's own router, which needs no string of the address and no context for
- * each request. What it does not take, such as another method or a slash at the end, goes to Elysia.
+ * each request. The admin side may have a listener of its own, whose edge does without the interface. What it does not take, such as another method or a slash at the end, goes to Elysia.
  */
-export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted[]): Edge {
+export function createEdge(
+  gateway: Gateway,
+  log: Log,
+  mounted: readonly Mounted[],
+  servesInterface = true,
+): Edge {
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   /** The request as it came in, where the router was given a copy: only the original knows its connection. */
   const originals = new WeakMap<Request, Request>();
@@ -40,7 +45,7 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
 
   const app = new Elysia({ precompile: true });
   const offered: Record<string, Record<string, Handler>> = {};
-  for (const route of routes) {
+  for (const route of servesInterface ? routes : []) {
     const handle: Handler = (request, onServer) =>
       refuseHost(request, route.path) ?? respond(gateway, new HttpCall(request, route, onServer, trusted()));
     offered[route.path] = { [route.method]: handle };
@@ -55,10 +60,12 @@ export function createEdge(gateway: Gateway, log: Log, mounted: readonly Mounted
     );
     app.all(route.path, ({ request }) => wrongMethod(request, route), { parse: "none" });
   }
-  app.get("/", landingPage);
+  if (servesInterface) {
+    app.get("/", landingPage);
+    app.get("/openapi.json", async () => plainJson((await import("./openapi/document.ts")).buildOpenApi()));
+  }
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));
-  app.get("/openapi.json", async () => plainJson((await import("./openapi/document.ts")).buildOpenApi()));
   const addressOf = (request: Request) => addressOn(server, originals.get(request) ?? request, trusted());
   for (const mount of mounted) mount(app as unknown as Elysia, addressOf);
   app.all("/*", ({ request }) => notFound(request), { parse: "none" });

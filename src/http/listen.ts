@@ -1,5 +1,5 @@
 import type { Server } from "bun";
-import { openPort } from "../base/open-port.ts";
+import { type ListenAddress, listenAddress, openPort } from "../base/open-port.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import type { Edge } from "./edge.ts";
 
@@ -21,9 +21,17 @@ const lastAnswersMs = 5000;
 /** Seconds; generation requests switch it off for themselves, since a provider may think for long. */
 const idleTimeoutSeconds = 30;
 
-export async function listen(edge: Edge, settings: ServerSettings): Promise<Listening> {
-  const { host, port, reusePort } = settings;
-  const address = { host, port, reusePort, hostSetting: "--host", portSetting: "--port" };
+export function listen(edge: Edge, { host, port, reusePort }: ServerSettings): Promise<Listening> {
+  return listenAt(edge, { host, port, reusePort, hostSetting: "--host", portSetting: "--port" });
+}
+
+/** `admin.listen`: an address of its own for the admin side. */
+export function listenForAdmin(edge: Edge, address: string): Promise<Listening> {
+  return listenAt(edge, listenAddress(address, "admin.listen"));
+}
+
+async function listenAt(edge: Edge, address: ListenAddress): Promise<Listening> {
+  const { host } = address;
   const server = await openPort(address, (options) =>
     Bun.serve({
       ...options,

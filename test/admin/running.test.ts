@@ -91,6 +91,38 @@ describe("on a running gateway", () => {
     expect((await sluice.request("/metrics")).status).toBe(401);
   });
 
+  test("with a listener of its own, the admin side is there and nowhere else", async () => {
+    const env = { SLUICE_ADMIN_TOKEN: token };
+    sluice = await Sluice.start({ config: `[admin]\nlisten = "127.0.0.1:0"\n${demo}`, env });
+    const url = /the dashboard is at (http:\/\/\S+?)\/admin/i.exec(sluice.output)?.[1] ?? "";
+    expect(url).not.toBe(sluice.url);
+    const headers = { authorization: `Bearer ${token}` };
+    for (const path of [
+      "/admin",
+      "/admin/keys",
+      "/admin/api/v1/health",
+      "/admin/api/v1/session",
+      "/metrics",
+    ]) {
+      expect((await sluice.request(path, { headers })).status, path).toBe(404);
+      expect((await fetch(url + path, { headers })).status, path).toBe(200);
+    }
+    expect((await sluice.request("/v1/models")).status).toBe(200);
+    expect((await sluice.request("/")).status).toBe(200);
+    for (const path of ["/v1/models", "/token/v1/usage", "/", "/openapi.json"]) {
+      expect((await fetch(url + path, { headers })).status, path).toBe(404);
+    }
+    const body = JSON.stringify({ mode: "credit" });
+    const made = await fetch(`${url}/admin/api/v1/keys`, {
+      method: "POST",
+      headers: { ...headers, origin: url },
+      body,
+    });
+    expect(made.status).toBe(200);
+    expect((await fetch(`${url}/admin/..%2fadmin`, { headers })).status).toBe(400);
+    expect(await sluice.stop()).toBe(0);
+  });
+
   test("whoever watches the tail does not hold up the end", async () => {
     sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: token } });
     const tail = await call("/tail", token);

@@ -134,6 +134,11 @@ describe("single rules", () => {
       "money.usd_per_credit: must be a number above 0, not 0",
     ],
     [
+      "an address of the admin side without a port",
+      '[admin]\nlisten = "127.0.0.1"',
+      'admin.listen: must be host:port, such as "127.0.0.1:8788"',
+    ],
+    [
       "a metrics address without a port",
       '[admin]\nmetrics_listen = "localhost"',
       'admin.metrics_listen: must be host:port, such as "127.0.0.1:9090"',

@@ -38,6 +38,7 @@ const changed: Readonly<Record<Setting, string>> = {
   "log.format": '[log]\nformat = "pretty"',
   "money.usd_per_credit": "[money]\nusd_per_credit = 2",
   "admin.token": '[admin]\ntoken = "env:ADMIN"',
+  "admin.listen": '[admin]\nlisten = "127.0.0.1:1"',
   "admin.metrics_listen": '[admin]\nmetrics_listen = "127.0.0.1:1"',
   "tracing.otlp_endpoint": tracing,
   "tracing.headers": tracing,

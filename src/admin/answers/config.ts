@@ -34,7 +34,11 @@ export function configInForce(settings: Settings): object {
       exchange_rows: settings.retention.exchangeRows,
     },
     money: { usd_per_credit: settings.microUsdPerCredit / 1_000_000 },
-    admin: { token: admin.token === null ? null : masked, metrics_listen: admin.metricsListen },
+    admin: {
+      token: admin.token === null ? null : masked,
+      listen: admin.listen,
+      metrics_listen: admin.metricsListen,
+    },
     tracing: tracing && {
       otlp_endpoint: withoutCredentials(tracing.otlpEndpoint),
       headers: maskedValues(tracing.headers),

@@ -31,11 +31,16 @@ export async function startWithKeys(
     throw error;
   }
   const url = reachable(running.url);
+  const adminUrl = reachable(running.adminUrl);
   tellKeys(url);
   if (running.madeAdminToken !== null) {
-    tellSecrets("admin_token", adminTokenText(running.madeAdminToken, url, json, terminal.style), telling);
+    tellSecrets(
+      "admin_token",
+      adminTokenText(running.madeAdminToken, adminUrl, json, terminal.style),
+      telling,
+    );
   } else if (!json) {
-    terminal.print(dashboardText(url));
+    terminal.print(dashboardText(adminUrl));
   }
   if (firstKeys.hasNone && !json) terminal.print(noKeysText);
   return running;

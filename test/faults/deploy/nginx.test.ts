@@ -6,6 +6,7 @@ import { drip } from "../../support/answers.ts";
 import { configFor } from "../../support/config.ts";
 import { answerFrom, fixture } from "../../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../../support/provider.ts";
+import { rawExchange } from "../../support/raw.ts";
 import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
 import { StreamReader } from "../../support/sse.ts";
 import { waitFor } from "../../support/wait.ts";
@@ -79,6 +80,24 @@ if (nginx === null) {
     expect((await through("/v1/chat/completions", { method: "POST", body: "{" })).status).toBe(400);
     expect((await through("/token/v1/usage")).status).toBe(401);
     expect((await through("/v1/nothing")).status).toBe(404);
+  });
+
+  test("only the clients' side is let through, however a path is spelled", async () => {
+    for (const path of [
+      "/admin",
+      "/admin/api/v1/keys",
+      "/metrics",
+      "/",
+      "/v1/..\\admin/api/v1/keys",
+      "/v1/%2e%2e/admin",
+    ]) {
+      const text = await rawExchange(
+        proxy.url,
+        `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+      );
+      expect([400, 404], path).toContain(Number(text.slice(9, 12)));
+    }
+    expect((await through("/healthz")).status).toBe(200);
   });
 
   test("clients are told apart by X-Forwarded-For, which counts only from the trusted proxy", async () => {
