@@ -24,6 +24,8 @@ export const onReload = {
   "log.level": "follows",
   "log.format": "follows",
   "money.usd_per_credit": "follows",
+  "retention.exchange_days": "follows",
+  "retention.exchange_rows": "follows",
   "admin.token": "follows",
   "admin.listen": "restart",
   "admin.metrics_listen": "follows",

@@ -94,6 +94,7 @@ test("config schema describes every name, with its default", async () => {
     "server",
     "log",
     "money",
+    "retention",
     "admin",
     "tracing",
     "providers",

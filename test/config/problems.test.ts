@@ -156,7 +156,7 @@ describe("single rules", () => {
     [
       "a context window of nothing",
       `${demoModel}context_window = 0`,
-      "models[0].context_window: must be a whole number of at least 1, not 0",
+      "models[0].context_window: must be a whole number from 1 to 1000000000, not 0",
     ],
   ];
 

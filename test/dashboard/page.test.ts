@@ -1,6 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { change, credits, duration, percent, price, shortCount } from "../../src/dashboard/page/format.ts";
-import { formOf, requestOf } from "../../src/dashboard/page/pages/key-form.ts";
+import {
+  creditsOf,
+  emptyKeyForm,
+  formOf,
+  hoursOf,
+  requestOf,
+} from "../../src/dashboard/page/pages/key-form.ts";
 import { pageDialects } from "../../src/dashboard/page/playground/dialects.ts";
 import { dataOf, EventCutter } from "../../src/dashboard/page/playground/sse.ts";
 import { dashboardResponse } from "../../src/dashboard/serve.ts";
@@ -88,6 +94,21 @@ describe("a key's form", () => {
     });
     const key = { label: null, scope: "all", models: ["a"], rpm_limit: null, expires_at: null, budget: null };
     expect(formOf(key as never)).toMatchObject({ label: "", models: "a", rpm: "", budget: "", expires: "" });
+  });
+});
+
+describe("what is typed into a form", () => {
+  test("is read as people write numbers, and refused in words where it could mean two things", () => {
+    expect(["5", "0.25", " -2.5 ", "+1"].map(creditsOf)).toEqual([5, 0.25, -2.5, 1]);
+    for (const text of ["2,5", "1,000", "", "five", "1e3"])
+      expect(() => creditsOf(text)).toThrow("such as 2.5");
+    const rpm = (text: string) => requestOf({ ...emptyKeyForm, rpm: text }, "credit")["rpm_limit"];
+    expect(["60", "1,000", "1_000", "1 000", ""].map(rpm)).toEqual([60, 1000, 1000, 1000, null]);
+    for (const text of ["2,5", "1,00", "1.5", "many"]) {
+      expect(() => rpm(text)).toThrow("Requests a minute must be a whole number");
+    }
+    expect(["0", "1.5"].map(hoursOf)).toEqual([0, 1.5]);
+    expect(() => hoursOf("soon")).toThrow("The hours must be a number");
   });
 });
 

@@ -27,7 +27,7 @@ export function configInitCommand(terminal: Terminal): Command {
       if (options.json) printJson({ file: path }, terminal);
       else
         terminal.print(
-          `${terminal.style.good("✓")} wrote ${path}\n  Next: edit it, then \`sluice config check\``,
+          `${terminal.style.good("✓")} wrote ${path}\n  Next: edit it, then \`sluice config check${file === configFileName ? "" : ` ${file}`}\``,
         );
     });
 }

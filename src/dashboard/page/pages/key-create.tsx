@@ -9,7 +9,7 @@ import { Segmented } from "../parts/segmented.tsx";
 import { Failure } from "../parts/states.tsx";
 import { remember } from "../secrets.ts";
 import { KeyFields } from "./key-fields.tsx";
-import { credits, emptyKeyForm, requestOf } from "./key-form.ts";
+import { creditsOf, emptyKeyForm, requestOf } from "./key-form.ts";
 
 export function CreateKey({ onClose }: { onClose: () => void }) {
   const [mode, setMode] = useState<KeyView["mode"]>("credit");
@@ -24,7 +24,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
     setBusy(true);
     setError(null);
     try {
-      const start = mode === "credit" && credit.trim() !== "" ? { credit: credits(credit) } : {};
+      const start = mode === "credit" && credit.trim() !== "" ? { credit: creditsOf(credit) } : {};
       const made = await api.post<IssuedKeyView>("/keys", { mode, ...start, ...requestOf(form, mode) });
       remember(made);
       setIssued(made);

@@ -10,7 +10,7 @@ import { Secret } from "../parts/secret.tsx";
 import { Failure } from "../parts/states.tsx";
 import { remember } from "../secrets.ts";
 import { KeyFields } from "./key-fields.tsx";
-import { credits, formOf, hoursOf, requestOf } from "./key-form.ts";
+import { creditsOf, formOf, hoursOf, requestOf } from "./key-form.ts";
 
 export interface KeyDialogProps {
   readonly of: KeyView;
@@ -62,7 +62,7 @@ export function TopUpKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const [amount, setAmount] = useState("");
   const [note, setNote] = useState("");
   const submit = async () => {
-    await api.post(`/keys/${key.id}/topup`, { amount: credits(amount), note: note === "" ? null : note });
+    await api.post(`/keys/${key.id}/topup`, { amount: creditsOf(amount), note: note === "" ? null : note });
     tell(`${amount} credits added.`);
     onDone();
   };
@@ -78,7 +78,7 @@ export function AdjustKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const [amount, setAmount] = useState("");
   const [note, setNote] = useState("");
   const submit = async () => {
-    await api.post(`/keys/${key.id}/adjust`, { amount: credits(amount), note });
+    await api.post(`/keys/${key.id}/adjust`, { amount: creditsOf(amount), note });
     tell("The balance was corrected.");
     onDone();
   };

@@ -42,7 +42,7 @@ function wholeOrNull(text: string, field: string): number | null {
   return value;
 }
 
-export function credits(text: string): number {
+export function creditsOf(text: string): number {
   const value = creditsFromText(text);
   if (value === null) throw new Error(`"${text}" is no amount of credits. ${commaInCredits}`);
   return value;
