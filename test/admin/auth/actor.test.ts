@@ -1,0 +1,26 @@
+import { expect, test } from "bun:test";
+import { actorName } from "../../../src/admin/auth/actor.ts";
+import { adminBase } from "../../../src/admin/routes/admin.ts";
+import type { AuditView, Page } from "../../../src/admin/views.ts";
+import { signIn, startAdmin } from "../routes/fixtures.ts";
+
+test("two sessions have two names, each the same every time, and none tells the session's id", () => {
+  const [one, two] = ["first-session-id", "second-session-id"];
+  expect(actorName("session", one)).toBe(actorName("session", one));
+  expect(actorName("session", one)).not.toBe(actorName("session", two));
+  expect(actorName("session", one)).toMatch(/^session [0-9a-f]{8}$/);
+  expect(actorName("token", null)).toBe("token");
+});
+
+test("the audit log names the session from its sign-in on", async () => {
+  await using admin = await startAdmin();
+  const cookie = await signIn(admin);
+  const headers = { cookie, origin: admin.url };
+  const body = JSON.stringify({ mode: "credit" });
+  expect((await fetch(`${admin.url}${adminBase}/keys`, { method: "POST", body, headers })).status).toBe(200);
+  const { data } = await admin.json<Page<AuditView>>("/audit");
+  expect(data.map(({ action }) => action)).toEqual(["key.create", "session.begin"]);
+  expect(new Set(data.map(({ actor }) => actor)).size).toBe(1);
+  expect(data[0]?.actor).toMatch(/^session [0-9a-f]{8}$/);
+  expect(data[0]?.address).toBe("127.0.0.1");
+});
