@@ -1,6 +1,6 @@
 import type { DeploymentSettings, ModelSettings, Price, Settings } from "../config/settings.ts";
 import { dearestPrice } from "./price.ts";
-import { type WireModel, wireModel } from "./wire.ts";
+import { type PublicModel, publicModel } from "./public-model.ts";
 
 /** What decides which models a key may use; a KeyRecord has both. */
 export interface KeyAccess {
@@ -12,7 +12,7 @@ export interface KeyAccess {
 
 interface Listed {
   readonly model: ModelSettings;
-  readonly wire: WireModel;
+  readonly shown: PublicModel;
   readonly holdPrice: Price | null;
   readonly deployments: readonly DeploymentSettings[];
 }
@@ -32,7 +32,7 @@ export class Catalog {
       const others = model.fallbacks.flatMap((id) => byId.get(id)?.deployments ?? []);
       const deployments = [...model.deployments, ...others];
       const holdPrice = dearestPrice(deployments.map((deployment) => deployment.price));
-      this.#listed.set(model.id, { model, wire: wireModel(model), holdPrice, deployments });
+      this.#listed.set(model.id, { model, shown: publicModel(model), holdPrice, deployments });
     }
   }
 
@@ -72,10 +72,10 @@ export class Catalog {
   }
 
   /** The response of `GET /v1/models`; no other fields are allowed beside these two. */
-  list(models: readonly ModelSettings[]): { object: "list"; data: WireModel[] } {
+  list(models: readonly ModelSettings[]): { object: "list"; data: PublicModel[] } {
     return {
       object: "list",
-      data: models.map((model) => this.#listed.get(model.id)?.wire ?? wireModel(model)),
+      data: models.map((model) => this.#listed.get(model.id)?.shown ?? publicModel(model)),
     };
   }
 

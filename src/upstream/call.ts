@@ -14,11 +14,11 @@ import {
   type Failure,
   hungUp,
   malformed,
-  nonsense,
   refused,
   timeoutError,
   tooSlow,
   unreachable,
+  unusable,
 } from "./failure.ts";
 import { inspectStart, inspectWhole } from "./inspect.ts";
 import { orNever, Patience, type Waiter } from "./patience.ts";
@@ -137,7 +137,7 @@ export class Call implements Opened, Receiver, Waiter {
     }
     const problem = this.#unusable(head);
     if (problem !== null) {
-      this.#fail(nonsense(problem));
+      this.#fail(unusable(problem));
       return;
     }
     this.headers = pickResponse(head);
@@ -175,7 +175,7 @@ export class Call implements Opened, Receiver, Waiter {
         return;
       case "whole":
         this.#queue.add(bytes);
-        if (this.#queue.bytes > mostWholeBytes) this.#fail(nonsense("it is too large"));
+        if (this.#queue.bytes > mostWholeBytes) this.#fail(unusable("it is too large"));
         return;
       case "refusal":
         this.#queue.add(bytes);
@@ -206,7 +206,7 @@ export class Call implements Opened, Receiver, Waiter {
     const found = inspectStart(this.#queue.pieces, ended);
     if (found === "more") return;
     if (found !== "fine") {
-      this.#fail(found === "empty" ? nonsense("its stream ends before it begins") : errorWithin(found));
+      this.#fail(found === "empty" ? unusable("its stream ends before it begins") : errorWithin(found));
       return;
     }
     this.#patience.noReminder();
@@ -217,7 +217,7 @@ export class Call implements Opened, Receiver, Waiter {
   #lookAtWhole(): void {
     const found = inspectWhole(this.#queue.joined());
     if (found === "fine") this.#opened();
-    else this.#fail(found === "broken" ? nonsense("it is not a JSON object") : errorWithin(found));
+    else this.#fail(found === "broken" ? unusable("it is not a JSON object") : errorWithin(found));
   }
 
   #refused(): void {

@@ -76,7 +76,7 @@ export function malformed(cause: unknown): Failure {
 }
 
 /** An answer that is none: wrong content type, a redirect, compression, broken JSON. */
-export function nonsense(what: string): Failure {
+export function unusable(what: string): Failure {
   const error = new GatewayError("upstream_error", `The provider's answer cannot be used: ${what}.`);
   return { ...elsewhere, error, kind: "nonsense" };
 }
@@ -153,8 +153,8 @@ export function refused(answer: RefusedAnswer): Failure {
 }
 
 function unexpectedStatus(status: number, refusal: Refusal): Failure {
-  if (status >= 300 && status < 400) return nonsense("it is a redirect");
-  if (status >= 200 && status < 300) return nonsense(`its status is ${status}`);
+  if (status >= 300 && status < 400) return unusable("it is a redirect");
+  if (status >= 200 && status < 300) return unusable(`its status is ${status}`);
   const error = new GatewayError("upstream_error", `The provider failed with status ${status}.`, {
     cause: refusal,
   });

@@ -1,6 +1,6 @@
 import type { Head, Receiver, Transfer } from "./transfer.ts";
 
-export interface WholeAnswer {
+export interface CollectedAnswer {
   readonly status: number;
   readonly text: string;
 }
@@ -9,7 +9,7 @@ export interface WholeAnswer {
 export function collectAnswer(
   send: (receiver: Receiver) => Transfer,
   signal: AbortSignal,
-): Promise<WholeAnswer> {
+): Promise<CollectedAnswer> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const pieces: Uint8Array[] = [];

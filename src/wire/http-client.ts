@@ -4,14 +4,14 @@ import { Sending } from "./sending.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 
 /** Where connections are made to. */
-export interface Target {
+export interface ServerAddress {
   readonly hostname: string;
   readonly port: number;
   readonly isSecure: boolean;
 }
 
 /** Makes a connection; rejects when there is none to be had. */
-export type Dial = (target: Target, connection: Connection) => Promise<unknown>;
+export type Dial = (address: ServerAddress, connection: Connection) => Promise<unknown>;
 
 /** Servers close idle connections after a minute or so; who leaves after two to three of these meets few such ends. */
 const usualSweepMs = 15_000;
@@ -32,7 +32,7 @@ export interface HttpClientOptions {
  * and has just been closed. TLS, its certificates and names are Bun's.
  */
 export class HttpClient implements ConnectionOwner {
-  readonly #target: Target;
+  readonly #address: ServerAddress;
   readonly #dial: Dial;
   readonly #sweepMs: number;
   readonly #idle: IdleConnections;
@@ -49,8 +49,8 @@ export class HttpClient implements ConnectionOwner {
     this.#dialing.splice(at, 1)[0]?.drop();
   };
 
-  constructor(target: Target, options: HttpClientOptions = {}) {
-    this.#target = target;
+  constructor(address: ServerAddress, options: HttpClientOptions = {}) {
+    this.#address = address;
     this.#dial = options.dial ?? dialByBun;
     this.#sweepMs = options.sweepMs ?? usualSweepMs;
     this.#idle = new IdleConnections(options.mostIdle ?? usualMostIdle);
@@ -98,9 +98,9 @@ export class HttpClient implements ConnectionOwner {
   }
 
   #connect(): void {
-    const connection = new Connection(this, this.#target.isSecure);
+    const connection = new Connection(this, this.#address.isSecure);
     this.#dialing.push(connection);
-    this.#dial(this.#target, connection).catch((cause: unknown) => this.gone(connection, cause));
+    this.#dial(this.#address, connection).catch((cause: unknown) => this.gone(connection, cause));
   }
 
   #keep(connection: Connection): void {
@@ -120,7 +120,7 @@ export class HttpClient implements ConnectionOwner {
 
 /** Asynchronous, because Bun throws at once at what it takes for no address. */
 export async function dialByBun(
-  { hostname, port, isSecure }: Target,
+  { hostname, port, isSecure }: ServerAddress,
   connection: Connection,
 ): Promise<unknown> {
   return Bun.connect({

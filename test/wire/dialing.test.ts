@@ -46,9 +46,9 @@ describe("a server that is not there", () => {
     expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
   });
 
-  test("a target that no connection can be made to fails the request, and leaves nothing behind", async () => {
-    const target = { hostname: "127.0.0.1", port: 70_000, isSecure: false };
-    const client = new HttpClient(target);
+  test("an address that no connection can be made to fails the request, and leaves nothing behind", async () => {
+    const address = { hostname: "127.0.0.1", port: 70_000, isSecure: false };
+    const client = new HttpClient(address);
     expect((await exchange(client)).events).toEqual(["failed ERR_OUT_OF_RANGE"]);
     expect((await exchange(client)).events).toEqual(["failed ERR_OUT_OF_RANGE"]);
   });

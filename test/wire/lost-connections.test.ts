@@ -108,10 +108,10 @@ describe("a kept connection that was closed before the next request was written"
     const released = Promise.withResolvers<void>();
     let dials = 0;
     // The third connection and those after it take their time, so that a kept one becomes free before.
-    const dial: Dial = async (target, connection) => {
+    const dial: Dial = async (address, connection) => {
       dials += 1;
       if (dials >= 3) await released.promise;
-      return dialByBun(target, connection);
+      return dialByBun(address, connection);
     };
     const held: Peer[] = [];
     using server = new TestServer((peer) => void held.push(peer));
@@ -143,10 +143,10 @@ describe("a kept connection that was closed before the next request was written"
   test("the request can be cancelled before it is sent again: then it is not", async () => {
     const released = Promise.withResolvers<void>();
     let dials = 0;
-    const dial: Dial = async (target, connection) => {
+    const dial: Dial = async (address, connection) => {
       dials += 1;
       if (dials === 2) await released.promise;
-      return dialByBun(target, connection);
+      return dialByBun(address, connection);
     };
     using server = new TestServer(echo);
     const client = clientOf(server, { dial });

@@ -4,7 +4,7 @@ import {
   dialByBun,
   HttpClient,
   type HttpClientOptions,
-  type Target,
+  type ServerAddress,
 } from "../../src/wire/http-client.ts";
 import type { Head, Receiver, Transfer } from "../../src/wire/transfer.ts";
 import { answerWith, TestServer } from "./server.ts";
@@ -94,24 +94,25 @@ export async function everythingArrived(): Promise<void> {
 export class CountedDials {
   count = 0;
 
-  readonly dial: Dial = (target, connection) => {
+  readonly dial: Dial = (address, connection) => {
     this.count += 1;
-    return dialByBun(target, connection);
+    return dialByBun(address, connection);
   };
 }
 
 /** Makes connections when it is told to. */
 export class HeldDials {
-  readonly held: { target: Target; connection: Connection; settle: PromiseWithResolvers<unknown> }[] = [];
-  readonly dial = (target: Target, connection: Connection): Promise<unknown> => {
+  readonly held: { address: ServerAddress; connection: Connection; settle: PromiseWithResolvers<unknown> }[] =
+    [];
+  readonly dial = (address: ServerAddress, connection: Connection): Promise<unknown> => {
     const settle = Promise.withResolvers<unknown>();
-    this.held.push({ target, connection, settle });
+    this.held.push({ address, connection, settle });
     return settle.promise;
   };
 
   succeed(number: number): void {
-    const { target, connection, settle } = this.#at(number);
-    dialByBun(target, connection).then(settle.resolve, settle.reject);
+    const { address, connection, settle } = this.#at(number);
+    dialByBun(address, connection).then(settle.resolve, settle.reject);
   }
 
   fail(number: number, code: string): void {

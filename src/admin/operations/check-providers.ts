@@ -4,7 +4,7 @@ import { type ProviderDialectName, providerDialect } from "../../dialects/regist
 import type { Prepared } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
-import { collectAnswer, type WholeAnswer } from "../../wire/collect.ts";
+import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
 
 /** How one provider answered one small request. */
 export interface ProviderCheck {
@@ -62,7 +62,7 @@ function ask(
   settings: ProviderSettings,
   dialect: ProviderDialectName,
   upstreamModel: string,
-): Promise<WholeAnswer> {
+): Promise<CollectedAnswer> {
   const provider = createProvider(settings);
   const { maxTokensField } = settings;
   const target = { upstreamModel, maxTokensField, maxOutputTokens: outputTokens };
@@ -81,7 +81,7 @@ function ask(
   );
 }
 
-function problemWith(response: WholeAnswer): string | null {
+function problemWith(response: CollectedAnswer): string | null {
   const body = parsed(response.text);
   const said = body === null ? null : errorMessage(body);
   if (response.status === 200 && body !== null && said === null) return null;

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { providerDialect } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
-import { type Dial, HttpClient, type Target } from "../../wire/http-client.ts";
+import { type Dial, HttpClient, type ServerAddress } from "../../wire/http-client.ts";
 import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import type { StaticCredential } from "../credentials/static-header.ts";
@@ -44,7 +44,7 @@ export class HttpProvider implements Provider {
     this.#base = new URL(settings.baseUrl + door.pathPrefix);
     this.#client = isBehindProxy(this.#base)
       ? null
-      : new HttpClient(targetOf(this.#base), dial === undefined ? {} : { dial });
+      : new HttpClient(addressOf(this.#base), dial === undefined ? {} : { dial });
   }
 
   url(prepared: Prepared): string {
@@ -153,7 +153,7 @@ function headerLine(name: string, value: string): string {
   return `${name}: ${value}\r\n`;
 }
 
-function targetOf({ protocol, hostname, port }: URL): Target {
+function addressOf({ protocol, hostname, port }: URL): ServerAddress {
   const isSecure = protocol === "https:";
   return {
     hostname: hostname.replace(/^\[|\]$/g, ""),

@@ -6,7 +6,7 @@ import { type PriceInUsd, priceInUsd } from "./price-view.ts";
  * A model as clients read it. It satisfies the interface's own shape and Anthropic's at once: `type` and
  * `created_at` are what Anthropic's SDK and Claude Code's model discovery look for.
  */
-export interface WireModel {
+export interface PublicModel {
   readonly id: string;
   readonly object: "model";
   readonly type: "model";
@@ -19,16 +19,16 @@ export interface WireModel {
   readonly context_window: number | null;
   readonly max_output_tokens: number | null;
   readonly capabilities: Readonly<Record<string, unknown>>;
-  readonly pricing?: WirePricing;
+  readonly pricing?: PublicPricing;
 }
 
 /** Tools are per thousand calls, whatever the unit of the rest. */
-interface WirePricing extends PriceInUsd {
+interface PublicPricing extends PriceInUsd {
   readonly currency: "USD";
   readonly unit: "million_tokens";
 }
 
-export function wireModel(model: ModelSettings): WireModel {
+export function publicModel(model: ModelSettings): PublicModel {
   const price = publishedPrice(model);
   return {
     id: model.id,
@@ -43,10 +43,10 @@ export function wireModel(model: ModelSettings): WireModel {
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
     capabilities: model.capabilities,
-    ...(price === null ? {} : { pricing: wirePricing(price) }),
+    ...(price === null ? {} : { pricing: publicPricing(price) }),
   };
 }
 
-function wirePricing(price: Price): WirePricing {
+function publicPricing(price: Price): PublicPricing {
   return { currency: "USD", unit: "million_tokens", ...priceInUsd(price) };
 }
