@@ -30,7 +30,8 @@ export type Mounted = (app: Elysia, addressOf: (request: Request) => string) => 
 /**
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. The
  * interface's routes are found by the server's own router, which needs no string of the address and no context for
- * each request. The admin side may have a listener of its own, whose edge does without the interface. What it does not take, such as another method or a slash at the end, goes to Elysia.
+ * each request. What it does not take, such as another method or a slash at the end, goes to Elysia. Where the admin
+ * side has a listener of its own, that one's edge serves no interface.
  */
 export function createEdge(
   gateway: Gateway,
@@ -61,7 +62,7 @@ export function createEdge(
     app.all(route.path, ({ request }) => wrongMethod(request, route), { parse: "none" });
   }
   if (servesInterface) {
-    app.get("/", landingPage);
+    app.get("/", () => landingPage(mounted.length > 0));
     app.get("/openapi.json", async () => plainJson((await import("./openapi/document.ts")).buildOpenApi()));
   }
   app.get("/healthz", () => plainJson({ status: "ok" }));

@@ -16,7 +16,10 @@ code { font: .875rem/1.6 ui-monospace, monospace; white-space: nowrap; }
 a { color: var(--accent); }
 `;
 
-const page = `<!doctype html>
+const dashboard = `<tr><td><a href="/admin"><code>/admin</code></a></td><td>The dashboard, for operators.</td></tr>
+`;
+
+const page = (dashboardRow: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -30,8 +33,7 @@ const page = `<!doctype html>
 <tr><td><code>/token/v1</code></td><td>The same for token-budget keys; Anthropic clients take <code>/token</code>.</td></tr>
 <tr><td><a href="/v1/models"><code>/v1/models</code></a></td><td>The public model catalog.</td></tr>
 <tr><td><a href="/openapi.json"><code>/openapi.json</code></a></td><td>The interface, for programs.</td></tr>
-<tr><td><a href="/admin"><code>/admin</code></a></td><td>The dashboard, for operators.</td></tr>
-</table>
+${dashboardRow}</table>
 </main>
 </html>
 `;
@@ -45,6 +47,8 @@ const headers = {
 };
 
 /** What a person sees who opens the gateway's address in a browser. */
-export function landingPage(): Response {
-  return new Response(page, { headers: { ...headers, "x-request-id": newId("req_") } });
+export function landingPage(hasDashboard: boolean): Response {
+  return new Response(page(hasDashboard ? dashboard : ""), {
+    headers: { ...headers, "x-request-id": newId("req_") },
+  });
 }
