@@ -5,7 +5,7 @@ import { noUsage } from "../../src/base/usage.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
 import { periodStart } from "../../src/ledger/period.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import type { JournalItem, KeyRecord } from "../../src/store/store.ts";
+import type { ExchangeEnding, JournalItem, KeyRecord } from "../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 
 /** Names that look like a company's, all answered by the built-in demo. */
@@ -102,6 +102,7 @@ function history(keys: readonly KeyRecord[]): JournalItem[] {
     const hour = new Date(atMs).getUTCHours();
     const busy = 1.2 + Math.sin(((hour - 8) / 24) * 2 * Math.PI);
     for (let call = random.next() * 3 * busy; call > 0.6; call -= 1) items.push(exchange(keys, random, atMs));
+    if (random.next() < 0.05) items.push(refusals(keys[2] ?? (keys[0] as KeyRecord), atMs, random.below(8)));
   }
   return items;
 }
@@ -148,6 +149,85 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
       attempts: 1,
     },
     response: null,
-    ending: null,
+    ending: failed ? failure(key, { exchangeId, atMs, ...where }) : null,
   };
+}
+
+interface Where {
+  readonly exchangeId: string;
+  readonly atMs: number;
+  readonly model: string;
+  readonly provider: string;
+  readonly route: string;
+}
+
+/** A provider that broke off in the middle of its answer. */
+function failure(key: KeyRecord, { exchangeId, atMs, model, provider, route }: Where): ExchangeEnding {
+  const overloaded = {
+    deployment: `${provider}/${model}`,
+    provider,
+    upstreamModel: model,
+    status: 529,
+    code: "service_unavailable",
+    failure: "status_529",
+    cause: null,
+    said: "Overloaded: the model is serving more requests than it can; try again in a moment.",
+    durationMs: 412,
+    left: "retry",
+  } as const;
+  return {
+    exchangeId,
+    keyId: key.id,
+    atMs,
+    startedAtMs: atMs - 2_400,
+    route,
+    model,
+    provider,
+    upstreamModel: model,
+    stream: true,
+    outcome: "failed",
+    status: 200,
+    code: "upstream_error",
+    message: "The provider's stream broke off before its end.",
+    firstByteMs: 900,
+    totalMs: 2_400,
+    attempts: 2,
+    attemptDetails: [
+      overloaded,
+      {
+        ...overloaded,
+        status: 200,
+        code: "upstream_error",
+        failure: "answer_failed",
+        said: null,
+        left: "ended",
+      },
+    ],
+    alike: 0,
+  };
+}
+
+/** A client that did not wait when it was told to. */
+function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
+  const ending: ExchangeEnding = {
+    exchangeId: newId("req_"),
+    keyId: key.id,
+    atMs,
+    startedAtMs: atMs - 1,
+    route: "/v1/chat/completions",
+    model: "",
+    provider: "",
+    upstreamModel: "",
+    stream: false,
+    outcome: "refused",
+    status: 429,
+    code: "rate_limit_exceeded",
+    message: "The key's limit of 60 requests per minute is exceeded. Try again in 1s.",
+    firstByteMs: null,
+    totalMs: 1,
+    attempts: 0,
+    attemptDetails: [],
+    alike,
+  };
+  return { kind: "endings", endings: [ending] };
 }

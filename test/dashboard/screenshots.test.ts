@@ -54,7 +54,11 @@ describe.if(browserPath !== null)("pictures of every page", () => {
   }
 
   async function show(page: Page, name: (typeof pages)[number]): Promise<void> {
-    const paths = { overview: "", key: `/keys/${key.id}`, exchange: "/exchanges" } as Record<string, string>;
+    const paths = {
+      overview: "",
+      key: `/keys/${key.id}`,
+      exchange: "/exchanges?outcome=failed",
+    } as Record<string, string>;
     await page.goto(`${sluice.url}/admin${paths[name] ?? `/${name}`}`);
     await page.getByRole("heading", { level: 1 }).waitFor();
     if (name === "exchange") {

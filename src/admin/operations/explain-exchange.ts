@@ -50,7 +50,7 @@ function failure(exchange: ListedExchange, attempts: readonly AttemptRecord[]): 
   const { status, code, message, entryId } = exchange;
   const hadBegun = status !== null && status < 400;
   if (!hadBegun) return `It failed with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
-  const why = code === null ? "" : ` (${code}${message === null ? "" : `: ${message}`})`;
+  const why = code === null ? "" : ` (${code}${message === null ? "" : `: ${withoutStop(message)}`})`;
   return entryId === null
     ? `The answer broke off${why} before any content had come, so nothing was charged.`
     : `The answer broke off after it had begun${why}; what had been produced was charged.`;
@@ -85,7 +85,7 @@ function attemptSentence({
 }: AttemptRecord): string {
   const took = spanText(durationMs);
   if (failure === null) return `${deployment} answered after ${took}.`;
-  const quoted = said === null ? "" : `, saying “${said}”`;
+  const quoted = said === null ? "" : `, saying “${withoutStop(said)}”`;
   const what =
     failure === "answer_failed"
       ? `began to answer after ${took}, and its answer failed`
@@ -93,6 +93,11 @@ function attemptSentence({
         ? `gave no answer (${failure}${cause === null ? "" : `, ${cause}`}) within ${took}`
         : `answered ${status} after ${took}${quoted}`;
   return `${deployment} ${what}. ${nextSteps[left]}`.trimEnd();
+}
+
+/** For a sentence that stands inside of another. */
+function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, "");
 }
 
 function spanText(ms: number): string {

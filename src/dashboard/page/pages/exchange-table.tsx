@@ -8,6 +8,27 @@ interface ExchangeTableProps {
   readonly withKey: boolean;
 }
 
+function Tokens({ of: exchange }: { of: ExchangeView }) {
+  return (
+    <>
+      {shortCount(exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens)}
+      <span class="muted"> → </span>
+      {shortCount(exchange.output_tokens)}
+    </>
+  );
+}
+
+function Cost({ of: exchange }: { of: ExchangeView }) {
+  return (
+    <>
+      {exchange.unit === "credits" ? credits(exchange.charged) : `${count(exchange.charged)} tokens`}
+      {exchange.list_cost !== null && exchange.list_cost > 0 && (
+        <small class="muted">{credits(exchange.list_cost)} list</small>
+      )}
+    </>
+  );
+}
+
 function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boolean }) {
   return (
     <tr>
@@ -29,15 +50,10 @@ function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boo
         )}
       </td>
       <td data-name="Tokens" class="number">
-        {shortCount(exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens)}
-        <span class="muted"> → </span>
-        {shortCount(exchange.output_tokens)}
+        {exchange.basis === null ? <span class="muted">–</span> : <Tokens of={exchange} />}
       </td>
       <td data-name="Cost" class="number">
-        {exchange.unit === "credits" ? credits(exchange.charged) : `${count(exchange.charged)} tokens`}
-        {exchange.list_cost !== null && exchange.list_cost > 0 && (
-          <small class="muted">{credits(exchange.list_cost)} list</small>
-        )}
+        {exchange.entry === null ? <span class="muted">–</span> : <Cost of={exchange} />}
       </td>
       <td data-name="First byte" class="number">
         {duration(exchange.first_byte_ms)}
