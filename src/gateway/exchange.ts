@@ -13,6 +13,7 @@ import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { AskedExtras } from "./extras.ts";
+import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 /** One of the interface's endpoints on one of the two origins. */
 export interface Route {
@@ -84,6 +85,8 @@ export class Exchange {
   isEndingKept = false;
   dropped: readonly string[] = [];
   readonly #clock: Clock;
+  /** Null for one that is too large to be compared with. */
+  #body: Uint8Array | null = noBody;
   #endedBy: GatewayError | null = null;
   #ending: AbortController | null = null;
   /** How long the attempt that was answered took to begin; null before that. */
@@ -103,6 +106,11 @@ export class Exchange {
 
   elapsedMs(): number {
     return this.#clock.monotonicMs() - this.startedMs;
+  }
+
+  /** What is kept of messages about this request must not quote it. */
+  rememberBody(bytes: Uint8Array): void {
+    this.#body = bytes.length <= comparedBytes ? bytes : null;
   }
 
   sawFirstByte(): void {
@@ -213,13 +221,20 @@ export class Exchange {
       outcome,
       status,
       code: error === null ? null : errorCode(error),
-      message: error === null ? null : publicMessage(error),
+      message: error === null ? null : this.#keepable(publicMessage(error)),
       firstByteMs: this.firstByteMs,
       totalMs: this.elapsedMs(),
       attempts: this.attempts,
-      attemptDetails: this.attemptRecords(error),
+      attemptDetails: this.attemptRecords(error).map((attempt) =>
+        attempt.said === null ? attempt : { ...attempt, said: this.#keepable(attempt.said) },
+      ),
       alike: 0,
     };
+  }
+
+  #keepable(message: string): string {
+    const known = new Set([this.model?.id ?? "", this.deployment?.upstreamModel ?? ""]);
+    return withoutRequestText(message, this.#body, known);
   }
 
   facts(status: number, outcome: string, error: unknown): ExchangeFacts {
@@ -252,6 +267,7 @@ export class Exchange {
   }
 }
 
+const noBody = new Uint8Array();
 const maxMessageChars = 500;
 
 /** As the client was told it; a provider's own words may be part of it. */

@@ -11,14 +11,16 @@ import { ClientRequest, checkRequest, type Expected, expectedOf, parseOutline } 
 /** Reads and checks the body of an admitted call. Its memory counts against the budget until that is done. */
 export async function readRequest(
   gateway: Gateway,
-  { call }: Exchange,
+  exchange: Exchange,
   key: KeyRecord,
   kind: RequestKind,
 ): Promise<ClientRequest> {
+  const { call } = exchange;
   const reservation = gateway.bodies.reserve(key.id);
   try {
     const { maxBodyBytes, structure } = gateway.configured.settings.server;
     const bytes = await readBody(call.request, new ClientBodyLimit(maxBodyBytes, reservation));
+    exchange.rememberBody(bytes);
     const expected = expectedOf(call, kind, structure);
     if (takesLong(bytes)) return await readLarge(gateway, call, bytes, expected);
     return new ClientRequest(bytes, checkRequest(bytes, expected));
