@@ -1,4 +1,5 @@
 import type { AdminRecords } from "./admin-records.ts";
+import type { StoreStats, Trouble } from "./health.ts";
 import type {
   AccountTotals,
   Changes,
@@ -16,6 +17,7 @@ import type { GroupFigures, Reports, Resolution } from "./reports.ts";
 export type * from "./admin-records.ts";
 export type * from "./figures.ts";
 export { errorRate, sumFigures } from "./figures.ts";
+export type { StoreStats, Trouble } from "./health.ts";
 export type * from "./records.ts";
 export { emptyTotals } from "./records.ts";
 export type * from "./reports.ts";
@@ -91,13 +93,6 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export interface Trouble {
-  /** A sentence for anybody. */
-  readonly reason: string;
-  /** What it means and what to do, for the operator. */
-  readonly advice: string;
-}
-
 export interface Snapshot {
   readonly revision: number;
   readonly keys: readonly KeyRecord[];
@@ -105,18 +100,6 @@ export interface Snapshot {
   readonly openHolds: readonly HoldProgress[];
   /** A key whose totals contradict one another, if there is any. */
   readonly unbalancedKeyId: string | null;
-}
-
-/** Plain counters, read by whoever exports metrics. */
-export interface StoreStats {
-  batches: number;
-  items: number;
-  failedBatches: number;
-  lastBatchItems: number;
-  lastBatchMs: number;
-  /** Items that wait for the next batch or are being written. */
-  pendingItems: number;
-  journal: "inline" | "thread";
 }
 
 export interface KeyQuery {

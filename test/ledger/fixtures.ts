@@ -1,6 +1,6 @@
 import { newId } from "../../src/base/id.ts";
 import { type Hold, Ledger, type Settlement } from "../../src/ledger/ledger.ts";
-import type { BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import type { BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
 import { StoreWatcher } from "../../src/store/watcher.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { BatchFailure, type BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { FaultyWriter } from "../simulation/faulty-writer.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
@@ -9,7 +9,7 @@ test("while charges cannot be written, new holds are refused with 503 and what r
   let isFull = false;
   const wrap = (inner: BatchWriter): BatchWriter => ({
     write(items, rollUp) {
-      if (isFull) throw new BatchFailure("SQLITE_FULL", "database or disk is full");
+      if (isFull) throw new BatchFailure("full", "database or disk is full");
       return inner.write(items, rollUp);
     },
     close: () => inner.close(),

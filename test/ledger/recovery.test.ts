@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Account } from "../../src/ledger/account.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { recoverHolds } from "../../src/ledger/recover.ts";
-import { BatchFailure, type BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { emptyTotals, type JournalItem } from "../../src/store/store.ts";
 import { openGatewayStore } from "../store/fixtures.ts";
 import { waitFor } from "../support/wait.ts";
@@ -113,7 +113,7 @@ describe("after a crash", () => {
     let isFull = true;
     const full: BatchWriter = {
       write() {
-        if (isFull) throw new BatchFailure("SQLITE_FULL", "database or disk is full");
+        if (isFull) throw new BatchFailure("full", "database or disk is full");
       },
       close() {},
     };

@@ -1,4 +1,4 @@
-import { BatchFailure, type BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import type { JournalItem } from "../../src/store/store.ts";
 
 /** Stands between the journal and the disk, and breaks when told to. */
@@ -25,7 +25,7 @@ export class FaultyWriter implements BatchWriter {
   }
 
   write(items: readonly JournalItem[], rollUp: boolean): Promise<void> | void {
-    if (this.#mode === "locked") throw new BatchFailure("SQLITE_BUSY", "database is locked");
+    if (this.#mode === "locked") throw new BatchFailure("busy", "database is locked");
     if (this.#mode === "works") return this.#inner.write(items, rollUp);
     const reachesDisk = this.#mode === "dies after";
     this.#mode = "dead";

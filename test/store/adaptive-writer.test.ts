@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
-import { AdaptiveWriter } from "../../src/store/sqlite/adaptive-writer.ts";
-import { BatchFailure, type TimedWriter } from "../../src/store/sqlite/batch-writer.ts";
+import { AdaptiveWriter } from "../../src/store/journal/adaptive-writer.ts";
+import { BatchFailure, type TimedWriter } from "../../src/store/journal/batch-writer.ts";
+import { type Driver, DriverChoice } from "../../src/store/journal/driver-choice.ts";
 import { openConnection } from "../../src/store/sqlite/connection.ts";
-import { type Driver, DriverChoice } from "../../src/store/sqlite/driver-choice.ts";
 import { dataFolder } from "../../src/store/sqlite/folder.ts";
 import { InlineWriter } from "../../src/store/sqlite/inline-writer.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -24,7 +24,7 @@ class NotingWriter implements TimedWriter {
   }
 
   write(items: readonly JournalItem[], rollUp: boolean): void {
-    if (this.fails) throw new BatchFailure("SQLITE_BUSY", "database is locked");
+    if (this.fails) throw new BatchFailure("busy", "database is locked");
     const what = items.map((item) => (item.kind === "release" ? item.holdId : item.kind)).join("+");
     this.#notes.push(`${this.#name}:${what}${rollUp ? "sums" : ""}`);
   }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { noUsage } from "../../src/base/usage.ts";
-import type { BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import type { BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { openUnlocked } from "../../src/store/sqlite/open.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
 

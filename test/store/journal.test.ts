@@ -3,25 +3,19 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { BatchFailure, type BatchWriter } from "../../src/store/sqlite/batch-writer.ts";
+import { newStats } from "../../src/store/health.ts";
+import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
+import { Journal, type JournalOptions } from "../../src/store/journal/journal.ts";
 import { openConnection } from "../../src/store/sqlite/connection.ts";
 import { InlineWriter } from "../../src/store/sqlite/inline-writer.ts";
-import { Journal } from "../../src/store/sqlite/journal.ts";
 import { DiskReserve } from "../../src/store/sqlite/reserve.ts";
-import type { JournalItem, StoreStats } from "../../src/store/store.ts";
+import { sqliteTroubles } from "../../src/store/sqlite/troubles.ts";
+import type { JournalItem } from "../../src/store/store.ts";
 import { waitFor } from "../support/wait.ts";
 import { keyRecord, openGatewayStore, settleItem, temporaryFolder } from "./fixtures.ts";
 
-function newStats(): StoreStats {
-  return {
-    batches: 0,
-    items: 0,
-    failedBatches: 0,
-    lastBatchItems: 0,
-    lastBatchMs: 0,
-    pendingItems: 0,
-    journal: "inline",
-  };
+function newJournal(writer: BatchWriter, overrides: Partial<JournalOptions> = {}): Journal {
+  return new Journal({ writer, stats: newStats(), reserve: null, troubles: sqliteTroubles, ...overrides });
 }
 
 /** A folder with a schema and one key, and a connection of the test's own to it. */
@@ -82,7 +76,7 @@ describe("a batch", () => {
 
   test("has a limit, so that a crowd does not stall the streams; all are written, in order, none torn apart", async () => {
     const writer = notingWriter();
-    const journal = new Journal(writer, newStats(), null);
+    const journal = newJournal(writer);
     const ended: number[] = [];
     const pairs = Array.from({ length: 900 }, (_, index) => [`${index} first`, `${index} second`] as const);
     await Promise.all(
@@ -108,7 +102,7 @@ describe("a batch", () => {
       },
       close() {},
     };
-    const journal = new Journal(slow, newStats(), null);
+    const journal = newJournal(slow);
     const early = Array.from({ length: 700 }, (_, index) => journal.commit(releases(`early ${index}`)));
     await nextTurn();
     await nextTurn();
@@ -122,7 +116,7 @@ describe("a batch", () => {
 
   test("may be a single commit that is larger than the limit", async () => {
     const writer = notingWriter();
-    const journal = new Journal(writer, newStats(), null);
+    const journal = newJournal(writer);
     const ids = Array.from({ length: 600 }, (_, index) => String(index));
     await Promise.all([journal.commit(releases("before")), journal.commit(releases(...ids))]);
     expect(writer.batches).toEqual([["before"], ids]);
@@ -136,7 +130,7 @@ describe("a batch", () => {
     "after one of %d items takes along who comes a turn later only in a crowd",
     async (first, isTogether) => {
       const writer = notingWriter();
-      const journal = new Journal(writer, newStats(), null);
+      const journal = newJournal(writer);
       await journal.commit(releases(...Array.from({ length: first }, () => "first")));
       await nextTurn();
       const early = journal.commit(releases("early"));
@@ -169,7 +163,7 @@ describe("closing", () => {
   test("writes what still waits and takes nothing more", async () => {
     using folder = temporaryFolder();
     const { database, keyId } = await withKey(folder.dir);
-    const journal = new Journal(new InlineWriter(database), newStats(), null);
+    const journal = newJournal(new InlineWriter(database));
     const waiting = journal.commit([settleItem(keyId, 3)]);
     await journal.close();
     await waiting;
@@ -185,7 +179,7 @@ describe("closing", () => {
     const other = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
     other.run("BEGIN IMMEDIATE");
     const stats = newStats();
-    const journal = new Journal(new InlineWriter(database), stats, null);
+    const journal = newJournal(new InlineWriter(database), { stats });
     const charge = settleItem(keyId, 3);
     const waiting = journal.commit([charge]);
     const closing = journal.close();
@@ -204,7 +198,7 @@ describe("closing", () => {
     const { database, keyId } = await withKey(folder.dir);
     const other = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
     other.run("BEGIN IMMEDIATE");
-    const journal = new Journal(new InlineWriter(database), newStats(), null, 50);
+    const journal = newJournal(new InlineWriter(database), { patienceAtCloseMs: 50 });
     const [first, second, late] = [settleItem(keyId, 3), settleItem(keyId, 4), settleItem(keyId, 5)];
     const outcomes = Promise.allSettled([journal.commit([first]), journal.commit([second])]);
     await journal.close();
@@ -219,11 +213,11 @@ describe("closing", () => {
   test("does not wait forever for a disk that stays full", async () => {
     const writer: BatchWriter = {
       write() {
-        throw new BatchFailure("SQLITE_FULL", "database or disk is full");
+        throw new BatchFailure("full", "database or disk is full");
       },
       close() {},
     };
-    const journal = new Journal(writer, newStats(), null, 20);
+    const journal = newJournal(writer, { patienceAtCloseMs: 20 });
     const waiting = journal.commit([]);
     await Promise.all([journal.close(), expect(waiting).rejects.toThrow("full")]);
   });
@@ -232,13 +226,13 @@ describe("closing", () => {
 test("a file that turns out to be damaged makes the store unhealthy for good", async () => {
   const writer: BatchWriter = {
     write() {
-      throw new BatchFailure("SQLITE_CORRUPT", "database disk image is malformed");
+      throw new BatchFailure("damaged", "database disk image is malformed");
     },
     close() {
-      throw new BatchFailure("SQLITE_CORRUPT", "database disk image is malformed");
+      throw new BatchFailure("damaged", "database disk image is malformed");
     },
   };
-  const journal = new Journal(writer, newStats(), null);
+  const journal = newJournal(writer);
   await expect(journal.commit([])).rejects.toThrow("malformed");
   expect(journal.healthy).toBe(false);
   await journal.close();
@@ -253,7 +247,7 @@ describe("a full disk", () => {
     reserve.fill();
     expect(statSync(file).size).toBe(8 * 1024 * 1024);
     const stats = newStats();
-    const journal = new Journal(new InlineWriter(database), stats, reserve);
+    const journal = newJournal(new InlineWriter(database), { stats, reserve });
     database.run("PRAGMA max_page_count = 1");
     const waiting = Array.from({ length: 200 }, () => journal.commit([settleItem(keyId, 1)]));
     await waitFor(() => !journal.healthy, "the full disk to be noticed");
@@ -278,12 +272,12 @@ describe("a lock", () => {
     let isLocked = true;
     const writer: BatchWriter = {
       write() {
-        if (isLocked) throw new BatchFailure("SQLITE_BUSY", "database is locked");
+        if (isLocked) throw new BatchFailure("busy", "database is locked");
       },
       close() {},
     };
     const stats = newStats();
-    const journal = new Journal(writer, stats, null);
+    const journal = newJournal(writer, { stats });
     const waiting = journal.commit([]);
     await waitFor(() => stats.failedBatches > 0, "the lock to be met");
     expect(journal.healthy).toBe(true);

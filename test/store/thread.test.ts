@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { Journal } from "../../src/store/sqlite/journal.ts";
+import { newStats } from "../../src/store/health.ts";
+import { Journal } from "../../src/store/journal/journal.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { ThreadWriter } from "../../src/store/sqlite/thread-writer.ts";
-import type { StoreStats } from "../../src/store/store.ts";
+import { sqliteTroubles } from "../../src/store/sqlite/troubles.ts";
 import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
 
 test("a writer thread writes the same as the thread that asks", async () => {
@@ -52,16 +53,7 @@ test("a writer thread that dies makes the store unhealthy for good, and nobody w
     };`,
   );
   const writer = await ThreadWriter.open("unused", source);
-  const stats: StoreStats = {
-    batches: 0,
-    items: 0,
-    failedBatches: 0,
-    lastBatchItems: 0,
-    lastBatchMs: 0,
-    pendingItems: 0,
-    journal: "thread",
-  };
-  const journal = new Journal(writer, stats, null);
+  const journal = new Journal({ writer, stats: newStats(), reserve: null, troubles: sqliteTroubles });
   await expect(journal.commit([])).rejects.toThrow("out of memory");
   expect(journal.healthy).toBe(false);
   await expect(journal.commit([])).rejects.toThrow("out of memory");

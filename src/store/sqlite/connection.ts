@@ -45,16 +45,10 @@ export function readPragma(database: Database, pragma: string): unknown {
 const busyCodes = ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"];
 /** A restore has replaced the file between opening and the first write: whoever opens it again gets the new one. */
 const replacedCode = "SQLITE_READONLY_DBMOVED";
-const transientCodes = [...busyCodes, "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM"];
 
 /** The SQLite result code of whatever was thrown, such as `SQLITE_BUSY`; empty when it is not SQLite's. */
 export function codeOf(error: unknown): string {
   return error instanceof SQLiteError ? (error.code ?? "") : "";
-}
-
-/** Failures of the machine rather than of the statement: the same write may succeed a moment later. */
-export function isTransient(code: string): boolean {
-  return transientCodes.some((transient) => code.startsWith(transient));
 }
 
 export function isBusy(code: string): boolean {

@@ -1,12 +1,13 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../base/assert.ts";
+import { BatchFailure, type TimedWriter } from "../journal/batch-writer.ts";
 import type { GivenIds, HoldProgress, JournalItem, StoredResponse } from "../records.ts";
 import { AccountDeltas } from "./account-deltas.ts";
-import { BatchFailure, type TimedWriter } from "./batch-writer.ts";
 import { codeOf } from "./connection.ts";
 import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import { type RolledUpKey, UsageRollup } from "./rollup.ts";
+import { failureReason } from "./troubles.ts";
 
 /** The ids of a batch's last entry and last ending; 0 where it had none. */
 interface Written {
@@ -85,7 +86,7 @@ export class InlineWriter implements TimedWriter {
       this.#entries.forget();
       this.#endings.takeLastId();
       this.#deltas.forget();
-      throw new BatchFailure(codeOf(error), String(error));
+      throw new BatchFailure(failureReason(codeOf(error)), String(error));
     }
   }
 

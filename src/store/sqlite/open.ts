@@ -1,16 +1,17 @@
 import type { Database } from "bun:sqlite";
 import type { Clock } from "../../base/clock.ts";
-import type { Store, StoreStats } from "../store.ts";
-import { AdaptiveWriter } from "./adaptive-writer.ts";
+import { newStats, type StoreStats } from "../health.ts";
+import { AdaptiveWriter } from "../journal/adaptive-writer.ts";
+import type { BatchWriter } from "../journal/batch-writer.ts";
+import type { Driver } from "../journal/driver-choice.ts";
+import { Journal } from "../journal/journal.ts";
+import type { Store } from "../store.ts";
 import { removeUnfinished } from "./backup.ts";
-import type { BatchWriter } from "./batch-writer.ts";
 import { codeOf, corruptRefusal, isCorrupt, openConnection, patiently } from "./connection.ts";
-import type { Driver } from "./driver-choice.ts";
 import { createFolder, type DataFolder, dataFolder, lockFolder } from "./folder.ts";
 import { fullRefusal, isFull } from "./full-disk.ts";
 import { InlineWriter } from "./inline-writer.ts";
 import { checkIntegrity } from "./integrity.ts";
-import { Journal } from "./journal.ts";
 import { migrate } from "./migrate.ts";
 import { refuseMissingLedger } from "./missing-ledger.ts";
 import { OpenFiles } from "./open-files.ts";
@@ -20,6 +21,7 @@ import { ResponseTable } from "./response-table.ts";
 import { catchUpRollup } from "./rollup.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 import { ThreadWriter } from "./thread-writer.ts";
+import { sqliteTroubles } from "./troubles.ts";
 
 export interface OpenOptions {
   readonly dir: string;
@@ -78,7 +80,7 @@ export async function openUnlocked(
     const writer = await openWriter(options.journal ?? "adaptive", folder, database, files, stats);
     const reserve = new DiskReserve(folder.reserveFile);
     reserve.fill();
-    const journal = new Journal(wrapWriter(writer), stats, reserve);
+    const journal = new Journal({ writer: wrapWriter(writer), stats, reserve, troubles: sqliteTroubles });
     const closeAll = () => {
       reserve.close();
       onClose();
@@ -88,18 +90,6 @@ export async function openUnlocked(
     database.close();
     throw error;
   }
-}
-
-function newStats(): StoreStats {
-  return {
-    batches: 0,
-    items: 0,
-    failedBatches: 0,
-    lastBatchItems: 0,
-    lastBatchMs: 0,
-    pendingItems: 0,
-    journal: "inline",
-  };
 }
 
 async function openChecked({ databaseFile }: DataFolder, clock: Clock): Promise<Database> {

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Reserve } from "../journal/reserve.ts";
 
 /** Room for the charges of tens of thousands of requests. */
 const defaultBytes = 8 * 1024 * 1024;
@@ -10,7 +11,7 @@ const refillEveryMs = 2_000;
  * Space set aside for the day when the disk is full: deleting this file lets the charges of what is running be
  * written. Until it could be made again the store calls itself unhealthy, so that nothing new begins.
  */
-export class DiskReserve {
+export class DiskReserve implements Reserve {
   readonly #file: string;
   readonly #bytes: number;
   #isSpent = false;

@@ -1,4 +1,6 @@
 import type { Database } from "bun:sqlite";
+import type { StoreStats, Trouble } from "../health.ts";
+import type { Journal } from "../journal/journal.ts";
 import type {
   AccountTotals,
   Changes,
@@ -21,8 +23,6 @@ import type {
   ResponseScope,
   Snapshot,
   Store,
-  StoreStats,
-  Trouble,
   UsageQuery,
   UsageSummaryQuery,
 } from "../store.ts";
@@ -31,7 +31,6 @@ import { copyDatabase } from "./backup.ts";
 import { patiently } from "./connection.ts";
 import { EntryTable } from "./entry-table.ts";
 import { GivenIdTable } from "./given-id-table.ts";
-import type { Journal } from "./journal.ts";
 import { KeyTable } from "./key-table.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { OperatorEntries } from "./operator-entries.ts";

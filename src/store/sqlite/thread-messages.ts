@@ -1,3 +1,4 @@
+import type { FailureReason } from "../journal/batch-writer.ts";
 import type { JournalItem } from "../records.ts";
 
 /** What the journal and its writer thread say to each other. */
@@ -8,7 +9,7 @@ export type ToThread =
 
 export type FromThread =
   | { readonly kind: "done"; readonly commitMs: number }
-  | { readonly kind: "failed"; readonly code: string; readonly message: string };
+  | { readonly kind: "failed"; readonly reason: FailureReason; readonly message: string };
 
 /** Most batches are plain figures and names, which cross faster as one text; bytes cross as they are. */
 export type PackedItems = string | readonly JournalItem[];

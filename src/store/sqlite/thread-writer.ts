@@ -1,5 +1,5 @@
+import { BatchFailure, type TimedWriter } from "../journal/batch-writer.ts";
 import type { JournalItem } from "../records.ts";
-import { BatchFailure, type TimedWriter } from "./batch-writer.ts";
 import { type FromThread, pack, type ToThread } from "./thread-messages.ts";
 
 /**
@@ -62,7 +62,7 @@ export class ThreadWriter implements TimedWriter {
     if (answer.kind === "done") {
       this.#lastCommitMs = answer.commitMs;
       this.#waiting?.resolve();
-    } else this.#waiting?.reject(new BatchFailure(answer.code, answer.message));
+    } else this.#waiting?.reject(new BatchFailure(answer.reason, answer.message));
   }
 
   /** Whether its last batch is on disk cannot be known, so it is not sent again: the store stays unhealthy. */

@@ -1,64 +1,73 @@
+import type { StoreStats, Trouble } from "../health.ts";
 import type { ChargeEntry, JournalItem } from "../records.ts";
-import type { StoreStats, Trouble } from "../store.ts";
-import { BatchFailure, type BatchWriter } from "./batch-writer.ts";
-import { isCorrupt, isOutOfSpace, isTransient } from "./connection.ts";
-import type { DiskReserve } from "./reserve.ts";
+import { BatchFailure, type BatchWriter, type FailureReason } from "./batch-writer.ts";
+import type { Reserve } from "./reserve.ts";
 
-/** One call of `commit`: its items share a transaction and a fate. */
+export interface JournalOptions {
+  readonly writer: BatchWriter;
+  readonly stats: StoreStats;
+  /** Null for a database that manages its own space. */
+  readonly reserve: Reserve | null;
+  /** How this database's failures are described to operators. */
+  readonly troubles: Troubles;
+  /** How long `close` waits for a database that cannot be written to. */
+  readonly patienceAtCloseMs?: number;
+}
+
+export type Troubles = Readonly<Record<Exclude<FailureReason, "rejected">, Trouble>>;
+
+/** One call of `commit`: its items are written in one transaction, or none of them is. */
 interface Commit {
   readonly items: readonly JournalItem[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  /** It is on disk, or was refused. */
+  /** Durable or rejected. */
   isEnded: boolean;
 }
 
-/** So many items take about 5 ms to write: more would let other streams wait. */
+/** Takes about 5 ms to write; a larger batch would delay streams. */
 const mostItemsPerBatch = 512;
-/** After a batch of so many, more are on their way. With fewer at once another turn was seen to bring nobody. */
+/** After a batch of this size, more commits are expected within a turn. After smaller ones, waiting gained nothing. */
 const crowdItems = 8;
 const rollUpEveryMs = 1_000;
-/** A lock that another process holds for less than this is waited for without refusing anyone. */
+/** A shorter lock by another process makes commits wait, but does not make the journal unhealthy. */
 const patienceWithLocksMs = 1_000;
 const defaultPatienceAtCloseMs = 10_000;
 const firstPauseMs = 1;
 const longestPauseMs = 250;
 
 /**
- * Collects commits and writes them in batches: one transaction and one fsync for all that wait. A batch goes out
- * on the next turn of the event loop, in a crowd on the one after it; waiting longer for a fuller one costs more
- * than it saves. A batch that cannot be written for now (disk full, locked) is tried again, in order, until it is:
- * nothing is dropped.
+ * Collects commits and writes them in batches: one transaction and one fsync for all that are waiting. A batch is
+ * written on the next turn of the event loop, or on the one after it under load; waiting longer costs more than
+ * fuller batches save. A batch that cannot be written for now is retried, in order, until it succeeds: nothing is
+ * dropped. The journal knows no database; a `BatchWriter` does the writing.
  */
 export class Journal {
   readonly #writer: BatchWriter;
   readonly #stats: StoreStats;
-  readonly #reserve: DiskReserve | null;
+  readonly #reserve: Reserve | null;
+  readonly #troubles: Troubles;
   readonly #patienceAtCloseMs: number;
   #waiting: Commit[] = [];
-  /** The batch that is being written. */
+  /** The batch being written. */
   #writing: readonly Commit[] = [];
-  /** Charges that were refused for good. */
+  /** Charges of commits that were rejected. */
   readonly #lost: ChargeEntry[] = [];
   #draining: Promise<void> | null = null;
   #rollUpDue = false;
   #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
   #failingSinceMs: number | null = null;
   #outOfSpace = false;
-  /** The writer is gone or the file is damaged: nothing can be written until the next start. */
+  /** The writer has failed or the database is damaged: nothing can be written until the next start. */
   #broken = false;
   #closingUntilMs: number | null = null;
 
-  constructor(
-    writer: BatchWriter,
-    stats: StoreStats,
-    reserve: DiskReserve | null,
-    patienceAtCloseMs = defaultPatienceAtCloseMs,
-  ) {
-    this.#patienceAtCloseMs = patienceAtCloseMs;
-    this.#writer = writer;
-    this.#stats = stats;
-    this.#reserve = reserve;
+  constructor(options: JournalOptions) {
+    this.#writer = options.writer;
+    this.#stats = options.stats;
+    this.#reserve = options.reserve;
+    this.#troubles = options.troubles;
+    this.#patienceAtCloseMs = options.patienceAtCloseMs ?? defaultPatienceAtCloseMs;
   }
 
   get healthy(): boolean {
@@ -69,12 +78,12 @@ export class Journal {
 
   get trouble(): Trouble | null {
     if (this.healthy) return null;
-    if (this.#broken) return troubles.broken;
-    if (this.#closingUntilMs !== null) return troubles.closing;
-    return this.#outOfSpace || this.#reserve?.isSpent === true ? troubles.full : troubles.locked;
+    if (this.#broken) return this.#troubles.damaged;
+    if (this.#closingUntilMs !== null) return closing;
+    return this.#outOfSpace || this.#reserve?.isSpent === true ? this.#troubles.full : this.#troubles.busy;
   }
 
-  /** Charges that are not on disk: those that wait, and those that could not be written. */
+  /** Charges that are not durable: those waiting, and those that were rejected. */
   get unwritten(): readonly ChargeEntry[] {
     const pending = [...this.#writing, ...this.#waiting].filter(({ isEnded }) => !isEnded);
     return [...this.#lost, ...pending.flatMap(chargesOf)];
@@ -92,7 +101,7 @@ export class Journal {
     return promise;
   }
 
-  /** Refuses further commits and resolves when all earlier ones are on disk, or cannot be for too long. */
+  /** Refuses further commits. Resolves once all earlier ones are durable, or have been retried for too long. */
   async close(): Promise<void> {
     this.#closingUntilMs = performance.now() + this.#patienceAtCloseMs;
     if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
@@ -100,7 +109,7 @@ export class Journal {
     try {
       await this.#writer.close();
     } catch {
-      // Only the roll-up can fail here, and what it lacks is added up from the entries at the next start.
+      // Only the roll-up can fail here. The next start computes what is missing from the entries.
     }
   }
 
@@ -111,7 +120,7 @@ export class Journal {
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0 || this.#rollUpDue) {
       await nextTurn();
-      // In a crowd the next turn brings more than it delays: a quarter fewer syncs at 32 requests at once.
+      // Under load one more turn pays off: a quarter fewer syncs with 32 concurrent requests.
       if (this.#stats.lastBatchItems >= crowdItems) await nextTurn();
       const rollUp = this.#rollUpDue;
       this.#rollUpDue = false;
@@ -153,7 +162,7 @@ export class Journal {
         }
         return;
       } catch (error) {
-        if (!this.#worthAnotherTry(error)) return this.#isolate(batch, error);
+        if (!this.#shouldRetry(error)) return this.#isolate(batch, error);
         if (this.#outOfSpace && this.#reserve?.spend() === true) continue;
       }
       await Bun.sleep(pauseMs);
@@ -181,16 +190,18 @@ export class Journal {
     return timer;
   }
 
-  #worthAnotherTry(error: unknown): boolean {
+  #shouldRetry(error: unknown): boolean {
     this.#stats.failedBatches += 1;
-    if (!(error instanceof BatchFailure) || isCorrupt(error.code)) this.#broken = true;
-    if (!(error instanceof BatchFailure && isTransient(error.code))) return false;
+    // Whatever else a writer throws, it has failed in a way that it cannot describe.
+    const reason = error instanceof BatchFailure ? error.reason : "damaged";
+    if (reason === "damaged") this.#broken = true;
+    if (reason === "damaged" || reason === "rejected") return false;
     this.#failingSinceMs ??= performance.now();
-    this.#outOfSpace = isOutOfSpace(error.code);
+    this.#outOfSpace = reason === "full";
     return this.#closingUntilMs === null || performance.now() < this.#closingUntilMs;
   }
 
-  /** A commit that can never be written must not take the others of its batch with it. */
+  /** Writes the commits of a failed batch one by one, so that only the one at fault is rejected. */
   async #isolate(batch: readonly Commit[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       for (const commit of batch) await this.#write([commit], false);
@@ -205,30 +216,11 @@ export class Journal {
   }
 }
 
+const closing: Trouble = { reason: "The store is closing.", advice: "Nothing is to be done." };
+
 function chargesOf({ items }: Pick<Commit, "items">): readonly ChargeEntry[] {
   return items.flatMap((item) => (item.kind === "settle" ? [item.charge] : []));
 }
-
-const troubles = {
-  broken: {
-    reason: "The database is damaged, or the thread that writes to it has failed.",
-    advice:
-      "Nothing can be written until the next start. Stop the gateway: it then says which charges are missing. " +
-      "Run `sluice ledger audit`, and `sluice restore FILE` if the database is damaged.",
-  },
-  closing: { reason: "The store is closing.", advice: "Nothing is to be done." },
-  full: {
-    reason: "The disk is full, or nearly.",
-    advice:
-      "No new work is taken; what runs is charged from the reserve. Make room: it then goes on by itself.",
-  },
-  locked: {
-    reason: "The database is locked by another program.",
-    advice:
-      "Charges wait, and no new work is taken. `fuser -v sluice.db` in the data folder names the program; when it lets go, " +
-      "the gateway goes on by itself.",
-  },
-} as const satisfies Record<string, Trouble>;
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

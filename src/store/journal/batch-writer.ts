@@ -1,0 +1,34 @@
+import type { JournalItem } from "../records.ts";
+
+/** Writes one batch as one transaction, durable when `write` returns or resolves. Throws a `BatchFailure`. */
+export interface BatchWriter {
+  /** With `rollUp`, the usage sums of earlier batches are written in the same transaction. */
+  write(items: readonly JournalItem[], rollUp: boolean): Promise<void> | void;
+  close(): Promise<void> | void;
+}
+
+/** A writer that measures its commits: the part of a batch in which the database waits for the disk. */
+export interface TimedWriter extends BatchWriter {
+  readonly lastCommitMs: number;
+}
+
+/**
+ * Why a batch was not written, in terms that every database has:
+ *
+ * - `full`: no space left, or the disk fails. Retried; the reserve is spent.
+ * - `busy`: locked by another process, or short of memory. Retried.
+ * - `damaged`: the database cannot be used until the next start.
+ * - `rejected`: the database refuses one of the items, and always will.
+ */
+export type FailureReason = "full" | "busy" | "damaged" | "rejected";
+
+/** Plain enough to be passed between threads. */
+export class BatchFailure extends Error {
+  readonly reason: FailureReason;
+
+  constructor(reason: FailureReason, message: string) {
+    super(message);
+    this.name = "BatchFailure";
+    this.reason = reason;
+  }
+}
