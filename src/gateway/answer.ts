@@ -11,12 +11,12 @@ import { usedExtras } from "./extras.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Generation } from "./generation.ts";
 import { addCostHeaders, addHeaders, costText, standingHeaders } from "./headers.ts";
-import { PassthroughTransit } from "./passthrough-transit.ts";
+import { PassthroughRelayer } from "./passthrough-relayer.ts";
 import type { Attempt } from "./prepare.ts";
 import { Produced } from "./produced.ts";
-import { Relay } from "./relay.ts";
-import type { Transit } from "./transit.ts";
-import { TranslatedTransit } from "./translated-transit.ts";
+import { StreamPump } from "./stream-pump.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
+import { TranslatedRelayer } from "./translated-relayer.ts";
 import { readWhole, readWholeAsStream, type WholeAnswer } from "./whole.ts";
 
 /** A provider that has begun to answer, and all that is needed to bring the answer to the client. */
@@ -127,10 +127,10 @@ export function streamResponse(answering: Answering): Response {
   const { server } = gateway.configured.settings;
   const { request } = exchange.call;
   const wantsCost = request.headers.get("x-sluice-cost") === "comment";
-  const relay = new Relay({
+  const pump = new StreamPump({
     exchange,
     opened,
-    transit: transitOf(answering),
+    relayer: relayerOf(answering),
     bill,
     takeNote: (shown) => takeNote(answering, shown),
     requestBytes: generation.request.bytes,
@@ -146,19 +146,19 @@ export function streamResponse(answering: Answering): Response {
       conclude(gateway, exchange, { status: 200, outcome, error });
     },
   });
-  const response = new Response(relay.stream(), {
+  const response = new Response(pump.stream(), {
     headers: { ...standingHeaders(exchange), ...opened.headers, ...streamHeaders },
   });
-  // From here on the relay gives back what was taken, and nobody else does.
+  // From here on the pump gives back what was taken, and nobody else does.
   exchange.isObservedLater = true;
-  gateway.ongoing.canInterrupt(exchange, relay);
-  relay.begin();
+  gateway.ongoing.canInterrupt(exchange, pump);
+  pump.begin();
   return response;
 }
 
-function transitOf({ exchange, generation, attempt }: Answering): Transit {
-  if (attempt.translation !== null) return new TranslatedTransit(attempt.translation.stream(), exchange.id);
-  return new PassthroughTransit({
+function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {
+  if (attempt.translation !== null) return new TranslatedRelayer(attempt.translation.stream(), exchange.id);
+  return new PassthroughRelayer({
     dialect: generation.clientDialect,
     hideUsage: attempt.hideUsage,
     readsExtras: generation.request.hostedTools.length > 0 || generation.request.speaks,

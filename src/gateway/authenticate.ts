@@ -2,7 +2,7 @@ import { GatewayError } from "../base/errors.ts";
 import { hasKeyForm } from "../keys/form.ts";
 import { effectiveStatus } from "../keys/status.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { Call, Exchange, Route } from "./exchange.ts";
+import type { ClientCall, Exchange, Route } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { originReachedAt } from "./reached-at.ts";
 
@@ -43,7 +43,7 @@ async function authenticateAfresh(
 }
 
 /** Guessing keys is slowed by address; a right key is never slowed by another's guesses. */
-function slowedDown(gateway: Gateway, call: Call, error: unknown): unknown {
+function slowedDown(gateway: Gateway, call: ClientCall, error: unknown): unknown {
   if (!(error instanceof GatewayError && error.code === "invalid_credentials")) return error;
   const verdict = gateway.addressLimiter.take(call.address);
   if (verdict.allowed) return error;
@@ -56,7 +56,7 @@ function slowedDown(gateway: Gateway, call: Call, error: unknown): unknown {
   );
 }
 
-function readCredential({ request, route }: Call): string | null {
+function readCredential({ request, route }: ClientCall): string | null {
   const authorization = request.headers.get("authorization");
   const apiKey = request.headers.get("x-api-key");
   if (authorization !== null && apiKey !== null) {
@@ -85,7 +85,7 @@ function bearerToken(authorization: string): string {
   return authorization.slice(7).trim();
 }
 
-function checkKey(key: KeyRecord, { request, route }: Call, atMs: number): KeyRecord {
+function checkKey(key: KeyRecord, { request, route }: ClientCall, atMs: number): KeyRecord {
   const status = effectiveStatus(key, atMs);
   if (status === "revoked") throw refused("The API key has been revoked.");
   if (status === "suspended") throw refused("The API key is suspended.");

@@ -15,22 +15,33 @@ import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { AskedExtras } from "./extras.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
-/** One of the interface's endpoints on one of the two origins. */
-export interface Route {
+/** One of the interface's endpoints, before it is mounted on an origin. */
+export type Endpoint = GenerationEndpoint | PlainEndpoint;
+
+interface EndpointBase {
   readonly method: "GET" | "POST";
-  /** As clients write it, origin included, such as `/token/v1/messages`. */
   readonly path: string;
-  /** The mode whose keys this origin takes. */
-  readonly mode: KeyMode;
-  readonly operation: "models" | "usage" | "count_tokens" | "generate";
-  /** The one that a generation route is spoken to in. */
-  readonly dialect: ClientDialectName | null;
   readonly errors: ErrorFormat;
   readonly acceptsApiKeyHeader: boolean;
 }
 
+interface GenerationEndpoint extends EndpointBase {
+  readonly operation: "generate";
+  readonly dialect: ClientDialectName;
+}
+
+interface PlainEndpoint extends EndpointBase {
+  readonly operation: "models" | "usage" | "count_tokens";
+}
+
+/** An endpoint on one of the two origins; `path` includes the origin, such as `/token/v1/messages`. */
+export type Route = Endpoint & {
+  /** The mode whose keys this origin takes. */
+  readonly mode: KeyMode;
+};
+
 /** What the edge hands over: the request, and what only the server knows of its connection. */
-export interface Call {
+export interface ClientCall {
   readonly request: Request;
   readonly route: Route;
   /** The client's address, proxies taken into account. */
@@ -54,7 +65,7 @@ const saneRequestId = /^[\w.:-]{1,128}$/;
 /** One client request with all that is known of it so far; the way fills it in step by step. */
 export class Exchange {
   readonly id = newId("req_");
-  readonly call: Call;
+  readonly call: ClientCall;
   readonly atMs: number;
   readonly startedMs: number;
   key: KeyRecord | null = null;
@@ -92,7 +103,7 @@ export class Exchange {
   /** How long the attempt that was answered took to begin; null before that. */
   #answeredAfterMs: number | null = null;
 
-  constructor(call: Call, clock: Clock) {
+  constructor(call: ClientCall, clock: Clock) {
     this.call = call;
     this.#clock = clock;
     this.atMs = clock.wallMs();

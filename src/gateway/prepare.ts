@@ -17,7 +17,7 @@ import type { Prepared } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { Generation } from "./generation.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
-import { mayNeedStripping, ownBytes } from "./own-bytes.ts";
+import { mayNeedStripping, withoutForeignReasoning } from "./strip-foreign-reasoning.ts";
 
 /** What one deployment is sent, and how its answer comes back to the client's dialect. */
 export interface Attempt {
@@ -102,7 +102,7 @@ function dialectFor({ clientDialect, request }: Generation, deployment: Deployme
 /** The client's own bytes, with only those spans replaced that must be. */
 function passThrough(generation: Generation, deployment: Deployment): Attempt {
   const { request, clientDialect: dialect } = generation;
-  const { bytes, layout, dropped } = ownBytes(request, dialect, deployment);
+  const { bytes, layout, dropped } = withoutForeignReasoning(request, dialect, deployment);
   const body = patchBody(bytes, layout, wantedChanges(generation, deployment));
   return asItCame(generation, deployment, { body, dropped });
 }

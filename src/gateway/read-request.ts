@@ -3,7 +3,7 @@ import { countValues } from "../dialects/json/count-values.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { Call, Exchange } from "./exchange.ts";
+import type { ClientCall, Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { type BodyLimit, largeBodyBytes, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseOutline } from "./request.ts";
@@ -44,7 +44,7 @@ function takesLong(bytes: Uint8Array): boolean {
 /** The same beside the event loop. */
 async function readLarge(
   { largeBodies }: Gateway,
-  { request }: Call,
+  { request }: ClientCall,
   bytes: Uint8Array,
   expected: Expected,
 ): Promise<ClientRequest> {

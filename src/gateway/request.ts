@@ -1,4 +1,3 @@
-import { assert } from "../base/assert.ts";
 import { GatewayError, invalidRequest } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { estimateInput, estimateOutline } from "../catalog/estimate.ts";
@@ -6,7 +5,6 @@ import type { ModelSettings } from "../config/settings.ts";
 import type { ValidationOptions } from "../dialects/client-dialect.ts";
 import type { Layout } from "../dialects/json/json-spans.ts";
 import { inspectBody, type Mentions } from "../dialects/names/inspect-body.ts";
-import type { ClientDialectName } from "../dialects/registry.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -19,7 +17,7 @@ import {
 } from "../dialects/schema/validate.ts";
 import { type HostedTool, hostedToolsOf } from "../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { Call } from "./exchange.ts";
+import type { ClientCall } from "./exchange.ts";
 import type { Configured } from "./gateway.ts";
 
 /** What was found out about a large body on another thread (large/large-bodies.ts). */
@@ -109,7 +107,7 @@ export interface Expected {
   readonly limits: StructureLimits;
 }
 
-export function expectedOf(call: Call, kind: RequestKind, limits: StructureLimits): Expected {
+export function expectedOf(call: ClientCall, kind: RequestKind, limits: StructureLimits): Expected {
   const isFormatB = call.route.errors === "anthropic";
   const hasBeta = isFormatB && call.request.headers.has("anthropic-beta");
   return { kind, options: hasBeta ? withBeta : withoutBeta, limits };
@@ -133,7 +131,7 @@ export function checkRequest(bytes: Uint8Array, { kind, options, limits }: Expec
 }
 
 /** The interface gives the header 1 to 255 characters; anything else is a client's mistake worth telling. */
-export function idempotencyKeyOf(call: Call): string | null {
+export function idempotencyKeyOf(call: ClientCall): string | null {
   const key = call.request.headers.get("idempotency-key");
   if (key === null) return null;
   if (key.length >= 1 && key.length <= maxIdempotencyKeyChars) return key;
@@ -177,10 +175,4 @@ export function refuseUnusableTools(body: JsonObject, model: ModelSettings): voi
   const tools = body["tools"];
   if (model.capabilities["tools"] !== false || !Array.isArray(tools) || tools.length === 0) return;
   throw invalidRequest(`${model.id} does not support tools; leave \`tools\` out.`, "tools");
-}
-
-export function dialectOf(call: Call): ClientDialectName {
-  const { dialect } = call.route;
-  assert(dialect !== null, "only generation routes generate");
-  return dialect;
 }

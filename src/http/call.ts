@@ -1,12 +1,12 @@
 import type { Server } from "bun";
-import type { Call, Route } from "../gateway/exchange.ts";
+import type { ClientCall, Route } from "../gateway/exchange.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
 /** A short idle time, which is how Bun lets go of a connection whose reader has stalled. */
 const disconnectAfterSeconds = 1;
 
 /** One request on its connection. What only few requests need is looked up when it is asked for. */
-export class HttpCall implements Call {
+export class HttpCall implements ClientCall {
   readonly request: Request;
   readonly route: Route;
   readonly #server: Server<undefined>;

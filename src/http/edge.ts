@@ -95,8 +95,10 @@ function readiness(gateway: Gateway): Response {
     : plainJson({ status: "not ready", reason }, 503);
 }
 
-function wrongMethod(request: Request, { method: allowed, dialect }: Route): Response {
-  if (dialect === "responses" && asksForWebSocket(request)) return noWebSocket(pathOf(request));
+function wrongMethod(request: Request, route: Route): Response {
+  const allowed = route.method;
+  const hasWebSocket = route.operation === "generate" && route.dialect === "responses";
+  if (hasWebSocket && asksForWebSocket(request)) return noWebSocket(pathOf(request));
   const message = `${request.method} is not allowed here; use ${allowed}.`;
   return plainError(pathOf(request), new GatewayError("method_not_allowed", message), { allow: allowed });
 }

@@ -2,15 +2,15 @@ import { GatewayError } from "../base/errors.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
 import { conclude } from "../gateway/conclude.ts";
 import { countTokens } from "../gateway/count-tokens.ts";
-import { type Call, Exchange } from "../gateway/exchange.ts";
+import { type ClientCall, Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { generate } from "../gateway/generate.ts";
 import { standingHeaders } from "../gateway/headers.ts";
 import { listModels } from "../gateway/models.ts";
 import { summarizeUsage } from "../gateway/usage-summary.ts";
-import { generate } from "../gateway/way.ts";
 
 /** Answers one call on one of the interface's routes, whatever happens, and tells the observers. */
-export async function respond(gateway: Gateway, call: Call): Promise<Response> {
+export async function respond(gateway: Gateway, call: ClientCall): Promise<Response> {
   const exchange = new Exchange(call, gateway.clock);
   try {
     const response = await dispatch(gateway, exchange);
@@ -30,7 +30,8 @@ export async function respond(gateway: Gateway, call: Call): Promise<Response> {
 }
 
 function dispatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  switch (exchange.call.route.operation) {
+  const { route } = exchange.call;
+  switch (route.operation) {
     case "models":
       return listModels(gateway, exchange);
     case "usage":
@@ -38,7 +39,7 @@ function dispatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
     case "count_tokens":
       return countTokens(gateway, exchange);
     case "generate":
-      return generate(gateway, exchange);
+      return generate(gateway, exchange, route.dialect);
   }
 }
 

@@ -1,7 +1,5 @@
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
-import type { Route } from "../gateway/exchange.ts";
-
-type Endpoint = Omit<Route, "mode">;
+import type { Endpoint, Route } from "../gateway/exchange.ts";
 
 function generation(dialect: ClientDialectName): Endpoint {
   const { route, errorFormat } = clientDialect(dialect);
@@ -14,7 +12,6 @@ const endpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v1/models",
     operation: "models",
-    dialect: null,
     errors: "openai",
     acceptsApiKeyHeader: true,
   },
@@ -23,7 +20,6 @@ const endpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/messages/count_tokens",
     operation: "count_tokens",
-    dialect: null,
     errors: "anthropic",
     acceptsApiKeyHeader: true,
   },
@@ -31,7 +27,6 @@ const endpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v1/usage",
     operation: "usage",
-    dialect: null,
     errors: "openai",
     acceptsApiKeyHeader: false,
   },

@@ -4,9 +4,9 @@ import { GatewayError } from "../../src/base/errors.ts";
 import type { Json } from "../../src/base/json.ts";
 import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import { PassthroughTransit } from "../../src/gateway/passthrough-transit.ts";
-import type { Transit } from "../../src/gateway/transit.ts";
-import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
+import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
+import type { StreamRelayer } from "../../src/gateway/stream-relayer.ts";
+import { TranslatedRelayer } from "../../src/gateway/translated-relayer.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 import { mutateBytes, mutateJson } from "./mutate.ts";
@@ -53,10 +53,10 @@ function mutateStream(text: string, random: SeededRandom): Uint8Array {
   }
 }
 
-function transitFor(client: DialectName, provider: DialectName, random: SeededRandom): Transit {
+function relayerFor(client: DialectName, provider: DialectName, random: SeededRandom): StreamRelayer {
   if (client === provider) {
     const hideUsage = random.chance(0.5);
-    return new PassthroughTransit({
+    return new PassthroughRelayer({
       dialect: client,
       hideUsage,
       readsExtras: true,
@@ -86,21 +86,21 @@ function transitFor(client: DialectName, provider: DialectName, random: SeededRa
       capabilities: {},
     },
   );
-  return new TranslatedTransit(translation.stream(), "req_1");
+  return new TranslatedRelayer(translation.stream(), "req_1");
 }
 
 /** As the relay does it: pieces in, and the end or the failure out. */
-function drive(transit: Transit, bytes: Uint8Array, random: SeededRandom): GatewayError | null {
+function drive(relayer: StreamRelayer, bytes: Uint8Array, random: SeededRandom): GatewayError | null {
   try {
     for (let at = 0; at < bytes.length; ) {
       const next = at + 1 + random.below(random.pick([3, 50, 5000]));
-      transit.push(bytes.slice(at, next));
+      relayer.push(bytes.slice(at, next));
       at = next;
-      if (transit.ended || transit.brokenBy !== null) break;
+      if (relayer.ended || relayer.brokenBy !== null) break;
     }
-    if (!transit.ended && transit.brokenBy === null) transit.end();
-    if (transit.brokenBy === null) transit.terminal();
-    return transit.brokenBy;
+    if (!relayer.ended && relayer.brokenBy === null) relayer.end();
+    if (relayer.brokenBy === null) relayer.terminal();
+    return relayer.brokenBy;
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -108,23 +108,23 @@ function drive(transit: Transit, bytes: Uint8Array, random: SeededRandom): Gatew
 }
 
 function expectSound(
-  transit: Transit,
+  relayer: StreamRelayer,
   failure: GatewayError | null,
   provider: DialectName,
   bytes: Uint8Array,
 ): void {
   if (failure === null) {
-    expect(transit.ended).toBe(true);
+    expect(relayer.ended).toBe(true);
     expect(Buffer.from(bytes).toString()).toMatch(ends[provider]);
   } else {
     expect(["upstream_error", "invalid_request", "context_length_exceeded", "service_unavailable"]).toContain(
       failure.code,
     );
-    expect(transit.failure(failure)).toContain("error");
+    expect(relayer.failure(failure)).toContain("error");
   }
-  expect(transit.heartbeat()).toEndWith("\n\n");
-  expect(typeof transit.takeProduced()).toBe("string");
-  for (const usage of [transit.usage, transit.partialUsage]) {
+  expect(relayer.heartbeat()).toEndWith("\n\n");
+  expect(typeof relayer.takeProduced()).toBe("string");
+  for (const usage of [relayer.usage, relayer.partialUsage]) {
     for (const [name, tokens] of Object.entries(usage ?? {})) {
       expect(Number.isSafeInteger(tokens) && tokens >= 0, `${name} ${tokens}`).toBe(true);
     }
@@ -139,8 +139,8 @@ describe("a provider's stream with something wrong in it ends well or fails well
           const random = seededRandom(seed);
           const bytes = mutateStream(fixture(random.pick(streamsWithUsage[provider])), random);
           try {
-            const transit = transitFor(client, provider, random);
-            expectSound(transit, drive(transit, bytes, random), provider, bytes);
+            const relayer = relayerFor(client, provider, random);
+            expectSound(relayer, drive(relayer, bytes, random), provider, bytes);
           } catch (cause) {
             throw new Error(`SEED=${seed}`, { cause });
           }

@@ -3,9 +3,9 @@ import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import { PassthroughTransit } from "../../src/gateway/passthrough-transit.ts";
-import type { Transit } from "../../src/gateway/transit.ts";
-import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
+import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
+import type { StreamRelayer } from "../../src/gateway/stream-relayer.ts";
+import { TranslatedRelayer } from "../../src/gateway/translated-relayer.ts";
 import { fixture } from "../support/fixtures.ts";
 
 const failures: Readonly<Record<DialectName, string>> = {
@@ -15,9 +15,9 @@ const failures: Readonly<Record<DialectName, string>> = {
   messages: 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"it broke"}}\n\n',
 };
 
-function transitFor(client: DialectName, provider: DialectName): Transit {
+function relayerFor(client: DialectName, provider: DialectName): StreamRelayer {
   if (client === provider) {
-    return new PassthroughTransit({
+    return new PassthroughRelayer({
       dialect: client,
       hideUsage: false,
       readsExtras: false,
@@ -39,7 +39,7 @@ function transitFor(client: DialectName, provider: DialectName): Transit {
     streamUsage: true,
     capabilities: {},
   } as const;
-  return new TranslatedTransit(translate(source, target).stream(), "req_1");
+  return new TranslatedRelayer(translate(source, target).stream(), "req_1");
 }
 
 const failed = new GatewayError("upstream_error", "it broke");
@@ -50,15 +50,15 @@ describe("a stream that fails in the same chunk as the content before it", () =>
       test(`gives a ${client} client that content first, from a provider of ${provider}`, () => {
         const text = fixture(`${provider}/text.sse`);
         const content = text.slice(0, text.indexOf("\n\n", text.indexOf("canal")) + 2);
-        const transit = transitFor(client, provider);
-        const leaving = Buffer.from(transit.push(Buffer.from(content + failures[provider]))).toString();
+        const relayer = relayerFor(client, provider);
+        const leaving = Buffer.from(relayer.push(Buffer.from(content + failures[provider]))).toString();
         expect(leaving).toContain("canal");
         expect(leaving).not.toContain("it broke");
-        expect(transit.brokenBy?.code).toBe("upstream_error");
-        expect(transit.ended).toBe(false);
-        expect(transit.started).toBe(true);
+        expect(relayer.brokenBy?.code).toBe("upstream_error");
+        expect(relayer.ended).toBe(false);
+        expect(relayer.started).toBe(true);
         if (client === "responses")
-          expect(transit.failure(failed)).toContain(`"sequence_number":${leaving.split("\n\n").length - 1}`);
+          expect(relayer.failure(failed)).toContain(`"sequence_number":${leaving.split("\n\n").length - 1}`);
       });
     }
   }

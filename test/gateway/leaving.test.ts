@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { Call } from "../../src/gateway/exchange.ts";
+import type { ClientCall } from "../../src/gateway/exchange.ts";
 import { respond } from "../../src/http/respond.ts";
 import { routes } from "../../src/http/routes.ts";
 import { type Answer, json, openAiError, silence } from "../support/answers.ts";
@@ -29,7 +29,7 @@ function ask(more: object = {}, on = path): { response: Promise<Response>; leave
   const client = new AbortController();
   const route = routes.find((each) => each.path === on);
   if (route === undefined) throw new Error(`there is no route ${on}`);
-  const call: Call = {
+  const call: ClientCall = {
     request: new Request(`http://localhost${on}`, {
       method: "POST",
       headers: { authorization: `Bearer ${caller.secret}`, "idempotency-key": crypto.randomUUID() },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { type Call, Exchange } from "../../src/gateway/exchange.ts";
+import { type ClientCall, Exchange } from "../../src/gateway/exchange.ts";
 import { Ongoing, type OngoingLimits } from "../../src/gateway/ongoing.ts";
 import { routes } from "../../src/http/routes.ts";
 
@@ -10,7 +10,7 @@ const free: OngoingLimits = { maxConcurrent: () => 100, maxPerKey: () => null, l
 function exchange(signal: AbortSignal | null = null): Exchange {
   const route = routes[0];
   if (route === undefined) throw new Error("there are no routes");
-  const call: Call = {
+  const call: ClientCall = {
     request: new Request("http://localhost/", { signal }),
     route,
     address: "127.0.0.1",

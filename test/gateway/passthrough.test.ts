@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { DialectName } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { PassthroughTransit } from "../../src/gateway/passthrough-transit.ts";
+import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 
 const streams: readonly [DialectName, FixtureName][] = [
@@ -19,8 +19,8 @@ const streams: readonly [DialectName, FixtureName][] = [
   ["messages", "messages/thinking.sse"],
 ];
 
-function transit(dialect: DialectName, hideUsage = false): PassthroughTransit {
-  return new PassthroughTransit({
+function relayer(dialect: DialectName, hideUsage = false): PassthroughRelayer {
+  return new PassthroughRelayer({
     dialect,
     hideUsage,
     readsExtras: false,
@@ -32,7 +32,7 @@ function transit(dialect: DialectName, hideUsage = false): PassthroughTransit {
 
 /** Pushes the pieces as the relay would, and gives back all bytes that leave, the held end among them. */
 function pass(
-  through: PassthroughTransit,
+  through: PassthroughRelayer,
   pieces: readonly Uint8Array[],
 ): { text: string; beforeEnd: string } {
   const out: Uint8Array[] = [];
@@ -69,37 +69,37 @@ describe.each(streams)("a %s stream passed through (%s)", (dialect, name) => {
     const whole = fixture(name);
     const wrong: number[] = [];
     for (let place = 1; place < bytes.length; place += 1) {
-      if (pass(transit(dialect), cutAt(bytes, [place])).text !== whole) wrong.push(place);
+      if (pass(relayer(dialect), cutAt(bytes, [place])).text !== whole) wrong.push(place);
     }
     expect(wrong).toEqual([]);
   });
 
   test("keeps every byte when it comes byte by byte", () => {
     const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
-    expect(pass(transit(dialect), pieces).text).toBe(fixture(name));
+    expect(pass(relayer(dialect), pieces).text).toBe(fixture(name));
   });
 
   test("holds back the event that ends it, and only that", () => {
     for (let place = 1; place < bytes.length; place += 7) {
-      const { beforeEnd } = pass(transit(dialect), cutAt(bytes, [place]));
+      const { beforeEnd } = pass(relayer(dialect), cutAt(bytes, [place]));
       expect(beforeEnd).not.toMatch(ends[dialect]);
       expect(beforeEnd.length).toBeGreaterThan(0);
     }
   });
 
   test("reads the provider's usage in passing, wherever it is cut", () => {
-    const whole = transit(dialect);
+    const whole = relayer(dialect);
     pass(whole, [bytes]);
     expect(whole.usage).not.toBeNull();
     for (let place = 1; place < bytes.length; place += 5) {
-      const cut = transit(dialect);
+      const cut = relayer(dialect);
       pass(cut, cutAt(bytes, [place]));
       expect(cut.usage).toEqual(whole.usage);
     }
   });
 
   test("knows what was produced", () => {
-    const whole = transit(dialect);
+    const whole = relayer(dialect);
     pass(whole, [bytes]);
     expect(whole.started).toBe(true);
     expect(whole.takeProduced().length).toBeGreaterThan(0);
@@ -109,7 +109,7 @@ describe.each(streams)("a %s stream passed through (%s)", (dialect, name) => {
   test("fails when it breaks off before its end", () => {
     const text = fixture(name);
     const first = text.slice(0, text.search(/\r?\n\r?\n/) + 4);
-    const broken = transit(dialect);
+    const broken = relayer(dialect);
     broken.push(new TextEncoder().encode(first));
     expect(broken.brokenBy).toBeNull();
     broken.end();
@@ -126,7 +126,7 @@ describe("the usage chunk of a chat stream", () => {
     expect(visible).not.toBe(text);
     const bytes = new TextEncoder().encode(text);
     for (let place = 1; place < bytes.length; place += 3) {
-      const hiding = transit("chat", true);
+      const hiding = relayer("chat", true);
       expect(pass(hiding, cutAt(bytes, [place])).text).toBe(visible);
       expect(hiding.usage).not.toBeNull();
     }
@@ -138,25 +138,25 @@ describe("a chat stream", () => {
     `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":${finish}}]}\n\n`;
 
   test("that told its finish reason but not [DONE] is ended for it", () => {
-    expect(pass(transit("chat"), [Buffer.from(chunk('"stop"'))]).text).toBe(
+    expect(pass(relayer("chat"), [Buffer.from(chunk('"stop"'))]).text).toBe(
       `${chunk('"stop"')}data: [DONE]\n\n`,
     );
   });
 
   test("is ended so even if its last event lacks the blank line", () => {
     const cut = chunk('"stop"').trimEnd();
-    expect(pass(transit("chat"), [Buffer.from(cut)]).text).toBe(`${cut}\n\ndata: [DONE]\n\n`);
+    expect(pass(relayer("chat"), [Buffer.from(cut)]).text).toBe(`${cut}\n\ndata: [DONE]\n\n`);
   });
 
   test("whose content quotes the end marker does not end there", () => {
     const quoting = `data: {"choices":[{"index":0,"delta":{"content":"data: [DONE] \\"usage\\": {"},"finish_reason":null}]}\n\n`;
-    const through = transit("chat");
+    const through = relayer("chat");
     expect(Buffer.from(through.push(Buffer.from(quoting)) as Uint8Array).toString()).toBe(quoting);
     expect(through.ended).toBe(false);
   });
 
   test("that reports an error stops there, and says so in-band without [DONE]", () => {
-    const through = transit("chat");
+    const through = relayer("chat");
     through.push(Buffer.from(chunk(null)));
     const failing = Buffer.from(`data: {"error":{"message":"boom","type":"server_error"}}\n\n`);
     through.push(failing);
@@ -168,7 +168,7 @@ describe("a chat stream", () => {
 });
 
 test("one event over 8 MiB is refused", () => {
-  const through = transit("chat");
+  const through = relayer("chat");
   const piece = new Uint8Array(1024 * 1024).fill(120);
   expect(() => {
     for (let count = 0; count < 9; count += 1) through.push(piece);
@@ -177,7 +177,7 @@ test("one event over 8 MiB is refused", () => {
 
 test("a failed responses stream goes on with its own numbers and its own id", () => {
   const events = fixture("responses/text.sse").split(/(?<=\n\n)/);
-  const through = transit("responses");
+  const through = relayer("responses");
   through.push(Buffer.from(events.slice(0, 3).join("")));
   const failure = through.failure(new GatewayError("upstream_error", "boom"));
   const id = /"id":"(resp_[^"]+)"/.exec(events[0] ?? "")?.[1] ?? "missing";
@@ -190,7 +190,7 @@ test("a responses stream that reports its failure is told in the provider's own 
   const failed = (error: object) =>
     `event: response.failed\ndata: ${JSON.stringify({ type: "response.failed", sequence_number: 3, response: { id: "resp_1", status: "failed", error } })}\n\n`;
   const brokenBy = (error: object): GatewayError | null => {
-    const through = transit("responses");
+    const through = relayer("responses");
     through.push(Buffer.from(events.slice(0, 3).join("")));
     through.push(Buffer.from(failed(error)));
     return through.brokenBy;

@@ -3,7 +3,7 @@ import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "..
 import type { AdminDeps, OpenExchange } from "../deps.ts";
 import { figuresDocument } from "../operations/figures-document.ts";
 import type { InFlightView, OverviewRange, OverviewView, SumsView, UsageRowView } from "../views.ts";
-import { Kept } from "./kept.ts";
+import { CachedAnswers } from "./cached-answers.ts";
 import { iso } from "./time.ts";
 import { keyName, usageRow } from "./usage.ts";
 
@@ -16,23 +16,23 @@ interface Span {
   readonly steps: number;
   readonly stepMs: number;
   /** How long the largest keys are kept, for all who look: a month of ten thousand keys takes long to add up. */
-  readonly topKeysKeptMs: number;
+  readonly topKeysCachedMs: number;
 }
 
 const spans: Readonly<Record<OverviewRange, Span>> = {
-  "1h": { steps: 60, stepMs: msPerMinute, topKeysKeptMs: 1_000 },
-  "24h": { steps: 24, stepMs: msPerHour, topKeysKeptMs: 1_000 },
-  "7d": { steps: 28, stepMs: 6 * msPerHour, topKeysKeptMs: 2_000 },
-  "30d": { steps: 30, stepMs: 24 * msPerHour, topKeysKeptMs: 5_000 },
+  "1h": { steps: 60, stepMs: msPerMinute, topKeysCachedMs: 1_000 },
+  "24h": { steps: 24, stepMs: msPerHour, topKeysCachedMs: 1_000 },
+  "7d": { steps: 28, stepMs: 6 * msPerHour, topKeysCachedMs: 2_000 },
+  "30d": { steps: 30, stepMs: 24 * msPerHour, topKeysCachedMs: 5_000 },
 };
 
 export class Overview {
   readonly #deps: AdminDeps;
-  readonly #topKeys: Kept<UsageRowView[]>;
+  readonly #topKeys: CachedAnswers<UsageRowView[]>;
 
   constructor(deps: AdminDeps) {
     this.#deps = deps;
-    this.#topKeys = new Kept(deps.clock);
+    this.#topKeys = new CachedAnswers(deps.clock);
   }
 
   async of(range: OverviewRange): Promise<OverviewView> {
@@ -42,7 +42,7 @@ export class Overview {
     const [charted, models, topKeys] = await Promise.all([
       chart(deps, query),
       topRows(deps, "model", query),
-      this.#topKeys.get(range, span.topKeysKeptMs, () => topRows(deps, "key", query)),
+      this.#topKeys.get(range, span.topKeysCachedMs, () => topRows(deps, "key", query)),
     ]);
     return {
       range,

@@ -4,7 +4,7 @@ import type { Opened } from "../upstream/upstream.ts";
 import type { Bill, Evidence } from "./bill.ts";
 import type { Exchange } from "./exchange.ts";
 import { Produced } from "./produced.ts";
-import type { Piece, Transit } from "./transit.ts";
+import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 import type { Guarded, Watchdog } from "./watchdog.ts";
 
 /** Bun's direct stream: what is written leaves at once, and a full socket answers with a promise. */
@@ -13,13 +13,13 @@ interface DirectController {
   end(): void;
 }
 
-export interface RelayParts {
+export interface StreamPumpParts {
   readonly exchange: Exchange;
   readonly opened: Opened;
-  readonly transit: Transit;
+  readonly relayer: StreamRelayer;
   readonly bill: Bill;
   /** Takes note of what the client has been shown; called before the exchange is settled. */
-  takeNote(transit: Transit): void;
+  takeNote(relayer: StreamRelayer): void;
   readonly requestBytes: Uint8Array;
   /** Only there when the request has an idempotency key. */
   readonly recorder: ResponseRecorder | null;
@@ -50,8 +50,8 @@ const trailingMs = 1000;
  * end (settled, then the last bytes leave), a failure (settled for what was produced, then the in-band
  * error), or the client's leaving (upstream stopped, settled for what was produced).
  */
-export class Relay implements Guarded {
-  readonly #parts: RelayParts;
+export class StreamPump implements Guarded {
+  readonly #parts: StreamPumpParts;
   readonly #produced = new Produced();
   #controller: DirectController | null = null;
   #isOver = false;
@@ -62,7 +62,7 @@ export class Relay implements Guarded {
   #lastProgressMs = Number.NEGATIVE_INFINITY;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
-  constructor(parts: RelayParts) {
+  constructor(parts: StreamPumpParts) {
     this.#parts = parts;
     this.#lastWriteMs = parts.monotonicMs();
   }
@@ -99,38 +99,38 @@ export class Relay implements Guarded {
    * with it, which otherwise leaves in ten pieces.
    */
   async #pump(): Promise<void> {
-    const { opened, transit } = this.#parts;
+    const { opened, relayer } = this.#parts;
     for (;;) {
       const next = opened.read();
       const chunk = next instanceof Promise ? await next : next;
       if (chunk === null) break;
       if (this.#isOver) return;
-      const blocked = this.#write(transit.push(chunk));
-      if (transit.producedChars > mostProducedChars) this.#produced.add(transit.takeProduced());
+      const blocked = this.#write(relayer.push(chunk));
+      if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
       if (blocked !== undefined) await blocked;
       this.#throwIfBroken();
-      if (transit.ended) return this.#conclude();
+      if (relayer.ended) return this.#conclude();
     }
     if (this.#isOver) return;
     if (this.#interruptedBy !== null) throw this.#interruptedBy;
-    await this.#write(transit.end());
+    await this.#write(relayer.end());
     this.#throwIfBroken();
     await this.#conclude();
   }
 
   #throwIfBroken(): void {
-    const reason = this.#interruptedBy ?? this.#parts.transit.brokenBy;
+    const reason = this.#interruptedBy ?? this.#parts.relayer.brokenBy;
     if (reason !== null) throw reason;
   }
 
   /** The charge is durable before the end leaves. A recording must be whole by then, trailing bytes included. */
   async #conclude(): Promise<void> {
-    const { bill, transit, recorder, headers, takeNote } = this.#parts;
+    const { bill, relayer, recorder, headers, takeNote } = this.#parts;
     this.#isConcluding = true;
-    const end: Piece[] = [transit.terminal()];
+    const end: Piece[] = [relayer.terminal()];
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));
-    takeNote(transit);
+    takeNote(relayer);
     await bill.settle("completed", this.#evidence(), 200, recorder?.finish({ status: 200, headers }) ?? null);
     try {
       await this.#write(this.#parts.costComment());
@@ -144,11 +144,11 @@ export class Relay implements Guarded {
 
   /** A provider that breaks off or falls silent behind its proper end has harmed nobody. */
   async #readTrailing(take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> {
-    const { opened, transit, monotonicMs } = this.#parts;
+    const { opened, relayer, monotonicMs } = this.#parts;
     this.#trailingUntilMs = monotonicMs() + trailingMs;
     try {
       for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
-        const piece = transit.push(chunk);
+        const piece = relayer.push(chunk);
         if (piece.length > 0) await take(piece);
       }
     } catch {
@@ -173,11 +173,11 @@ export class Relay implements Guarded {
 
   /** By the watchdog's clock and not with the chunks: most streams are over before what they produced need be read. */
   #journalProgress(nowMs: number): void {
-    const { transit, bill } = this.#parts;
-    if (!transit.started || nowMs - this.#lastProgressMs < progressEveryMs) return;
+    const { relayer, bill } = this.#parts;
+    if (!relayer.started || nowMs - this.#lastProgressMs < progressEveryMs) return;
     this.#lastProgressMs = nowMs;
-    this.#produced.add(transit.takeProduced());
-    bill.progress(this.#produced, transit.partialUsage);
+    this.#produced.add(relayer.takeProduced());
+    bill.progress(this.#produced, relayer.partialUsage);
   }
 
   /** Called by the watchdog, which looks after other streams too: what fails here ends this one alone. */
@@ -190,7 +190,7 @@ export class Relay implements Guarded {
   }
 
   #lookAfter(nowMs: number): void {
-    const { heartbeatMs, stalledReaderMs, transit, opened, exchange } = this.#parts;
+    const { heartbeatMs, stalledReaderMs, relayer, opened, exchange } = this.#parts;
     if (nowMs > this.#trailingUntilMs) opened.abort();
     // Bun tells of a client that leaves while it reads. Of one that left before, nobody ever asks for the stream.
     if (this.#controller === null && exchange.call.request.signal.aborted) this.clientLeft();
@@ -203,7 +203,7 @@ export class Relay implements Guarded {
     const isSilent = heartbeatMs > 0 && nowMs - this.#lastWriteMs >= heartbeatMs;
     const mayWrite = this.#controller !== null && !this.#isConcluding && this.#blockedSinceMs > nowMs;
     if (isSilent && mayWrite) {
-      this.#controller?.write(transit.heartbeat());
+      this.#controller?.write(relayer.heartbeat());
       this.#lastWriteMs = nowMs;
     }
   }
@@ -246,7 +246,7 @@ export class Relay implements Guarded {
       error = publicErrorOf(unsettled);
     }
     try {
-      await this.#write(this.#parts.transit.failure(error));
+      await this.#write(this.#parts.relayer.failure(error));
     } catch {
       // Nobody is left to be told.
     }
@@ -255,10 +255,10 @@ export class Relay implements Guarded {
 
   /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
   #settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
-    const { bill, transit, takeNote } = this.#parts;
+    const { bill, relayer, takeNote } = this.#parts;
     try {
-      takeNote(transit);
-      if (transit.started) return bill.settle(outcome, this.#evidence(), 200, null);
+      takeNote(relayer);
+      if (relayer.started) return bill.settle(outcome, this.#evidence(), 200, null);
       bill.release();
       return undefined;
     } catch (thrown) {
@@ -267,10 +267,10 @@ export class Relay implements Guarded {
   }
 
   #evidence(): Evidence {
-    const { transit, requestBytes } = this.#parts;
-    const { usage, partialUsage } = transit;
+    const { relayer, requestBytes } = this.#parts;
+    const { usage, partialUsage } = relayer;
     const produced = () => {
-      this.#produced.add(transit.takeProduced());
+      this.#produced.add(relayer.takeProduced());
       return this.#produced;
     };
     return { usage, partialUsage, produced, requestBytes };

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** Answers kept for a while, by name. Whoever asks while one is being made waits for the same one. */
-export class Kept<Value> {
+/** Answers cached by name. Callers that ask while one is being computed share its promise. */
+export class CachedAnswers<Value> {
   readonly #clock: Clock;
   readonly #byName = new Map<string, { readonly value: Promise<Value>; readonly madeAtMs: number }>();
 
@@ -11,8 +11,8 @@ export class Kept<Value> {
 
   get(name: string, forMs: number, make: () => Promise<Value>): Promise<Value> {
     const nowMs = this.#clock.monotonicMs();
-    const kept = this.#byName.get(name);
-    if (kept !== undefined && nowMs - kept.madeAtMs < forMs) return kept.value;
+    const cached = this.#byName.get(name);
+    if (cached !== undefined && nowMs - cached.madeAtMs < forMs) return cached.value;
     const value = make();
     this.#byName.set(name, { value, madeAtMs: nowMs });
     value.catch(() => this.#byName.delete(name));

@@ -6,11 +6,11 @@ import type { ReportedUsage } from "../base/usage.ts";
 export type Piece = Uint8Array | string;
 
 /**
- * A provider's stream on its way to the client, passed through or translated; what relays it (relay.ts)
+ * A provider's stream on its way to the client, passed through or translated; the pump (stream-pump.ts)
  * need not know which. The pieces that end the client's stream are never returned by `push` or `end`: the
  * charge is committed first, and then they are taken from `terminal`.
  */
-export interface Transit {
+export interface StreamRelayer {
   /** Takes what the provider sent, returns what may leave now; look at `brokenBy` afterwards. */
   push(chunk: Uint8Array): Piece;
   /** The provider's body is over; look at `brokenBy` afterwards. */

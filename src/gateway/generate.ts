@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import { clientDialect } from "../dialects/registry.ts";
+import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import { admit } from "./admit.ts";
 import {
   type Answering,
@@ -20,18 +20,21 @@ import { scopeOf } from "./given-ids.ts";
 import { holdFor } from "./hold.ts";
 import { claimIdempotency, replay } from "./idempotent.ts";
 import { readRequest } from "./read-request.ts";
-import { dialectOf, idempotencyKeyOf, refuseUnpriced, refuseUnusableTools, resolveModel } from "./request.ts";
+import { idempotencyKeyOf, refuseUnpriced, refuseUnusableTools, resolveModel } from "./request.ts";
 
 /**
  * The way of a generation request, from top to bottom. Every step may refuse by throwing a GatewayError;
  * a request refused at one step has had no effect of a later one. What is taken on the way (a place, an
  * idempotency claim, a hold) is given back here if nothing came of it, and by the response once that has begun.
  */
-export async function generate(gateway: Gateway, exchange: Exchange): Promise<Response> {
+export async function generate(
+  gateway: Gateway,
+  exchange: Exchange,
+  dialect: ClientDialectName,
+): Promise<Response> {
   const { configured } = gateway;
   const { microUsdPerCredit } = configured.settings;
   const { call } = exchange;
-  const dialect = dialectOf(call);
   // Here and below, what usually has its answer at once is awaited only where it has not: a turn less for each.
   const admitted = admit(gateway, exchange);
   const key = admitted instanceof Promise ? await admitted : admitted;

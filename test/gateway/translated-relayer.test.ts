@@ -5,13 +5,13 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { SseFrame } from "../../src/dialects/sse/frame.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../src/dialects/translation/translation.ts";
-import { TranslatedTransit } from "../../src/gateway/translated-transit.ts";
+import { TranslatedRelayer } from "../../src/gateway/translated-relayer.ts";
 import { type Golden, parseGolden, readGoldens, translationOf } from "../dialects/golden-file.ts";
 import { bytesOf, requestOf } from "../dialects/golden-run.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 
 /**
- * A transit passes on frames that differ in their text alone without parsing them. What the client reads,
+ * A relayer passes on frames that differ in their text alone without parsing them. What the client reads,
  * what is counted and how it ends must be what comes out when every frame is read in full.
  */
 
@@ -42,12 +42,12 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
 }
 
 function inTransit(translator: StreamTranslator, pieces: Iterable<Uint8Array>): Outcome {
-  const transit = new TranslatedTransit(translator, "req_1");
+  const relayer = new TranslatedRelayer(translator, "req_1");
   let text = "";
-  for (const piece of pieces) if (transit.brokenBy === null) text += transit.push(piece);
-  if (transit.brokenBy === null && !transit.ended) text += transit.end();
-  text += transit.brokenBy === null ? transit.terminal() : transit.failure(transit.brokenBy);
-  return { text, produced: transit.takeProduced(), started: transit.started, usage: transit.partialUsage };
+  for (const piece of pieces) if (relayer.brokenBy === null) text += relayer.push(piece);
+  if (relayer.brokenBy === null && !relayer.ended) text += relayer.end();
+  text += relayer.brokenBy === null ? relayer.terminal() : relayer.failure(relayer.brokenBy);
+  return { text, produced: relayer.takeProduced(), started: relayer.started, usage: relayer.partialUsage };
 }
 
 function* cutAt(bytes: Uint8Array, ...places: readonly number[]): Generator<Uint8Array> {
@@ -211,23 +211,23 @@ const odd: Readonly<Record<Pair, string>> = {
 test("text that waits to be counted does not keep the provider's events alive", () => {
   const golden = goldenOf("messages -> chat");
   const frame = bytesOf(frameOf("messages -> chat", '"tide"'));
-  const transits = Array.from({ length: 50 }, () => {
+  const relayers = Array.from({ length: 50 }, () => {
     const stream = translationOf(golden, requestOf(golden)).stream();
-    return new TranslatedTransit(stream, "req_1");
+    return new TranslatedRelayer(stream, "req_1");
   });
   Bun.gc(true);
   const before = heapStats().heapSize;
-  for (const transit of transits) {
+  for (const relayer of relayers) {
     for (let count = 0; count < 4000; count += 1) {
-      transit.push(frame);
-      if (transit.producedChars <= count) throw new Error("a word was lost");
+      relayer.push(frame);
+      if (relayer.producedChars <= count) throw new Error("a word was lost");
     }
   }
   Bun.gc(true);
-  const perStream = (heapStats().heapSize - before) / transits.length;
+  const perStream = (heapStats().heapSize - before) / relayers.length;
   // 16,000 characters; the events that they were cut out of are 480,000.
   expect(perStream).toBeLessThan(100_000);
-  expect(transits[0]?.takeProduced().length).toBe(16_000);
+  expect(relayers[0]?.takeProduced().length).toBe(16_000);
 });
 
 /** Strings as JSON may have them, and as it may not. */

@@ -6,7 +6,7 @@ import type { Deployment } from "../upstream/upstream.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ClientRequest } from "./request.ts";
 
-export interface OwnBytes {
+export interface PassthroughBody {
   readonly bytes: Uint8Array;
   readonly layout: Layout;
   /** Fields of the request that were left out. */
@@ -20,7 +20,11 @@ const nothing: readonly string[] = [];
  * written anew, because its envelopes mean nothing to the vendors. Another Sluice may be behind a compatible
  * provider, and then the envelopes are that one's own.
  */
-export function ownBytes(request: ClientRequest, dialect: DialectName, deployment: Deployment): OwnBytes {
+export function withoutForeignReasoning(
+  request: ClientRequest,
+  dialect: DialectName,
+  deployment: Deployment,
+): PassthroughBody {
   const { bytes, layout } = request;
   const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
   if (stripForeignReasoning === null || !mayNeedStripping(dialect, deployment) || !mayHoldEnvelope(bytes)) {

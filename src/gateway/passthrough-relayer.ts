@@ -7,7 +7,7 @@ import { cutShort } from "../dialects/errors/failure.ts";
 import { clientDialect, providerDialect } from "../dialects/registry.ts";
 import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
 import type { StreamScanner } from "../dialects/sse/stream-scanner.ts";
-import type { Piece, Transit } from "./transit.ts";
+import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
   readonly dialect: DialectName;
@@ -23,7 +23,7 @@ export interface PassthroughCall {
 const nothing = new Uint8Array(0);
 
 /** The provider's own bytes, at once and unchanged; only what ends the stream waits for the charge. */
-export class PassthroughTransit implements Transit {
+export class PassthroughRelayer implements StreamRelayer {
   readonly #call: PassthroughCall;
   readonly #dialect: ClientDialect;
   readonly #joiner = new FrameJoiner();

@@ -3,7 +3,7 @@ import type { ReportedExtras } from "../base/extra-usage.ts";
 import type { ReportedUsage } from "../base/usage.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../dialects/translation/translation.ts";
-import type { Transit } from "./transit.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
 
 /**
  * A string that grows is a list of its pieces, and a piece that was cut out of the provider's text keeps all
@@ -13,7 +13,7 @@ import type { Transit } from "./transit.ts";
 const mostLooseChars = 512;
 
 /** A provider's stream in another dialect than the client's, read and written again event by event. */
-export class TranslatedTransit implements Transit {
+export class TranslatedRelayer implements StreamRelayer {
   readonly #decoder = new SseDecoder();
   readonly #translator: StreamTranslator;
   readonly #requestId: string;
