@@ -11,7 +11,7 @@ const msPerHour = 3_600_000;
 const msPerDay = 86_400_000;
 
 /** So many keys are added up without giving way: a month of them takes about ten milliseconds. */
-const keysPerPiece = 2000;
+const keysPerPiece = 200;
 
 /**
  * The one place that reads figures for reports. Every answer is made of two parts: the sums that were written, from the
