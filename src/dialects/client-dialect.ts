@@ -18,6 +18,8 @@ export interface ClientDialect {
   readonly route: ClientRoute;
   /** How errors look that come instead of an answer. */
   readonly errorFormat: ErrorFormat;
+  /** Whether the client runs a tool of this type although its name and schema are the vendor's. */
+  isClientTool(type: string): boolean;
   /** What this dialect calls the things that a translation may have to leave out. */
   readonly fieldNames: FieldNames;
   /** What a body has to be like; unknown fields pass. */

@@ -1,4 +1,6 @@
-import type { JsonObject } from "../base/json.ts";
+import type { ReportedExtras } from "../base/extra-usage.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { ReportedUsage } from "../base/usage.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
@@ -26,6 +28,12 @@ export interface ProviderDialect {
   requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders;
   /** Where a whole answer keeps what the model has produced; a body without it is no answer. */
   readonly answerField: string;
+  /** The provider's own figures in the `usage` of an answer; null when it reported neither input nor output. */
+  readUsage(usage: Json | undefined): ReportedUsage | null;
+  /** What a whole answer says of its service tier, its hosted tools and its audio. */
+  readExtras(answer: JsonObject): ReportedExtras;
+  /** The ids in a whole answer that a later request may name. */
+  givenIds(answer: JsonObject): readonly string[];
   /** A request for a few tokens, to find out whether a model answers. */
   smallRequest(question: string, target: SmallTarget): JsonObject;
   readonly toolRules: ToolRules;

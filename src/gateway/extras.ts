@@ -1,4 +1,3 @@
-import type { DialectName } from "../base/dialect.ts";
 import { invalidRequest } from "../base/errors.ts";
 import { type ExtraUsage, noCalls, type ReportedExtras } from "../base/extra-usage.ts";
 import type { HostedToolName, ToolCalls } from "../base/hosted-tools.ts";
@@ -6,6 +5,7 @@ import type { JsonObject } from "../base/json.ts";
 import { usualTiers } from "../base/service-tiers.ts";
 import { inScope } from "../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../config/settings.ts";
+import type { ClientDialectName } from "../dialects/registry.ts";
 import type { HostedTool } from "../dialects/tools/hosted-tools.ts";
 import type { Configured } from "./gateway.ts";
 import type { ClientRequest } from "./request.ts";
@@ -25,7 +25,7 @@ export interface AskedExtras {
 
 /** Where a request may go: deployments of the model and its fallbacks, within the scope. */
 interface Destination {
-  readonly dialect: DialectName;
+  readonly dialect: ClientDialectName;
   readonly configured: Configured;
   readonly model: ModelSettings;
   readonly scope: string;

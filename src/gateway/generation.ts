@@ -1,9 +1,9 @@
 import type { AttemptRecord } from "../base/attempt.ts";
-import type { DialectName } from "../base/dialect.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
 import type { BodyChanges } from "../dialects/json/patch.ts";
-import { clientDialect } from "../dialects/registry.ts";
+import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
+
 import type { Deployment, GenerationPlan } from "../upstream/upstream.ts";
 import type { Prepared } from "../vendors/provider.ts";
 import type { Exchange } from "./exchange.ts";
@@ -19,7 +19,7 @@ export interface GenerationParts {
   readonly scope: string;
   readonly keyId: string;
   readonly request: ClientRequest;
-  readonly dialect: DialectName;
+  readonly dialect: ClientDialectName;
   /** What the model's limits changed in the body. */
   readonly changes: BodyChanges;
   readonly estimatedInput: number;
@@ -31,7 +31,7 @@ export class Generation implements GenerationPlan {
   readonly scope: string;
   readonly keyId: string;
   readonly request: ClientRequest;
-  readonly clientDialect: DialectName;
+  readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
   readonly deadlineMs: number;
   readonly headers: ForwardedHeaders;

@@ -1,16 +1,16 @@
-import type { DialectName } from "../base/dialect.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ReportedExtras } from "../base/extra-usage.ts";
 import type { ReportedUsage } from "../base/usage.ts";
 import type { ClientDialect } from "../dialects/client-dialect.ts";
 import { cutShort } from "../dialects/errors/failure.ts";
-import { clientDialect, providerDialect } from "../dialects/registry.ts";
+import { type ClientDialectName, clientDialect, providerDialect } from "../dialects/registry.ts";
+
 import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
 import type { StreamScanner } from "../dialects/sse/stream-scanner.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
-  readonly dialect: DialectName;
+  readonly dialect: ClientDialectName;
   /** The client did not ask for the usage chunk that the gateway asked the provider for. */
   readonly hideUsage: boolean;
   /** The request asks for more than text, hosted tools or audio, whose events have to be read. */

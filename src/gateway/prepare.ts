@@ -1,5 +1,4 @@
 import { assert } from "../base/assert.ts";
-import type { DialectName } from "../base/dialect.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Source } from "../dialects/client-dialect.ts";
 import { type BodyChanges, patchBody } from "../dialects/json/patch.ts";
@@ -10,6 +9,7 @@ import {
   type ProviderDialectName,
   providerDialect,
 } from "../dialects/registry.ts";
+
 import { translate, translationOfAnswer } from "../dialects/translation/translate.ts";
 import type { Translation } from "../dialects/translation/translation.ts";
 import type { Deployment } from "../upstream/upstream.ts";
@@ -22,7 +22,7 @@ import { mayNeedStripping, withoutForeignReasoning } from "./strip-foreign-reaso
 /** What one deployment is sent, and how its answer comes back to the client's dialect. */
 export interface Attempt {
   /** The one the provider is spoken to in. */
-  readonly dialect: DialectName;
+  readonly dialect: ClientDialectName;
   readonly prepared: Prepared;
   /** Null where the provider speaks the client's dialect and the bytes pass through. */
   readonly translation: Translation | null;
@@ -140,7 +140,7 @@ function asItCame(
   return { dialect, prepared, translation: null, dropped, reread, hideUsage };
 }
 
-function translated(generation: Generation, deployment: Deployment, toward: DialectName): Attempt {
+function translated(generation: Generation, deployment: Deployment, toward: ClientDialectName): Attempt {
   const made = translate(sourceOf(generation, generation.request.body), targetOf(deployment, toward));
   return inOtherWords(generation, deployment, toward, JSON.stringify(made.body), made);
 }
@@ -148,7 +148,7 @@ function translated(generation: Generation, deployment: Deployment, toward: Dial
 function inOtherWords(
   generation: Generation,
   deployment: Deployment,
-  toward: DialectName,
+  toward: ClientDialectName,
   body: Uint8Array | string,
   made: Translation,
 ): Attempt {
@@ -165,7 +165,7 @@ function inOtherWords(
 function preparedFor(
   { stream, headers }: Generation,
   { upstreamModel: model }: Deployment,
-  dialect: DialectName,
+  dialect: ClientDialectName,
   body: Uint8Array | string,
 ): Prepared {
   return { dialect, purpose: "generate", model, stream, body, headers };
@@ -182,7 +182,7 @@ function sourceOf(generation: Generation, body: JsonObject): Source {
   };
 }
 
-function targetOf(deployment: Deployment, toward: DialectName): Target {
+function targetOf(deployment: Deployment, toward: ClientDialectName): Target {
   const { settings } = deployment.provider;
   const vendor = vendorOf(settings.kind);
   return {

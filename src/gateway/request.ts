@@ -5,6 +5,7 @@ import type { ModelSettings } from "../config/settings.ts";
 import type { ValidationOptions } from "../dialects/client-dialect.ts";
 import type { Layout } from "../dialects/json/json-spans.ts";
 import { inspectBody, type Mentions } from "../dialects/names/inspect-body.ts";
+import { clientDialect } from "../dialects/registry.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -126,7 +127,7 @@ export function checkRequest(bytes: Uint8Array, { kind, options, limits }: Expec
   refuseLongLists(parsed.outline, limits);
   const mentions = inspectBody(parsed, bytes);
   validateRequest(kind, parsed.outline, options);
-  const dialect = kind === "count_tokens" ? "messages" : kind;
+  const dialect = clientDialect(kind === "count_tokens" ? "messages" : kind);
   return { ...parsed, mentions, hostedTools: hostedToolsOf(dialect, parsed.outline, mentions) };
 }
 

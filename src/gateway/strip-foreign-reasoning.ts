@@ -1,7 +1,6 @@
-import type { DialectName } from "../base/dialect.ts";
+import { clientDialect, type ClientDialectName } from "../dialects/registry.ts";
 import { type Layout, scanTopLevel } from "../dialects/json/json-spans.ts";
 import { mayHoldEnvelope } from "../dialects/reasoning/foreign-reasoning.ts";
-import { clientDialect } from "../dialects/registry.ts";
 import type { Deployment } from "../upstream/upstream.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ClientRequest } from "./request.ts";
@@ -22,7 +21,7 @@ const nothing: readonly string[] = [];
  */
 export function withoutForeignReasoning(
   request: ClientRequest,
-  dialect: DialectName,
+  dialect: ClientDialectName,
   deployment: Deployment,
 ): PassthroughBody {
   const { bytes, layout } = request;
@@ -37,7 +36,7 @@ export function withoutForeignReasoning(
 }
 
 /** Only vendors refuse what others have thought, and not every dialect has a field to hold it. */
-export function mayNeedStripping(dialect: DialectName, { provider }: Deployment): boolean {
+export function mayNeedStripping(dialect: ClientDialectName, { provider }: Deployment): boolean {
   const isStrict = vendorOf(provider.settings.kind).strictDialects.includes(dialect);
   return isStrict && clientDialect(dialect).stripForeignReasoning !== null;
 }

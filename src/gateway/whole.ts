@@ -3,14 +3,11 @@ import type { ReportedExtras } from "../base/extra-usage.ts";
 import { isObject, type JsonObject, nestsTooDeeply } from "../base/json.ts";
 import type { ReportedUsage } from "../base/usage.ts";
 import { nonsense, reportedFailure } from "../dialects/errors/failure.ts";
-import { readExtras } from "../dialects/extra-usage.ts";
-import { givenIds } from "../dialects/given-ids.ts";
 import { producedText } from "../dialects/produced.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
 import type { TranslatedResponse } from "../dialects/translation/translation.ts";
-import { readUsage } from "../dialects/usage.ts";
 import type { Opened } from "../upstream/upstream.ts";
 import type { Attempt } from "./prepare.ts";
 
@@ -35,14 +32,14 @@ export function readWhole(opened: Opened, attempt: Attempt): WholeAnswer | Promi
   if (opened.streaming) return collected(opened, attempt);
   const bytes = opened.bytes();
   const body = parseAnswer(attempt.dialect, bytes);
-  const extras = readExtras(attempt.dialect, body);
+  const extras = providerDialect(attempt.dialect).readExtras(body);
   if (attempt.translation !== null) return translated(attempt.translation.response(body), extras);
-  const usage = isObject(body["usage"]) ? readUsage(attempt.dialect, body["usage"]) : null;
+  const usage = isObject(body["usage"]) ? providerDialect(attempt.dialect).readUsage(body["usage"]) : null;
   return {
     body: bytes,
     usage,
     produced: () => producedText(providerDialect(attempt.dialect), body),
-    given: givenIds(attempt.dialect, body),
+    given: providerDialect(attempt.dialect).givenIds(body),
     extras,
   };
 }
@@ -57,7 +54,7 @@ export function readWholeAsStream(opened: Opened, attempt: Attempt): WholeAnswer
     usage: translator.usage,
     produced: () => translator.takeProduced(),
     given: nothingGiven,
-    extras: readExtras(attempt.dialect, answer),
+    extras: providerDialect(attempt.dialect).readExtras(answer),
   };
 }
 

@@ -1,9 +1,9 @@
-import type { DialectName } from "../base/dialect.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { reportedFailure } from "../dialects/errors/failure.ts";
 import { type Refusal, readErrorObject, readRefusal } from "../dialects/errors/refusal.ts";
-import { clientDialect } from "../dialects/registry.ts";
+import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
+
 import type { Evidence } from "./breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
@@ -60,12 +60,12 @@ export function brokenOff(cause: unknown): Failure {
 }
 
 /** Messages has a status for it, the others have not. */
-export function timeoutError(dialect: DialectName): GatewayError {
+export function timeoutError(dialect: ClientDialectName): GatewayError {
   return new GatewayError(clientDialect(dialect).timeoutCode, "The provider took too long to answer.");
 }
 
 /** No second attempt: the provider may be at work on this one, and bill it. */
-export function tooSlow(dialect: DialectName): Failure {
+export function tooSlow(dialect: ClientDialectName): Failure {
   return { ...quiet, error: timeoutError(dialect), kind: "timeout", evidence: "connection" };
 }
 

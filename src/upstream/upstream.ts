@@ -1,6 +1,6 @@
 import type { AttemptRecord } from "../base/attempt.ts";
-import type { DialectName } from "../base/dialect.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
+import type { ClientDialectName } from "../dialects/registry.ts";
 import type { Prepared, Provider } from "../vendors/provider.ts";
 
 /** A deployment with its provider in hand: what an attempt is made against. */
@@ -19,7 +19,7 @@ export interface Plan {
   readonly scope: string;
   /** The client's key: one key's failures alone say nothing about a deployment, and no two share a connection. */
   readonly keyId: string;
-  readonly clientDialect: DialectName;
+  readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
   /**
    * What an attempt sends; made per deployment, because dialect and upstream name depend on it. May throw a

@@ -1,4 +1,4 @@
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type BodySize, eventsPerStream, paths, requestBody } from "./payloads.ts";
 
 /** What a client speaks, and what the provider of its model speaks. */
@@ -12,7 +12,7 @@ export interface Cell {
 }
 
 interface RouteFacts {
-  readonly dialect: DialectName;
+  readonly dialect: ClientDialectName;
   /** A model of the config that the gateway under test is given. */
   readonly model: string;
 }

@@ -1,4 +1,4 @@
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 
 /** A byte that stands in every content event exactly once, so that counting events is counting bytes. */
 export const markerByte = 0x7e;
@@ -9,7 +9,7 @@ export const eventsPerStream = 200;
 export const pacedEvents = 100;
 export const pacedGapMs = 50;
 
-export const paths: Readonly<Record<DialectName, string>> = {
+export const paths: Readonly<Record<ClientDialectName, string>> = {
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
   messages: "/v1/messages",
@@ -18,7 +18,12 @@ export const paths: Readonly<Record<DialectName, string>> = {
 export type BodySize = "1 KB" | "100 KB";
 
 /** A client's request: a conversation of short turns, as long as asked. */
-export function requestBody(dialect: DialectName, model: string, size: BodySize, stream: boolean): string {
+export function requestBody(
+  dialect: ClientDialectName,
+  model: string,
+  size: BodySize,
+  stream: boolean,
+): string {
   const turns = conversation(size === "1 KB" ? 4 : 480);
   const head = { model, ...(stream ? { stream } : {}) };
   if (dialect === "responses") return JSON.stringify({ ...head, max_output_tokens: 512, input: turns });
@@ -38,7 +43,7 @@ function conversation(turns: number): { role: string; content: string }[] {
 const words = "The tide turns twice a day and nobody has to ask it to. ".repeat(10);
 
 /** Whole answers of about 1 KB. */
-export const answers: Readonly<Record<DialectName, string>> = {
+export const answers: Readonly<Record<ClientDialectName, string>> = {
   chat: JSON.stringify({
     id: "chatcmpl-bench",
     object: "chat.completion",
@@ -77,7 +82,7 @@ export const answers: Readonly<Record<DialectName, string>> = {
 };
 
 /** The events of one stream, each with its framing, with `count` content events among them. */
-export function streamEvents(dialect: DialectName, count: number): string[] {
+export function streamEvents(dialect: ClientDialectName, count: number): string[] {
   const text = ` tide${marker}`;
   const content = Array.from({ length: count }, () => text);
   if (dialect === "chat") return chatEvents(content);

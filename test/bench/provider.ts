@@ -1,5 +1,6 @@
 import type { Socket } from "bun";
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
+
 import { answers, eventsPerStream, pacedEvents, pacedGapMs, paths, streamEvents } from "./payloads.ts";
 import { RequestReader } from "./request-reader.ts";
 
@@ -114,17 +115,17 @@ function forget(socket: Socket<Connection>): void {
   }
 }
 
-function dialectOf(path: string): DialectName {
+function dialectOf(path: string): ClientDialectName {
   if (path.endsWith(paths.chat)) return "chat";
   return path.endsWith(paths.responses) ? "responses" : "messages";
 }
 
-function byDialect<Value>(make: (dialect: DialectName) => Value): Record<DialectName, Value> {
+function byDialect<Value>(make: (dialect: ClientDialectName) => Value): Record<ClientDialectName, Value> {
   return { chat: make("chat"), responses: make("responses"), messages: make("messages") };
 }
 
 /** One HTTP chunk per event; the head travels with the first, the end with the last. */
-function streamWrites(dialect: DialectName, count: number, eventsPerWrite: number): Buffer[] {
+function streamWrites(dialect: ClientDialectName, count: number, eventsPerWrite: number): Buffer[] {
   const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
   const chunks = streamEvents(dialect, count).map(
     (event) => `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`,

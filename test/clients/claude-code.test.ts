@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+
 import type { Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
@@ -111,7 +112,7 @@ suite("the real Claude Code", () => {
   }
 
   async function run(
-    dialect: DialectName,
+    dialect: ClientDialectName,
     secret: string,
     trouble: Pick<Errand, "trouble"> = {},
   ): Promise<Finished> {
@@ -135,7 +136,7 @@ suite("the real Claude Code", () => {
 
   const patienceMs = 60_000;
 
-  test.each([...dialectNames])(
+  test.each([...clientDialectNames])(
     "runs an errand with tools through several turns on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
@@ -145,7 +146,7 @@ suite("the real Claude Code", () => {
     patienceMs,
   );
 
-  test.each([...dialectNames])(
+  test.each([...clientDialectNames])(
     "notices an answer that breaks off and asks again, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
@@ -155,7 +156,7 @@ suite("the real Claude Code", () => {
     patienceMs,
   );
 
-  test.each([...dialectNames])(
+  test.each([...clientDialectNames])(
     "understands by how much a prompt is too long, on a provider of %s",
     async (dialect) => {
       const { told } = await run(dialect, "", { trouble: "too long" });

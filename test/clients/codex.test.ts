@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+
 import type { AgentCall, Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
@@ -104,7 +105,7 @@ suite("the real Codex", () => {
 
   async function run(
     family: string,
-    dialect: DialectName,
+    dialect: ClientDialectName,
     errand: Errand,
     secret: string,
   ): Promise<Finished> {
@@ -130,7 +131,7 @@ suite("the real Codex", () => {
 
   const patienceMs = 60_000;
   const cases = Object.keys(families).flatMap((family) =>
-    dialectNames.map((dialect): [string, DialectName] => [family, dialect]),
+    clientDialectNames.map((dialect): [string, ClientDialectName] => [family, dialect]),
   );
 
   test.each(cases)(
@@ -144,7 +145,7 @@ suite("the real Codex", () => {
     patienceMs,
   );
 
-  test.each([...dialectNames])(
+  test.each([...clientDialectNames])(
     "notices an answer that breaks off and asks again, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
@@ -155,7 +156,7 @@ suite("the real Codex", () => {
     patienceMs,
   );
 
-  test.each([...dialectNames])(
+  test.each([...clientDialectNames])(
     "is told at once that a prompt is too long, on a provider of %s",
     async (dialect) => {
       const errand: Errand = { ...errandFor("gpt-5.5", ""), trouble: "too long" };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { dialectNames } from "../../src/base/dialect.ts";
+import { clientDialectNames } from "../../src/dialects/registry.ts";
+
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { textScenario } from "./conversation/scenarios.ts";
 import { clients } from "./drivers/all.ts";
@@ -21,7 +22,9 @@ async function spent(): Promise<number> {
 }
 
 const cases = clients.flatMap((client) =>
-  dialectNames.flatMap((provider) => [false, true].map((stream) => [client, provider, stream] as const)),
+  clientDialectNames.flatMap((provider) =>
+    [false, true].map((stream) => [client, provider, stream] as const),
+  ),
 );
 
 test("an answer costs the same on every pair, streamed or not", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { goodScenarios, textScenario } from "./conversation/scenarios.ts";
 import { clients } from "./drivers/all.ts";
@@ -19,7 +20,9 @@ afterAll(() => world.dispose());
 
 test("all clients have all conversations at once, with heartbeats in their streams, and nothing is mixed up", async () => {
   const talks = clients.flatMap((client) =>
-    dialectNames.flatMap((provider) => goodScenarios.map((scenario) => ({ client, provider, scenario }))),
+    clientDialectNames.flatMap((provider) =>
+      goodScenarios.map((scenario) => ({ client, provider, scenario })),
+    ),
   );
   const heard = await Promise.all(
     talks.map(({ client, provider, scenario }) =>
@@ -46,7 +49,9 @@ const heartbeats = {
 };
 
 test("every pair has heartbeats in the client's own dialect while the provider is silent", async () => {
-  const pairs = dialectNames.flatMap((client) => dialectNames.map((provider) => ({ client, provider })));
+  const pairs = clientDialectNames.flatMap((client) =>
+    clientDialectNames.map((provider) => ({ client, provider })),
+  );
   const counts = await Promise.all(
     pairs.map(async ({ client, provider }) => {
       const text = await streamedText(client, provider);
@@ -57,7 +62,7 @@ test("every pair has heartbeats in the client's own dialect while the provider i
   expect(counts.filter(([, count]) => count < 2)).toEqual([]);
 });
 
-async function streamedText(client: DialectName, provider: DialectName): Promise<string> {
+async function streamedText(client: ClientDialectName, provider: ClientDialectName): Promise<string> {
   const { key, model, url } = world.access(provider);
   const { system, user } = textScenario.ask;
   const asked = [{ role: "user", content: user[0] }];

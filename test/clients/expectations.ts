@@ -1,4 +1,4 @@
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { Reply } from "./conversation/provider.ts";
 import { callsOf, type Scenario, type Turn, textOf } from "./conversation/scenario.ts";
 import type { Understood } from "./drivers/client.ts";
@@ -17,7 +17,11 @@ export function understoodAs({ says, usage, ending }: Turn): Understood {
 }
 
 /** Reasoning comes back to its maker, except from chat clients, which have no place for another's seal. */
-export function repliesTo(scenario: Scenario, client: DialectName, provider: DialectName): Reply[] {
+export function repliesTo(
+  scenario: Scenario,
+  client: ClientDialectName,
+  provider: ClientDialectName,
+): Reply[] {
   const reasons = scenario.turns.some((turn) => textOf(turn.says, "thinking") !== "");
   const keeps = client !== "chat" || provider === "chat";
   return scenario.turns.map((_, turn) => ({

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import type { Scenario } from "./conversation/scenario.ts";
 import { badScenarios, goodScenarios } from "./conversation/scenarios.ts";
@@ -24,7 +25,7 @@ beforeEach(() => world.provider.forget());
 afterAll(() => world.dispose());
 
 for (const client of clients) {
-  for (const provider of dialectNames) {
+  for (const provider of clientDialectNames) {
     describe(`${client.name} (${client.dialect}) on a provider of ${provider}`, () => {
       for (const stream of [false, true]) {
         const way = stream ? "streamed" : "whole";
@@ -67,6 +68,6 @@ test.each(["chat", "responses"] as const)(
   },
 );
 
-function converse(client: Client, provider: DialectName, { ask }: Scenario, stream: boolean) {
+function converse(client: Client, provider: ClientDialectName, { ask }: Scenario, stream: boolean) {
   return client.converse(world.access(provider), ask, stream);
 }

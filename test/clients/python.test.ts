@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { callsOf, runTool, type Scenario } from "./conversation/scenario.ts";
 import { badScenarios, essentialScenarios } from "./conversation/scenarios.ts";
@@ -18,14 +19,14 @@ interface Outcome {
 }
 
 interface Conversation {
-  readonly client: DialectName;
-  readonly provider: DialectName;
+  readonly client: ClientDialectName;
+  readonly provider: ClientDialectName;
   readonly stream: boolean;
   readonly scenario: Scenario;
 }
 
-const conversations: readonly Conversation[] = dialectNames.flatMap((client) =>
-  dialectNames.flatMap((provider) =>
+const conversations: readonly Conversation[] = clientDialectNames.flatMap((client) =>
+  clientDialectNames.flatMap((provider) =>
     [false, true].flatMap((stream) =>
       [...essentialScenarios, ...badScenarios].map((scenario) => ({ client, provider, stream, scenario })),
     ),

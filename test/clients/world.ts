@@ -1,4 +1,4 @@
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { upstreamModels } from "./conversation/provider.ts";
@@ -9,7 +9,7 @@ export interface World<Provider> {
   readonly provider: Provider;
   readonly sluice: Sluice;
   /** The model on a provider of this dialect; `family` is one of those that the world was started with. */
-  access(providerDialect: DialectName, family?: string): Access;
+  access(providerDialect: ClientDialectName, family?: string): Access;
   dispose(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function startWorld<Provider extends { readonly url: string; stop()
   };
 }
 
-function modelId(dialect: DialectName, family: string): string {
+function modelId(dialect: ClientDialectName, family: string): string {
   return `${family}-on-${dialect}`;
 }
 
@@ -66,10 +66,10 @@ dialects = ["responses"]
 kind = "anthropic"
 base_url = "${url}"
 api_key = "env:TEST_ANTHROPIC_KEY"
-${families.flatMap((family) => dialectNames.map((dialect) => modelOf(dialect, family))).join("")}`;
+${families.flatMap((family) => clientDialectNames.map((dialect) => modelOf(dialect, family))).join("")}`;
 }
 
-function modelOf(dialect: DialectName, family: string): string {
+function modelOf(dialect: ClientDialectName, family: string): string {
   return `
 [[models]]
 id = "${modelId(dialect, family)}"

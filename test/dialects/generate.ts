@@ -1,4 +1,3 @@
-import type { DialectName } from "../../src/base/dialect.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type {
   IrAssistantBlock,
@@ -12,6 +11,7 @@ import type {
   IrToolResult,
   ReasoningProof,
 } from "../../src/dialects/ir/ir.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { SeededRandom } from "../support/random.ts";
 
 /**
@@ -20,10 +20,10 @@ import type { SeededRandom } from "../support/random.ts";
  */
 export class Generator {
   readonly #random: SeededRandom;
-  readonly #way: ReadonlySet<DialectName>;
+  readonly #way: ReadonlySet<ClientDialectName>;
   #ids = 0;
 
-  constructor(random: SeededRandom, way: readonly DialectName[]) {
+  constructor(random: SeededRandom, way: readonly ClientDialectName[]) {
     this.#random = random;
     this.#way = new Set(way);
   }
@@ -55,7 +55,7 @@ export class Generator {
   }
 
   /** `maker`: whose answer it is, for what only that provider can say. */
-  response(maker: DialectName): IrResponse {
+  response(maker: ClientDialectName): IrResponse {
     const blocks = this.#assistant();
     const calls = blocks.some((block) => block.type === "tool_call");
     return {
@@ -97,7 +97,7 @@ export class Generator {
     return [...said, ...calls, ...more];
   }
 
-  #reasoning(maker: DialectName): IrReasoning[] {
+  #reasoning(maker: ClientDialectName): IrReasoning[] {
     if (!this.#random.chance(0.7)) return [];
     if (maker === "chat") return [reasoning([this.#text()], { maker: "chat" })];
     if (maker === "responses") {

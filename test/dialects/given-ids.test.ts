@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../src/base/json.ts";
-import { readExtras } from "../../src/dialects/extra-usage.ts";
-import { givenIds } from "../../src/dialects/given-ids.ts";
+import { providerDialect } from "../../src/dialects/registry.ts";
 
 describe("ids that an answer gives", () => {
   test("are those of the response, its conversation, its items and what its tools made, each of the output only", () => {
@@ -13,23 +12,33 @@ describe("ids that an answer gives", () => {
       metadata: { file_id: "file_2" },
     };
     const response = { id: "resp_1", conversation: { id: "conv_1" }, output, ...told };
-    expect(givenIds("responses", response)).toEqual(["resp_1", "conv_1", "ci_1", "cntr_1", "file_1"]);
-    expect(givenIds("responses", { ...response, store: false })).toEqual(["conv_1", "cntr_1", "file_1"]);
+    expect(providerDialect("responses").givenIds(response)).toEqual([
+      "resp_1",
+      "conv_1",
+      "ci_1",
+      "cntr_1",
+      "file_1",
+    ]);
+    expect(providerDialect("responses").givenIds({ ...response, store: false })).toEqual([
+      "conv_1",
+      "cntr_1",
+      "file_1",
+    ]);
   });
 
   test("are as few as make sense, however many and however deep a provider sends them", () => {
     const output = Array.from({ length: 5000 }, (_, index) => ({ id: `msg_${index}` }));
-    expect(givenIds("responses", { output }).length).toBe(1000);
+    expect(providerDialect("responses").givenIds({ output }).length).toBe(1000);
     let deep: Json = { file_id: "file_1" };
     for (let level = 0; level < 200_000; level += 1) deep = [deep];
-    expect(givenIds("responses", { output: [{ id: "msg_1", deep }] })).toEqual(["msg_1"]);
+    expect(providerDialect("responses").givenIds({ output: [{ id: "msg_1", deep }] })).toEqual(["msg_1"]);
   });
 });
 
 describe("extras that an answer reports", () => {
   test("are counted in items and blocks, and what is no count is none", () => {
     const output = [{ type: "mcp_call" }, { type: "mcp_call" }, { type: "message" }, { type: "shell_call" }];
-    expect(readExtras("responses", { output })).toEqual({ calls: { mcp: 2, shell: 1 } });
+    expect(providerDialect("responses").readExtras({ output })).toEqual({ calls: { mcp: 2, shell: 1 } });
     const content = [
       { type: "server_tool_use", name: "web_search" },
       { type: "server_tool_use", name: "text_editor_code_execution" },
@@ -37,17 +46,21 @@ describe("extras that an answer reports", () => {
       { type: "tool_use", name: "web_search" },
     ];
     const nonsense = { web_search_requests: -1, web_fetch_requests: "3", code_execution_requests: 2.5 };
-    expect(readExtras("messages", { content, usage: { server_tool_use: nonsense } })).toEqual({
-      calls: { web_search: 1, code_execution: 1, mcp: 1 },
-    });
-    expect(readExtras("messages", { usage: { server_tool_use: { web_search_requests: 1e300 } } })).toEqual(
-      {},
+    expect(providerDialect("messages").readExtras({ content, usage: { server_tool_use: nonsense } })).toEqual(
+      {
+        calls: { web_search: 1, code_execution: 1, mcp: 1 },
+      },
     );
+    expect(
+      providerDialect("messages").readExtras({ usage: { server_tool_use: { web_search_requests: 1e300 } } }),
+    ).toEqual({});
   });
 
   test("name the tier in whatever words the provider has", () => {
-    expect(readExtras("chat", { service_tier: "flex" })).toEqual({ tier: "flex" });
-    expect(readExtras("messages", { usage: { service_tier: "standard" } })).toEqual({ tier: "standard" });
-    expect(readExtras("responses", { service_tier: null })).toEqual({});
+    expect(providerDialect("chat").readExtras({ service_tier: "flex" })).toEqual({ tier: "flex" });
+    expect(providerDialect("messages").readExtras({ usage: { service_tier: "standard" } })).toEqual({
+      tier: "standard",
+    });
+    expect(providerDialect("responses").readExtras({ service_tier: null })).toEqual({});
   });
 });

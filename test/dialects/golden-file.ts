@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DialectName } from "../../src/base/dialect.ts";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import type { Source } from "../../src/dialects/client-dialect.ts";
 import type { Target } from "../../src/dialects/provider-dialect.ts";
-import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
+import { type ClientDialectName, clientDialect, providerDialect } from "../../src/dialects/registry.ts";
+
 import { translate } from "../../src/dialects/translation/translate.ts";
 import type { Translation } from "../../src/dialects/translation/translation.ts";
 
@@ -19,7 +19,7 @@ import type { Translation } from "../../src/dialects/translation/translation.ts"
 export interface Golden {
   readonly file: string;
   readonly title: string;
-  readonly client: DialectName;
+  readonly client: ClientDialectName;
   readonly target: Target;
   readonly sections: ReadonlyMap<string, string>;
 }
@@ -34,7 +34,7 @@ export function readGoldens(): Golden[] {
 export function parseGolden(file: string, text: string): Golden {
   const [head = "", ...rest] = text.split(/^--- /m);
   const [title = "", pair = "", special = "target: {}"] = head.trim().split("\n");
-  const [client, provider] = pair.split(" -> ") as [DialectName, DialectName];
+  const [client, provider] = pair.split(" -> ") as [ClientDialectName, ClientDialectName];
   const sections = new Map<string, string>();
   for (const section of rest) {
     const end = section.indexOf("\n");
@@ -51,7 +51,7 @@ const usual = {
   capabilities: {},
 } as const;
 
-const usualTargets: Readonly<Record<DialectName, Target>> = {
+const usualTargets: Readonly<Record<ClientDialectName, Target>> = {
   chat: { ...usual, dialect: providerDialect("chat"), isStrict: false, upstreamModel: "open-model" },
   messages: {
     ...usual,

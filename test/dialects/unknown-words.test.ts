@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import type { DialectName } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
+import { type ClientDialectName, clientDialect, providerDialect } from "../../src/dialects/registry.ts";
+
 import { translate } from "../../src/dialects/translation/translate.ts";
 
 const target = {
@@ -15,13 +15,13 @@ const target = {
   capabilities: {},
 } as const;
 
-const asked: Readonly<Record<DialectName, JsonObject>> = {
+const asked: Readonly<Record<ClientDialectName, JsonObject>> = {
   chat: { messages: [{ role: "user", content: "Hi" }] },
   responses: { input: "Hi" },
   messages: { max_tokens: 10, messages: [{ role: "user", content: "Hi" }] },
 };
 
-function refusedField(dialect: DialectName, fields: JsonObject): string | null {
+function refusedField(dialect: ClientDialectName, fields: JsonObject): string | null {
   const toward = dialect === "messages" ? ({ ...target, dialect: providerDialect("chat") } as const) : target;
   try {
     translate(

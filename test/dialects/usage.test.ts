@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { DialectName } from "../../src/base/dialect.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { mergeUsage, readUsage } from "../../src/dialects/usage.ts";
+import { mergeUsage } from "../../src/dialects/anthropic-messages/usage-in.ts";
+import { type ClientDialectName, providerDialect } from "../../src/dialects/registry.ts";
 
 const none = {
   inputTokens: 0,
@@ -26,14 +26,14 @@ describe("C61 input is told apart from what came from a cache", () => {
       outputTokens: 9,
       reasoningTokens: 4,
     };
-    expect(readUsage("chat", chat)).toEqual(usage);
+    expect(providerDialect("chat").readUsage(chat)).toEqual(usage);
     const responses = {
       input_tokens: 100,
       output_tokens: 9,
       input_tokens_details: { cached_tokens: 75, cache_write_tokens: 5 },
       output_tokens_details: { reasoning_tokens: 4 },
     };
-    expect(readUsage("responses", responses)).toEqual(usage);
+    expect(providerDialect("responses").readUsage(responses)).toEqual(usage);
   });
 
   test("Anthropic's does not", () => {
@@ -44,7 +44,7 @@ describe("C61 input is told apart from what came from a cache", () => {
       output_tokens: 9,
       output_tokens_details: { thinking_tokens: 4 },
     };
-    expect(readUsage("messages", messages)).toEqual({
+    expect(providerDialect("messages").readUsage(messages)).toEqual({
       inputTokens: 7,
       cachedInputTokens: 10_000,
       cacheWriteTokens: 3,
@@ -55,7 +55,11 @@ describe("C61 input is told apart from what came from a cache", () => {
 
   test("DeepSeek tells its cache elsewhere, Anthropic sometimes by age", () => {
     expect(
-      readUsage("chat", { prompt_tokens: 10, completion_tokens: 1, prompt_cache_hit_tokens: 8 }),
+      providerDialect("chat").readUsage({
+        prompt_tokens: 10,
+        completion_tokens: 1,
+        prompt_cache_hit_tokens: 8,
+      }),
     ).toEqual({
       ...none,
       inputTokens: 2,
@@ -63,7 +67,9 @@ describe("C61 input is told apart from what came from a cache", () => {
       outputTokens: 1,
     });
     const byAge = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 3 };
-    expect(readUsage("messages", { input_tokens: 1, output_tokens: 1, cache_creation: byAge })).toEqual({
+    expect(
+      providerDialect("messages").readUsage({ input_tokens: 1, output_tokens: 1, cache_creation: byAge }),
+    ).toEqual({
       ...none,
       inputTokens: 1,
       cacheWriteTokens: 5,
@@ -74,30 +80,34 @@ describe("C61 input is told apart from what came from a cache", () => {
 
 describe("C65 only figures that can be believed count", () => {
   test("an explicit 0 is a figure, nothing is none", () => {
-    expect(readUsage("chat", { prompt_tokens: 0, completion_tokens: 0 })).toEqual(none);
-    expect(readUsage("messages", { input_tokens: 0, output_tokens: 0 })).toEqual(none);
+    expect(providerDialect("chat").readUsage({ prompt_tokens: 0, completion_tokens: 0 })).toEqual(none);
+    expect(providerDialect("messages").readUsage({ input_tokens: 0, output_tokens: 0 })).toEqual(none);
     for (const nothing of [null, undefined, {}, [], "12", { prompt_tokens: "12" }, { prompt_tokens: true }]) {
-      expect(readUsage("chat", nothing)).toBeNull();
+      expect(providerDialect("chat").readUsage(nothing)).toBeNull();
     }
   });
 
   test("a detail that is left out or null is none", () => {
     const details = { cached_tokens: null, cache_write_tokens: null };
     const chat = { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: details };
-    expect(readUsage("chat", chat)).toEqual({ ...none, inputTokens: 3, outputTokens: 2 });
+    expect(providerDialect("chat").readUsage(chat)).toEqual({ ...none, inputTokens: 3, outputTokens: 2 });
     const messages = {
       input_tokens: 3,
       output_tokens: 2,
       cache_read_input_tokens: null,
       cache_creation: null,
     };
-    expect(readUsage("messages", messages)).toEqual({ ...none, inputTokens: 3, outputTokens: 2 });
+    expect(providerDialect("messages").readUsage(messages)).toEqual({
+      ...none,
+      inputTokens: 3,
+      outputTokens: 2,
+    });
   });
 
   test("what is written to a cache and read from it is counted once", () => {
     const details = { cached_tokens: 8, cache_write_tokens: 5 };
     const usage = { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: details };
-    expect(readUsage("chat", usage)).toEqual({
+    expect(providerDialect("chat").readUsage(usage)).toEqual({
       ...none,
       cachedInputTokens: 8,
       cacheWriteTokens: 2,
@@ -108,14 +118,14 @@ describe("C65 only figures that can be believed count", () => {
   test("reasoning that the output leaves out is added to it, where the total says so", () => {
     const details = { completion_tokens_details: { reasoning_tokens: 94 } };
     const apart = { prompt_tokens: 32, completion_tokens: 9, total_tokens: 135, ...details };
-    expect(readUsage("chat", apart)).toEqual({
+    expect(providerDialect("chat").readUsage(apart)).toEqual({
       ...none,
       inputTokens: 32,
       outputTokens: 103,
       reasoningTokens: 94,
     });
     const within = { prompt_tokens: 32, completion_tokens: 103, total_tokens: 135, ...details };
-    expect(readUsage("chat", within)).toEqual({
+    expect(providerDialect("chat").readUsage(within)).toEqual({
       ...none,
       inputTokens: 32,
       outputTokens: 103,
@@ -128,7 +138,7 @@ describe("C65 only figures that can be believed count", () => {
 const nonsense = ["12", true, [], {}, -1, 1.5, 1e12, 1e300, Number.NaN, Number.POSITIVE_INFINITY];
 
 interface Names {
-  readonly dialect: DialectName;
+  readonly dialect: ClientDialectName;
   readonly input: string;
   readonly output: string;
   readonly inputDetails: readonly (readonly string[])[];
@@ -176,7 +186,7 @@ function nested(path: readonly string[], value: unknown): JsonObject {
 }
 
 describe.each(names)("D23 half-believable usage of $dialect", (of) => {
-  const read = (usage: object) => readUsage(of.dialect, usage as JsonObject);
+  const read = (usage: object) => providerDialect(of.dialect).readUsage(usage as JsonObject);
 
   test("makes the side doubtful that lacks its figure, and keeps the other", () => {
     for (const wrong of [...nonsense, null, undefined]) {

@@ -1,9 +1,9 @@
 import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { DialectName } from "../../src/base/dialect.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { estimateInput, estimateText } from "../../src/catalog/estimate.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { Entry } from "../../src/store/store.ts";
 import { hello, paths, streamEvents, usageOf } from "../gateway/wire-answers.ts";
 import { sse } from "../support/answers.ts";
@@ -39,7 +39,7 @@ function journaled(): number {
 const words = ["Sluices keep the canal navigable,", " and boats go up and down with them."] as const;
 const models = { chat: "gpt-test", responses: "gpt-test", messages: "claude-test" } as const;
 
-for (const dialect of ["chat", "responses", "messages"] as const satisfies readonly DialectName[]) {
+for (const dialect of ["chat", "responses", "messages"] as const satisfies readonly ClientDialectName[]) {
   test(`a long ${dialect} stream that is killed is charged for what it had produced`, async () => {
     const key = await sluice.createKey();
     const body = hello(dialect, models[dialect], { stream: true });

@@ -1,4 +1,4 @@
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import {
   type Answer,
   compressed,
@@ -20,7 +20,7 @@ import { answerFrom } from "../support/fixtures.ts";
 export interface Fault {
   readonly name: string;
   readonly stream: boolean;
-  readonly answer: (dialect: DialectName) => Answer;
+  readonly answer: (dialect: ClientDialectName) => Answer;
   readonly expected:
     | { readonly status: number; readonly code: string; readonly messagesStatus?: number }
     | "in-band";
@@ -35,15 +35,15 @@ export interface Fault {
 }
 
 /** An event that only comes after content, in each dialect. */
-const lateEvent: Readonly<Record<DialectName, string>> = {
+const lateEvent: Readonly<Record<ClientDialectName, string>> = {
   chat: '"finish_reason":"stop"',
   responses: "response.output_text.done",
   messages: "content_block_stop",
 };
 
-const stream = (dialect: DialectName) => answerFrom(`${dialect}/text.sse`);
-const whole = (dialect: DialectName) => answerFrom(`${dialect}/text.json`);
-const afterContent = (then: Answer["steps"]) => (dialect: DialectName) =>
+const stream = (dialect: ClientDialectName) => answerFrom(`${dialect}/text.sse`);
+const whole = (dialect: ClientDialectName) => answerFrom(`${dialect}/text.json`);
+const afterContent = (then: Answer["steps"]) => (dialect: ClientDialectName) =>
   cutBefore(stream(dialect), lateEvent[dialect], then);
 const errorFrame = 'data: {"type":"error","error":{"type":"server_error","message":"it broke"}}\n\n';
 const upstreamError = { status: 502, code: "upstream_error" };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { readStream } from "../support/sse.ts";
@@ -10,29 +11,29 @@ import { type Fault, faults } from "./matrix.ts";
  * Every upstream fault in every dialect: what the client is told, what is charged, what the provider saw.
  * Each pair has a provider and a model of its own, because one that has failed is left alone for a while.
  */
-const pairs = dialectNames.flatMap((dialect) =>
+const pairs = clientDialectNames.flatMap((dialect) =>
   faults.map((fault, index) => ({ dialect, fault, id: `f${index}-${dialect}` })),
 );
 
-const asks: Readonly<Record<DialectName, { path: string; body: object }>> = {
+const asks: Readonly<Record<ClientDialectName, { path: string; body: object }>> = {
   chat: { path: "/v1/chat/completions", body: { messages: [{ role: "user", content: "Hello" }] } },
   responses: { path: "/v1/responses", body: { input: "Hello" } },
   messages: { path: "/v1/messages", body: { messages: [{ role: "user", content: "Hello" }] } },
 };
 
-const properEnds: Readonly<Record<DialectName, RegExp>> = {
+const properEnds: Readonly<Record<ClientDialectName, RegExp>> = {
   chat: /\[DONE\]/,
   responses: /"type":\s*"response\.(completed|incomplete)"/,
   messages: /message_stop/,
 };
 
-const inBandShapes: Readonly<Record<DialectName, RegExp>> = {
+const inBandShapes: Readonly<Record<ClientDialectName, RegExp>> = {
   chat: /data: \{"error":\{"message":"[^"]+","type":"\w+","code":"\w+"/,
   responses: /event: response\.failed\ndata: \{"type":"response\.failed"/,
   messages: /event: error\ndata: \{"type":"error","error":\{"type":"\w+","message":"/,
 };
 
-const heartbeats: Readonly<Record<DialectName, RegExp>> = {
+const heartbeats: Readonly<Record<ClientDialectName, RegExp>> = {
   chat: /^: keepalive$/m,
   responses: /^event: keepalive$/m,
   messages: /^event: ping$/m,
@@ -90,7 +91,7 @@ async function standingOf(key: TestKey): Promise<Standing> {
   return (await (await sluice.request("/v1/usage", { key })).json()) as Standing;
 }
 
-describe.each([...dialectNames])("toward a %s client, a provider that", (dialect) => {
+describe.each([...clientDialectNames])("toward a %s client, a provider that", (dialect) => {
   const ofDialect = pairs.filter((pair) => pair.dialect === dialect);
   test.each(ofDialect.map(({ fault, id }): [string, Fault, string] => [fault.name, fault, id]))(
     "%s",
@@ -109,7 +110,7 @@ describe.each([...dialectNames])("toward a %s client, a provider that", (dialect
   );
 });
 
-async function checkInBand(dialect: DialectName, fault: Fault, response: Response): Promise<void> {
+async function checkInBand(dialect: ClientDialectName, fault: Fault, response: Response): Promise<void> {
   expect(response.status).toBe(200);
   const { text } = await readStream(response);
   expect(text).toMatch(inBandShapes[dialect]);
@@ -118,7 +119,7 @@ async function checkInBand(dialect: DialectName, fault: Fault, response: Respons
 }
 
 async function checkStatus(
-  dialect: DialectName,
+  dialect: ClientDialectName,
   fault: Fault,
   expected: Exclude<Fault["expected"], "in-band">,
   response: Response,

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
+
 import { json, sse } from "../support/answers.ts";
 import { dataOf, readStream, StreamReader } from "../support/sse.ts";
 import { hello, paths, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -33,18 +34,18 @@ const pairs = [
   { client: "chat", model: "claude-test", provider: "messages" },
   { client: "responses", model: "local-test", provider: "chat" },
   { client: "messages", model: "talker", provider: "responses" },
-] as const satisfies readonly { client: DialectName; model: string; provider: DialectName }[];
+] as const satisfies readonly { client: ClientDialectName; model: string; provider: ClientDialectName }[];
 
 const text = "Sluices keep the canal navigable.";
 const measured = [{ amount: -(100 * 1_000 + 20 * 2_000), basis: "measured", outcome: "completed" }] as const;
-const properEnd: Readonly<Record<DialectName, string>> = {
+const properEnd: Readonly<Record<ClientDialectName, string>> = {
   chat: "data: [DONE]",
   responses: "event: response.completed",
   messages: "event: message_stop",
 };
 
 /** The text of a stream in any dialect, put together from its events. */
-function textIn(stream: Awaited<ReturnType<typeof readStream>>, dialect: DialectName): string {
+function textIn(stream: Awaited<ReturnType<typeof readStream>>, dialect: ClientDialectName): string {
   return dataOf<{
     choices?: { delta: { content?: string } }[];
     delta?: string | { text?: string };

@@ -1,21 +1,20 @@
+import { clientDialect, providerDialect, type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import { describe, expect, test } from "bun:test";
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
 import type { StreamRelayer } from "../../src/gateway/stream-relayer.ts";
 import { TranslatedRelayer } from "../../src/gateway/translated-relayer.ts";
 import { fixture } from "../support/fixtures.ts";
 
-const failures: Readonly<Record<DialectName, string>> = {
+const failures: Readonly<Record<ClientDialectName, string>> = {
   chat: 'data: {"error":{"message":"it broke","type":"server_error"}}\n\n',
   responses:
     'event: response.failed\ndata: {"type":"response.failed","sequence_number":9,"response":{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"it broke"}}}\n\n',
   messages: 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"it broke"}}\n\n',
 };
 
-function relayerFor(client: DialectName, provider: DialectName): StreamRelayer {
+function relayerFor(client: ClientDialectName, provider: ClientDialectName): StreamRelayer {
   if (client === provider) {
     return new PassthroughRelayer({
       dialect: client,
@@ -45,8 +44,8 @@ function relayerFor(client: DialectName, provider: DialectName): StreamRelayer {
 const failed = new GatewayError("upstream_error", "it broke");
 
 describe("a stream that fails in the same chunk as the content before it", () => {
-  for (const provider of dialectNames) {
-    for (const client of dialectNames) {
+  for (const provider of clientDialectNames) {
+    for (const client of clientDialectNames) {
       test(`gives a ${client} client that content first, from a provider of ${provider}`, () => {
         const text = fixture(`${provider}/text.sse`);
         const content = text.slice(0, text.indexOf("\n\n", text.indexOf("canal")) + 2);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { DialectName } from "../../src/base/dialect.ts";
 import { estimateInput } from "../../src/catalog/estimate.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
 import { hello, paths, type Said, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -15,7 +15,7 @@ const pairs = [
   { client: "responses", model: "local-test", provider: "chat" },
   { client: "messages", model: "local-test", provider: "chat" },
   { client: "messages", model: "talker", provider: "responses" },
-] as const satisfies readonly { client: DialectName; model: string; provider: DialectName }[];
+] as const satisfies readonly { client: ClientDialectName; model: string; provider: ClientDialectName }[];
 
 type Pair = (typeof pairs)[number];
 
@@ -146,19 +146,19 @@ const early = [
   { name: "no usage so far", said: {}, charge: () => nano(helloTokens, twoWords) },
   {
     name: "a usage at its beginning, without output",
-    said: (provider: DialectName) => ({ firstUsage: usageOf(provider, 100, 0) }),
+    said: (provider: ClientDialectName) => ({ firstUsage: usageOf(provider, 100, 0) }),
     // Responses has no figures before its end.
-    charge: (provider: DialectName) => nano(provider === "responses" ? helloTokens : 100, twoWords),
+    charge: (provider: ClientDialectName) => nano(provider === "responses" ? helloTokens : 100, twoWords),
   },
   {
     name: "a usage at its beginning, with more output than was received",
-    said: (provider: DialectName) => ({ firstUsage: usageOf(provider, 100, 30) }),
-    charge: (provider: DialectName) =>
+    said: (provider: ClientDialectName) => ({ firstUsage: usageOf(provider, 100, 30) }),
+    charge: (provider: ClientDialectName) =>
       provider === "responses" ? nano(helloTokens, twoWords) : nano(100, 30),
   },
   {
     name: "a usage at its beginning that is no usage",
-    said: (provider: DialectName) => ({ firstUsage: usageOf(provider, "many", -3) }),
+    said: (provider: ClientDialectName) => ({ firstUsage: usageOf(provider, "many", -3) }),
     charge: () => nano(helloTokens, twoWords),
   },
 ] as const;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
+
 import { json, sse, text as textAnswer } from "../support/answers.ts";
 import { readStream } from "../support/sse.ts";
 import { hello, paths } from "./wire-answers.ts";
@@ -16,7 +17,7 @@ const nest = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 const deep = nest(levels);
 
 /** Where a model's own structure may stand in each dialect: the input of a tool, or a field that nobody knows. */
-const bodies: Readonly<Record<DialectName, readonly string[]>> = {
+const bodies: Readonly<Record<ClientDialectName, readonly string[]>> = {
   chat: [
     `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi","x":${deep}}}]}`,
     `{"choices":[${"[".repeat(levels)}${"]".repeat(levels)}]}`,

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
+
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
@@ -43,31 +44,31 @@ afterEach(() => {
 });
 
 const models = { chat: "gpt-test", responses: "gpt-test", messages: "claude-test" } as const;
-const inBandError: Readonly<Record<DialectName, string>> = {
+const inBandError: Readonly<Record<ClientDialectName, string>> = {
   chat: 'data: {"error"',
   responses: "response.failed",
   messages: "event: error",
 };
-const properEnd: Readonly<Record<DialectName, string>> = {
+const properEnd: Readonly<Record<ClientDialectName, string>> = {
   chat: "[DONE]",
   responses: "response.completed",
   messages: "message_stop",
 };
 const text = "Sluices keep the canal navigable.";
 
-function beginning(dialect: DialectName, then: Answer["steps"]): Answer {
+function beginning(dialect: ClientDialectName, then: Answer["steps"]): Answer {
   const events = streamEvents(dialect, { text });
   const second = events.findIndex((event) => event.includes(" keep"));
   return { ...sse(""), steps: [{ write: events.slice(0, second + 1).join("") }, ...then] };
 }
 
-function ask(caller: Caller, dialect: DialectName, stream: boolean): Promise<Response> {
+function ask(caller: Caller, dialect: ClientDialectName, stream: boolean): Promise<Response> {
   const body = hello(dialect, models[dialect], { stream });
   return world.ask(caller, { path: paths[dialect], body, headers: { "idempotency-key": "once" } });
 }
 
 /** Nothing is left, the log has one line, and the same key can ask again: places are limited to one. */
-async function expectClosed(caller: Caller, dialect: DialectName, outcome: string): Promise<void> {
+async function expectClosed(caller: Caller, dialect: ClientDialectName, outcome: string): Promise<void> {
   await world.settled();
   expect(world.observed.map((facts) => facts.outcome)).toEqual([outcome]);
   Reflect.deleteProperty(world.gateway.ledger, "settle");

@@ -1,10 +1,10 @@
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { describe, expect, test } from "bun:test";
-import type { DialectName } from "../../src/base/dialect.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 
-const streams: readonly [DialectName, FixtureName][] = [
+const streams: readonly [ClientDialectName, FixtureName][] = [
   ["chat", "chat/text.sse"],
   ["chat", "chat/tools.sse"],
   ["chat", "chat/reasoning.sse"],
@@ -19,7 +19,7 @@ const streams: readonly [DialectName, FixtureName][] = [
   ["messages", "messages/thinking.sse"],
 ];
 
-function relayer(dialect: DialectName, hideUsage = false): PassthroughRelayer {
+function relayer(dialect: ClientDialectName, hideUsage = false): PassthroughRelayer {
   return new PassthroughRelayer({
     dialect,
     hideUsage,
@@ -56,7 +56,7 @@ function cutAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   return cuts.slice(1).map((to, index) => bytes.slice(cuts[index], to));
 }
 
-const ends: Readonly<Record<DialectName, RegExp>> = {
+const ends: Readonly<Record<ClientDialectName, RegExp>> = {
   chat: /\[DONE\]/,
   responses: /"type":\s*"response\.(completed|incomplete)"/,
   messages: /"type":\s*"message_stop"/,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type DialectName, dialectNames } from "../../src/base/dialect.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+
 import { configFor, upstreamKeys } from "../support/config.ts";
 import { usualAnswer } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
@@ -22,14 +23,14 @@ afterAll(async () => {
   provider.stop();
 });
 
-const asks: Readonly<Record<DialectName, { path: string; body: object }>> = {
+const asks: Readonly<Record<ClientDialectName, { path: string; body: object }>> = {
   chat: { path: "/v1/chat/completions", body: { messages: [{ role: "user", content: "Hello" }] } },
   responses: { path: "/v1/responses", body: { input: "Hello" } },
   messages: { path: "/v1/messages", body: { messages: [{ role: "user", content: "Hello" }] } },
 };
 
-const pairs = dialectNames.flatMap((dialect) =>
-  ["gpt-test", "claude-test", "local-test"].map((model): [DialectName, string] => [dialect, model]),
+const pairs = clientDialectNames.flatMap((dialect) =>
+  ["gpt-test", "claude-test", "local-test"].map((model): [ClientDialectName, string] => [dialect, model]),
 );
 
 /** Credentials, cookies, hop-by-hop, what proxies say, accounts: all of it with a canary in it. */
@@ -115,7 +116,7 @@ const sentByProvider: Readonly<Record<string, string>> = {
   "x-should-retry": "canary",
 };
 
-async function ask(dialect: DialectName, model: string, stream: boolean, headers = sentByClient) {
+async function ask(dialect: ClientDialectName, model: string, stream: boolean, headers = sentByClient) {
   const { path, body } = asks[dialect];
   const once = { ...headers, "idempotency-key": `canary-${dialect}-${model}-${stream}` };
   const response = await sluice.request(path, { key, body: { model, stream, ...body }, headers: once });

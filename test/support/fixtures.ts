@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { DialectName } from "../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
+
 import { type Answer, json, openAiError, sse, text } from "./answers.ts";
 import type { SeenRequest } from "./provider.ts";
 
@@ -15,7 +16,7 @@ export type FixtureName =
 
 export type StreamName = Extract<FixtureName, `${string}.sse`>;
 
-type StreamNames = Readonly<Record<DialectName, readonly StreamName[]>>;
+type StreamNames = Readonly<Record<ClientDialectName, readonly StreamName[]>>;
 
 /** Streams in which the provider tells its figures. */
 export const streamsWithUsage: StreamNames = {

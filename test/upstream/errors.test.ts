@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { DialectName } from "../../src/base/dialect.ts";
 import type { ErrorCode, GatewayError } from "../../src/base/errors.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { GenerationPlan, Upstream } from "../../src/upstream/upstream.ts";
 import {
   type Answer,
@@ -41,7 +41,7 @@ interface Row {
   readonly what: string;
   readonly answer: Answer;
   readonly stream?: boolean;
-  readonly dialect?: DialectName;
+  readonly dialect?: ClientDialectName;
   readonly status: number;
   readonly code: ErrorCode;
   /** How many requests the provider sees; a fault that may pass is tried once more. */
@@ -271,7 +271,7 @@ describe("what the provider did, and what the client is told", () => {
         { url: provider.url, timeouts },
         { url: provider.url, priority: 2 },
       ]);
-      const told = (clientDialect: DialectName) => refusalOf(upstream, plan({ clientDialect, stream }));
+      const told = (clientDialect: ClientDialectName) => refusalOf(upstream, plan({ clientDialect, stream }));
       expect(await told("chat")).toMatchObject({ status: 502, code: "upstream_error" });
       expect(await told("responses")).toMatchObject({ status: 502, code: "upstream_error" });
       expect(await told("messages")).toMatchObject({ status: 504, code: "upstream_timeout" });

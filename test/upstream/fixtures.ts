@@ -1,8 +1,8 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import type { DialectName } from "../../src/base/dialect.ts";
 import type { GatewayError } from "../../src/base/errors.ts";
 import type { DeploymentSettings, ModelSettings } from "../../src/config/settings.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
 import type { GenerationPlan, Opened, Upstream } from "../../src/upstream/upstream.ts";
 import type { Prepared } from "../../src/vendors/provider.ts";
@@ -84,7 +84,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
     upstream,
     log,
     plan: ({ body = "{}", modelId = "m", ...changes } = {}) => {
-      const clientDialect: DialectName = changes.clientDialect ?? "chat";
+      const clientDialect: ClientDialectName = changes.clientDialect ?? "chat";
       const signal = changes.signal ?? new AbortController().signal;
       const model = models.find(({ id }) => id === modelId);
       if (model === undefined) throw new Error(`no model ${modelId}`);

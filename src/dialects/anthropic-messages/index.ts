@@ -1,5 +1,6 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { givenIds } from "./given-ids.ts";
 import { forwardHeaders, requestHeaders } from "./headers.ts";
 import { heartbeat, inBandError } from "./in-band.ts";
 import { limitOutput } from "./output-limit.ts";
@@ -13,12 +14,17 @@ import { MessagesStreamWriter } from "./stream-out.ts";
 import { MessagesScanner } from "./stream-scanner.ts";
 import { stripForeignReasoning } from "./strip-foreign-reasoning.ts";
 import { toolRules } from "./tool-rules.ts";
+import { readExtras, readUsage } from "./usage-in.ts";
+
+/** Anthropic gives these their names and schemas, and the client runs them. */
+const clientTools = /^(bash|text_editor|memory|computer)_/;
 
 /** Anthropic's Messages. https://platform.claude.com/docs/en/api/messages */
 const client: ClientDialect = {
   name: "messages",
   route: { path: "/v1/messages", acceptsApiKeyHeader: true },
   errorFormat: "anthropic",
+  isClientTool: (type) => clientTools.test(type),
   fieldNames: {
     effort: "thinking",
     reasoning: "thinking",
@@ -47,6 +53,9 @@ const provider: ProviderDialect = {
   paths: { generate: "/messages", countTokens: "/messages/count_tokens" },
   requestHeaders,
   answerField: "content",
+  readUsage,
+  readExtras,
+  givenIds,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
     model,
     messages: [{ role: "user", content: question }],

@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { nonsense, reportedFailure } from "../errors/failure.ts";
 import type { IrAssistantBlock, IrResponse } from "../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../json/json-fields.ts";
-import { readUsage } from "../usage.ts";
 import { readFinish } from "./finish.ts";
+import { readUsage } from "./usage-in.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
   if (body["type"] === "error" || isObject(body["error"])) throw reportedFailure(body);
@@ -13,7 +13,7 @@ export function readResponse(body: JsonObject): IrResponse {
   return {
     blocks: objectsOf(body["content"]).flatMap(readBlock),
     finish,
-    usage: readUsage("messages", body["usage"]),
+    usage: readUsage(body["usage"]),
     serviceTier: readTier(body),
   };
 }

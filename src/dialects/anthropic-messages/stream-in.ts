@@ -5,8 +5,8 @@ import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts
 import { numberOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
 import type { StreamReader } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
-import { mergeUsage, readUsage } from "../usage.ts";
 import { readFinish } from "./finish.ts";
+import { mergeUsage, readUsage } from "./usage-in.ts";
 
 interface OpenBlock {
   readonly index: number;
@@ -82,7 +82,7 @@ export class MessagesStreamReader implements StreamReader {
     if (this.#begun) throw nonsense("a second message_start");
     this.#begun = true;
     this.#usage = mergeUsage(this.#usage, message["usage"]);
-    this.#emit({ type: "start", usage: outputToCome(readUsage("messages", this.#usage)) });
+    this.#emit({ type: "start", usage: outputToCome(readUsage(this.#usage)) });
     const tier = stringOf(this.#usage["service_tier"]);
     if (tier !== null) this.#emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
   }
@@ -126,7 +126,7 @@ export class MessagesStreamReader implements StreamReader {
     this.#finish = readFinish(objectOf(data["delta"]) ?? {}) ?? this.#finish;
     if (objectOf(data["usage"]) === null) return;
     this.#usage = mergeUsage(this.#usage, data["usage"]);
-    const usage = readUsage("messages", this.#usage);
+    const usage = readUsage(this.#usage);
     if (usage !== null) this.#emit({ type: "usage", usage });
   }
 }

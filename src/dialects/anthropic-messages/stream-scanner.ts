@@ -2,12 +2,12 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
-import { CallCounter, readMessagesExtras } from "../extra-usage.ts";
-import { givenIdsOfEvent } from "../given-ids.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
 import { earlier, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
-import { readUsage } from "../usage.ts";
+import { CallCounter } from "../usage/extra-usage.ts";
+import { givenIdsOfEvent } from "./given-ids.ts";
+import { countBlock, extrasOf, readUsage } from "./usage-in.ts";
 
 const messageMark = Buffer.from('"message_');
 const blockMark = Buffer.from('"content_block_start"');
@@ -31,7 +31,7 @@ export class MessagesScanner extends StreamScanner {
   }
 
   get extras(): ReportedExtras | null {
-    return readMessagesExtras(this.#figures, this.#calls);
+    return extrasOf(this.#figures, this.#calls);
   }
 
   protected firstMark(events: Buffer): number {
@@ -49,7 +49,7 @@ export class MessagesScanner extends StreamScanner {
         return "stop";
       case "content_block_start":
         this.#noteGiven(event);
-        if (isObject(event["content_block"])) this.#calls.addBlock(event["content_block"]);
+        if (isObject(event["content_block"])) countBlock(event["content_block"], this.#calls);
         return "forward";
       case "message_start":
         this.#noteGiven(event);
@@ -75,7 +75,7 @@ export class MessagesScanner extends StreamScanner {
     for (const [name, value] of Object.entries(usage)) {
       if (value !== null) this.#figures[name] = value;
     }
-    this.partialUsage = readUsage("messages", this.#figures);
+    this.partialUsage = readUsage(this.#figures);
     return true;
   }
 

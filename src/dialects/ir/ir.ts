@@ -1,4 +1,3 @@
-import type { DialectName } from "../../base/dialect.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 
@@ -169,7 +168,8 @@ export interface IrCustomTool extends ToolRef {
 /** A tool that the provider itself executes, such as web search; only its own dialect can express it. */
 interface IrHostedTool {
   readonly type: "hosted";
-  readonly dialect: DialectName;
+  /** The client dialect that has it. */
+  readonly dialect: string;
   /** The wire's `type`, such as `web_search` or `web_search_20250305`. */
   readonly name: string;
   /** Its path in the client's body, such as `tools[2]`. */

@@ -2,6 +2,7 @@ import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/frame.ts";
+import { givenIds } from "./given-ids.ts";
 import { inBandError } from "./in-band.ts";
 import { limitOutput } from "./output-limit.ts";
 import { readRequest } from "./request-in.ts";
@@ -13,6 +14,7 @@ import { ChatStreamReader } from "./stream-in.ts";
 import { ChatStreamWriter } from "./stream-out.ts";
 import { ChatScanner } from "./stream-scanner.ts";
 import { toolRules } from "./tool-rules.ts";
+import { readExtras, readUsage } from "./usage-in.ts";
 import { usageOption } from "./usage-option.ts";
 
 /** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
@@ -20,6 +22,7 @@ const client: ClientDialect = {
   name: "chat",
   route: { path: "/v1/chat/completions", acceptsApiKeyHeader: false },
   errorFormat: "openai",
+  isClientTool: () => false,
   fieldNames: {
     effort: "reasoning_effort",
     reasoning: "reasoning_content",
@@ -48,6 +51,9 @@ const provider: ProviderDialect = {
   paths: { generate: "/chat/completions", countTokens: null },
   requestHeaders,
   answerField: "choices",
+  readUsage,
+  readExtras,
+  givenIds,
   smallRequest: (question, { upstreamModel: model, maxTokensField, maxOutputTokens }) => ({
     model,
     messages: [{ role: "user", content: question }],

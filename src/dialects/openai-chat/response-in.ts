@@ -2,10 +2,10 @@ import type { JsonObject } from "../../base/json.ts";
 import { nonsense, reportedFailure } from "../errors/failure.ts";
 import type { IrAssistantBlock, IrResponse } from "../ir/ir.ts";
 import { firstObjectOf, objectOf, stringOf } from "../json/json-fields.ts";
-import { readUsage } from "../usage.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { readFinish } from "./finish.ts";
 import { splitThinkTags } from "./think-tags.ts";
+import { readUsage } from "./usage-in.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
   if (isFailure(body)) throw reportedFailure(body);
@@ -17,7 +17,7 @@ export function readResponse(body: JsonObject): IrResponse {
   return {
     blocks: readBlocks(message),
     finish,
-    usage: readUsage("chat", body["usage"]),
+    usage: readUsage(body["usage"]),
     serviceTier: stringOf(body["service_tier"]),
   };
 }

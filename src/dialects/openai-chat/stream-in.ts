@@ -4,11 +4,11 @@ import type { IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
 import type { StreamReader } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
-import { readUsage } from "../usage.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { readFinish } from "./finish.ts";
 import { CallAssembler } from "./stream-calls.ts";
 import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
+import { readUsage } from "./usage-in.ts";
 
 type TextKind = "reasoning" | "text" | "refusal";
 
@@ -67,7 +67,7 @@ export class ChatStreamReader implements StreamReader {
     const tier = stringOf(chunk["service_tier"]);
     if (tier !== null && tier !== this.#tier) this.#emit({ type: "service_tier", tier });
     this.#tier = tier ?? this.#tier;
-    const usage = readUsage("chat", chunk["usage"] ?? choice?.["usage"]);
+    const usage = readUsage(chunk["usage"] ?? choice?.["usage"]);
     if (usage !== null) this.#emit({ type: "usage", usage });
     const finish = readFinish(choice?.["finish_reason"]);
     if (finish !== null && this.#finish === null) this.#end(finish);

@@ -2,12 +2,11 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
-import { readExtras } from "../extra-usage.ts";
-import { givenIds } from "../given-ids.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent, rawEvents } from "../sse/raw-events.ts";
 import { earlier, none, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
-import { readUsage } from "../usage.ts";
+import { givenIds } from "./given-ids.ts";
+import { readExtras, readUsage } from "./usage-in.ts";
 
 const doneMark = Buffer.from("[DONE]");
 const usageMark = Buffer.from('"usage"');
@@ -74,20 +73,20 @@ export class ChatScanner extends StreamScanner {
     }
     if (this.#readsExtras) this.#noteGiven(chunk);
     if (!isObject(chunk["usage"])) return "forward";
-    const usage = readUsage("chat", chunk["usage"]);
+    const usage = readUsage(chunk["usage"]);
     if (usage !== null) {
       this.partialUsage = usage;
       this.#figuresEnd = end;
       this.#areFiguresOutdated = false;
     }
-    this.extras = readExtras("chat", chunk);
+    this.extras = readExtras(chunk);
     const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
     return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
   }
 
   /** A spoken answer comes in many chunks, and each may say its id. */
   #noteGiven(chunk: JsonObject): void {
-    const ids = givenIds("chat", chunk).filter((id) => !this.given.includes(id));
+    const ids = givenIds(chunk).filter((id) => !this.given.includes(id));
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 

@@ -1,6 +1,7 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { givenIds } from "./given-ids.ts";
 import { heartbeat, inBandError } from "./in-band.ts";
 import { limitOutput } from "./output-limit.ts";
 import { readRequest } from "./request-in.ts";
@@ -13,12 +14,14 @@ import { createStreamWriter } from "./stream-out.ts";
 import { ResponsesScanner } from "./stream-scanner.ts";
 import { stripForeignReasoning } from "./strip-foreign-reasoning.ts";
 import { toolRules } from "./tool-rules.ts";
+import { readExtras, readUsage } from "./usage-in.ts";
 
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
 const client: ClientDialect = {
   name: "responses",
   route: { path: "/v1/responses", acceptsApiKeyHeader: false },
   errorFormat: "openai",
+  isClientTool: () => false,
   fieldNames: {
     effort: "reasoning",
     reasoning: "reasoning",
@@ -47,6 +50,9 @@ const provider: ProviderDialect = {
   paths: { generate: "/responses", countTokens: null },
   requestHeaders,
   answerField: "output",
+  readUsage,
+  readExtras,
+  givenIds,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
     model,
     input: question,

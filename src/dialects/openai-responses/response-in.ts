@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { nonsense, reportedFailure } from "../errors/failure.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { objectsOf } from "../json/json-fields.ts";
-import { readUsage } from "../usage.ts";
 import { readFinish, readItem, readTier } from "./items-in.ts";
+import { readUsage } from "./usage-in.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
   if (isObject(body["error"])) throw reportedFailure(body);
@@ -17,5 +17,5 @@ export function readResponse(body: JsonObject): IrResponse {
     called: blocks.some((block) => block.type === "tool_call"),
     refused: blocks.some((block) => block.type === "refusal"),
   });
-  return { blocks, finish, usage: readUsage("responses", body["usage"]), serviceTier: readTier(body) };
+  return { blocks, finish, usage: readUsage(body["usage"]), serviceTier: readTier(body) };
 }

@@ -4,9 +4,9 @@ import type { IrEvent } from "../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, parseObject, stringOf } from "../json/json-fields.ts";
 import type { StreamReader } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
-import { readUsage } from "../usage.ts";
 import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
+import { readUsage } from "./usage-in.ts";
 
 interface TextEvent {
   readonly channel: Channel;
@@ -119,7 +119,7 @@ class ResponsesStreamReader implements StreamReader {
       (this.#find(item, at) ?? this.#item({ item })).finish(item);
     });
     for (const item of this.#items) item.abandon();
-    const usage = readUsage("responses", response["usage"]);
+    const usage = readUsage(response["usage"]);
     if (usage !== null) this.#emit({ type: "usage", usage });
     const tier = readTier(response);
     if (tier !== null) this.#emit({ type: "service_tier", tier });

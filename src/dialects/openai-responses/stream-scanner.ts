@@ -2,12 +2,12 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
-import { CallCounter, readExtras } from "../extra-usage.ts";
-import { givenIds } from "../given-ids.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
 import { earlier, type Ruling, type ScanPosition, StreamScanner } from "../sse/stream-scanner.ts";
-import { readUsage } from "../usage.ts";
+import { CallCounter } from "../usage/extra-usage.ts";
+import { givenIds } from "./given-ids.ts";
+import { countItem, readExtras, readUsage } from "./usage-in.ts";
 
 const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
   Buffer.from(mark),
@@ -61,12 +61,12 @@ export class ResponsesScanner extends StreamScanner {
         this.#readUsage(event);
         return "hold";
       case "response.output_item.done":
-        if (isObject(event["item"])) this.#calls.addItem(event["item"]);
+        if (isObject(event["item"])) countItem(event["item"], this.#calls);
         // A call is to be paid for, whether or not a word follows it.
         if (!this.#calls.isEmpty) this.started = true;
         return "forward";
       case "response.created":
-        if (isObject(event["response"])) this.given = givenIds("responses", event["response"]);
+        if (isObject(event["response"])) this.given = givenIds(event["response"]);
         return "forward";
       case "error":
         this.failure = reportedFailure(event);
@@ -79,9 +79,9 @@ export class ResponsesScanner extends StreamScanner {
   #readUsage(event: JsonObject): void {
     const response = event["response"];
     if (!isObject(response)) return;
-    this.given = givenIds("responses", response);
-    this.#final = readExtras("responses", response);
-    if (isObject(response["usage"])) this.usage = readUsage("responses", response["usage"]);
+    this.given = givenIds(response);
+    this.#final = readExtras(response);
+    if (isObject(response["usage"])) this.usage = readUsage(response["usage"]);
   }
 
   protected producedBy(event: JsonObject): string {
@@ -92,7 +92,7 @@ export class ResponsesScanner extends StreamScanner {
       const id = event["response"]["id"];
       if (typeof id === "string") this.#responseId = id;
       // The end may have been seen before the beginning is read, and knows more.
-      if (this.given.length === 0) this.given = givenIds("responses", event["response"]);
+      if (this.given.length === 0) this.given = givenIds(event["response"]);
     }
     if (type.endsWith(".delta")) return typeof event["delta"] === "string" ? event["delta"] : "";
     if (type !== "response.output_item.added" || !isObject(event["item"])) return "";

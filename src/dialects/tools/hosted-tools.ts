@@ -1,6 +1,6 @@
-import type { DialectName } from "../../base/dialect.ts";
 import type { HostedToolName } from "../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { ClientDialect } from "../client-dialect.ts";
 import { objectOf } from "../json/json-fields.ts";
 import type { Mentions } from "../names/inspect-body.ts";
 
@@ -29,14 +29,11 @@ const families: readonly (readonly [RegExp, HostedToolName])[] = [
   [/^tool_search(_|$)/, "tool_search"],
 ];
 
-/** Anthropic gives these their names and schemas, and the client runs them. */
-const anthropicsClientTools = /^(bash|text_editor|memory|computer)_/;
-
 const none: readonly HostedTool[] = [];
 
 /** What the provider would run of a request's tools; most requests offer functions of the client's own only. */
 export function hostedToolsOf(
-  dialect: DialectName,
+  dialect: Pick<ClientDialect, "isClientTool">,
   body: JsonObject,
   mentions: Mentions,
 ): readonly HostedTool[] {
@@ -69,7 +66,11 @@ function isAsked(value: Json | undefined): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== false;
 }
 
-function isRunByClient(dialect: DialectName, type: string, tool: JsonObject): boolean {
+function isRunByClient(
+  dialect: Pick<ClientDialect, "isClientTool">,
+  type: string,
+  tool: JsonObject,
+): boolean {
   switch (type) {
     case "function":
     case "custom":
@@ -82,7 +83,7 @@ function isRunByClient(dialect: DialectName, type: string, tool: JsonObject): bo
     case "shell":
       return objectOf(tool["environment"])?.["type"] === "local";
     default:
-      return dialect === "messages" && anthropicsClientTools.test(type);
+      return dialect.isClientTool(type);
   }
 }
 

@@ -1,10 +1,10 @@
-import type { DialectName } from "../../base/dialect.ts";
 import type { ErrorCode } from "../../base/errors.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { Layout } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { Reference } from "../../dialects/names/inspect-body.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
+import type { ClientDialectName } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { PlainRestoration } from "../../dialects/translation/translation.ts";
 import type { Expected } from "../request.ts";
@@ -29,7 +29,7 @@ export interface PatchJob {
   readonly type: "patch";
   readonly bytes: Uint8Array;
   readonly layout: Layout;
-  readonly dialect: DialectName;
+  readonly dialect: ClientDialectName;
   /** Whether reasoning of other providers is taken out. */
   readonly stripsReasoning: boolean;
   readonly changes: BodyChanges;
@@ -39,8 +39,8 @@ export interface TranslateJob {
   readonly type: "translate";
   readonly bytes: Uint8Array;
   readonly changes: BodyChanges;
-  readonly client: DialectName;
-  readonly toward: DialectName;
+  readonly client: ClientDialectName;
+  readonly toward: ClientDialectName;
   readonly source: Omit<Source, "dialect" | "body">;
   readonly target: Omit<Target, "dialect">;
 }

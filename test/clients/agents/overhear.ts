@@ -1,5 +1,5 @@
-import type { DialectName } from "../../../src/base/dialect.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
+import type { ClientDialectName } from "../../../src/dialects/registry.ts";
 import { listOf, objectOf } from "../conversation/dialect.ts";
 
 /** As much of an agent's request as an errand needs; its long instructions are its own affair. */
@@ -12,7 +12,7 @@ export interface Overheard {
   readonly proofs: readonly string[];
 }
 
-export const overhear: Readonly<Record<DialectName, (body: JsonObject) => Overheard>> = {
+export const overhear: Readonly<Record<ClientDialectName, (body: JsonObject) => Overheard>> = {
   chat(body) {
     const messages = listOf(body["messages"]);
     return {

@@ -1,5 +1,5 @@
-import { type DialectName, dialectNames } from "../../../src/base/dialect.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { type ClientDialectName, clientDialectNames } from "../../../src/dialects/registry.ts";
 import { type Answer, anthropicError, json, openAiError, sse } from "../../support/answers.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
 import { Complaint, complain } from "../conversation/dialect.ts";
@@ -42,7 +42,7 @@ export function startAgentProvider(): AgentProvider {
     }
   }
 
-  function nextTurn(heard: Overheard, dialect: DialectName): Turn {
+  function nextTurn(heard: Overheard, dialect: ClientDialectName): Turn {
     const answered = new Set(heard.results.map(({ id }) => id));
     const step = errand.steps.filter(({ calls }) => calls.every(({ call }) => answered.has(call.id))).length;
     for (const [at, done] of errand.steps.slice(0, step).entries()) check(done, at, heard, dialect);
@@ -65,8 +65,8 @@ export function startAgentProvider(): AgentProvider {
   };
 }
 
-function dialectAt(path: string): DialectName {
-  const found = dialectNames.find((name) => path.endsWith(providerDialects[name].path));
+function dialectAt(path: string): ClientDialectName {
+  const found = clientDialectNames.find((name) => path.endsWith(providerDialects[name].path));
   if (found === undefined) throw new Error(`no dialect at ${path}`);
   return found;
 }
@@ -91,7 +91,7 @@ function check(
   { thinking, calls }: Errand["steps"][number],
   step: number,
   { results, pictures, proofs }: Overheard,
-  dialect: DialectName,
+  dialect: ClientDialectName,
 ): void {
   for (const { call, expects } of calls) {
     const result = results.find(({ id }) => id === call.id);
@@ -106,7 +106,7 @@ function check(
 }
 
 /** As the vendors word it. */
-function tooLong(dialect: DialectName): Answer {
+function tooLong(dialect: ClientDialectName): Answer {
   if (dialect === "messages") {
     return anthropicError(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
   }
@@ -115,7 +115,7 @@ function tooLong(dialect: DialectName): Answer {
   return openAiError(400, message, "context_length_exceeded");
 }
 
-function render(dialect: DialectName, turn: Turn, body: JsonObject): Answer {
+function render(dialect: ClientDialectName, turn: Turn, body: JsonObject): Answer {
   const { stream, say } = providerDialects[dialect];
   return body["stream"] === true ? sse(stream(turn, body).join("")) : json(say(turn, body));
 }

@@ -1,4 +1,4 @@
-import type { DialectName } from "../../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../../src/dialects/registry.ts";
 import { type Answer, json, type Step, sse, text } from "../../support/answers.ts";
 import { upstreamKeys } from "../../support/config.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
@@ -8,10 +8,14 @@ import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
 import { expectedAt, type Heard, type Scenario, type Turn, type Utterance } from "./scenario.ts";
 
-export const providerDialects: Readonly<Record<DialectName, ProviderDialect>> = { chat, responses, messages };
+export const providerDialects: Readonly<Record<ClientDialectName, ProviderDialect>> = {
+  chat,
+  responses,
+  messages,
+};
 
 /** Names that tell the gateway what a model can do, as those of real ones do. */
-export const upstreamModels: Readonly<Record<DialectName, string>> = {
+export const upstreamModels: Readonly<Record<ClientDialectName, string>> = {
   chat: "deepseek-v4",
   responses: "gpt-5.6",
   messages: "claude-sonnet-4-6",

@@ -1,4 +1,4 @@
-import type { DialectName } from "../../../src/base/dialect.ts";
+import type { ClientDialectName } from "../../../src/dialects/registry.ts";
 import type { Ask, Call, TokenCount } from "../conversation/scenario.ts";
 
 /** Where a client is told to go. */
@@ -29,7 +29,7 @@ export interface Understood {
 /** A real client library, driven through a whole conversation. */
 export interface Client {
   readonly name: string;
-  readonly dialect: DialectName;
+  readonly dialect: ClientDialectName;
   /** Asks, runs the tools that are called, and asks again until no tool is; rejects when an answer fails. */
   converse(access: Access, ask: Ask, stream: boolean): Promise<readonly Understood[]>;
 }

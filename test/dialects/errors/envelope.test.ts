@@ -1,12 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { DialectName } from "../../../src/base/dialect.ts";
 import { type ErrorCode, GatewayError } from "../../../src/base/errors.ts";
 import { renderError } from "../../../src/dialects/errors/envelope.ts";
-import { clientDialect } from "../../../src/dialects/registry.ts";
+import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 
 const unknown = { sequenceNumber: 0, responseId: "resp_failed", model: "", createdAtSeconds: 0 };
 
-function inBand(dialect: DialectName, error: GatewayError, position = unknown): string {
+function inBand(dialect: ClientDialectName, error: GatewayError, position = unknown): string {
   return clientDialect(dialect).inBandError(error, "req_1", position);
 }
 
@@ -99,7 +98,7 @@ test("C84 a bad key is refused in the client's own format, once and for all", ()
 
 describe("C74 an error inside a stream is none of the ways in which a stream ends well", () => {
   const error = new GatewayError("upstream_error", "broken");
-  const ends: Readonly<Record<DialectName, string>> = {
+  const ends: Readonly<Record<ClientDialectName, string>> = {
     chat: "[DONE]",
     messages: "message_stop",
     responses: "response.completed",

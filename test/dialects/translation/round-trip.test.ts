@@ -1,11 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { type DialectName, dialectNames } from "../../../src/base/dialect.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type { Source } from "../../../src/dialects/client-dialect.ts";
 import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
 import type { IrAssistantBlock, IrResponse } from "../../../src/dialects/ir/ir.ts";
 import type { Target } from "../../../src/dialects/provider-dialect.ts";
-import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  clientDialectNames,
+  providerDialect,
+} from "../../../src/dialects/registry.ts";
+
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
 import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
@@ -14,10 +19,10 @@ import { Generator } from "../generate.ts";
 
 /** Each pair gets this many conversations; one that fails is run again by its number alone. */
 const seeds = Array.from({ length: 60 }, (_, index) => index + 1);
-const pairs = dialectNames.flatMap((from) => dialectNames.map((to) => [from, to] as const));
+const pairs = clientDialectNames.flatMap((from) => clientDialectNames.map((to) => [from, to] as const));
 
 /** Providers that can be told everything that their dialect has words for. */
-function targetOf(dialect: DialectName): Target {
+function targetOf(dialect: ClientDialectName): Target {
   return {
     dialect: providerDialect(dialect),
     upstreamModel: "model",
@@ -29,12 +34,12 @@ function targetOf(dialect: DialectName): Target {
   };
 }
 
-function sourceOf(dialect: DialectName, body: JsonObject): Source {
+function sourceOf(dialect: ClientDialectName, body: JsonObject): Source {
   return { dialect: clientDialect(dialect), body, model: "model", nowSeconds: 1, estimatedInputTokens: 1 };
 }
 
 /** Between two of the same dialect bytes pass through; here they are read and written all the same. */
-function pass(from: DialectName, to: DialectName, body: JsonObject): JsonObject {
+function pass(from: ClientDialectName, to: ClientDialectName, body: JsonObject): JsonObject {
   if (from !== to) return translate(sourceOf(from, body), targetOf(to)).body;
   const request = clientDialect(from).readRequest(body, new DroppedFields(clientDialect(from).fieldNames));
   return providerDialect(to).writeRequest(
@@ -110,24 +115,24 @@ describe("a streamed answer is the same as a whole one, event by event", () => {
 });
 
 /** Within what both can say; a chat client cannot keep the reasoning of others. */
-function answerOf(seed: number, client: DialectName, provider: DialectName): IrResponse {
+function answerOf(seed: number, client: ClientDialectName, provider: ClientDialectName): IrResponse {
   const response = new Generator(seededRandom(seed), [client, provider]).response(provider);
   const keeps = client !== "chat";
   return keeps ? response : { ...response, blocks: response.blocks.filter((it) => it.type !== "reasoning") };
 }
 
-function asServer(dialect: DialectName) {
+function asServer(dialect: ClientDialectName) {
   const source = sourceOf(dialect, openingOf(dialect));
   return { source, mint: (prefix: string) => `${prefix}${crypto.randomUUID()}` };
 }
 
-function openingOf(dialect: DialectName): JsonObject {
+function openingOf(dialect: ClientDialectName): JsonObject {
   if (dialect === "responses") return { model: "model", input: [{ role: "user", content: "go" }] };
   return { model: "model", max_tokens: 1000, messages: [{ role: "user", content: "go" }] };
 }
 
 /** What every client does with an answer: it puts it behind what it sent, and asks again. */
-function withAnswer(dialect: DialectName, asked: JsonObject, answer: JsonObject): JsonObject {
+function withAnswer(dialect: ClientDialectName, asked: JsonObject, answer: JsonObject): JsonObject {
   if (dialect === "responses") {
     const output = answer["output"] as JsonObject[];
     const results = output
@@ -154,7 +159,7 @@ function withAnswer(dialect: DialectName, asked: JsonObject, answer: JsonObject)
 }
 
 /** The assistant's turn as the provider reads it. */
-function assistantIn(dialect: DialectName, body: JsonObject): unknown {
+function assistantIn(dialect: ClientDialectName, body: JsonObject): unknown {
   const { messages } = clientDialect(dialect).readRequest(
     body,
     new DroppedFields(clientDialect(dialect).fieldNames),
@@ -181,7 +186,7 @@ function visible(blocks: readonly IrAssistantBlock[]): unknown {
   });
 }
 
-function streamed(dialect: DialectName, response: IrResponse): string {
+function streamed(dialect: ClientDialectName, response: IrResponse): string {
   const writer = clientDialect(dialect).createStreamWriter(asServer(dialect));
   const text = eventsOf(response).map((event) => writer.write(event));
   return text.join("") + writer.terminal();

@@ -1,0 +1,41 @@
+import { isObject, type Json } from "../../base/json.ts";
+
+/** More than any honest answer shows. */
+const maxIds = 1000;
+
+const deepestLevel = 32;
+
+/** The names under which ids of files and containers stand in what a tool has made. */
+const idNames: ReadonlySet<string> = new Set(["file_id", "container_id"]);
+
+/**
+ * Collects the ids in a provider's answer that a later request may name: of the response, its items, its conversation, and
+ * the containers and files of its tools. What is told back of the request gives nothing.
+ */
+export class IdCollector {
+  readonly all: string[] = [];
+
+  add(id: Json | undefined): void {
+    if (typeof id === "string" && id !== "" && this.all.length < maxIds) this.all.push(id);
+  }
+
+  addId(thing: Json | undefined): void {
+    if (isObject(thing)) this.add(thing["id"]);
+  }
+
+  /** Below the deepest level that honest answers have, nothing is looked at: a provider may nest without end. */
+  addWithin(value: Json, levelsLeft = deepestLevel): void {
+    if (levelsLeft === 0) return;
+    if (Array.isArray(value)) {
+      for (const item of value) {
+        if (typeof item === "object" && item !== null) this.addWithin(item, levelsLeft - 1);
+      }
+    } else if (isObject(value)) {
+      for (const name in value) {
+        const inner = value[name];
+        if (idNames.has(name)) this.add(inner);
+        if (typeof inner === "object" && inner !== null) this.addWithin(inner, levelsLeft - 1);
+      }
+    }
+  }
+}
