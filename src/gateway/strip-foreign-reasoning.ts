@@ -1,6 +1,6 @@
-import { clientDialect, type ClientDialectName } from "../dialects/registry.ts";
 import { type Layout, scanTopLevel } from "../dialects/json/json-spans.ts";
 import { mayHoldEnvelope } from "../dialects/reasoning/foreign-reasoning.ts";
+import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { Deployment } from "../upstream/upstream.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ClientRequest } from "./request.ts";

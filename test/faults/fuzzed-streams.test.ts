@@ -1,7 +1,12 @@
-import { clientDialect, providerDialect, type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { Json } from "../../src/base/json.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  clientDialectNames,
+  providerDialect,
+} from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
 import type { StreamRelayer } from "../../src/gateway/stream-relayer.ts";
@@ -52,7 +57,11 @@ function mutateStream(text: string, random: SeededRandom): Uint8Array {
   }
 }
 
-function relayerFor(client: ClientDialectName, provider: ClientDialectName, random: SeededRandom): StreamRelayer {
+function relayerFor(
+  client: ClientDialectName,
+  provider: ClientDialectName,
+  random: SeededRandom,
+): StreamRelayer {
   if (client === provider) {
     const hideUsage = random.chance(0.5);
     return new PassthroughRelayer({
@@ -126,7 +135,9 @@ function expectSound(
   for (const usage of [relayer.usage, relayer.partialUsage]) {
     for (const [name, value] of Object.entries(usage ?? {})) {
       // Beside its figures, usage may say that one side of them is doubtful.
-      const isSane = /^is\w+Doubtful$/.test(name) ? value === true : Number.isSafeInteger(value) && value >= 0;
+      const isSane = /^is\w+Doubtful$/.test(name)
+        ? value === true
+        : Number.isSafeInteger(value) && value >= 0;
       expect(isSane, `${name} ${value}`).toBe(true);
     }
   }

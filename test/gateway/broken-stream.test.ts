@@ -1,6 +1,11 @@
-import { clientDialect, providerDialect, type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  clientDialectNames,
+  providerDialect,
+} from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
 import type { StreamRelayer } from "../../src/gateway/stream-relayer.ts";

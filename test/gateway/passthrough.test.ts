@@ -1,6 +1,6 @@
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 
