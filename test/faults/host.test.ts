@@ -215,6 +215,27 @@ test("out of file descriptors, what runs goes on, new work is answered or shed, 
   expect((await creditsOf(sluice, key)).reserved).toBe(0);
 });
 
+test("without a descriptor left, no thread is started, the data folder is not read, and the gateway goes on", async () => {
+  await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
+  const key = await sluice.createKey();
+  const large = JSON.stringify(ask) + " ".repeat(1_200_000);
+  const statusOf = async (body: unknown) => {
+    const response = await sluice.request("/v1/chat/completions", { key, body });
+    await response.text();
+    return response.status;
+  };
+  // Its connections, to and from the gateway, are kept, and used by those that follow.
+  expect(await statusOf(ask)).toBe(200);
+  if (!limitDescriptors(sluice.pid, readdirSync(`/proc/${sluice.pid}/fd`).length)) return;
+  expect(await statusOf(large)).toBe(503);
+  await waitFor(() => sluice.output.includes("EMFILE"), "a look at the data folder to fail");
+  expect(await statusOf(ask)).toBe(200);
+  limitDescriptors(sluice.pid, 20_000);
+  expect(await statusOf(large)).toBe(200);
+  expect(sluice.output.match(/EMFILE/g)).toHaveLength(1);
+  expect((await creditsOf(sluice, key)).reserved).toBe(0);
+});
+
 function limitDescriptors(pid: number, limit: number): boolean {
   if (Bun.which("prlimit") === null) return false;
   return Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}:`]).exitCode === 0;

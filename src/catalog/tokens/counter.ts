@@ -1,3 +1,4 @@
+import { startThread } from "../../base/start-thread.ts";
 import { readableIn } from "./request.ts";
 import type { Countable, CountDone, CountJob } from "./worker.ts";
 
@@ -47,7 +48,7 @@ export class TokenCounter {
   constructor(options: TokenCounterOptions = {}) {
     this.#deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
     this.#idleMs = options.idleMs ?? defaultIdleMs;
-    this.#startWorker = options.startWorker ?? (() => new Worker(workerSource, { smol: true }));
+    this.#startWorker = options.startWorker ?? (() => startThread(workerSource, { smol: true }));
   }
 
   /** Tokens of texts. Never rejects: the worst that happens is a rough count. */

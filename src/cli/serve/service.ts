@@ -79,7 +79,7 @@ export class Service {
   }
 
   #look(): void {
-    if (this.#restoring !== null || !hasStagedRestore(this.#settings.server.dataDir)) return;
+    if (this.#restoring !== null || !this.#isRestoreWanted()) return;
     this.#restoring = this.#restore()
       .catch((error) => {
         this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${reasonOf(error)}`);
@@ -88,6 +88,16 @@ export class Service {
       .finally(() => {
         this.#restoring = null;
       });
+  }
+
+  /** A folder that cannot be read now, for want of a descriptor or a mount, is read again at the next look. */
+  #isRestoreWanted(): boolean {
+    try {
+      return hasStagedRestore(this.#settings.server.dataDir);
+    } catch (error) {
+      this.#tellOnce(`cannot look for a backup to restore: ${reasonOf(error)}`);
+      return false;
+    }
   }
 
   async #restore(): Promise<void> {

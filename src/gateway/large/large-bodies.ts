@@ -1,4 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
+import { startThread } from "../../base/start-thread.ts";
 import type { DoneMessage, Job, JobMessage, ResultOf } from "./jobs.ts";
 
 /**
@@ -28,13 +29,14 @@ export class LargeBodies {
   #idleTimer: ReturnType<typeof setTimeout> | null = null;
   #lastId = 0;
 
-  constructor(startThread: () => Worker = () => new Worker(threadSource, { smol: true })) {
-    this.#startThread = startThread;
+  constructor(start: () => Worker = () => startThread(threadSource, { smol: true })) {
+    this.#startThread = start;
   }
 
   /** Rejects with what the job is refused with. */
   run<J extends Job>(job: J): Promise<ResultOf<J>> {
     const thread = this.#running();
+    if (thread === null) return Promise.reject(threadLost());
     this.#lastId += 1;
     const message: JobMessage = { id: this.#lastId, job };
     return new Promise((resolve, reject) => {
@@ -53,13 +55,17 @@ export class LargeBodies {
     for (const { reject } of lost) reject(threadLost());
   }
 
-  #running(): Worker {
+  #running(): Worker | null {
     this.#postponeEnd();
-    if (this.#thread === null) {
-      this.#thread = this.#startThread();
-      this.#thread.onmessage = ({ data }: MessageEvent<DoneMessage>) => this.#done(data);
-      this.#thread.onerror = () => this.stop();
-      this.#thread.unref();
+    if (this.#thread !== null) return this.#thread;
+    try {
+      const thread = this.#startThread();
+      thread.onmessage = ({ data }: MessageEvent<DoneMessage>) => this.#done(data);
+      thread.onerror = () => this.stop();
+      thread.unref();
+      this.#thread = thread;
+    } catch {
+      return null;
     }
     return this.#thread;
   }

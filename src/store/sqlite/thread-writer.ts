@@ -1,3 +1,4 @@
+import { startThread } from "../../base/start-thread.ts";
 import { BatchFailure, type TimedWriter } from "../journal/batch-writer.ts";
 import type { JournalItem } from "../records.ts";
 import { type FromThread, pack, type ToThread } from "./thread-messages.ts";
@@ -28,7 +29,7 @@ export class ThreadWriter implements TimedWriter {
   }
 
   static async open(file: string, source = threadSource): Promise<ThreadWriter> {
-    const writer = new ThreadWriter(new Worker(source));
+    const writer = new ThreadWriter(startThread(source));
     try {
       await writer.#ask({ kind: "open", file });
     } catch (error) {
