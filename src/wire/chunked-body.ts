@@ -1,3 +1,4 @@
+import { unreachable } from "../base/assert.ts";
 import { hexDigit, noDigit } from "../base/hex-digit.ts";
 import { malformed } from "./answer-head.ts";
 import { fieldLine, quotedString, token } from "./grammar.ts";
@@ -6,34 +7,34 @@ const cr = 13;
 const lf = 10;
 const semicolon = 59;
 
-/** More than any chunk that fits into memory. */
-const mostSizeDigits = 8;
-/** Extensions and trailers are allowed, and hardly anybody sends any. */
-const mostExtensionBytes = 4096;
-const mostTrailerBytes = 8192;
-const mostTrailers = 64;
+/** 4 GB, more than any real chunk. */
+const maxSizeDigits = 8;
+/** Extensions and trailers are allowed, but rare. */
+const maxExtensionBytes = 4096;
+const maxTrailerBytes = 8192;
+const maxTrailers = 64;
 
 const extensionsForm = new RegExp(`^(?:;${token}(?:=(?:${token}|${quotedString}))?)+$`);
 const trailerForm = new RegExp(`^${fieldLine}$`);
-/** Would say where the body ends, when it has ended already. */
+/** Headers that define where the body ends have no place after its end. */
 const framingTrailer = /^(?:content-length|transfer-encoding):/i;
 
-type Part = "size" | "extensions" | "size_lf" | "data" | "data_cr" | "data_lf" | "trailer" | "trailer_lf";
+type State = "size" | "extensions" | "size_lf" | "data" | "data_cr" | "data_lf" | "trailer" | "trailer_lf";
 
 /**
- * Takes the chunked transfer coding off a body (RFC 9112, 7.1), wherever the network has cut it. An event
- * stream has a chunk per event and several of them in one read, so the data are moved together within the
- * bytes that came: one piece comes out for one that went in, and nothing is allocated.
+ * Decodes the chunked transfer coding of a body (RFC 9112, 7.1), however the network split it. A read of an event
+ * stream often has several small chunks. Their data are moved together within the buffer that arrived, so each read
+ * gives one piece and allocates nothing.
  */
 export class ChunkedBody {
-  /** True once the last chunk and its trailer have been read. */
+  /** The last chunk and the trailer have been read. */
   isOver = false;
-  /** How many bytes of the last push came behind the end. */
+  /** Bytes of the last push that came after the end. */
   surplusBytes = 0;
-  #part: Part = "size";
+  #state: State = "size";
   #size = 0;
   #sizeDigits = 0;
-  /** What has come of a chunk's extensions or of a line of the trailer. */
+  /** The part of a chunk's extensions, or of a line of the trailer, that has arrived. */
   #line = "";
   #trailers = 0;
   #trailerBytes = 0;
@@ -47,14 +48,14 @@ export class ChunkedBody {
     this.#beginSize();
   }
 
-  /** What is data in these bytes, which are overwritten. */
+  /** Returns the data in these bytes, as a view of them. Overwrites them. */
   push(bytes: Uint8Array): Uint8Array {
     let at = 0;
     let start = 0;
     let end = 0;
     while (at < bytes.length && !this.isOver) {
-      if (this.#part !== "data") {
-        this.#control(bytes[at] ?? 0);
+      if (this.#state !== "data") {
+        this.#readControlByte(bytes[at] ?? 0);
         at += 1;
         continue;
       }
@@ -64,24 +65,24 @@ export class ChunkedBody {
       end += next - at;
       this.#size -= next - at;
       at = next;
-      if (this.#size === 0) this.#part = "data_cr";
+      if (this.#size === 0) this.#state = "data_cr";
     }
     this.surplusBytes = bytes.length - at;
     return bytes.subarray(start, end);
   }
 
-  #control(byte: number): void {
-    switch (this.#part) {
+  #readControlByte(byte: number): void {
+    switch (this.#state) {
       case "size":
         this.#sizeByte(byte);
         return;
       case "size_lf":
         if (byte !== lf) throw malformed("a chunk's size does not end with CR and LF");
-        this.#part = this.#size === 0 ? "trailer" : "data";
+        this.#state = this.#size === 0 ? "trailer" : "data";
         return;
       case "data_cr":
         if (byte !== cr) throw malformed("a chunk is longer than it says");
-        this.#part = "data_lf";
+        this.#state = "data_lf";
         return;
       case "data_lf":
         if (byte !== lf) throw malformed("a chunk is longer than it says");
@@ -90,13 +91,20 @@ export class ChunkedBody {
       case "extensions":
         this.#extensionByte(byte);
         return;
-      default:
+      case "trailer":
+      case "trailer_lf":
         this.#trailerByte(byte);
+        return;
+      case "data":
+        // `push` copies data in bulk.
+        return;
+      default:
+        unreachable(this.#state);
     }
   }
 
   #beginSize(): void {
-    this.#part = "size";
+    this.#state = "size";
     this.#size = 0;
     this.#sizeDigits = 0;
   }
@@ -106,37 +114,37 @@ export class ChunkedBody {
     if (digit !== noDigit) {
       this.#size = this.#size * 16 + digit;
       this.#sizeDigits += 1;
-      if (this.#sizeDigits > mostSizeDigits) throw malformed("a chunk is too large");
+      if (this.#sizeDigits > maxSizeDigits) throw malformed("a chunk is too large");
       return;
     }
     if (this.#sizeDigits === 0) throw malformed("a chunk has no size");
-    if (byte === cr) this.#part = "size_lf";
+    if (byte === cr) this.#state = "size_lf";
     else if (byte === semicolon) {
-      this.#part = "extensions";
+      this.#state = "extensions";
       this.#line = ";";
     } else throw malformed("a chunk's size is not a number");
   }
 
-  /** What extensions say is not asked for, but where they end is. */
+  /** Extensions are ignored, but must be well-formed, because they determine where the chunk begins. */
   #extensionByte(byte: number): void {
     if (byte !== cr && byte !== lf) {
-      if (this.#line.length >= mostExtensionBytes) throw malformed("a chunk's extension is too long");
+      if (this.#line.length >= maxExtensionBytes) throw malformed("a chunk's extension is too long");
       this.#line += String.fromCharCode(byte);
       return;
     }
     if (byte === lf || !extensionsForm.test(this.#line)) throw malformed("a chunk's extension is not proper");
     this.#line = "";
-    this.#part = "size_lf";
+    this.#state = "size_lf";
   }
 
-  /** Lines up to an empty one; what they say is not asked for. */
+  /** Lines up to an empty one. They are checked and ignored. */
   #trailerByte(byte: number): void {
     this.#trailerBytes += 1;
-    if (this.#trailerBytes > mostTrailerBytes) throw malformed("its trailer is too long");
-    if (this.#part === "trailer_lf") {
+    if (this.#trailerBytes > maxTrailerBytes) throw malformed("its trailer is too long");
+    if (this.#state === "trailer_lf") {
       if (byte !== lf) throw malformed("a line of its trailer does not end with CR and LF");
       this.#trailerLine();
-    } else if (byte === cr) this.#part = "trailer_lf";
+    } else if (byte === cr) this.#state = "trailer_lf";
     else if (byte === lf) throw malformed("a line of its trailer does not end with CR and LF");
     else this.#line += String.fromCharCode(byte);
   }
@@ -144,11 +152,11 @@ export class ChunkedBody {
   #trailerLine(): void {
     const line = this.#line;
     this.#line = "";
-    this.#part = "trailer";
+    this.#state = "trailer";
     this.isOver = line === "";
     if (this.isOver) return;
     this.#trailers += 1;
-    if (this.#trailers > mostTrailers) throw malformed("its trailer has too many lines");
+    if (this.#trailers > maxTrailers) throw malformed("its trailer has too many lines");
     if (!trailerForm.test(line))
       throw malformed("a line of its trailer does not have the form `name: value`");
     if (framingTrailer.test(line)) throw malformed("its trailer has a length or a transfer coding");

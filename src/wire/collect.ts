@@ -5,7 +5,7 @@ export interface CollectedAnswer {
   readonly text: string;
 }
 
-/** The whole of one answer, for those who can wait for it; the signal ends the wait. */
+/** Collects one whole answer. Aborting the signal cancels the transfer. */
 export function collectAnswer(
   send: (receiver: Receiver) => Transfer,
   signal: AbortSignal,

@@ -1,94 +1,71 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
 import { AnswerReader } from "./answer-reader.ts";
-import { ClosedConnection } from "./delivery.ts";
-import { OutgoingBytes } from "./outgoing-bytes.ts";
-import type { Sending } from "./sending.ts";
-import { connectionLost, type Head, staleMs } from "./transfer.ts";
+import { DeliveryCheck } from "./delivery-check.ts";
+import { RequestWriter } from "./request-writer.ts";
+import type { SocketTransfer } from "./socket-transfer.ts";
+import { connectionLost, type Head } from "./transfer.ts";
 
-/** Whom a connection belongs to. */
-export interface ConnectionOwner {
-  /** It can carry a request now. */
+/** The pool that owns a connection. */
+export interface ConnectionPool {
+  /** The connection is idle and can take a request. */
   ready(connection: Connection): void;
-  /** It was idle, or never stood, and is gone. */
+  /** Closed while idle, or never connected. */
   gone(connection: Connection, cause: unknown): void;
-  /** The server closed before it received the request; safe to resend. */
-  sendAfresh(sending: Sending): void;
+  /** The connection was lost before the server received any of the request. */
+  resend(transfer: SocketTransfer): void;
 }
 
-/** For all connections, since a request is written in one go. */
-const outgoing = new OutgoingBytes();
+/**
+ * `connecting` → `idle` ⇄ `in_flight`, and from each of them to `closed`. A server that closes just after a request was
+ * written leads from `in_flight` to `checking_delivery`, until it is known whether the request may be resent.
+ */
+type State = "connecting" | "idle" | "in_flight" | "checking_delivery" | "closed";
 
-/** One connection to one server: carries a request, reads its answer, and then the next. */
+/** A close that crossed with the request arrives within this time. A later one is not taken for that. */
+const staleMs = 50;
+
+/** One connection to one server. It takes one request at a time. */
 export class Connection {
-  /** How often it was found idle since it was last used. */
+  /** Sweeps of the pool that found it idle since its last request. */
   idleSweeps = 0;
-  /** Whose requests it carries; null before the first. */
+  /** The only caller that it serves; null before its first request. */
   caller: string | null = null;
-  readonly #owner: ConnectionOwner;
+  readonly #pool: ConnectionPool;
   readonly #isSecure: boolean;
   readonly #reader = new AnswerReader();
+  readonly #writer = new RequestWriter();
+  #state: State = "connecting";
   #socket: Socket<Connection> | null = null;
-  #sending: Sending | null = null;
-  #sentAtMs = 0;
-  /** Bytes of the present request that the kernel has taken. */
-  #sentBytes = 0;
-  /** The kernel has refused bytes, and with that stopped to tell a close from a reset. */
-  #hasWriteFailed = false;
-  /** The server closed its side just after a request was put on it; what has become of that is to be found out. */
-  #closedByPeer: ClosedConnection | null = null;
-  #unsent: Uint8Array | null = null;
-  #stoodBefore = false;
-  #isTrusted = false;
-  #isDropped = false;
+  /** Set while `in_flight`. */
+  #transfer: SocketTransfer | null = null;
+  /** It was idle or had a request before, so the server may be closing it already. */
+  #mayBeStale = false;
+  #deliveryCheck: DeliveryCheck | null = null;
   #brokenBy: unknown = null;
 
-  constructor(owner: ConnectionOwner, isSecure: boolean) {
-    this.#owner = owner;
+  constructor(pool: ConnectionPool, isSecure: boolean) {
+    this.#pool = pool;
     this.#isSecure = isSecure;
   }
 
-  /** Puts a request on the wire. */
-  carry(sending: Sending): void {
+  send(transfer: SocketTransfer): void {
     const socket = this.#socket;
-    assert(socket !== null && this.#sending === null, "the connection stands and is free");
-    this.#sending = sending;
-    sending.connection = this;
-    this.#reader.reset();
-    this.caller = sending.caller;
-    this.#sentAtMs = performance.now();
-    this.#sentBytes = 0;
+    assert(socket !== null && this.#state === "idle", "the connection is open and idle");
+    this.#state = "in_flight";
+    this.#transfer = transfer;
+    transfer.connection = this;
+    this.caller = transfer.caller;
     this.idleSweeps = 0;
+    this.#reader.reset();
     socket.ref();
-    if (sending.isPaused) socket.pause();
-    const rest = outgoing.put(sending.head, sending.body);
-    const { bytes, length } = outgoing;
-    const written = this.#taken(socket.write(bytes, 0, length));
-    // Copied, because the next request is put together in the same place.
-    if (written < length) this.#unsent = Buffer.from(bytes.subarray(written, length));
-    if (rest !== null) this.#write(rest);
+    if (transfer.isPaused) socket.pause();
+    this.#writer.start(socket, transfer.head, transfer.body);
   }
 
-  #write(bytes: Uint8Array): void {
-    if (this.#unsent !== null) {
-      this.#unsent = Buffer.concat([this.#unsent, bytes]);
-      return;
-    }
-    const written = this.#taken(this.#socket?.write(bytes) ?? -1);
-    if (written < bytes.length) this.#unsent = bytes.subarray(written);
-  }
-
-  /** Counts what the kernel has taken; it says -1 when the connection is broken. */
-  #taken(written: number): number {
-    if (written < 0) this.#hasWriteFailed = true;
-    const taken = Math.max(0, written);
-    this.#sentBytes += taken;
-    return taken;
-  }
-
-  /** Nothing is to be carried for now. An idle connection does not keep the program from ending. */
-  rest(): void {
-    this.#stoodBefore = true;
+  /** The pool has no request for it. An idle connection does not keep the process alive. */
+  keepIdle(): void {
+    this.#mayBeStale = true;
     this.#socket?.unref();
   }
 
@@ -100,136 +77,170 @@ export class Connection {
     this.#socket?.resume();
   }
 
-  /** Ends it now, with whatever is on it, or as soon as it stands. */
+  /** Closes it in any state, with the request that is on it. If it is still connecting, it closes once opened. */
   drop(): void {
     const socket = this.#socket;
-    this.#isDropped = true;
-    this.#sending = null;
+    this.#state = "closed";
+    this.#transfer = null;
     this.#socket = null;
-    this.#unsent = null;
-    this.#closedByPeer?.release();
+    this.#writer.abandon();
+    this.#deliveryCheck?.release();
     socket?.terminate();
   }
 
   opened(socket: Socket<Connection>): void {
-    if (this.#isDropped) {
+    if (this.#state === "closed") {
       socket.terminate();
       return;
     }
     this.#socket = socket;
-    if (!this.#isSecure) this.#owner.ready(this);
+    if (!this.#isSecure) this.#becomeReady();
   }
 
-  /** Bun has checked the certificate and its name by now; if they are not right it closes the connection itself. */
-  shookHands(isTrusted: boolean, problem: Error | null): void {
+  /** Bun has verified the certificate and its name. It closes the connection by itself if they are wrong. */
+  handshakeDone(isTrusted: boolean, problem: Error | null): void {
     if (!isTrusted) this.#brokenBy = problem;
-    // A server may shake hands once more at any time; that makes nothing free.
-    if (!isTrusted || this.#isDropped || this.#isTrusted) return;
-    this.#isTrusted = true;
-    this.#owner.ready(this);
+    // A server may start another handshake at any time. Only the first one makes the connection ready.
+    else if (this.#state === "connecting") this.#becomeReady();
   }
 
-  drained(): void {
-    const unsent = this.#unsent;
-    this.#unsent = null;
-    if (unsent !== null) this.#write(unsent);
+  #becomeReady(): void {
+    this.#state = "idle";
+    this.#pool.ready(this);
+  }
+
+  drained(socket: Socket<Connection>): void {
+    this.#writer.continue(socket);
   }
 
   arrived(bytes: Buffer): void {
-    // Words without a question, such as a goodbye (408) to an idle connection: it is of no more use.
-    if (this.#sending === null) {
-      this.drop();
-      this.#owner.gone(this, connectionLost());
+    switch (this.#state) {
+      case "in_flight":
+        this.#read(bytes);
+        return;
+      case "connecting":
+      case "idle":
+        // Unsolicited bytes, e.g. a 408 sent to an idle connection. Don't reuse it.
+        this.drop();
+        this.#pool.gone(this, connectionLost());
+        return;
+      case "checking_delivery":
+      case "closed":
+        return;
+    }
+  }
+
+  /**
+   * The server has closed its side. If the close crossed with a request, the server has not read that request. Only now
+   * can this be checked: the kernel forgets the connection once our side is closed too. A reset without
+   * a preceding close proves nothing, because the request may have been read.
+   */
+  endedByPeer(socket: Socket<Connection>): void {
+    if (this.#state !== "in_flight" || !this.#mayResend()) return;
+    const { sentBytes, hasFailed } = this.#writer;
+    if (sentBytes > 0 && !hasFailed) this.#deliveryCheck = DeliveryCheck.begin(socket, sentBytes);
+  }
+
+  closed(cause: unknown): void {
+    this.#socket = null;
+    this.#brokenBy ??= cause ?? null;
+    switch (this.#state) {
+      case "in_flight":
+        this.#closedInFlight();
+        return;
+      case "connecting":
+      case "idle":
+        this.#state = "closed";
+        this.#pool.gone(this, this.#cause());
+        return;
+      case "checking_delivery":
+      case "closed":
+        return;
+    }
+  }
+
+  #closedInFlight(): void {
+    const transfer = this.#takeTransfer();
+    if (this.#deliveryCheck !== null) {
+      this.#state = "checking_delivery";
+      this.#resendIfUnread(transfer, this.#deliveryCheck);
       return;
     }
+    this.#state = "closed";
+    if (this.#reader.endsWithConnection && this.#brokenBy === null) transfer.ended();
+    else if (this.#writer.sentBytes === 0 && this.#mayResend()) this.#pool.resend(transfer);
+    else transfer.failed(this.#cause());
+  }
+
+  async #resendIfUnread(transfer: SocketTransfer, check: DeliveryCheck): Promise<void> {
+    const isUnread = await check.receivedNothing(this.#writer.startedAtMs + staleMs);
+    // The transfer was cancelled meanwhile.
+    if (this.#state !== "checking_delivery") return;
+    this.#state = "closed";
+    if (isUnread) this.#pool.resend(transfer);
+    else transfer.failed(this.#cause());
+  }
+
+  /** Only a request written a moment ago to a connection that may have been stale, and no byte of an answer yet. */
+  #mayResend(): boolean {
+    if (!this.#mayBeStale || this.#reader.hasBegun) return false;
+    return performance.now() - this.#writer.startedAtMs < staleMs;
+  }
+
+  #cause(): unknown {
+    return this.#brokenBy ?? connectionLost();
+  }
+
+  #read(bytes: Buffer): void {
     try {
       this.#reader.read(bytes, this);
     } catch (cause) {
       this.#fail(cause);
       return;
     }
-    if (this.#reader.isComplete) this.#finish();
+    // The receiver may have cancelled while it was given these bytes.
+    if (this.#reader.isComplete && this.#state === "in_flight") this.#finish();
   }
 
   answered(head: Head): void {
-    this.#sending?.receiver.answered(head);
+    this.#transfer?.receiver.answered(head);
   }
 
   received(bytes: Uint8Array): void {
-    this.#sending?.receiver.received(bytes);
-  }
-
-  /**
-   * The server has closed its side; if that was on its way when a request was written, nobody has read that. It can be
-   * found out only from here on, as the kernel forgets the connection once the socket is closed. A reset without
-   * a close before it proves nothing: the request may have been read.
-   */
-  endedByPeer(socket: Socket<Connection>): void {
-    if (this.#sending === null || this.#hasWriteFailed || !this.#mayResend()) return;
-    this.#closedByPeer = ClosedConnection.of(socket, this.#sentBytes);
-  }
-
-  closed(cause: unknown): void {
-    if (this.#isDropped) return;
-    this.#socket = null;
-    this.#brokenBy ??= cause ?? null;
-    const sending = this.#sending;
-    if (sending === null) {
-      this.#owner.gone(this, this.#brokenBy ?? connectionLost());
-      return;
-    }
-    this.#sending = null;
-    if (this.#reader.endsWithConnection && this.#brokenBy === null) sending.ended();
-    else if (this.#mayResend() && this.#sentBytes === 0) this.#resend(sending);
-    else if (this.#closedByPeer !== null) this.#resendIfUnread(sending, this.#closedByPeer);
-    else sending.failed(this.#brokenBy ?? connectionLost());
-  }
-
-  async #resendIfUnread(sending: Sending, closed: ClosedConnection): Promise<void> {
-    const isUnread = await closed.receivedNothing(this.#sentAtMs + staleMs);
-    if (sending.connection !== this) return;
-    if (isUnread) this.#resend(sending);
-    else sending.failed(this.#brokenBy ?? connectionLost());
-  }
-
-  #resend(sending: Sending): void {
-    sending.needsNewConnection = true;
-    this.#owner.sendAfresh(sending);
-  }
-
-  /** Only what was put on a kept connection a moment ago, and has not begun to be answered. */
-  #mayResend(): boolean {
-    if (!this.#stoodBefore || this.#reader.hasBegun) return false;
-    return performance.now() - this.#sentAtMs < staleMs;
+    this.#transfer?.receiver.received(bytes);
   }
 
   #fail(cause: unknown): void {
-    const sending = this.#sending;
+    const transfer = this.#transfer;
     this.drop();
-    sending?.failed(cause);
+    transfer?.failed(cause);
   }
 
-  /** Free for the next request before the receiver is told, whose next step may well be that request. */
+  /** Frees the connection before the receiver learns of the end: the receiver may send its next request at once. */
   #finish(): void {
-    const sending = this.#sending;
-    this.#sending = null;
-    this.#stoodBefore = true;
-    if (sending?.isPaused) this.resume();
-    if (this.#reader.isReusable && this.#unsent === null && this.#socket !== null) {
-      this.#owner.ready(this);
-    } else {
-      this.drop();
-    }
-    sending?.ended();
+    const transfer = this.#takeTransfer();
+    this.#state = "idle";
+    this.#mayBeStale = true;
+    if (transfer.isPaused) this.resume();
+    if (this.#reader.isReusable && this.#writer.isDone) this.#pool.ready(this);
+    else this.drop();
+    transfer.ended();
+  }
+
+  #takeTransfer(): SocketTransfer {
+    const transfer = this.#transfer;
+    assert(transfer !== null, "a connection in flight has a transfer");
+    this.#transfer = null;
+    return transfer;
   }
 }
 
-/** The socket's events, told to the connection that it is. */
+/** Passes a socket's events to its connection. */
 export const connectionEvents: SocketHandler<Connection> = {
   open: (socket) => socket.data.opened(socket),
-  handshake: (socket, isTrusted, problem) => socket.data.shookHands(isTrusted, problem),
+  handshake: (socket, isTrusted, problem) => socket.data.handshakeDone(isTrusted, problem),
   data: (socket, bytes) => socket.data.arrived(bytes),
-  drain: (socket) => socket.data.drained(),
+  drain: (socket) => socket.data.drained(socket),
   end: (socket) => socket.data.endedByPeer(socket),
   close: (socket, cause) => socket.data.closed(cause),
 };

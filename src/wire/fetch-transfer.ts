@@ -1,23 +1,23 @@
 import { malformed } from "./answer-head.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 
-/** Answers like `fetch`; rejects when the signal fires. */
-export type Ask = (signal: AbortSignal) => Promise<Response>;
+/** Responds like `fetch`; rejects when the signal is aborted. */
+export type Fetch = (signal: AbortSignal) => Promise<Response>;
 
 /**
- * A transfer by `fetch`, or by something that answers like it. It is how servers behind an HTTP proxy are
- * reached, and the built-in demo, which has no server at all.
+ * A transfer over `fetch`, or over a function that responds like it. Used for servers behind an HTTP proxy, and for the
+ * built-in demo, which has no server.
  */
 export class FetchTransfer implements Transfer {
-  /** Not told by `fetch`, but for a failure that means that nobody was there. */
+  /** `fetch` does not report this. Only certain failures prove that there was no connection. */
   isConnected = true;
-  readonly #ask: Ask;
+  readonly #fetch: Fetch;
   readonly #receiver: Receiver;
   readonly #controller = new AbortController();
   #paused: PromiseWithResolvers<void> | null = null;
 
-  constructor(ask: Ask, receiver: Receiver) {
-    this.#ask = ask;
+  constructor(fetch: Fetch, receiver: Receiver) {
+    this.#fetch = fetch;
     this.#receiver = receiver;
     this.#run();
   }
@@ -39,7 +39,7 @@ export class FetchTransfer implements Transfer {
   async #run(): Promise<void> {
     const { signal } = this.#controller;
     try {
-      const response = await this.#askLater();
+      const response = await this.#fetchLater();
       if (signal.aborted) return;
       this.#receiver.answered({ status: response.status, get: (name) => response.headers.get(name) });
       await this.#read(response);
@@ -52,9 +52,9 @@ export class FetchTransfer implements Transfer {
     if (!signal.aborted) this.#receiver.ended();
   }
 
-  /** Asynchronous, so that nothing is told before the constructor has returned, even if asking throws. */
-  async #askLater(): Promise<Response> {
-    return this.#ask(this.#controller.signal);
+  /** Asynchronous, so that the receiver hears of nothing before the constructor returns, even if `fetch` throws. */
+  async #fetchLater(): Promise<Response> {
+    return this.#fetch(this.#controller.signal);
   }
 
   async #read({ body }: Response): Promise<void> {
@@ -68,12 +68,12 @@ export class FetchTransfer implements Transfer {
       this.#receiver.received(value);
       if (this.#paused !== null && !signal.aborted) await this.#paused.promise;
     }
-    // The body of a `fetch` ends by the signal; that of something like it has to be told.
+    // The signal ends the body of a real `fetch`, but not that of a function like it.
     await reader.cancel();
   }
 }
 
-/** Failures of `fetch` that mean that nobody was there: no such host, no connection to it or to the proxy, no way through that. */
+/** Errors of `fetch` that prove there was no connection: unknown host, refused by it or by the proxy, no tunnel. */
 const unreachableCodes: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ECONNREFUSED", "ERR_PROXY_TUNNEL"]);
 const malformedCode = "Malformed_HTTP_Response";
 

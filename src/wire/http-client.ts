@@ -1,49 +1,47 @@
-import { Connection, type ConnectionOwner, connectionEvents } from "./connection.ts";
+import { Connection, type ConnectionPool, connectionEvents } from "./connection.ts";
 import { IdleConnections } from "./idle-connections.ts";
-import { Sending } from "./sending.ts";
+import { SocketTransfer } from "./socket-transfer.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 
-/** Where connections are made to. */
 export interface ServerAddress {
   readonly hostname: string;
   readonly port: number;
   readonly isSecure: boolean;
 }
 
-/** Makes a connection; rejects when there is none to be had. */
+/** Opens a socket for the connection; rejects if it cannot. */
 export type Dial = (address: ServerAddress, connection: Connection) => Promise<unknown>;
 
-/** Servers close idle connections after a minute or so; who leaves after two to three of these meets few such ends. */
-const usualSweepMs = 15_000;
-const mostIdleSweeps = 2;
-/** All callers together. Each may keep a connection of its own, and a connection under TLS costs some 40 KB here. */
-const usualMostIdle = 1024;
+/** Idle connections close after two to three sweeps. Most servers close them after a minute, so we are usually first. */
+const defaultSweepMs = 15_000;
+const maxIdleSweeps = 2;
+/** For all callers together, each of whom has connections of its own. An idle TLS connection takes about 40 KB. */
+const defaultMaxIdle = 1024;
 
 export interface HttpClientOptions {
   readonly dial?: Dial;
   readonly sweepMs?: number;
-  readonly mostIdle?: number;
+  readonly maxIdle?: number;
 }
 
 /**
- * HTTP/1.1 to one server over connections that are kept. `fetch` does its work on a thread of its own and tells
- * nothing of its connections; here a request costs two system calls on the thread that asks, a stalled
- * reader stops the provider by TCP's own means, and it is known whether a connection stands, was used before
- * and has just been closed. TLS, its certificates and names are Bun's.
+ * An HTTP/1.1 client for one server, with a connection pool. `fetch` works on a thread of its own and hides its
+ * connections. Here a request costs two system calls on the calling thread, a slow reader makes TCP stop the
+ * server, and the state of every connection is known. Bun does TLS, including certificates and names.
  */
-export class HttpClient implements ConnectionOwner {
+export class HttpClient implements ConnectionPool {
   readonly #address: ServerAddress;
   readonly #dial: Dial;
   readonly #sweepMs: number;
   readonly #idle: IdleConnections;
   /** Requests without a connection. */
-  readonly #waiting: Sending[] = [];
-  /** Connections being made, at least as many as requests wait. */
+  readonly #waiting: SocketTransfer[] = [];
+  /** Connections being established, at least one per waiting request. */
   readonly #dialing: Connection[] = [];
   #sweeper: ReturnType<typeof setInterval> | null = null;
-  /** The connection that was being made for it may never come to stand, so the next request does not wait for it. */
-  readonly #leaveQueue = (sending: Sending) => {
-    const at = this.#waiting.indexOf(sending);
+  /** Drops the connection dialed for it as well: it may never open, and the next request should not wait for it. */
+  readonly #leaveQueue = (transfer: SocketTransfer) => {
+    const at = this.#waiting.indexOf(transfer);
     if (at === -1) return;
     this.#waiting.splice(at, 1);
     this.#dialing.splice(at, 1)[0]?.drop();
@@ -52,37 +50,42 @@ export class HttpClient implements ConnectionOwner {
   constructor(address: ServerAddress, options: HttpClientOptions = {}) {
     this.#address = address;
     this.#dial = options.dial ?? dialByBun;
-    this.#sweepMs = options.sweepMs ?? usualSweepMs;
-    this.#idle = new IdleConnections(options.mostIdle ?? usualMostIdle);
+    this.#sweepMs = options.sweepMs ?? defaultSweepMs;
+    this.#idle = new IdleConnections(options.maxIdle ?? defaultMaxIdle);
   }
 
-  /** `head` is the request line and the headers, each with its line end, without a length for the body. */
+  /** `head` is the request line and the headers, each with its CRLF, without `content-length`. */
   send(head: string, body: Uint8Array | string, receiver: Receiver, caller: string): Transfer {
-    const sending = new Sending(head, body, receiver, caller, this.#leaveQueue);
+    const transfer = new SocketTransfer(head, body, receiver, caller, this.#leaveQueue);
     const connection = this.#idle.take(caller);
-    if (connection === null) this.sendAfresh(sending);
-    else connection.carry(sending);
-    return sending;
+    if (connection === null) this.#enqueue(transfer);
+    else connection.send(transfer);
+    return transfer;
   }
 
-  sendAfresh(sending: Sending): void {
-    sending.connection = null;
-    this.#waiting.push(sending);
+  resend(transfer: SocketTransfer): void {
+    transfer.connection = null;
+    transfer.needsNewConnection = true;
+    this.#enqueue(transfer);
+  }
+
+  #enqueue(transfer: SocketTransfer): void {
+    this.#waiting.push(transfer);
     if (this.#dialing.length < this.#waiting.length) this.#connect();
   }
 
   ready(connection: Connection): void {
     const isNew = remove(this.#dialing, connection);
-    const sending = isNew ? this.#waiting.shift() : this.#nextFor(connection.caller);
-    if (sending === undefined) this.#keep(connection);
+    const transfer = isNew ? this.#waiting.shift() : this.#nextFor(connection.caller);
+    if (transfer === undefined) this.#keep(connection);
     else {
-      connection.carry(sending);
-      sending.receiver.connected();
+      connection.send(transfer);
+      transfer.receiver.connected();
     }
   }
 
-  /** Who may have a connection that has served this caller. */
-  #nextFor(caller: string | null): Sending | undefined {
+  /** The next waiting request that may use a connection which has served this caller. */
+  #nextFor(caller: string | null): SocketTransfer | undefined {
     if (this.#waiting.length === 0) return undefined;
     const at = this.#waiting.findIndex((it) => it.caller === caller && !it.needsNewConnection);
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
@@ -93,7 +96,7 @@ export class HttpClient implements ConnectionOwner {
       this.#idle.remove(connection);
       return;
     }
-    // Whoever has waited longest is told, unless those who are left have connections coming.
+    // Fails the oldest waiting request, unless enough connections are being established for all of them.
     if (this.#dialing.length < this.#waiting.length) this.#waiting.shift()?.failed(cause);
   }
 
@@ -104,21 +107,21 @@ export class HttpClient implements ConnectionOwner {
   }
 
   #keep(connection: Connection): void {
-    connection.rest();
+    connection.keepIdle();
     this.#idle.add(connection);
     this.#sweeper ??= setInterval(() => this.#sweep(), this.#sweepMs);
     this.#sweeper.unref();
   }
 
   #sweep(): void {
-    this.#idle.sweep(mostIdleSweeps);
+    this.#idle.sweep(maxIdleSweeps);
     if (this.#idle.count > 0 || this.#sweeper === null) return;
     clearInterval(this.#sweeper);
     this.#sweeper = null;
   }
 }
 
-/** Asynchronous, because Bun throws at once at what it takes for no address. */
+/** Asynchronous, so that it rejects where `Bun.connect` throws: at an invalid address. */
 export async function dialByBun(
   { hostname, port, isSecure }: ServerAddress,
   connection: Connection,

@@ -1,25 +1,25 @@
 import type { Connection } from "./connection.ts";
 
 /**
- * Connections without a request, each kept for the caller whose requests it has carried. A server that says more
- * than it was asked, a moment after its answer, is not to be found out before the next request is on that
- * connection: what was meant for one caller could then reach another. So no two callers share one.
+ * The idle connections of a pool, each reserved for the caller that has used it. If a server sends surplus bytes a
+ * moment after its answer, the next request may be on that connection already, and would get them as its
+ * answer. With a connection per caller they never reach another caller.
  */
 export class IdleConnections {
-  readonly #most: number;
-  /** Of each caller the one used last is used next, so that those not needed grow old. Null: not used so far. */
+  readonly #max: number;
+  /** The last one used is reused first, so that surplus ones age and are swept. Null: not used by any caller so far. */
   readonly #byCaller = new Map<string | null, Connection[]>();
   #count = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   get count(): number {
     return this.#count;
   }
 
-  /** One that has served this caller, or else nobody. */
+  /** One that this caller has used, or one that is unused. */
   take(caller: string): Connection | null {
     return this.#pop(caller) ?? this.#pop(null);
   }
@@ -33,13 +33,13 @@ export class IdleConnections {
     return connection;
   }
 
-  /** Above the limit, an old one of the caller who has been idle longest is dropped. */
+  /** Above the limit, drops the oldest one of the caller that has been idle longest. */
   add(connection: Connection): void {
     const connections = this.#byCaller.get(connection.caller);
     if (connections === undefined) this.#byCaller.set(connection.caller, [connection]);
     else connections.push(connection);
     this.#count += 1;
-    if (this.#count > this.#most) this.#dropOldest();
+    if (this.#count > this.#max) this.#dropOldest();
   }
 
   remove(connection: Connection): void {
@@ -51,17 +51,17 @@ export class IdleConnections {
     this.#count -= 1;
   }
 
-  /** Drops those that were found idle more often than this since they were last used. */
-  sweep(mostSweeps: number): void {
+  /** Drops connections that more than `maxSweeps` sweeps in a row have found idle. */
+  sweep(maxSweeps: number): void {
     for (const connections of [...this.#byCaller.values()]) {
       for (const connection of [...connections]) {
         connection.idleSweeps += 1;
-        if (connection.idleSweeps > mostSweeps) this.#drop(connection);
+        if (connection.idleSweeps > maxSweeps) this.#drop(connection);
       }
     }
   }
 
-  /** Callers stand in the order in which each last came to have an idle connection. */
+  /** The map is ordered by when a caller last went from no idle connection to one. */
   #dropOldest(): void {
     const [connections = []] = this.#byCaller.values();
     const [oldest] = connections;

@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 
-/** Whether requests of this protocol go through a proxy that the environment names, as `fetch` understands it. */
+/** Whether the environment names a proxy for this protocol. The variables are those that `fetch` reads. */
 export function isProxyNamed(protocol: "http:" | "https:"): boolean {
   return isSet(protocol === "https:" ? "https_proxy" : "http_proxy") || isSet("all_proxy");
 }
 
-/** A proxy from the environment is for the world outside, not for this machine. */
+/** Whether `fetch` must be used for this URL. Servers on this machine are called directly. */
 export function isBehindProxy({ protocol, hostname }: URL): boolean {
   if (hostname === "localhost" || hostname === "[::1]") return false;
   if (isIP(hostname) === 4 && hostname.startsWith("127.")) return false;

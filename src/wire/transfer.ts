@@ -1,19 +1,19 @@
-/** What a request and its answer look like to those who neither know nor care how bytes travel. */
+/** A request and its answer, independent of how they are transported. */
 
-/** The head of an answer. A `Response`'s headers fit, and so does the text of a head that was read here. */
+/** The head of an answer. Implemented by `AnswerHead`, and easily made from a `Response`. */
 export interface Head {
   readonly status: number;
-  /** By lower-case name; the first of several. */
+  /** `name` is lower case. Returns the first value of a repeated header. */
   get(name: string): string | null;
 }
 
 /**
- * Where an answer goes, piece by piece: `connected` at most once, `answered`, then `received` as often as bytes
- * come, then exactly one of `ended` and `failed`, unless the transfer is cancelled first. Bytes belong to the
- * receiver.
+ * Receives an answer piece by piece. The calls are, in this order: `connected` at most once, `answered`, `received` for
+ * every piece, and exactly one of `ended` and `failed`. `failed` may come at any time, and there are no calls
+ * after a cancel. The receiver owns the bytes.
  */
 export interface Receiver {
-  /** The request is on a connection that stands. Not told when that was so from the start. */
+  /** A request that had to wait for a connection has got one. */
   connected(): void;
   answered(head: Head): void;
   received(bytes: Uint8Array): void;
@@ -21,18 +21,18 @@ export interface Receiver {
   failed(cause: unknown): void;
 }
 
-/** One request on its way, and its answer on its way back. */
+/** One request and its answer, in flight. */
 export interface Transfer {
-  /** False while a connection is being made, and when none could be: then nothing was sent. */
+  /** False while a connection is being established, and if that failed. Nothing was sent then. */
   readonly isConnected: boolean;
-  /** Asks for no more bytes for now; a few that are under way may still come. */
+  /** Stops reading. A few pieces that were read already may still arrive. */
   pause(): void;
   resume(): void;
-  /** The receiver hears nothing more. Safe at any time and more than once. */
+  /** The receiver gets no more calls. Safe at any time, and more than once. */
   cancel(): void;
 }
 
-/** Something that went wrong on the wire, with a code as the operating system would give it. */
+/** A failure on the wire, with a code like those of the operating system. */
 export class WireError extends Error {
   readonly code: string;
 
@@ -42,15 +42,11 @@ export class WireError extends Error {
   }
 }
 
-/** A server's close that was on its way when a request was written arrives this soon after it, or is another one. */
-export const staleMs = 50;
-
-/** The connection ended before the answer did. */
 export function connectionLost(): WireError {
   return new WireError("ECONNRESET", "The connection was closed before the answer was complete.");
 }
 
-/** The server's answer broke HTTP's rules. It has answered, so it has done the work. */
+/** The answer violates HTTP. The server did answer, so it has done the work and may charge for it. */
 export function isMalformed(cause: unknown): boolean {
   return cause instanceof WireError && cause.code === "EPROTO";
 }

@@ -71,7 +71,7 @@ describe("callers", () => {
 describe("idle connections", () => {
   test("of all callers together are bounded: who has been idle longest loses one", async () => {
     using server = new TestServer((peer) => void peer.say(answerWith("ok")));
-    const client = clientOf(server, { mostIdle: 3 });
+    const client = clientOf(server, { maxIdle: 3 });
     for (const caller of ["a", "b", "c", "d", "e"]) await exchange(client, "{}", caller);
     await waitFor(() => server.peers.filter(({ isGone }) => isGone).length === 2, "two connections to go");
     expect(server.peers.map(({ isGone }) => isGone)).toEqual([true, true, false, false, false]);
@@ -84,7 +84,7 @@ describe("idle connections", () => {
   test("of one caller are bounded as well, and none of those in use is dropped", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
-    const client = clientOf(server, { mostIdle: 2 });
+    const client = clientOf(server, { maxIdle: 2 });
     const sent = Array.from({ length: 5 }, () => post(client));
     await waitFor(() => waiting.length === 5, "five requests");
     for (const peer of waiting.splice(0)) await peer.say(answerWith("ok"));

@@ -1,8 +1,8 @@
 import { dlopen, FFIType, ptr } from "bun:ffi";
 
 /**
- * What Linux knows of the bytes that were written to a TCP connection, of which Bun tells nothing. It is asked only
- * when a server closes a kept connection just after a request was put on it.
+ * Asks Linux whether a server received the bytes written to a TCP connection, which Bun does not expose. Used only when
+ * a server closes a kept connection just after a request was written to it.
  */
 
 /** tcp(7), SIOCOUTQ: bytes written that the peer has not acknowledged. */
@@ -15,7 +15,7 @@ const closedState = 7;
 const duplicateCommand = 1030;
 const pollMs = 2;
 
-/** Of GNU's and of musl's systems. */
+/** On glibc and on musl. */
 const libraryNames = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
 const { i32, u64, ptr: pointer } = FFIType;
@@ -33,36 +33,36 @@ const infoLength = new Uint32Array(1);
 let library: Library | null | undefined;
 
 /**
- * A connection whose server has closed its side, kept from being forgotten by the kernel. A server's close
- * acknowledges what it had received by then. If nothing of a request is among that, and what was sent is answered with a
- * reset because nobody is there to receive it, then nobody has read any of it. A server that closes only its own
- * side may read on: then there is no reset.
+ * Holds a duplicate of the socket's descriptor, so that the kernel keeps the connection after Bun has closed it. A server's
+ * FIN acknowledges what the server had received by then. If that includes nothing of the request, and the request is
+ * answered with a reset, then no process has read any of it. A server that closed only its own side may still be
+ * reading: then there is no reset.
  */
-export class ClosedConnection {
+export class DeliveryCheck {
   readonly #library: Library;
   readonly #descriptor: number;
   readonly #sentBytes: number;
   #isReleased = false;
 
-  private constructor(calls: Library, descriptor: number, sentBytes: number) {
-    this.#library = calls;
+  private constructor(library: Library, descriptor: number, sentBytes: number) {
+    this.#library = library;
     this.#descriptor = descriptor;
     this.#sentBytes = sentBytes;
   }
 
   /**
-   * To be called while the socket is still open; null where the system cannot tell. Bun's sockets have a descriptor,
-   * which its types do not mention.
+   * Call it while the socket is still open. Null if the system cannot tell. Bun's sockets have an `fd` that its types
+   * do not mention.
    */
-  static of(socket: object, sentBytes: number): ClosedConnection | null {
+  static begin(socket: object, sentBytes: number): DeliveryCheck | null {
     if (!("fd" in socket) || typeof socket.fd !== "number") return null;
     library ??= loadLibrary();
     if (library === null) return null;
     const descriptor = library.fcntl(socket.fd, duplicateCommand, 0);
-    return descriptor < 0 ? null : new ClosedConnection(library, descriptor, sentBytes);
+    return descriptor < 0 ? null : new DeliveryCheck(library, descriptor, sentBytes);
   }
 
-  /** Whether it is certain, by this time, that nobody has received any of the bytes. To be asked once. */
+  /** True if it is certain before the deadline that the server received none of the bytes. Call it once. */
   async receivedNothing(deadlineMs: number): Promise<boolean> {
     try {
       while (!this.#isReleased && this.#hasAllUnacknowledged()) {
@@ -76,13 +76,16 @@ export class ClosedConnection {
     }
   }
 
-  /** Nobody wants to know any more. */
+  /** Closes the descriptor; a check in progress ends with false. */
   release(): void {
     if (!this.#isReleased) this.#library.close(this.#descriptor);
     this.#isReleased = true;
   }
 
-  /** Under TLS more bytes are sent than were written, but less of them than would make a whole record. */
+  /**
+   * Under TLS more bytes are queued than were written, so a few may be acknowledged unnoticed. They are fewer than a whole
+   * record, which a server needs to read anything.
+   */
   #hasAllUnacknowledged(): boolean {
     if (this.#library.ioctl(this.#descriptor, sendQueueRequest, ptr(queued)) !== 0) return false;
     return (queued[0] ?? 0) >= this.#sentBytes;
@@ -102,7 +105,7 @@ function loadLibrary(): Library | null {
     try {
       return dlopen(name, signatures).symbols;
     } catch {
-      // Another one of the names is this system's.
+      // Try the next name.
     }
   }
   return null;

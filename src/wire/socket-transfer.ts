@@ -1,28 +1,33 @@
-import type { Connection } from "./connection.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 
-/** One request: waiting for a connection, on one, or over. */
-export class Sending implements Transfer {
-  /** Request line and headers, all but the length of the body. */
+/** The connection that a request is on, as far as the request controls it. */
+export interface TransferConnection {
+  pause(): void;
+  resume(): void;
+  drop(): void;
+}
+
+/** One request over a socket: waiting for a connection, on one, or over. */
+export class SocketTransfer implements Transfer {
+  /** Request line and headers, without the body's length. */
   readonly head: string;
   readonly body: Uint8Array | string;
   readonly receiver: Receiver;
-  /** Who asks. It shares its connection with no other. */
+  /** A connection is never shared between callers. */
   readonly caller: string;
-  /** The one that it is on; null while it waits and when it is over. */
-  connection: Connection | null = null;
-  /** A kept connection was lost with it, so it takes no other that may be as old; on a new one it is sent for good. */
+  /** Null while the request waits for one, and once the transfer is over. */
+  connection: TransferConnection | null = null;
+  /** Set before a resend: another kept connection might be just as stale. On a new one there is no second resend. */
   needsNewConnection = false;
-  /** Its receiver wants nothing for now. The connection it is on must go on once it is over. */
   isPaused = false;
-  readonly #leaveQueue: (sending: Sending) => void;
+  readonly #leaveQueue: (transfer: SocketTransfer) => void;
 
   constructor(
     head: string,
     body: Uint8Array | string,
     receiver: Receiver,
     caller: string,
-    leaveQueue: (sending: Sending) => void,
+    leaveQueue: (transfer: SocketTransfer) => void,
   ) {
     this.head = head;
     this.body = body;
@@ -56,7 +61,7 @@ export class Sending implements Transfer {
     this.receiver.ended();
   }
 
-  /** Whether it was on a connection can still be seen by the receiver: without one, nothing was sent. */
+  /** The receiver reads `isConnected` to learn whether anything was sent, so that is cleared only afterwards. */
   failed(cause: unknown): void {
     this.receiver.failed(cause);
     this.connection = null;

@@ -2,21 +2,21 @@ const zero = 48;
 const cr = 13;
 const lf = 10;
 
-/** Head and body of a request up to this size leave in one write; a small one for the head alone would wake the server twice. */
+/** Head and body up to this size leave in one write; a separate write for the head would wake the server twice. */
 const capacityBytes = 256 * 1024;
 
 /**
- * Where requests are put together, one after the other. Most begin like the one before, so that its head
- * is still there.
+ * The buffer that requests are assembled in, one at a time. Consecutive requests mostly have the same head, so the
+ * encoded head is left in place and only written anew when it differs.
  */
-export class OutgoingBytes {
+export class RequestBuffer {
   readonly bytes = Buffer.allocUnsafe(capacityBytes);
-  /** Of the request that was put here last. */
+  /** How much of `bytes` the last request takes up. */
   length = 0;
   #head = "";
   #headBytes = 0;
 
-  /** Returns what did not fit: nothing, or the whole body. */
+  /** Returns the body if it did not fit, otherwise null. */
   put(head: string, body: Uint8Array | string): Uint8Array | null {
     const bodyBytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const at = this.#putHead(head, bodyBytes);
@@ -45,6 +45,7 @@ export class OutgoingBytes {
     return at + 4;
   }
 
+  /** Returns where the number ends. */
   #putNumber(value: number, start: number): number {
     let end = start + 1;
     for (let limit = 10; limit <= value; limit *= 10) end += 1;
