@@ -1,7 +1,7 @@
 const everyMs = 250;
 const windowMs = 10_000;
 
-/** How long the event loop did not get to a timer that was due: it had more work than it could do. */
+/** Measures how late the event loop runs a timer. It is late when there is more work than the loop can do. */
 export class EventLoopLag {
   readonly #timer: Timer;
   readonly #now: () => number;
@@ -19,12 +19,12 @@ export class EventLoopLag {
     this.#timer.unref();
   }
 
-  /** The longest within the last seconds, for people who look now and then. */
+  /** The longest lag of the last 10 to 20 seconds, for metrics that are scraped now and then. */
   get longestMs(): number {
     return Math.max(this.#longestMs, this.#longestBeforeMs);
   }
 
-  /** As of now: it is forgotten soon after the loop has caught up. */
+  /** The current lag. It decays by half per measurement once the loop has caught up. */
   get recentMs(): number {
     return this.#recentMs;
   }

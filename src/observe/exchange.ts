@@ -2,12 +2,12 @@ import type { AttemptRecord } from "../base/attempt.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
 /**
- * What is known of one client request when it is over: the source of its log line, its metrics and its
- * trace. It holds no secret and no word of a prompt or an answer.
+ * The facts of one finished client request, from which its log line, metrics and trace are made. They contain no
+ * secret, and nothing of a prompt or an answer.
  */
 export interface ExchangeFacts {
   readonly requestId: string;
-  /** The id the caller sent along, if it was sane. */
+  /** The request id that the client sent, if it was valid. */
   readonly callerRequestId: string | null;
   readonly method: string;
   readonly route: string;
@@ -22,27 +22,27 @@ export interface ExchangeFacts {
   /** `completed`, `failed` (5xx, or broken off), `cancelled`, `replayed`, or `refused` (4xx). */
   readonly outcome: string;
   readonly errorCode: string | null;
-  /** The private cause of an error; for operators. */
+  /** Why an error happened. For operators only, never sent to clients. */
   readonly cause: string | null;
   readonly usage: Usage | null;
   readonly basis: UsageBasis | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly charged: number;
-  /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
+  /** What a request of a token-budget key would have cost. Null for credit keys, and without a price. */
   readonly listCostNano: number | null;
   readonly firstByteMs: number | null;
   readonly totalMs: number;
   readonly attempts: number;
-  /** Those of them that failed before one was answered. */
+  /** Those that failed before an attempt was answered. */
   readonly failedAttempts: readonly AttemptRecord[];
 }
 
-/** Whoever wants to know of every exchange: the log, the metrics, the traces, the live tail. */
+/** Called for every finished exchange: log, metrics, traces and live tail. */
 export type ExchangeObserver = (facts: ExchangeFacts) => void;
 
 /**
- * Whether reports count it and operators can look it up: exchanges of a key are kept. What completed without usage was
- * no generation, but a list or a count.
+ * Whether the exchange is kept, counted in reports and found by operators. It must have a key. One that completed without
+ * usage was not a generation but, say, a list of models.
  */
 export function countsInReports({ keyId, outcome, usage }: ExchangeFacts): boolean {
   return keyId !== null && outcome !== "replayed" && !(outcome === "completed" && usage === null);

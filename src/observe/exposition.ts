@@ -13,12 +13,12 @@ export class Exposition {
     this.#text += `${name}${braces(labels)} ${value}\n`;
   }
 
-  /** One series of a histogram, given in milliseconds and told in seconds, as the convention has it. */
+  /** One series of a histogram. It is counted in milliseconds; Prometheus's convention is seconds. */
   histogram(name: string, labels: Labels, boundsMs: readonly number[], series: HistogramCounts): void {
-    let reached = 0;
-    boundsMs.forEach((boundMs, place) => {
-      reached += series.counts[place] ?? 0;
-      this.sample(`${name}_bucket`, [...labels, ["le", String(boundMs / 1000)]], reached);
+    let cumulative = 0;
+    boundsMs.forEach((boundMs, bucket) => {
+      cumulative += series.counts[bucket] ?? 0;
+      this.sample(`${name}_bucket`, [...labels, ["le", String(boundMs / 1000)]], cumulative);
     });
     this.sample(`${name}_bucket`, [...labels, ["le", "+Inf"]], series.count);
     this.sample(`${name}_sum`, labels, series.sumMs / 1000);

@@ -2,7 +2,7 @@ import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
 import { totalInput } from "../base/usage.ts";
 import type { ExchangeFacts } from "./exchange.ts";
-import { LineBlocks } from "./line-blocks.ts";
+import { LineBuffer } from "./line-buffer.ts";
 
 export type Log = Logger;
 
@@ -13,19 +13,19 @@ export interface LogSettings {
 
 export interface Logs {
   readonly log: Log;
-  /** The one wide line of an exchange. */
+  /** Writes the one line of a finished exchange, with all its fields. */
   exchange(facts: ExchangeFacts): void;
   flush(): void;
-  /** Another level or format, from the next line on; loggers that were handed out follow. */
+  /** Changes level and format from the next line on, for existing loggers too. */
   configure(settings: LogSettings): void;
 }
 
 const flushEveryMs = 200;
 
-/** Logs go to standard error, so that standard output stays for what people and programs were promised there. */
+/** Logs go to standard error, because standard output is for what a command prints. */
 const standardError = 2;
 
-/** Where lines go. Both take the logger's lines of JSON. */
+/** Takes the logger's JSON lines, and writes them as JSON or in colours for a terminal. */
 interface Sink {
   write(line: string): void;
   exchange(facts: ExchangeFacts, log: Log): void;
@@ -65,32 +65,32 @@ function prettySink(): Sink {
   };
 }
 
-/** Lines that are made one after the other find their code in the processor's caches; between requests none does. */
-const exchangesTogether = 64;
+/** Exchange lines are formatted in batches, which is cheaper than one between two requests: the code stays cached. */
+const exchangeBatch = 64;
 
 /**
- * JSON lines are written in blocks. The exchange's line is put together as a string, because walking its
- * fields through the logger's serialisers costs four times as much, once per request.
+ * JSON lines are buffered. The line of an exchange is concatenated by hand, because pino's serialisers cost four times
+ * as much, on every request.
  */
 function jsonSink(): Sink {
-  const blocks = new LineBlocks(standardError);
+  const buffer = new LineBuffer(standardError);
   const waiting: ExchangeFacts[] = [];
   const writeWaiting = () => {
-    for (const facts of waiting) blocks.write(exchangeLine(facts));
+    for (const facts of waiting) buffer.write(exchangeLine(facts));
     waiting.length = 0;
   };
   return {
     write: (line) => {
       writeWaiting();
-      blocks.write(line);
+      buffer.write(line);
     },
     exchange: (facts) => {
       waiting.push(facts);
-      if (waiting.length >= exchangesTogether) writeWaiting();
+      if (waiting.length >= exchangeBatch) writeWaiting();
     },
     flush: () => {
       writeWaiting();
-      blocks.flush();
+      buffer.flush();
     },
   };
 }
@@ -109,7 +109,7 @@ function exchangeLine(facts: ExchangeFacts): string {
   return `${line},"total_ms":${tenths(facts.totalMs)},"attempts":${facts.attempts}}\n`;
 }
 
-/** Without the provider's message: it may quote the prompt. */
+/** Leaves out the provider's message, which may quote the prompt. */
 function failedAttempts(facts: ExchangeFacts): string {
   return JSON.stringify(
     facts.failedAttempts.map(({ deployment, failure, cause, durationMs, left }) => ({
@@ -122,12 +122,12 @@ function failedAttempts(facts: ExchangeFacts): string {
   );
 }
 
-/** A key's prefix is letters, digits and `_`. */
+/** A key's prefix has only letters, digits and `_`, so it needs no escaping. */
 function keyText(prefix: string | null): string {
   return prefix === null ? "null" : `"${prefix}"`;
 }
 
-/** Models and deployments come from the configuration, so there are only so many, and each comes again and again. */
+/** JSON strings of models and deployments. They come from the configuration, so the map stays small. */
 const quoted = new Map<string, string>();
 
 function quote(text: string | null): string {
@@ -140,7 +140,7 @@ function quote(text: string | null): string {
   return known;
 }
 
-/** As text right away: a whole number and a digit are written faster than the fraction that they make. */
+/** Formatting a whole number and a digit is faster than formatting the fraction. */
 function tenths(milliseconds: number): string {
   const all = Math.round(milliseconds * 10);
   const digit = all % 10;

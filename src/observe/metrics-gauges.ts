@@ -1,6 +1,6 @@
 import type { Exposition } from "./exposition.ts";
 
-/** What is only known at the moment of asking; put together by whoever serves the metrics. */
+/** Values that are read when the metrics are scraped. */
 export interface Gauges {
   readonly inFlight: number;
   readonly droppedEndings: number;

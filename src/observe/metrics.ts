@@ -42,7 +42,7 @@ class Series {
     else this.spentNano += facts.charged;
     this.listCostNano += facts.listCostNano ?? 0;
     const { usage } = facts;
-    // Tokens are those of usage records, as everywhere; a cancelled call has none.
+    // Like all reports, this counts the tokens of usage records. A cancelled call has none.
     if (usage === null || facts.outcome === "cancelled") return;
     this.inputTokens += usage.inputTokens + usage.cacheWriteTokens;
     this.cachedInputTokens += usage.cachedInputTokens;
@@ -53,8 +53,8 @@ class Series {
 const none = "none";
 
 /**
- * Counts every exchange. Routes, models and providers come from the configuration and never from a client,
- * so there are only so many series; finding one is three look-ups and allocates nothing.
+ * Counts every exchange. Routes, models and providers come from the configuration and never from a client, so the number
+ * of series is bounded. Finding one takes three look-ups and allocates nothing.
  */
 export class Metrics {
   readonly #routes = new Map<string, Map<string, Map<string, Series>>>();
@@ -87,52 +87,74 @@ export class Metrics {
 
   #renderExchanges(out: Exposition): void {
     const all = this.#all();
-    out.family("sluice_requests_total", "counter", "Requests by the status they were answered with.");
-    for (const { labels, byStatus } of all) {
-      for (const [status, count] of byStatus) {
-        out.sample("sluice_requests_total", [...labels, ["status", String(status)]], count);
-      }
-    }
-    out.family(
-      "sluice_exchanges_total",
-      "counter",
-      "Exchanges of keys by how they ended, as reports count them.",
-    );
-    for (const { labels, byOutcome } of all) {
-      for (const [outcome, count] of byOutcome) {
-        out.sample("sluice_exchanges_total", [...labels, ["outcome", outcome]], count);
-      }
-    }
-    out.family("sluice_errors_total", "counter", "Requests that ended in an error, by its code.");
-    for (const { labels, byErrorCode } of all) {
-      for (const [code, count] of byErrorCode)
-        out.sample("sluice_errors_total", [...labels, ["code", code]], count);
-    }
-    out.family("sluice_tokens_total", "counter", "Tokens of usage records, by kind.");
-    for (const { labels, inputTokens, cachedInputTokens, outputTokens } of all) {
-      out.sample("sluice_tokens_total", [...labels, ["kind", "input"]], inputTokens);
-      out.sample("sluice_tokens_total", [...labels, ["kind", "cached_input"]], cachedInputTokens);
-      out.sample("sluice_tokens_total", [...labels, ["kind", "output"]], outputTokens);
-    }
-    counter(
-      out,
-      all,
-      "sluice_spend_credits_total",
-      "Credits charged, for cancelled calls too.",
-      (one) => one.spentNano / nanoPerCredit,
-    );
-    counter(out, all, "sluice_spend_tokens_total", "Tokens charged to budgets.", (one) => one.spentTokens);
-    counter(
-      out,
-      all,
-      "sluice_list_cost_credits_total",
-      "Credits that the use of token-budget keys would have cost.",
-      (one) => one.listCostNano / nanoPerCredit,
-    );
+    renderCounts(out, all);
+    renderTokens(out, all);
+    renderSpend(out, all);
     counter(out, all, "sluice_upstream_attempts_total", "Calls to providers.", (one) => one.attempts);
     histogram(out, all, "sluice_first_byte_seconds", "Time to the first byte.", (one) => one.firstByte);
     histogram(out, all, "sluice_duration_seconds", "Time to the end.", (one) => one.duration);
   }
+}
+
+function renderCounts(out: Exposition, all: readonly Series[]): void {
+  const countersBy = (
+    label: string,
+    name: string,
+    help: string,
+    of: (series: Series) => ReadonlyMap<string | number, number>,
+  ) => {
+    out.family(name, "counter", help);
+    for (const series of all) {
+      for (const [value, count] of of(series)) {
+        out.sample(name, [...series.labels, [label, String(value)]], count);
+      }
+    }
+  };
+  countersBy(
+    "status",
+    "sluice_requests_total",
+    "Requests by the status they were answered with.",
+    (one) => one.byStatus,
+  );
+  countersBy(
+    "outcome",
+    "sluice_exchanges_total",
+    "Exchanges of keys by how they ended, as reports count them.",
+    (one) => one.byOutcome,
+  );
+  countersBy(
+    "code",
+    "sluice_errors_total",
+    "Requests that ended in an error, by its code.",
+    (one) => one.byErrorCode,
+  );
+}
+
+function renderTokens(out: Exposition, all: readonly Series[]): void {
+  out.family("sluice_tokens_total", "counter", "Tokens of usage records, by kind.");
+  for (const { labels, inputTokens, cachedInputTokens, outputTokens } of all) {
+    out.sample("sluice_tokens_total", [...labels, ["kind", "input"]], inputTokens);
+    out.sample("sluice_tokens_total", [...labels, ["kind", "cached_input"]], cachedInputTokens);
+    out.sample("sluice_tokens_total", [...labels, ["kind", "output"]], outputTokens);
+  }
+}
+
+function renderSpend(out: Exposition, all: readonly Series[]): void {
+  counter(
+    out,
+    all,
+    "sluice_spend_credits_total",
+    "Credits charged, for cancelled calls too.",
+    (one) => one.spentNano / nanoPerCredit,
+  );
+  counter(out, all, "sluice_spend_tokens_total", "Tokens charged to budgets.", (one) => one.spentTokens);
+  counter(
+    out,
+    all,
+    "sluice_list_cost_credits_total",
+    "Credits that the use of token-budget keys would have cost.",
+    (one) => one.listCostNano / nanoPerCredit,
+  );
 }
 
 function inner<Value>(outer: Map<string, Map<string, Value>>, name: string): Map<string, Value> {

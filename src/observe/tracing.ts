@@ -3,13 +3,13 @@ import type { ExchangeFacts, ExchangeObserver } from "./exchange.ts";
 
 export interface Tracing {
   readonly observe: ExchangeObserver;
-  /** Sends what still waits. */
+  /** Sends the spans that are still buffered. */
   close(): Promise<void>;
 }
 
 /**
- * One span for every generation request, sent by OTLP over HTTP, when an endpoint is configured. Without one
- * nothing is loaded and nothing is called: the packages are imported here and nowhere else.
+ * Sends one span per generation request by OTLP over HTTP, if an endpoint is configured. The packages are imported only
+ * here and only then, so that tracing costs nothing while it is off.
  */
 export async function startTracing(settings: Settings["tracing"], version: string): Promise<Tracing | null> {
   if (settings === null) return null;
@@ -43,19 +43,19 @@ export async function startTracing(settings: Settings["tracing"], version: strin
   };
 }
 
-/** Collectors are named by their base address; the exporter wants the place where traces go. */
+/** Collectors are configured by their base URL, but the exporter needs the URL for traces. */
 function tracesUrl(endpoint: string): string {
   return endpoint.endsWith("/v1/traces") ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`;
 }
 
-/** In the convention's words; counting tokens and listing models is no generation, and has no span. */
+/** The operation's name in the GenAI conventions. Null for requests that generate nothing, such as counting tokens. */
 function operationOf(route: string): "chat" | null {
   return /\/v1\/(chat\/completions|responses|messages)$/.test(route) ? "chat" : null;
 }
 
 type Attributes = Record<string, string | number | boolean>;
 
-/** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/; what it has no name for is `sluice.*`. */
+/** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/; fields without a name there are `sluice.*`. */
 function attributesOf(facts: ExchangeFacts, operation: string): Attributes {
   const attributes: Attributes = {
     "gen_ai.operation.name": operation,
@@ -78,7 +78,7 @@ function attributesOf(facts: ExchangeFacts, operation: string): Attributes {
   return facts.usage === null ? attributes : { ...attributes, ...tokensOf(facts.usage) };
 }
 
-/** The convention counts cached input as part of the input. */
+/** In the conventions, cached input is part of the input. */
 function tokensOf(usage: NonNullable<ExchangeFacts["usage"]>): Attributes {
   return {
     "gen_ai.usage.input_tokens": usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { EventLoopLag } from "../../src/observe/event-loop-lag.ts";
 
-test("a late loop is told at once, forgotten soon for new work, and remembered for people", () => {
+test("a lag is reported at once, decays soon for new work, and stays visible to metrics for a while", () => {
   let nowMs = 0;
   const lag = new EventLoopLag(() => nowMs);
   nowMs = 3250;

@@ -61,7 +61,7 @@ describe("metrics", () => {
     expect(lines).toContain(`sluice_duration_seconds_count{${labels}} 2`);
   });
 
-  test("tell the journal, the breakers and the loop's lag", () => {
+  test("include the journal, the breakers and the loop's lag", () => {
     const lines = rendered();
     expect(lines).toContain('sluice_breaker_state{deployment="openai/gpt-5.6",state="open"} 1');
     expect(lines).toContain("sluice_journal_last_batch_seconds 0.0005");

@@ -14,7 +14,7 @@ interface Export {
   readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly Span[] }[] }[];
 }
 
-/** A collector on a socket of its own. */
+/** An OTLP collector that records what it receives. */
 function startCollector() {
   const exports: Export[] = [];
   const paths: string[] = [];
@@ -44,7 +44,7 @@ describe("tracing", () => {
     expect(await startTracing(null, "1")).toBeNull();
   });
 
-  test("sends a span of each generation, in the words of the GenAI convention", async () => {
+  test("sends a span of each generation, named as in the GenAI conventions", async () => {
     await using collector = startCollector();
     const settings = { otlpEndpoint: collector.url, headers: { "x-team": "gateway" } };
     const tracing = await startTracing(settings, "1.2.3");

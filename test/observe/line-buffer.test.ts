@@ -2,9 +2,9 @@ import { afterEach, expect, test } from "bun:test";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LineBlocks } from "../../src/observe/line-blocks.ts";
+import { LineBuffer } from "../../src/observe/line-buffer.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "line-blocks-"));
+const folder = mkdtempSync(join(tmpdir(), "line-buffer-"));
 const file = join(folder, "log");
 const descriptor = openSync(file, "a");
 
@@ -14,12 +14,12 @@ afterEach(() => {
 });
 
 test("every line arrives whole and in order, whatever its length and letters", () => {
-  const blocks = new LineBlocks(descriptor);
+  const buffer = new LineBuffer(descriptor);
   const lines = Array.from({ length: 400 }, (_, place) => {
     const text = place % 50 === 0 ? "größer 語 🙂".repeat(1 + place * 40) : "plain text ".repeat(10);
     return `${place} ${text}\n`;
   });
-  for (const line of lines) blocks.write(line);
-  blocks.flush();
+  for (const line of lines) buffer.write(line);
+  buffer.flush();
   expect(readFileSync(file, "utf8")).toBe(lines.join(""));
 });
