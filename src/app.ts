@@ -26,7 +26,7 @@ import { createLogs, type Log } from "./observe/log.ts";
 import { startTracing } from "./observe/tracing.ts";
 import { EndingQueue } from "./store/ending-queue.ts";
 import { EndingRetention } from "./store/ending-retention.ts";
-import { openSqliteStore } from "./store/sqlite/open.ts";
+import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
 import { TroubleWatch } from "./store/trouble-watch.ts";
 import { StoreWatcher } from "./store/watcher.ts";
@@ -57,7 +57,7 @@ const interruptedGraceMs = 5000;
 /** The composition root: builds every room from the settings, and listens. */
 export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
   const clock = systemClock;
-  const store = await openSqliteStore({ dir: settings.server.dataDir, clock, role: "gateway" });
+  const store = await openStore({ dir: settings.server.dataDir, clock, role: "gateway" });
   try {
     return await assemble(settings, clock, store);
   } catch (error) {

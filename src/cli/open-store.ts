@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { OperationContext } from "../admin/operations/context.ts";
 import { systemClock } from "../base/clock.ts";
 import { locateData } from "../config/locate-data.ts";
+import { maintainFolder, openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { Refused } from "./failure.ts";
 import type { DataOptions } from "./help.ts";
@@ -29,64 +29,30 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const { env, cwd } = terminal;
   const dir = locateData({ file: options.config, data: options.data, env, cwd });
-  const { dataFolder } = await import("../store/sqlite/folder.ts");
-  if (!create && !existsSync(dataFolder(dir).databaseFile)) {
-    const { refuseMissingLedger } = await import("../store/sqlite/missing-ledger.ts");
-    refuseMissingLedger(dataFolder(dir));
-    throw new Refused(nothingThere(dir, cwd));
-  }
-  const store = await openStore(dir, terminal);
+  if (!create && !(await maintainFolder(dir)).hasData()) throw new Refused(nothingThere(dir, cwd));
+  const store = await openAsOperator(dir, terminal);
   try {
     const result = await work({ store, clock: systemClock, dir });
     // In JSON it is part of the result.
     if (writes && !options.json) terminal.note(terminal.noteStyle.dim(`  in ${dir}`));
     return result;
   } catch (error) {
-    const { fullRefusal, isFull } = await import("../store/sqlite/full-disk.ts");
-    throw isFull(error, dir) ? fullRefusal(dir) : error;
+    throw store.files?.explain(error) ?? error;
   } finally {
     await store.close();
   }
 }
 
 /** Opens the folder and makes it if need be; one that cannot be used is told with what to do. */
-export async function openStore(dir: string, terminal: Terminal): Promise<Store> {
-  const { openSqliteStore } = await import("../store/sqlite/open.ts");
+export async function openAsOperator(dir: string, terminal: Terminal): Promise<Store> {
   try {
     const onClosedToOthers = (file: string) =>
       terminal.note(`${file} could be read by other users of this machine; now only by its owner`);
-    return await openSqliteStore({ dir, clock: systemClock, role: "operator", onClosedToOthers });
+    return await openStore({ dir, clock: systemClock, role: "operator", onClosedToOthers });
   } catch (error) {
-    const problem = folderProblem((error as NodeJS.ErrnoException).code);
+    const problem = (await maintainFolder(dir)).describeProblem(error);
     if (problem === null) throw error;
     throw new Refused(`${dir} ${problem} name another with --data`);
-  }
-}
-
-/** What is wrong with a folder, by the system's or SQLite's code; null for what has nothing to do with the folder. */
-function folderProblem(code: string | undefined): string | null {
-  switch (code) {
-    case "EEXIST":
-    case "ENOTDIR":
-    case "ELOOP":
-      return "is not a folder;";
-    case "EACCES":
-    case "EPERM":
-    case "EROFS":
-    case "SQLITE_READONLY":
-    case "SQLITE_READONLY_DBMOVED":
-    case "SQLITE_READONLY_DIRECTORY":
-      return "cannot be written to; give this user the right, or";
-    case "ENOENT":
-    case "EINVAL":
-    case "ENAMETOOLONG":
-    case "ENODEV":
-    case "SQLITE_CANTOPEN":
-      return "cannot be made there;";
-    case "EISDIR":
-      return "has a folder where its database should be;";
-    default:
-      return null;
   }
 }
 

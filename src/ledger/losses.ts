@@ -1,21 +1,23 @@
 import { creditsFromNano } from "../base/money.ts";
-import type { ChargeEntry, Store } from "../store/store.ts";
+import type { ChargeEntry, Store, StoreFiles } from "../store/store.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** What the store could not put on disk, a sentence for each charge, so that it can be booked by hand. */
-export function describeLosses(
-  store: Pick<Store, "unwritten" | "rescuedTo">,
-  ledger: Pick<Ledger, "summary">,
-): readonly string[] {
+interface LossyStore extends Pick<Store, "unwritten"> {
+  readonly files: Pick<StoreFiles, "rescuedTo"> | null;
+}
+
+/** One sentence for each charge that could not be written, so that it can be booked by hand. */
+export function describeLosses(store: LossyStore, ledger: Pick<Ledger, "summary">): readonly string[] {
   const losses = store.unwritten.map(
     (charge) =>
       `A charge was NOT written: exchange ${charge.exchangeId}, key ${charge.keyId}, ${amountOf(charge, ledger)}.`,
   );
-  if (store.rescuedTo === null) return losses;
+  const rescuedTo = store.files?.rescuedTo ?? null;
+  if (rescuedTo === null) return losses;
   return [
     ...losses,
-    `The database's file was gone. Everything that it held is now in ${store.rescuedTo}: ` +
-      `go on with \`sluice restore ${store.rescuedTo}\`.`,
+    `The database's file was gone. Everything that it held is now in ${rescuedTo}: ` +
+      `go on with \`sluice restore ${rescuedTo}\`.`,
   ];
 }
 

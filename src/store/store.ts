@@ -1,4 +1,5 @@
 import type { AdminRecords } from "./admin-records.ts";
+import type { StoreFiles } from "./files.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type {
   AccountTotals,
@@ -17,6 +18,7 @@ import type { GroupFigures, Reports, Resolution } from "./reports.ts";
 export type * from "./admin-records.ts";
 export type * from "./figures.ts";
 export { errorRate, sumFigures } from "./figures.ts";
+export type * from "./files.ts";
 export type { StoreStats, Trouble } from "./health.ts";
 export type * from "./records.ts";
 export { emptyTotals } from "./records.ts";
@@ -36,8 +38,6 @@ export interface Store {
   readonly trouble: Trouble | null;
   /** Charges that were handed to `commit` and are not on disk: they wait, or could not be written. */
   readonly unwritten: readonly ChargeEntry[];
-  /** Where `close` has put a copy of the whole store, because its own file was gone; null when there was no need. */
-  readonly rescuedTo: string | null;
   readonly stats: Readonly<StoreStats>;
 
   /** Everything that memory starts from, as it stood at one revision. */
@@ -87,8 +87,9 @@ export interface Store {
   /** What the admin API keeps for itself. */
   readonly admin: AdminRecords;
 
-  /** A whole copy while others go on reading and writing. Refuses to overwrite a file. */
-  backup(file: string): Promise<void>;
+  /** Null for a store that is not made of files. */
+  readonly files: StoreFiles | null;
+
   /** Writes what still waits, then closes. */
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import { OperationRefusal } from "../../src/admin/operations/refusal.ts";
 import { topUp } from "../../src/admin/operations/top-up.ts";
 import { updateKey } from "../../src/admin/operations/update-key.ts";
 import type { KeySpec } from "../../src/keys/issue.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { FakeClock } from "../support/clock.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "sluice-test-"));
@@ -20,7 +20,7 @@ const clock = new FakeClock();
 let context: OperationContext;
 
 beforeAll(async () => {
-  context = { store: await openSqliteStore({ dir, clock, role: "operator" }), clock };
+  context = { store: await openStore({ dir, clock, role: "operator" }), clock };
 });
 
 afterAll(async () => {

@@ -57,6 +57,12 @@ describe("the rooms", () => {
     expect(findCycle(arrows)).toBeNull();
   });
 
+  test("know no database but through `openStore`", () => {
+    const knowing = imports.filter(({ to }) => to.startsWith("src/store/sqlite/"));
+    const outside = knowing.filter(({ from }) => !from.startsWith("src/store/sqlite/"));
+    expect([...new Set(outside.map(({ from }) => from))]).toEqual(["src/store/open.ts"]);
+  });
+
   test("know Elysia only at the edge", () => {
     const knowing = imports.filter(({ to }) => to === "elysia" || to.startsWith("elysia/"));
     const outside = knowing.filter(({ from }) => !/^src\/(http|admin\/routes)\b/.test(from));

@@ -2,7 +2,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import type { JournalItem, KeyRecord, Store } from "../../src/store/store.ts";
 
 export interface FillOptions {
@@ -25,7 +25,7 @@ const providers = ["openai", "anthropic", "demo"];
  * passes the audit.
  */
 export async function fillStore(dir: string, { keys, records }: FillOptions): Promise<Filled> {
-  const store = await openSqliteStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
+  const store = await openStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
   try {
     const issued = await issueKeys(store, keys);
     const first = issued[0];

@@ -1,6 +1,14 @@
-import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { migrations } from "../../src/store/sqlite/migrate.ts";
 import type { Cell } from "./cells.ts";
 import { fillStore } from "./fill.ts";
 import { startSluice } from "./gateways.ts";
@@ -49,7 +57,7 @@ export async function measureGrowth(load: LoadProcess, options: GrowthOptions): 
 
 /** Made once for a schema and kept in the cache, because it takes most of a minute; runs work on a copy. */
 async function provideHistory(cache: string): Promise<string> {
-  const schema = Bun.hash(migrations.join("")).toString(36);
+  const schema = Bun.hash(readMigrations()).toString(36);
   const folder = join(cache, `history-${grown.keys}-${grown.records}-${schema}`);
   if (existsSync(folder)) return folder;
   const unfinished = `${folder}.unfinished`;
@@ -59,4 +67,12 @@ async function provideHistory(cache: string): Promise<string> {
   writeFileSync(join(unfinished, "key"), credit.secret);
   renameSync(unfinished, folder);
   return folder;
+}
+
+function readMigrations(): string {
+  const folder = new URL("../../src/store/sqlite/migrations/", import.meta.url).pathname;
+  return readdirSync(folder)
+    .toSorted()
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("");
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { type KeyJson, newPlace, sluiceJson } from "./fixtures.ts";
 
 test("every change at the command line is in the audit log, and no secret is", async () => {
@@ -19,7 +19,7 @@ test("every change at the command line is in the audit log, and no secret is", a
   await sluiceJson(place, "keys", "revoke", made.id, "--yes");
 
   const dir = join(place.folder, "sluice-data");
-  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  const store = await openStore({ dir, clock: systemClock, role: "operator" });
   const rows = (await store.admin.listAudit({ limit: 100 })).toReversed();
   await store.close();
   expect(rows.map(({ action, detail }) => [action, detail])).toEqual([

@@ -4,7 +4,7 @@ import { nanoPerCredit } from "../../src/base/money.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
 import { periodStart } from "../../src/ledger/period.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord } from "../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 
@@ -74,7 +74,7 @@ const minutesBetween = 6;
 
 /** A month of a small company's traffic, quiet at night; the same every time but for the clock. */
 export async function fillSample(dir: string): Promise<void> {
-  const store = await openSqliteStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
+  const store = await openStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
   try {
     const issued: IssuedKey[] = [];
     for (const [place, label] of people.entries()) {

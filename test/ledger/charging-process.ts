@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { settlement } from "./fixtures.ts";
 
 /**
@@ -9,7 +9,7 @@ import { settlement } from "./fixtures.ts";
  * which a client would see the end of its response. Started by the test beside it, with the data folder and the key.
  */
 const [dir = "", keyId = "", journal] = process.argv.slice(2);
-const store = await openSqliteStore({
+const store = await openStore({
   dir,
   clock: systemClock,
   role: "gateway",

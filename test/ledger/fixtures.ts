@@ -1,7 +1,7 @@
 import { newId } from "../../src/base/id.ts";
 import { type Hold, Ledger, type Settlement } from "../../src/ledger/ledger.ts";
 import type { BatchWriter } from "../../src/store/journal/batch-writer.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import type { KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
 import { StoreWatcher } from "../../src/store/watcher.ts";
 import { keyRecord, openGatewayStore, temporaryFolder, usageRecord } from "../store/fixtures.ts";
@@ -45,7 +45,7 @@ export async function openBench(wrapWriter?: (writer: BatchWriter) => BatchWrite
   const folder = temporaryFolder();
   const clock = new FakeClock();
   const running = await startProcess(folder.dir, clock, wrapWriter);
-  const operator = await openSqliteStore({ dir: folder.dir, clock, role: "operator" });
+  const operator = await openStore({ dir: folder.dir, clock, role: "operator" });
   return {
     ...running,
     dir: folder.dir,

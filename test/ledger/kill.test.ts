@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -42,7 +42,7 @@ test.each(["inline", "thread"])(
   `what was acknowledged before a kill -9 is charged after it, once (%s, SEED=${seed})`,
   async (journal) => {
     using folder = temporaryFolder();
-    const setup = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "operator" });
+    const setup = await openStore({ dir: folder.dir, clock: systemClock, role: "operator" });
     const key = keyRecord();
     await setup.insertKey(key, 1_000_000_000);
     await setup.close();
@@ -50,7 +50,7 @@ test.each(["inline", "thread"])(
     const random = seededRandom(seed);
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       acknowledged.push(...(await chargeAndKill(folder.dir, key.id, journal, 20 + random.below(100))));
-      const store = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
+      const store = await openStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
       await Ledger.open({ store, clock: systemClock, snapshot: await store.load() });
       const entries = await store.listEntries({ afterId: 0, limit: 10_000_000 });
       const charges = entries.filter(({ kind }) => kind === "charge");

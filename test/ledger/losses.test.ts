@@ -8,8 +8,10 @@ test("what could not be written is told charge by charge, in the unit of its key
   const credit = await bench.addKey({}, 100);
   const tokens = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
   const [paid, counted] = [settleItem(credit.id, 1_500).charge, settleItem(tokens.id, 42).charge];
-  expect(describeLosses({ unwritten: [], rescuedTo: null }, bench.ledger)).toEqual([]);
-  expect(describeLosses({ unwritten: [paid, counted], rescuedTo: "/data/copy.db" }, bench.ledger)).toEqual([
+  expect(describeLosses({ unwritten: [], files: null }, bench.ledger)).toEqual([]);
+  expect(describeLosses({ unwritten: [], files: { rescuedTo: null } }, bench.ledger)).toEqual([]);
+  const gone = { unwritten: [paid, counted], files: { rescuedTo: "/data/copy.db" } };
+  expect(describeLosses(gone, bench.ledger)).toEqual([
     `A charge was NOT written: exchange ${paid.exchangeId}, key ${credit.id}, 0.000001500 credits.`,
     `A charge was NOT written: exchange ${counted.exchangeId}, key ${tokens.id}, 42 tokens.`,
     expect.stringContaining("sluice restore /data/copy.db"),

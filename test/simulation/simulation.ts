@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import { GatewayError } from "../../src/base/errors.ts";
 import { newId } from "../../src/base/id.ts";
 import type { Hold } from "../../src/ledger/ledger.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { type Changes, type Store, StoreRefusal } from "../../src/store/store.ts";
 import { settlement } from "../ledger/fixtures.ts";
 import { keyRecord } from "../store/fixtures.ts";
@@ -57,7 +57,7 @@ export class Simulation {
 
   static async run(random: SeededRandom, dir: string, steps: number): Promise<void> {
     const clock = new FakeClock("2026-03-10T20:00:00Z");
-    const operator = await openSqliteStore({ dir, clock, role: "operator" });
+    const operator = await openStore({ dir, clock, role: "operator" });
     const keys = [
       keyRecord({ mode: "credit" }),
       keyRecord({ mode: "token_budget", budgetTokens: 1_000, period: "day" }),

@@ -33,7 +33,7 @@ describe("a backup", () => {
     await gateway.commit([settleItem(key.id, 100)]);
     const operator = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "operator" });
     const file = join(folder.dir, "copy.db");
-    await Promise.all([operator.backup(file), gateway.commit([settleItem(key.id, 1)])]);
+    await Promise.all([operator.files.backup(file), gateway.commit([settleItem(key.id, 1)])]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const copy = new Database(file);
     expect(copy.query("SELECT posted FROM accounts").get()).toEqual({ posted: 900 });
@@ -48,9 +48,9 @@ describe("a backup", () => {
     const store = await openGateway(folder.dir);
     const file = join(folder.dir, "copy.db");
     writeFileSync(file, "precious");
-    await expect(store.backup(file)).rejects.toThrow("exists already");
+    await expect(store.files.backup(file)).rejects.toThrow("exists already");
     expect(await Bun.file(file).text()).toBe("precious");
-    await expect(store.backup(join(folder.dir, "nowhere", "copy.db"))).rejects.toThrow();
+    await expect(store.files.backup(join(folder.dir, "nowhere", "copy.db"))).rejects.toThrow();
     expect(existsSync(join(folder.dir, "nowhere"))).toBe(false);
     await store.close();
   });
@@ -63,7 +63,7 @@ describe("a restore", () => {
     const key = keyRecord();
     await first.insertKey(key, 1_000);
     const from = join(folder.dir, "copy.db");
-    await first.backup(from);
+    await first.files.backup(from);
     await first.commit([settleItem(key.id, 600)]);
     await first.close();
     const { replaced } = await restoreDatabase({ dir: folder.dir, from, nowMs });
@@ -100,7 +100,7 @@ describe("a restore", () => {
     const store = await openGateway(join(folder.dir, "old"));
     await store.insertKey(keyRecord(), 5);
     const from = join(folder.dir, "copy.db");
-    await store.backup(from);
+    await store.files.backup(from);
     await store.close();
     const dir = join(folder.dir, "new");
     expect(await restoreDatabase({ dir, from, nowMs })).toEqual({ replaced: null });
@@ -119,7 +119,7 @@ describe("a restore", () => {
     using folder = temporaryFolder();
     const store = await openGateway(folder.dir);
     const from = join(folder.dir, "copy.db");
-    await store.backup(from);
+    await store.files.backup(from);
     expect(await reasonOf(() => restoreDatabase({ dir: folder.dir, from, nowMs }))).toBe("in_use");
     await store.close();
   });
@@ -140,7 +140,7 @@ describe("a restore", () => {
     const store = await openGateway(join(folder.dir, "data"));
     for (let count = 0; count < 100; count += 1) await store.insertKey(keyRecord(), 5);
     const good = join(folder.dir, "good.db");
-    await store.backup(good);
+    await store.files.backup(good);
     await store.close();
     const bytes = await Bun.file(good).bytes();
     bytes.fill(7, 4 * 4096, 20 * 4096);

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { nanoPerCredit } from "../../src/base/money.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { type OperatorEntry, type Store, StoreRefusal } from "../../src/store/store.ts";
 import { FakeClock } from "../support/clock.ts";
 import { keyRecord, temporaryFolder } from "./fixtures.ts";
 
 async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
   using folder = temporaryFolder();
-  const store = await openSqliteStore({ dir: folder.dir, clock: new FakeClock(), role: "operator" });
+  const store = await openStore({ dir: folder.dir, clock: new FakeClock(), role: "operator" });
   await work(store);
   await store.close();
 }

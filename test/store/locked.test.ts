@@ -2,8 +2,9 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
+import type { StoreSettings } from "../../src/store/settings.ts";
 import { patiently } from "../../src/store/sqlite/connection.ts";
-import { type OpenOptions, openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { restoreDatabase } from "../../src/store/sqlite/restore.ts";
 import { StoreRefusal } from "../../src/store/store.ts";
 import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
@@ -24,7 +25,7 @@ async function lockForAWhile(file: string): Promise<{ readonly released: Promise
   return { released: other.exited };
 }
 
-test.each<NonNullable<OpenOptions["journal"]>>(["inline", "thread"])(
+test.each<NonNullable<StoreSettings["journal"]>>(["inline", "thread"])(
   "a gateway that starts while another process writes waits for it (%s)",
   async (journal) => {
     using folder = temporaryFolder();
@@ -45,7 +46,7 @@ test("a restore waits for whoever writes to the database that it replaces", asyn
   using folder = temporaryFolder();
   const store = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "operator" });
   const from = join(folder.dir, "copy.db");
-  await store.backup(from);
+  await store.files.backup(from);
   await store.insertKey(keyRecord(), 5);
   await store.close();
   const other = await lockForAWhile(join(folder.dir, "sluice.db"));

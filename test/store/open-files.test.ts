@@ -4,14 +4,15 @@ import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } fro
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import type { KeyRecord, Store } from "../../src/store/store.ts";
+import type { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { KeyRecord } from "../../src/store/store.ts";
 import { waitFor } from "../support/wait.ts";
 import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
 
 /** A gateway's store in `dir/data` with a key that has 1,000 and one charge of 100. */
 async function openCharged(
   dir: string,
-): Promise<{ store: Store; key: KeyRecord; file: string; data: string }> {
+): Promise<{ store: SqliteStore; key: KeyRecord; file: string; data: string }> {
   const data = join(dir, "data");
   const store = await openSqliteStore({ dir: data, clock: systemClock, role: "gateway", journal: "inline" });
   const key = keyRecord();
@@ -29,7 +30,7 @@ function postedIn(file: string): unknown {
   }
 }
 
-const isNoticed = (store: Store) => waitFor(() => !store.healthy, "the loss to be noticed", 5_000);
+const isNoticed = (store: SqliteStore) => waitFor(() => !store.healthy, "the loss to be noticed", 5_000);
 
 /** Each takes the ledger away from under a running gateway in another way. */
 const losses: readonly (readonly [string, (file: string, data: string) => void])[] = [
@@ -58,7 +59,7 @@ describe("a database that is", () => {
     expect(await store.readTotals(key.id)).toMatchObject({ posted: 700 });
     await store.close();
     expect(store.unwritten).toEqual([]);
-    const rescued = store.rescuedTo ?? "";
+    const rescued = store.files.rescuedTo ?? "";
     expect(rescued).toStartWith(join(data, "backups", "rescued-"));
     expect(statSync(rescued).mode & 0o777).toBe(0o600);
     expect(postedIn(rescued)).toEqual({ posted: 700 });
@@ -78,7 +79,7 @@ describe("a database that is", () => {
     expect(existsSync(`${file}-wal`)).toBe(false);
     await store.commit([settleItem(key.id, 200)]);
     await store.close();
-    expect(postedIn(store.rescuedTo ?? "")).toEqual({ posted: 700 });
+    expect(postedIn(store.files.rescuedTo ?? "")).toEqual({ posted: 700 });
     expect(postedIn(file)).toEqual({ posted: 0 });
   });
 
@@ -91,7 +92,7 @@ describe("a database that is", () => {
       await isNoticed(store);
       await store.commit([settleItem(key.id, 200)]);
       await store.close();
-      expect(store.rescuedTo).toBeNull();
+      expect(store.files.rescuedTo).toBeNull();
       expect(postedIn(file)).toEqual({ posted: 700 });
     },
   );
@@ -105,7 +106,7 @@ describe("a database that is", () => {
     await waitFor(() => store.healthy, "the file to be noticed", 5_000);
     await store.commit([settleItem(key.id, 200)]);
     await store.close();
-    expect(store.rescuedTo).toBeNull();
+    expect(store.files.rescuedTo).toBeNull();
     expect(postedIn(file)).toEqual({ posted: 700 });
   });
 });

@@ -67,7 +67,7 @@ test("the folder for backups is the owner's alone, whoever made it and whatever 
   const { dir } = folder;
   const [backups, copy] = [join(dir, "backups"), join(dir, "copy.db")];
   const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
-  await store.backup(copy);
+  await store.files.backup(copy);
   await store.close();
   await restoreDatabase({ dir, from: copy, nowMs: 0 });
   expect(modeOf(backups)).toBe(0o700);

@@ -33,7 +33,7 @@ async function crashedFolder(dir: string): Promise<{ data: string; copy: string 
   const store = await openGatewayStore(live, systemClock);
   const key = keyRecord();
   await store.insertKey(key, 1_000);
-  await store.backup(copy);
+  await store.files?.backup(copy);
   await store.commit([settleItem(key.id, 600)]);
   cpSync(live, data, { recursive: true });
   await store.close();

@@ -4,7 +4,7 @@ import { newId } from "../../src/base/id.ts";
 import { KeyRing } from "../../src/keys/keyring.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { fillStore } from "../bench/fill.ts";
 import { temporaryFolder } from "./fixtures.ts";
 
@@ -17,7 +17,7 @@ test(
     using folder = temporaryFolder();
     const { credit } = await fillStore(folder.dir, size);
     const startedMs = performance.now();
-    const store = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
+    const store = await openStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
     const snapshot = await store.load();
     const keys = new KeyRing(systemClock, snapshot.keys);
     const ledger = await Ledger.open({ store, clock: systemClock, snapshot });

@@ -26,7 +26,7 @@ async function folderWithCopy(): Promise<{ dir: string; copy: string }> {
   folders.push(folder);
   const [dir, copy] = [join(folder, "data"), join(folder, "copy.db")];
   const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
-  await store.backup(copy);
+  await store.files.backup(copy);
   await issueKey(store, systemClock, { mode: "credit" });
   await store.close();
   return { dir, copy };

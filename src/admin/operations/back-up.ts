@@ -13,6 +13,12 @@ export async function backUp({ store }: OperationContext, file: string): Promise
   if (!existsSync(dirname(file))) {
     throw new OperationRefusal("invalid_input", `there is no folder ${dirname(file)} to write a copy to`);
   }
-  await store.backup(file);
+  if (store.files === null) {
+    throw new OperationRefusal(
+      "invalid_input",
+      "the store is not made of files; use its database's own backup",
+    );
+  }
+  await store.files.backup(file);
   return { file, bytes: statSync(file).size };
 }

@@ -1,7 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Restored, restoreDatabase } from "../../store/sqlite/restore.ts";
-import { hasStagedRestore, outcomeOf, stageRestore } from "../../store/sqlite/staged-restore.ts";
-import { StoreRefusal } from "../../store/store.ts";
+import { maintainFolder } from "../../store/open.ts";
+import { type Restored, StoreRefusal } from "../../store/store.ts";
 import { OperationRefusal } from "./refusal.ts";
 
 const lookEveryMs = 100;
@@ -21,23 +20,24 @@ export interface RestoreRequest {
  */
 export async function restore(request: RestoreRequest, clock: Clock): Promise<Restored> {
   const { dir, file } = request;
+  const folder = await maintainFolder(dir);
   const nowMs = clock.wallMs();
   try {
-    return await restoreDatabase({ dir, from: file, nowMs });
+    return await folder.restore(file, nowMs);
   } catch (error) {
     if (!(error instanceof StoreRefusal) || error.reason !== "in_use") throw error;
   }
-  await stageRestore({ dir, from: file, nowMs });
+  await folder.stageRestore(file, nowMs);
   request.onWaiting();
   const untilMs = clock.monotonicMs() + request.patienceMs;
-  while (hasStagedRestore(dir) && clock.monotonicMs() < untilMs) await Bun.sleep(lookEveryMs);
-  if (hasStagedRestore(dir)) {
+  while (folder.hasStagedRestore() && clock.monotonicMs() < untilMs) await Bun.sleep(lookEveryMs);
+  if (folder.hasStagedRestore()) {
     throw new OperationRefusal(
       "gateway_busy",
       "The gateway is still busy; it will put the copy in place when it has finished what it is doing.",
     );
   }
-  const outcome = await outcomeOf(dir, nowMs);
+  const outcome = await folder.stagedOutcome(nowMs);
   if (!("refusal" in outcome)) return outcome;
   throw new OperationRefusal(
     "gateway_busy",

@@ -2,16 +2,8 @@ import { type RunningGateway, startGateway } from "../../app.ts";
 import { systemClock } from "../../base/clock.ts";
 import { CannotListen } from "../../base/open-port.ts";
 import type { Settings } from "../../config/settings.ts";
-import { finishRestore } from "../../store/sqlite/missing-ledger.ts";
-import type { Restored } from "../../store/sqlite/restore.ts";
-import { restoreDatabase } from "../../store/sqlite/restore.ts";
-import {
-  applyStagedRestore,
-  awaitUnlocked,
-  endStagedRestore,
-  hasStagedRestore,
-} from "../../store/sqlite/staged-restore.ts";
-import { StoreRefusal } from "../../store/store.ts";
+import { maintainFolder } from "../../store/open.ts";
+import { type FolderMaintenance, type Restored, StoreRefusal } from "../../store/store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { startWithKeys } from "./start.ts";
 import { leaveTraces } from "./traces.ts";
@@ -24,6 +16,7 @@ const startAgainEveryMs = 1_000;
  * data. For that the gateway is stopped as gently as ever, and another one starts at the same address.
  */
 export class Service {
+  readonly #folder: FolderMaintenance;
   readonly #terminal: Terminal;
   readonly #looking: ReturnType<typeof setInterval>;
   #settings: Settings;
@@ -34,7 +27,13 @@ export class Service {
   #isStopping = false;
   #lastTold = "";
 
-  private constructor(settings: Settings, running: RunningGateway, terminal: Terminal) {
+  private constructor(
+    settings: Settings,
+    folder: FolderMaintenance,
+    running: RunningGateway,
+    terminal: Terminal,
+  ) {
+    this.#folder = folder;
     this.#settings = settings;
     this.#running = running;
     this.#url = running.url;
@@ -43,13 +42,13 @@ export class Service {
   }
 
   static async start(settings: Settings, json: boolean, terminal: Terminal): Promise<Service> {
-    const { dataDir } = settings.server;
-    await putInPlace(dataDir, terminal);
-    const finished = await finishRestore(dataDir, systemClock.wallMs());
+    const folder = await maintainFolder(settings.server.dataDir);
+    await putInPlace(folder, terminal);
+    const finished = await folder.finishRestore(systemClock.wallMs());
     if (finished !== null) terminal.note(finished);
     const running = await startWithKeys(settings, json, terminal);
-    endStagedRestore(dataDir);
-    return new Service(settings, running, terminal);
+    folder.endStagedRestore();
+    return new Service(settings, folder, running, terminal);
   }
 
   get url(): string {
@@ -93,7 +92,7 @@ export class Service {
   /** A folder that cannot be read now, for want of a descriptor or a mount, is read again at the next look. */
   #isRestoreWanted(): boolean {
     try {
-      return hasStagedRestore(this.#settings.server.dataDir);
+      return this.#folder.hasStagedRestore();
     } catch (error) {
       this.#tellOnce(`cannot look for a backup to restore: ${reasonOf(error)}`);
       return false;
@@ -101,9 +100,8 @@ export class Service {
   }
 
   async #restore(): Promise<void> {
-    const { dataDir } = this.#settings.server;
     try {
-      await awaitUnlocked(dataDir);
+      await this.#folder.awaitUnlocked();
     } catch (error) {
       // What runs goes on. The copy stays where it is, and the next look tries again.
       this.#tellOnce(`a backup is to be restored, but not yet: ${reasonOf(error)}`);
@@ -113,10 +111,10 @@ export class Service {
     const losses = (await this.#running?.stop()) ?? [];
     for (const loss of losses) this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${loss}`);
     this.#running = null;
-    const restored = await putInPlace(dataDir, this.#terminal);
+    const restored = await putInPlace(this.#folder, this.#terminal);
     this.#running = await this.#startAgain(restored);
     if (this.#running === null) return;
-    endStagedRestore(dataDir);
+    this.#folder.endStagedRestore();
     this.#terminal.note(`listening again on ${this.#url}`);
   }
 
@@ -144,11 +142,10 @@ export class Service {
 
   /** The restored data cannot be used: the gateway goes on with what it had. */
   async #goBack(replaced: string, error: unknown): Promise<void> {
-    const { dataDir } = this.#settings.server;
     const refusal = `the backup cannot be used: ${reasonOf(error)}`;
     this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${refusal}`);
-    await restoreDatabase({ dir: dataDir, from: replaced, nowMs: systemClock.wallMs() });
-    endStagedRestore(dataDir, refusal);
+    await this.#folder.restore(replaced, systemClock.wallMs());
+    this.#folder.endStagedRestore(refusal);
   }
 
   #tellOnce(text: string): void {
@@ -158,15 +155,18 @@ export class Service {
 }
 
 /** A copy that cannot be put in place is told and left out: the gateway goes on with the data it has. */
-async function putInPlace(dataDir: string, { note, noteStyle }: Terminal): Promise<Restored | null> {
+async function putInPlace(
+  folder: FolderMaintenance,
+  { note, noteStyle }: Terminal,
+): Promise<Restored | null> {
   try {
-    const restored = await applyStagedRestore(dataDir);
+    const restored = await folder.applyStagedRestore();
     if (restored === null) return null;
     const kept = restored.replaced === null ? "" : `; what was there before is kept as ${restored.replaced}`;
     note(`restored${kept}`);
     return restored;
   } catch (error) {
-    endStagedRestore(dataDir, reasonOf(error));
+    folder.endStagedRestore(reasonOf(error));
     note(`${noteStyle.bad("error:")} the backup was not restored: ${reasonOf(error)}`);
     return null;
   }

@@ -5,7 +5,7 @@ import { AdaptiveWriter } from "../journal/adaptive-writer.ts";
 import type { BatchWriter } from "../journal/batch-writer.ts";
 import type { Driver } from "../journal/driver-choice.ts";
 import { Journal } from "../journal/journal.ts";
-import type { Store } from "../store.ts";
+import type { StoreSettings } from "../settings.ts";
 import { removeUnfinished } from "./backup.ts";
 import { codeOf, corruptRefusal, isCorrupt, openConnection, patiently } from "./connection.ts";
 import { createFolder, type DataFolder, dataFolder, lockFolder } from "./folder.ts";
@@ -23,25 +23,11 @@ import { SqliteStore } from "./sqlite-store.ts";
 import { ThreadWriter } from "./thread-writer.ts";
 import { sqliteTroubles } from "./troubles.ts";
 
-export interface OpenOptions {
-  readonly dir: string;
-  readonly clock: Clock;
-  /**
-   * `gateway` charges, and there is only one of them per folder; `operator` reads, and changes keys and balances
-   * while a gateway may be running.
-   */
-  readonly role: "gateway" | "operator";
-  /** Where batches are written: here, in a thread of their own, or by what the disk turns out to be. */
-  readonly journal?: Driver | "adaptive";
-  /** Called for each file that others could read until now. */
-  readonly onClosedToOthers?: (file: string) => void;
-}
-
 /** SQLite waits for a lock by blocking the thread; what takes longer than this waits asynchronously. */
 const busyTimeoutMs = 3;
 const operatorPatienceMs = 10_000;
 
-export async function openSqliteStore(options: OpenOptions): Promise<Store> {
+export async function openSqliteStore(options: StoreSettings): Promise<SqliteStore> {
   const folder = dataFolder(options.dir);
   try {
     if (options.role === "operator") return await openUnlocked(options, () => {});
@@ -61,10 +47,10 @@ export async function openSqliteStore(options: OpenOptions): Promise<Store> {
 
 /** `wrapWriter` lets tests stand between the journal and the disk. */
 export async function openUnlocked(
-  options: OpenOptions,
+  options: StoreSettings,
   onClose: () => void,
   wrapWriter: (writer: BatchWriter) => BatchWriter = (writer) => writer,
-): Promise<Store> {
+): Promise<SqliteStore> {
   const folder = dataFolder(options.dir);
   refuseMissingLedger(folder);
   createFolder(folder);
@@ -72,9 +58,9 @@ export async function openUnlocked(
   const database = await openChecked(folder, options.clock);
   try {
     const stats = newStats();
-    const common = { database, stats, patienceMs: operatorPatienceMs };
+    const common = { database, dir: folder.dir, stats, patienceMs: operatorPatienceMs };
     if (options.role === "operator")
-      return new SqliteStore({ ...common, journal: null, files: null, onClose });
+      return new SqliteStore({ ...common, journal: null, watched: null, onClose });
     await tidyUp(database);
     const files = new OpenFiles(folder, options.clock);
     const writer = await openWriter(options.journal ?? "adaptive", folder, database, files, stats);
@@ -85,7 +71,7 @@ export async function openUnlocked(
       reserve.close();
       onClose();
     };
-    return new SqliteStore({ ...common, journal, files, onClose: closeAll });
+    return new SqliteStore({ ...common, journal, watched: files, onClose: closeAll });
   } catch (error) {
     database.close();
     throw error;

@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite";
 import { existsSync, rmSync } from "node:fs";
+import type { Restored } from "../files.ts";
 import { StoreRefusal } from "../store.ts";
 import { copyDatabase } from "./backup.ts";
 import { backupFile } from "./backup-folder.ts";
@@ -14,11 +15,6 @@ export interface RestoreOptions {
   /** A copy made by `backup`. */
   readonly from: string;
   readonly nowMs: number;
-}
-
-export interface Restored {
-  /** Where the replaced database is kept; null when there was none. */
-  readonly replaced: string | null;
 }
 
 const patienceMs = 10_000;

@@ -27,28 +27,22 @@ import type {
   UsageSummaryQuery,
 } from "../store.ts";
 import { SqliteAdminRecords } from "./admin-records.ts";
-import { copyDatabase } from "./backup.ts";
 import { patiently } from "./connection.ts";
 import { EntryTable } from "./entry-table.ts";
 import { GivenIdTable } from "./given-id-table.ts";
 import { KeyTable } from "./key-table.ts";
-import type { OpenFiles } from "./open-files.ts";
 import { OperatorEntries } from "./operator-entries.ts";
 import { SqliteReports } from "./reports.ts";
 import { ResponseTable } from "./response-table.ts";
 import { Revision } from "./revision.ts";
+import { type FilesParts, SqliteFiles } from "./store-files.ts";
 import { summarizeUsage } from "./usage-summary.ts";
 import { UsageTable } from "./usage-table.ts";
 
-export interface StoreParts {
-  readonly database: Database;
+export interface StoreParts extends FilesParts {
   /** Null for operators: only the one gateway of a folder charges. */
   readonly journal: Journal | null;
   readonly stats: StoreStats;
-  /** How long an operator's transaction waits for another process before it fails. */
-  readonly patienceMs: number;
-  /** Null for operators, who are done before it could tell them anything. */
-  readonly files: OpenFiles | null;
   /** Runs last, after everything is closed. */
   readonly onClose: () => void;
 }
@@ -57,6 +51,7 @@ export class SqliteStore implements Store {
   readonly stats: StoreStats;
   readonly reports: SqliteReports;
   readonly admin: SqliteAdminRecords;
+  readonly files: SqliteFiles;
   readonly #parts: StoreParts;
   readonly #database: Database;
   readonly #revision: Revision;
@@ -66,7 +61,6 @@ export class SqliteStore implements Store {
   readonly #responses: ResponseTable;
   readonly #givenIds: GivenIdTable;
   readonly #usage: UsageTable;
-  #rescuedTo: string | null = null;
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
@@ -82,23 +76,20 @@ export class SqliteStore implements Store {
     this.#usage = new UsageTable(database);
     this.reports = new SqliteReports(database, parts.patienceMs);
     this.admin = new SqliteAdminRecords(database, parts.patienceMs);
+    this.files = new SqliteFiles(parts);
   }
 
   get healthy(): boolean {
-    const { journal, files } = this.#parts;
-    return journal === null || (journal.healthy && files?.trouble == null);
+    const { journal, watched } = this.#parts;
+    return journal === null || (journal.healthy && watched?.trouble == null);
   }
 
   get trouble(): Trouble | null {
-    return this.#parts.files?.trouble ?? this.#parts.journal?.trouble ?? null;
+    return this.#parts.watched?.trouble ?? this.#parts.journal?.trouble ?? null;
   }
 
   get unwritten(): readonly ChargeEntry[] {
     return this.#parts.journal?.unwritten ?? [];
-  }
-
-  get rescuedTo(): string | null {
-    return this.#rescuedTo;
   }
 
   load(): Promise<Snapshot> {
@@ -203,16 +194,12 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#entries.recompute());
   }
 
-  backup(file: string): Promise<void> {
-    return patiently(this.#parts.patienceMs, () => copyDatabase(this.#database, file));
-  }
-
   async close(): Promise<void> {
     try {
       await this.#parts.journal?.close();
-      this.#rescuedTo = this.#parts.files?.rescue(this.#database) ?? null;
+      this.files.rescue();
     } finally {
-      this.#parts.files?.close();
+      this.#parts.watched?.close();
       this.#database.close();
       this.#parts.onClose();
     }

@@ -1,17 +1,11 @@
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Restored } from "../files.ts";
 import { syncFile } from "./backup.ts";
 import { patiently } from "./connection.ts";
 import { dataFolder } from "./folder.ts";
-import {
-  keptAs,
-  type Restored,
-  type RestoreOptions,
-  restoreDatabase,
-  takeCopy,
-  verifyCopy,
-} from "./restore.ts";
+import { keptAs, type RestoreOptions, restoreDatabase, takeCopy, verifyCopy } from "./restore.ts";
 
 /**
  * A restore while a gateway has the folder: balances are decided in its memory, so it has to put the copy in

@@ -1,0 +1,17 @@
+import type { FolderMaintenance } from "./files.ts";
+import type { StoreSettings } from "./settings.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * The only way to a store. A database is imported when it is opened, so that a command that needs none loads none.
+ */
+export async function openStore(settings: StoreSettings): Promise<Store> {
+  const { openSqliteStore } = await import("./sqlite/open.ts");
+  return openSqliteStore(settings);
+}
+
+/** Restores, and checks of a data folder, which work without an open store. */
+export async function maintainFolder(dir: string): Promise<FolderMaintenance> {
+  const { SqliteMaintenance } = await import("./sqlite/maintenance.ts");
+  return new SqliteMaintenance(dir);
+}

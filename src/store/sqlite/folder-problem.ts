@@ -1,0 +1,27 @@
+/** Why a data folder cannot be used, by the system's or SQLite's error code; null for errors of another kind. */
+export function describeFolderProblem(error: unknown): string | null {
+  // Errors of the system and of SQLite both carry their code in `code`.
+  switch ((error as NodeJS.ErrnoException | null)?.code) {
+    case "EEXIST":
+    case "ENOTDIR":
+    case "ELOOP":
+      return "is not a folder;";
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+    case "SQLITE_READONLY":
+    case "SQLITE_READONLY_DBMOVED":
+    case "SQLITE_READONLY_DIRECTORY":
+      return "cannot be written to; give this user the right, or";
+    case "ENOENT":
+    case "EINVAL":
+    case "ENAMETOOLONG":
+    case "ENODEV":
+    case "SQLITE_CANTOPEN":
+      return "cannot be made there;";
+    case "EISDIR":
+      return "has a folder where its database should be;";
+    default:
+      return null;
+  }
+}
