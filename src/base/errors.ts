@@ -34,7 +34,9 @@ const kinds = {
 
 export type ErrorCode = keyof typeof kinds;
 
-export const errorKinds: Readonly<Record<ErrorCode, ErrorKind>> = kinds;
+export type ErrorStatus = (typeof kinds)[ErrorCode]["status"];
+
+export const errorKinds: Readonly<Record<ErrorCode, ErrorKind & { readonly status: ErrorStatus }>> = kinds;
 
 export interface ErrorDetails {
   /** The failing field as a path, such as `messages[0].role`. */
@@ -60,7 +62,7 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = details.retryAfterSeconds ?? (mustSayWhen ? 1 : undefined);
   }
 
-  get status(): number {
+  get status(): ErrorStatus {
     return kinds[this.code].status;
   }
 }

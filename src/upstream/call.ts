@@ -23,7 +23,6 @@ import {
 import { inspectStart, inspectWhole } from "./inspect.ts";
 import { orNever, Patience, type Waiter } from "./patience.ts";
 import { givePlaceBack } from "./places.ts";
-import { retryAfterMs } from "./retry-after.ts";
 import type { Deployment, Opened, Plan } from "./upstream.ts";
 
 export interface CallContext {
@@ -223,14 +222,9 @@ export class Call implements Opened, Receiver, Waiter {
   #refused(): void {
     const head = this.#refusedBy;
     assert(head !== null, "a refusal has a status");
-    this.#fail(
-      refused({
-        status: head.status,
-        contentType: head.get("content-type"),
-        text: this.#queue.joined().toString("utf8", 0, mostErrorBytes),
-        retryAfterMs: retryAfterMs(head, this.#context.clock.wallMs()),
-      }),
-    );
+    const text = this.#queue.joined().toString("utf8", 0, mostErrorBytes);
+    const receivedAtMs = this.#context.clock.wallMs();
+    this.#fail(refused(head.status, this.deployment.provider.readRefusal({ head, text, receivedAtMs })));
   }
 
   #opened(): void {

@@ -1,9 +1,10 @@
 import { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { reportedFailure } from "../dialects/errors/failure.ts";
-import { type Refusal, readErrorObject, readRefusal } from "../dialects/errors/refusal.ts";
+import { readErrorObject } from "../dialects/errors/refusal.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 
+import type { VendorRefusal } from "../vendors/provider.ts";
 import type { Evidence } from "./breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
@@ -106,18 +107,9 @@ export function unprepared(error: GatewayError): Failure {
   return { ...quiet, error, kind: "unprepared" };
 }
 
-export interface RefusedAnswer {
-  readonly status: number;
-  readonly contentType: string | null;
-  readonly text: string;
-  readonly retryAfterMs: number | null;
-}
-
 /** Any status but 200. The words are the provider's own only where they are about the client's request. */
-export function refused(answer: RefusedAnswer): Failure {
-  const { status, retryAfterMs } = answer;
-  const refusal = readRefusal(status, answer.contentType, answer.text);
-  const said = refusal.message;
+export function refused(status: number, refusal: VendorRefusal): Failure {
+  const { retryAfterMs, message: said } = refusal;
   switch (status) {
     case 400:
     case 413:
@@ -152,7 +144,7 @@ export function refused(answer: RefusedAnswer): Failure {
   }
 }
 
-function unexpectedStatus(status: number, refusal: Refusal): Failure {
+function unexpectedStatus(status: number, refusal: VendorRefusal): Failure {
   if (status >= 300 && status < 400) return unusable("it is a redirect");
   if (status >= 200 && status < 300) return unusable(`its status is ${status}`);
   const error = new GatewayError("upstream_error", `The provider failed with status ${status}.`, {

@@ -236,7 +236,10 @@ describe("what the provider did, and what the client is told", () => {
         upstream,
         plan({ stream: row.stream ?? false, clientDialect: row.dialect ?? "chat" }),
       );
-      expect([error.status, error.code]).toEqual([row.status, row.code]);
+      expect({ status: error.status, code: error.code }).toMatchObject({
+        status: row.status,
+        code: row.code,
+      });
       if (row.says !== undefined) expect(error.message).toContain(row.says);
       expect(error.message).not.toContain("canary");
       expect(JSON.stringify(log)).not.toContain("canary");

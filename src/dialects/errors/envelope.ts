@@ -1,4 +1,4 @@
-import { errorKinds, type GatewayError } from "../../base/errors.ts";
+import { type ErrorStatus, errorKinds, type GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { readTokenLimit } from "./refusal.ts";
 
@@ -39,7 +39,7 @@ export function errorBody(format: ErrorFormat, error: GatewayError, requestId: s
   return {
     type: "error",
     error: {
-      type: messagesErrorType(error.status),
+      type: messagesErrorTypes[error.status],
       message: messagesText(error),
       code: error.code,
       request_id: requestId,
@@ -48,21 +48,21 @@ export function errorBody(format: ErrorFormat, error: GatewayError, requestId: s
   };
 }
 
-const typesByStatus: Readonly<Record<number, string>> = {
+const messagesErrorTypes: Readonly<Record<ErrorStatus, string>> = {
+  400: "invalid_request_error",
   401: "authentication_error",
   402: "billing_error",
   403: "permission_error",
   404: "not_found_error",
+  405: "invalid_request_error",
+  409: "invalid_request_error",
+  426: "invalid_request_error",
   429: "rate_limit_error",
   500: "api_error",
   502: "api_error",
   503: "overloaded_error",
   504: "timeout_error",
 };
-
-function messagesErrorType(status: number): string {
-  return typesByStatus[status] ?? "invalid_request_error";
-}
 
 /** Native clients look for these words, and for the two numbers, to shorten the conversation by themselves. */
 function messagesText(error: GatewayError): string {

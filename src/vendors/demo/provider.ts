@@ -2,6 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
+import { readUsualRefusal } from "../http/usual-refusal.ts";
 import type { Prepared, Provider } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
 import { answerTo, type DemoAnswer } from "./answer.ts";
@@ -35,6 +36,8 @@ export class DemoProvider implements Provider {
   send(prepared: Prepared, _apiKey: string | null, receiver: Receiver): Transfer {
     return new FetchTransfer((signal) => this.respond(prepared, signal), receiver);
   }
+
+  readonly readRefusal = readUsualRefusal;
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
   async respond({ dialect: name, purpose, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {

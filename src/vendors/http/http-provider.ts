@@ -6,8 +6,9 @@ import { type Dial, HttpClient, type ServerAddress } from "../../wire/http-clien
 import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import type { StaticCredential } from "../credentials/static-header.ts";
-import type { Prepared, Provider } from "../provider.ts";
+import type { Prepared, Provider, RefusedAnswer, VendorRefusal } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
+import { readUsualRefusal } from "./usual-refusal.ts";
 
 /** In what vendors differ that are called over HTTP. */
 export interface HttpDoor {
@@ -16,6 +17,8 @@ export interface HttpDoor {
   readonly credential: StaticCredential;
   /** The request's target below the base URL, where it is not the dialect's usual one. */
   target?(prepared: Prepared): string;
+  /** How its refusals read, where that is not the usual way. */
+  readRefusal?(answer: RefusedAnswer): VendorRefusal;
 }
 
 /**
@@ -58,6 +61,10 @@ export class HttpProvider implements Provider {
   send(prepared: Prepared, apiKey: string | null, receiver: Receiver, caller: string): Transfer {
     if (this.#client === null) return this.#sendByProxy(prepared, apiKey, receiver);
     return this.#client.send(this.#head(prepared, apiKey), prepared.body, receiver, caller);
+  }
+
+  readRefusal(answer: RefusedAnswer): VendorRefusal {
+    return this.#door.readRefusal?.(answer) ?? readUsualRefusal(answer);
   }
 
   #sendByProxy(prepared: Prepared, apiKey: string | null, receiver: Receiver): Transfer {

@@ -197,3 +197,29 @@ describe("response headers", () => {
     }
   });
 });
+
+describe("refusals", () => {
+  const refused = (headers: Record<string, string>, body: object) => ({
+    head: { status: 429, get: (name: string) => new Headers(headers).get(name) },
+    text: JSON.stringify(body),
+    receivedAtMs: 0,
+  });
+
+  test("of most vendors have an error envelope and Retry-After", () => {
+    const answer = refused({ "retry-after": "7" }, { error: { message: "slow down", code: "busy" } });
+    for (const kind of ["openai", "anthropic", "openai-compatible", "demo"] as const) {
+      const reading = createProvider(providerSettings({ kind })).readRefusal(answer);
+      expect(reading).toMatchObject({ message: "slow down", code: "busy", retryAfterMs: 7000 });
+    }
+  });
+
+  test("are read by a vendor that has its own way", () => {
+    const reading = { message: "throttled", contextOverflow: false, retryAfterMs: 3000 };
+    const own = new HttpProvider(providerSettings({}), {
+      pathPrefix: "",
+      credential: () => ({}),
+      readRefusal: () => reading,
+    });
+    expect(own.readRefusal(refused({ "retry-after": "7" }, {}))).toEqual(reading);
+  });
+});
