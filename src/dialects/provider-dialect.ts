@@ -20,8 +20,6 @@ export interface ProviderDialect {
   /** Of the dialects that a provider speaks, the richest is used: what a poorer one cannot say would be lost. */
   readonly richness: number;
   readonly takesStopSequences: boolean;
-  /** How a stream is asked to tell its usage; null where it always does. */
-  readonly usageOption: UsageOption | null;
   /** Where the API is asked below its base address, unless the vendor has other places. */
   readonly paths: DialectPaths;
   /** Of the forwarded headers those that this dialect understands, and those that it needs. */
@@ -32,17 +30,24 @@ export interface ProviderDialect {
   readUsage(usage: Json | undefined): ReportedUsage | null;
   /** What a whole answer says of its service tier, its hosted tools and its audio. */
   readExtras(answer: JsonObject): ReportedExtras;
-  /** The ids in a whole answer that a later request may name. */
-  givenIds(answer: JsonObject): readonly string[];
   /** A request for a few tokens, to find out whether a model answers. */
   smallRequest(question: string, target: SmallTarget): JsonObject;
   readonly toolRules: ToolRules;
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
   /** Throws `upstream_error` when the body makes no sense, or is an error in disguise. */
   readResponse(body: JsonObject): IrResponse;
-  /** For a stream that passes through. */
-  createScanner(options: ScannerOptions): StreamScanner;
+  /** Null where no client speaks the dialect, so that every answer is translated. */
+  readonly passthrough: Passthrough | null;
   createStreamReader(emit: (event: IrEvent) => void): StreamReader;
+}
+
+/** What is needed to let requests and answers pass through to a client of the same dialect. */
+export interface Passthrough {
+  /** How a stream is asked to tell its usage; null where it always does. */
+  readonly usageOption: UsageOption | null;
+  createScanner(options: ScannerOptions): StreamScanner;
+  /** The ids in a whole answer that a later request may name. */
+  givenIds(answer: JsonObject): readonly string[];
 }
 
 export interface UsageOption {

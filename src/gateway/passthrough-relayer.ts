@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ReportedExtras } from "../base/extra-usage.ts";
 import type { ReportedUsage } from "../base/usage.ts";
@@ -35,7 +36,9 @@ export class PassthroughRelayer implements StreamRelayer {
   constructor(call: PassthroughCall) {
     this.#call = call;
     this.#dialect = clientDialect(call.dialect);
-    this.#scanner = providerDialect(call.dialect).createScanner(call);
+    const { passthrough } = providerDialect(call.dialect);
+    assert(passthrough !== null, `what is spoken in ${call.dialect} can pass through`);
+    this.#scanner = passthrough.createScanner(call);
   }
 
   push(chunk: Uint8Array): Piece {

@@ -120,7 +120,8 @@ function askingForUsage(
   { request, clientDialect: dialect }: Generation,
   deployment: Deployment,
 ): BodyChanges | null {
-  const option = deployment.provider.settings.streamUsage ? providerDialect(dialect).usageOption : null;
+  const { streamUsage } = deployment.provider.settings;
+  const option = (streamUsage ? providerDialect(dialect).passthrough?.usageOption : null) ?? null;
   return option !== null && request.stream && !option.isSet(request.outline) ? option.changes : null;
 }
 

@@ -39,7 +39,7 @@ export function readWhole(opened: Opened, attempt: Attempt): WholeAnswer | Promi
     body: bytes,
     usage,
     produced: () => producedText(providerDialect(attempt.dialect), body),
-    given: providerDialect(attempt.dialect).givenIds(body),
+    given: providerDialect(attempt.dialect).passthrough?.givenIds(body) ?? nothingGiven,
     extras,
   };
 }
@@ -63,14 +63,15 @@ async function collected(opened: Opened, attempt: Attempt): Promise<WholeAnswer>
   const frames = new SseDecoder();
   const collector = attempt.reread().collect();
   const joiner = new FrameJoiner();
-  const scanner = providerDialect(attempt.dialect).createScanner({ hideUsage: false, readsExtras: true });
+  const { passthrough } = providerDialect(attempt.dialect);
+  const scanner = passthrough?.createScanner({ hideUsage: false, readsExtras: true }) ?? null;
   for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
     const events = joiner.push(chunk);
-    if (events !== null) scanner.pass(events);
+    if (events !== null) scanner?.pass(events);
     for (const frame of frames.push(chunk)) collector.push(frame);
   }
   for (const frame of frames.end()) collector.push(frame);
-  return translated(collector.end(), scanner.extras);
+  return translated(collector.end(), scanner?.extras ?? null);
 }
 
 function translated(

@@ -49,13 +49,11 @@ const provider: ProviderDialect = {
   name: "messages",
   richness: 2,
   takesStopSequences: true,
-  usageOption: null,
   paths: { generate: "/messages", countTokens: "/messages/count_tokens" },
   requestHeaders,
   answerField: "content",
   readUsage,
   readExtras,
-  givenIds,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
     model,
     messages: [{ role: "user", content: question }],
@@ -64,7 +62,7 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  createScanner: (options) => new MessagesScanner(options),
+  passthrough: { usageOption: null, createScanner: (options) => new MessagesScanner(options), givenIds },
   createStreamReader: (emit) => new MessagesStreamReader(emit),
 };
 

@@ -47,13 +47,11 @@ const provider: ProviderDialect = {
   name: "chat",
   richness: 1,
   takesStopSequences: true,
-  usageOption,
   paths: { generate: "/chat/completions", countTokens: null },
   requestHeaders,
   answerField: "choices",
   readUsage,
   readExtras,
-  givenIds,
   smallRequest: (question, { upstreamModel: model, maxTokensField, maxOutputTokens }) => ({
     model,
     messages: [{ role: "user", content: question }],
@@ -62,7 +60,7 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  createScanner: (options) => new ChatScanner(options),
+  passthrough: { usageOption, createScanner: (options) => new ChatScanner(options), givenIds },
   createStreamReader: (emit) => new ChatStreamReader(emit),
 };
 

@@ -46,13 +46,11 @@ const provider: ProviderDialect = {
   name: "responses",
   richness: 3,
   takesStopSequences: false,
-  usageOption: null,
   paths: { generate: "/responses", countTokens: null },
   requestHeaders,
   answerField: "output",
   readUsage,
   readExtras,
-  givenIds,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
     model,
     input: question,
@@ -61,7 +59,7 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  createScanner: (options) => new ResponsesScanner(options),
+  passthrough: { usageOption: null, createScanner: (options) => new ResponsesScanner(options), givenIds },
   createStreamReader,
 };
 
