@@ -22,7 +22,7 @@ import { mayNeedStripping, withoutForeignReasoning } from "./strip-foreign-reaso
 /** What one deployment is sent, and how its answer comes back to the client's dialect. */
 export interface Attempt {
   /** The one the provider is spoken to in. */
-  readonly dialect: ClientDialectName;
+  readonly dialect: ProviderDialectName;
   readonly prepared: Prepared;
   /** Null where the provider speaks the client's dialect and the bytes pass through. */
   readonly translation: Translation | null;
@@ -141,7 +141,7 @@ function asItCame(
   return { dialect, prepared, translation: null, dropped, reread, hideUsage };
 }
 
-function translated(generation: Generation, deployment: Deployment, toward: ClientDialectName): Attempt {
+function translated(generation: Generation, deployment: Deployment, toward: ProviderDialectName): Attempt {
   const made = translate(sourceOf(generation, generation.request.body), targetOf(deployment, toward));
   return inOtherWords(generation, deployment, toward, JSON.stringify(made.body), made);
 }
@@ -149,7 +149,7 @@ function translated(generation: Generation, deployment: Deployment, toward: Clie
 function inOtherWords(
   generation: Generation,
   deployment: Deployment,
-  toward: ClientDialectName,
+  toward: ProviderDialectName,
   body: Uint8Array | string,
   made: Translation,
 ): Attempt {
@@ -166,7 +166,7 @@ function inOtherWords(
 function preparedFor(
   { stream, headers }: Generation,
   { upstreamModel: model }: Deployment,
-  dialect: ClientDialectName,
+  dialect: ProviderDialectName,
   body: Uint8Array | string,
 ): Prepared {
   return { dialect, purpose: "generate", model, stream, body, headers };
@@ -183,7 +183,7 @@ function sourceOf(generation: Generation, body: JsonObject): Source {
   };
 }
 
-function targetOf(deployment: Deployment, toward: ClientDialectName): Target {
+function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
   const { settings } = deployment.provider;
   const vendor = vendorOf(settings.kind);
   return {

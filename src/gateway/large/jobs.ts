@@ -4,7 +4,7 @@ import type { Layout } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { Reference } from "../../dialects/names/inspect-body.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
-import type { ClientDialectName } from "../../dialects/registry.ts";
+import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { PlainRestoration } from "../../dialects/translation/translation.ts";
 import type { Expected } from "../request.ts";
@@ -40,7 +40,7 @@ export interface TranslateJob {
   readonly bytes: Uint8Array;
   readonly changes: BodyChanges;
   readonly client: ClientDialectName;
-  readonly toward: ClientDialectName;
+  readonly toward: ProviderDialectName;
   readonly source: Omit<Source, "dialect" | "body">;
   readonly target: Omit<Target, "dialect">;
 }
