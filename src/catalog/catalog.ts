@@ -1,38 +1,39 @@
 import type { DeploymentSettings, ModelSettings, Price, Settings } from "../config/settings.ts";
-import { dearestPrice } from "./price.ts";
+import { highestPrice } from "./price.ts";
 import { type PublicModel, publicModel } from "./public-model.ts";
 
-/** What decides which models a key may use; a KeyRecord has both. */
+/** The fields of a key that determine which models it may use. */
 export interface KeyAccess {
   /** A provider's name, or `all`. */
   readonly scope: string;
-  /** The models it is entitled to; null means all. */
+  /** Null means all models. */
   readonly models: readonly string[] | null;
 }
 
-interface Listed {
+interface CatalogEntry {
   readonly model: ModelSettings;
   readonly shown: PublicModel;
   readonly holdPrice: Price | null;
+  /** The model's own, and those of its fallbacks. */
   readonly deployments: readonly DeploymentSettings[];
 }
 
-/** Whether a deployment lies within a key's scope; of a model that others serve too, only such are used. */
+/** Whether a key's scope allows a deployment. A model may have deployments both inside and outside a scope. */
 export function inScope(scope: string, deployment: { readonly provider: string }): boolean {
   return scope === "all" || deployment.provider === scope;
 }
 
 /** The models of one configuration. A reload makes a new catalog; this one never changes. */
 export class Catalog {
-  readonly #listed = new Map<string, Listed>();
+  readonly #entries = new Map<string, CatalogEntry>();
 
   private constructor(models: readonly ModelSettings[]) {
     const byId = new Map(models.map((model) => [model.id, model]));
     for (const model of models) {
       const others = model.fallbacks.flatMap((id) => byId.get(id)?.deployments ?? []);
       const deployments = [...model.deployments, ...others];
-      const holdPrice = dearestPrice(deployments.map((deployment) => deployment.price));
-      this.#listed.set(model.id, { model, shown: publicModel(model), holdPrice, deployments });
+      const holdPrice = highestPrice(deployments.map((deployment) => deployment.price));
+      this.#entries.set(model.id, { model, shown: publicModel(model), holdPrice, deployments });
     }
   }
 
@@ -41,10 +42,10 @@ export class Catalog {
   }
 
   find(id: string): ModelSettings | undefined {
-    return this.#listed.get(id)?.model;
+    return this.#entries.get(id)?.model;
   }
 
-  /** In the order of the configuration, as all lists here. */
+  /** Like all lists here, in the order of the configuration. */
   publicModels(): ModelSettings[] {
     return this.#select((model) => model.public);
   }
@@ -59,29 +60,29 @@ export class Catalog {
   }
 
   /**
-   * What a hold is priced with: the dearest that the call may cost, whichever deployment or fallback
-   * answers. Null for a model that costs nothing.
+   * The price for holds: the highest rates among the deployments and fallbacks that may answer. Null for a model
+   * that costs nothing.
    */
   holdPrice(model: ModelSettings): Price | null {
-    return this.#listed.get(model.id)?.holdPrice ?? null;
+    return this.#entries.get(model.id)?.holdPrice ?? null;
   }
 
-  /** Whoever may answer for a model: its own deployments, and those of its fallbacks. */
+  /** All deployments that may answer for a model: its own, and those of its fallbacks. */
   deploymentsOf(model: ModelSettings): readonly DeploymentSettings[] {
-    return this.#listed.get(model.id)?.deployments ?? model.deployments;
+    return this.#entries.get(model.id)?.deployments ?? model.deployments;
   }
 
-  /** The response of `GET /v1/models`; no other fields are allowed beside these two. */
+  /** The response of `GET /v1/models`. The contract allows no other fields beside these two. */
   list(models: readonly ModelSettings[]): { object: "list"; data: PublicModel[] } {
     return {
       object: "list",
-      data: models.map((model) => this.#listed.get(model.id)?.shown ?? publicModel(model)),
+      data: models.map((model) => this.#entries.get(model.id)?.shown ?? publicModel(model)),
     };
   }
 
   #select(wanted: (model: ModelSettings) => boolean): ModelSettings[] {
     const models: ModelSettings[] = [];
-    for (const { model } of this.#listed.values()) if (wanted(model)) models.push(model);
+    for (const { model } of this.#entries.values()) if (wanted(model)) models.push(model);
     return models;
   }
 }

@@ -1,27 +1,26 @@
 import type { Json, JsonObject } from "../base/json.ts";
 
 /**
- * Tokens in a request before anybody has counted them, for holds. It is meant to be at or above the truth
- * for ordinary text and is never what a call is charged. Measured against real tokenizers: English prose
- * has 4 to 5 bytes a token, code 3 to 3.5, Chinese and Japanese about 3 and dense JSON 2.5, so that is the
- * bound: dense text touches it and prose stays well below.
+ * Estimates a request's input tokens for its hold, without a tokenizer. The estimate should be at or above the real count
+ * for ordinary text, and is never charged. Measured with real tokenizers: English prose has 4 to 5 bytes per token, code
+ * 3 to 3.5, Chinese and Japanese about 3, and dense JSON 2.5, which is therefore the bound.
  */
 const bytesPerToken = 2.5;
-/** Role markers and separators that every vendor wraps around a message, an item or a content block. */
+/** Role markers and separators that vendors add around a message, an item or a content block. */
 const tokensPerObject = 4;
 const tokensPerTool = 12;
 /** Anthropic puts a system prompt of about this size in front of any tools. */
 const toolsPreamble = 350;
 
-/** The largest that a picture costs with the vendors' default settings. */
+/** The most that an image costs with the vendors' default settings. */
 export const imageTokens = 1600;
-/** A page of a document as text and picture together; how many pages it has is only seen in its size. */
+/** A page of a document, as text and image together. The number of pages is derived from the size. */
 const pageTokens = 3000;
 const base64CharsPerPage = 100_000;
 const base64CharsPerAudioToken = 400;
 
-/** Shorter strings are cheap to count as text, whatever they are. */
-const shortestBinary = 256;
+/** Shorter strings are counted as text, whatever they are: it makes little difference. */
+const minBinaryLength = 256;
 
 type Attachment = "image" | "document" | "audio";
 
@@ -42,42 +41,44 @@ function attachmentOf(type: Json | undefined): Attachment | null {
   }
 }
 
-/** An upper estimate of a body's input tokens, in any dialect. */
+/** Estimates the input tokens of a body in any dialect. */
 export function estimateInput(body: JsonObject): number {
-  return tallyOf(body).total(0);
+  return walk(body).total(0);
 }
 
 /**
- * The same for a body whose long texts are cut short by `cutBytes` in all. Null when it has attachments and
- * needs the whole body: what they cost is seen in their texts.
+ * The same for a body whose long texts were truncated by `cutBytes` in all. Null if it has attachments: their cost depends
+ * on their whole text, so the whole body is needed.
  */
-export function estimateOutline(outline: JsonObject, cutBytes: number): number | null {
-  const tally = tallyOf(outline);
-  return tally.hasAttachments && cutBytes > 0 ? null : tally.total(cutBytes);
+export function estimateTruncatedInput(body: JsonObject, cutBytes: number): number | null {
+  const estimate = walk(body);
+  return estimate.hasAttachments && cutBytes > 0 ? null : estimate.total(cutBytes);
 }
 
-/** Tokens in a text by the same measure, for where no better count can be had. */
+/** Estimates the tokens of a text in the same way, where no better count is available. */
 export function estimateText(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
-function tallyOf(body: JsonObject): Tally {
-  const tally = new Tally();
-  tally.addObject(body, null);
+function walk(body: JsonObject): InputEstimate {
+  const estimate = new InputEstimate();
+  estimate.addObject(body, null);
   const tools = body["tools"];
-  if (Array.isArray(tools) && tools.length > 0) tally.tokens += toolsPreamble + tools.length * tokensPerTool;
-  return tally;
+  if (Array.isArray(tools) && tools.length > 0) {
+    estimate.tokens += toolsPreamble + tools.length * tokensPerTool;
+  }
+  return estimate;
 }
 
-/** One walk through a body, nothing allocated on it. */
-class Tally {
+/** Adds up one walk through a body, without allocating. */
+class InputEstimate {
   textBytes = 0;
-  /** What is not measured by its text. */
+  /** Everything that is not measured by the length of its text. */
   tokens = 0;
   hasAttachments = false;
 
-  total(furtherBytes: number): number {
-    return Math.ceil(this.tokens + (this.textBytes + furtherBytes) / bytesPerToken);
+  total(cutBytes: number): number {
+    return Math.ceil(this.tokens + (this.textBytes + cutBytes) / bytesPerToken);
   }
 
   addObject(object: JsonObject, within: Attachment | null): void {
@@ -101,7 +102,7 @@ class Tally {
   }
 
   #addText(text: string, within: Attachment | null): void {
-    if (within === null || text.length < shortestBinary || !looksEncoded(text)) {
+    if (within === null || text.length < minBinaryLength || !looksEncoded(text)) {
       this.textBytes += Buffer.byteLength(text);
     } else if (within === "document") {
       this.tokens += (text.length / base64CharsPerPage) * pageTokens;
@@ -113,7 +114,7 @@ class Tally {
 
 const base64Start = /^[A-Za-z0-9+/_=\r\n-]{256}/;
 
-/** Documents also come as plain text under the same names, and that is counted as text. */
+/** Documents may also be plain text under the same names, and are then counted as text. */
 function looksEncoded(text: string): boolean {
   return text.startsWith("data:") || base64Start.test(text);
 }

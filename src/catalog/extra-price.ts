@@ -3,12 +3,12 @@ import { type HostedToolName, hostedToolNames, type ToolCalls } from "../base/ho
 import type { Usage } from "../base/usage.ts";
 import type { Price, TokenPrice } from "../config/settings.ts";
 
-/** The rates of a tier; the usual ones where it has none of its own. */
+/** The rates of a tier, or the default rates if it has none. */
 export function ratesOf(price: Price, tier: string | null): TokenPrice {
   return (tier === null ? undefined : price.tiers?.[tier]) ?? price;
 }
 
-/** What a call with extras costs before it is rounded, in pico-USD. Audio is taken out of the text's tokens. */
+/** The cost of a call with extras in pico-USD, before rounding. Audio tokens are part of the token counts in `usage`. */
 export function picoUsdWithExtras(usage: Usage, price: Price, extra: ExtraUsage): bigint {
   const rates = ratesOf(price, extra.tier);
   const { audioInput = rates.input, audioOutput = rates.output } = price;
@@ -35,7 +35,7 @@ function product(count: number, picoUsd: number): bigint {
   return BigInt(count) * BigInt(picoUsd);
 }
 
-/** The highest rates that a call with these extras may be charged by: of its tier or the usual one, as text or audio. */
+/** The highest rates that may apply to a call with these extras: its tier's or the default, for text or audio. */
 export function highestRates(price: Price, asked: ExtraUsage): TokenPrice {
   const tier = ratesOf(price, asked.tier);
   const audioInput = asked.audioInputTokens > 0 ? (price.audioInput ?? 0) : 0;
@@ -48,7 +48,7 @@ export function highestRates(price: Price, asked: ExtraUsage): TokenPrice {
   };
 }
 
-/** The most of each that these prices have for extras. */
+/** The highest price of each extra among these. */
 export function highestExtras(prices: readonly Price[]): Partial<Price> {
   const audioInput = highest(prices.map((price) => price.audioInput));
   const audioOutput = highest(prices.map((price) => price.audioOutput));

@@ -1,7 +1,7 @@
 import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
 import type { Price, TokenPrice } from "../config/settings.ts";
 
-/** A price in the words and units of the configuration: USD per million tokens, and per thousand calls. */
+/** A price with the names and units of the configuration: USD per million tokens, and per thousand calls. */
 export interface PriceInUsd extends TokenPriceInUsd, ToolPricesInUsd {
   readonly audio_input?: number;
   readonly audio_output?: number;
@@ -55,12 +55,12 @@ function tierPricesInUsd(tiers: NonNullable<Price["tiers"]>): Record<string, Tok
 
 const tokenRates: ReadonlySet<string> = new Set(["input", "output", "cached_input", "cache_write"]);
 
-/** What has a price beside plain tokens, in a few words: `web_search 10`, `tier flex`. */
-export function extrasInWords(price: PriceInUsd): string[] {
-  const words: string[] = [];
+/** Everything that has a price beside plain tokens, e.g. `web_search 10` and `tier flex`. */
+export function describeExtras(price: PriceInUsd): string[] {
+  const extras: string[] = [];
   for (const [name, usd] of Object.entries(price)) {
-    if (typeof usd === "number" && !tokenRates.has(name)) words.push(`${name} ${usd}`);
+    if (typeof usd === "number" && !tokenRates.has(name)) extras.push(`${name} ${usd}`);
   }
-  for (const tier of Object.keys(price.tiers ?? {})) words.push(`tier ${tier}`);
-  return words;
+  for (const tier of Object.keys(price.tiers ?? {})) extras.push(`tier ${tier}`);
+  return extras;
 }

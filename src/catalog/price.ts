@@ -4,13 +4,13 @@ import type { Usage } from "../base/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
 import { highestExtras, highestRates, picoUsdWithExtras } from "./extra-price.ts";
 
-/** The price that clients are told; null for a model that costs nothing. */
+/** The price shown to clients; null for a model that costs nothing. */
 export function publishedPrice(model: ModelSettings): Price | null {
   return model.price ?? model.deployments[0]?.price ?? null;
 }
 
-/** The most of each component, so that no choice among these prices costs more. Null when none has a price. */
-export function dearestPrice(prices: readonly (Price | null)[]): Price | null {
+/** The highest rate of each component, so that none of these prices costs more. Null if there is none. */
+export function highestPrice(prices: readonly (Price | null)[]): Price | null {
   const known = prices.filter((price) => price !== null);
   if (known.length === 0) return null;
   return {
@@ -22,7 +22,7 @@ export function dearestPrice(prices: readonly (Price | null)[]): Price | null {
   };
 }
 
-/** What a call really costs, in nano-credits. Exact up to the one rounding at the end, which goes up. */
+/** The cost of a call in nano-credits: exact, and rounded up once at the end. */
 export function cost(
   usage: Usage,
   price: Price | null,
@@ -36,7 +36,7 @@ export function cost(
     usage.cachedInputTokens * price.cachedInput +
     usage.cacheWriteTokens * price.cacheWrite +
     usage.outputTokens * price.output;
-  // No term is below 0, so a sum that a double holds exactly was exact at every step.
+  // No term is negative, so if the sum is a safe integer, every step was exact.
   if (Number.isSafeInteger(picoUsd)) return nanoFromPicoUsd(picoUsd, microUsdPerCredit);
   const exactPicoUsd =
     BigInt(usage.inputTokens) * BigInt(price.input) +
@@ -52,8 +52,8 @@ export interface HoldTokens {
 }
 
 /**
- * What to set aside before a call: nano-credits for a credit key, tokens for a token-budget key. How much
- * of the input will come from or go to a cache is not known yet, so all of it is held at the dearest rate.
+ * The amount to hold before a call: nano-credits for a credit key, tokens for a token-budget key. How much of the input
+ * will be read from or written to a cache is not known yet, so the whole input is held at the highest rate.
  */
 export function holdAmount(
   mode: "credit" | "token_budget",
@@ -65,7 +65,7 @@ export function holdAmount(
   if (mode === "token_budget") return tokens.input + tokens.output;
   if (price === null) return 0;
   const rates = asked === null ? price : highestRates(price, asked);
-  const dearest = Math.max(rates.input, rates.cachedInput, rates.cacheWrite);
+  const highestInput = Math.max(rates.input, rates.cachedInput, rates.cacheWrite);
   const usage = {
     inputTokens: tokens.input,
     cachedInputTokens: 0,
@@ -74,7 +74,7 @@ export function holdAmount(
     reasoningTokens: 0,
   };
   const { cachedInput, cacheWrite, output } = rates;
-  const held = { input: dearest, cachedInput, cacheWrite, output };
+  const held = { input: highestInput, cachedInput, cacheWrite, output };
   if (asked === null) return cost(usage, held, microUsdPerCredit);
   return cost(usage, { ...held, calls: price.calls ?? {} }, microUsdPerCredit, asked);
 }

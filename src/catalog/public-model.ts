@@ -3,8 +3,8 @@ import { publishedPrice } from "./price.ts";
 import { type PriceInUsd, priceInUsd } from "./price-view.ts";
 
 /**
- * A model as clients read it. It satisfies the interface's own shape and Anthropic's at once: `type` and
- * `created_at` are what Anthropic's SDK and Claude Code's model discovery look for.
+ * A model as clients see it, in OpenAI's shape and Anthropic's at once: Anthropic's SDK and Claude Code's model
+ * discovery need `type` and `created_at`.
  */
 export interface PublicModel {
   readonly id: string;
@@ -22,7 +22,7 @@ export interface PublicModel {
   readonly pricing?: PublicPricing;
 }
 
-/** Tools are per thousand calls, whatever the unit of the rest. */
+/** Tools are priced per thousand calls; `unit` applies to everything else. */
 interface PublicPricing extends PriceInUsd {
   readonly currency: "USD";
   readonly unit: "million_tokens";

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { estimateInput, estimateOutline } from "../catalog/estimate.ts";
+import { estimateInput, estimateTruncatedInput } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ValidationOptions } from "../dialects/client-dialect.ts";
 import type { Layout } from "../dialects/json/json-spans.ts";
@@ -79,7 +79,7 @@ export class ClientRequest {
   /** What attachments cost is seen in the very texts that an outline lacks. */
   estimateInput(): number {
     if (this.large !== null) return this.large.estimatedInput;
-    return estimateOutline(this.outline, this.#cutBytes) ?? estimateInput(this.body);
+    return estimateTruncatedInput(this.outline, this.#cutBytes) ?? estimateInput(this.body);
   }
 
   /**

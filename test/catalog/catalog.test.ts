@@ -43,7 +43,7 @@ describe("which models a key may use", () => {
   });
 });
 
-describe("a model on the wire", () => {
+describe("a model as clients see it", () => {
   test("has the interface's fields and those that Anthropic's clients look for", () => {
     const whole = model("gpt-5.6", {
       displayName: "GPT 5.6",
@@ -91,7 +91,7 @@ describe("a model on the wire", () => {
 });
 
 describe("the price of a hold", () => {
-  test("is the dearest among the deployments and the fallbacks", () => {
+  test("is the highest among the deployments and the fallbacks", () => {
     const cheap = model("cheap", {
       deployments: [
         deployment("a", { price: price(1, 2) }),

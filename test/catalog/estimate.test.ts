@@ -26,7 +26,7 @@ describe("the estimate of input tokens", () => {
     });
   }
 
-  test("counts pictures by what they cost, not by their bytes", () => {
+  test("counts images by what they cost, not by their bytes", () => {
     const data = "iVBORw0KGgo".repeat(100_000);
     const pictures = [
       { type: "image", source: { type: "base64", media_type: "image/png", data } },
@@ -40,7 +40,7 @@ describe("the estimate of input tokens", () => {
     }
   });
 
-  test("counts every picture", () => {
+  test("counts every image", () => {
     const picture = {
       type: "image_url",
       image_url: { url: `data:image/png;base64,${"iVBORw0KGgo".repeat(1000)}` },
@@ -79,7 +79,7 @@ describe("the estimate of input tokens", () => {
     expect(estimateInput({ messages: [plain] })).toBeGreaterThanOrEqual(countTokens(prose));
   });
 
-  test("text that merely claims to be a picture is counted as text", () => {
+  test("text that merely claims to be an image is counted as text", () => {
     const tokens = estimateInput({ messages: [{ type: "image", source: { data: prose } }] });
     expect(tokens).toBeGreaterThan(imageTokens + countTokens(prose));
   });

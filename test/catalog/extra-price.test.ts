@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ExtraUsage } from "../../src/base/extra-usage.ts";
 import { noUsage } from "../../src/base/usage.ts";
-import { cost, dearestPrice, holdAmount } from "../../src/catalog/price.ts";
+import { cost, highestPrice, holdAmount } from "../../src/catalog/price.ts";
 import type { Price } from "../../src/config/settings.ts";
 
 /** In pico-USD: a token of input 1, of output 2 micro-USD, and a call of each tool 10 milli-USD. */
@@ -88,7 +88,7 @@ test("the highest of several prices has the most of each extra", () => {
     calls: { web_search: 1, mcp: 7 },
     tiers: { priority: { input: 9, output: 9_000_000, cachedInput: 9, cacheWrite: 9 } },
   };
-  expect(dearestPrice([price, other, null])).toMatchObject({
+  expect(highestPrice([price, other, null])).toMatchObject({
     audioInput: 50_000_000,
     audioOutput: 80_000_000,
     calls: { web_search: 10_000_000_000, file_search: 2_500_000_000, mcp: 7 },

@@ -57,7 +57,7 @@ describe("the cost of a call", () => {
     expect(cost({ ...noUsage, outputTokens: 4_000_000 }, extreme, oneToOne)).toBe(unaffordableNano - 1);
   });
 
-  test("follows what a credit is worth", () => {
+  test("depends on the value of a credit", () => {
     const usage = { ...noUsage, outputTokens: 1000 };
     expect(cost(usage, price(0, 10), 500_000)).toBe(20_000_000);
   });
@@ -68,7 +68,7 @@ describe("the cost of a call", () => {
 });
 
 describe("a hold", () => {
-  test("is priced for credit keys, with the input at its dearest rate", () => {
+  test("is priced for credit keys, with the input at its highest rate", () => {
     const tokens = { input: 1000, output: 100 };
     expect(holdAmount("credit", tokens, price(1, 10, 0.1, 1.25), oneToOne)).toBe(2_250_000);
     expect(holdAmount("credit", tokens, null, oneToOne)).toBe(0);

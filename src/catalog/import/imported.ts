@@ -1,14 +1,14 @@
-/** A model as a foreign file describes it, in the words of our own configuration. Prices are USD per million. */
+/** A model of a foreign price file, with the names of our own configuration. Prices are USD per million tokens. */
 export interface ImportedModel {
   readonly id: string;
-  /** Who sells it, as the file names them. */
+  /** As the file names it. */
   readonly vendor: string;
   readonly displayName: string | null;
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
   readonly price: ImportedPrice;
   readonly capabilities: Readonly<Record<string, boolean>>;
-  /** What the file says that one price cannot, such as a dearer one for long inputs. */
+  /** What a single price cannot express, such as a higher one for long inputs. */
   readonly remark: string | null;
 }
 
@@ -17,7 +17,7 @@ export interface ImportedPrice {
   readonly output: number;
   readonly cachedInput: number | null;
   readonly cacheWrite: number | null;
-  /** Tools by the thousand calls, audio by the million tokens, under the names of our own configuration. */
+  /** Tools per thousand calls, audio per million tokens, by the names of our own configuration. */
   readonly extras?: Readonly<Record<string, number>>;
   readonly tiers?: Readonly<Record<string, ImportedTier>>;
 }
@@ -28,7 +28,7 @@ export interface ImportedTier {
   readonly cachedInput: number | null;
 }
 
-/** Those of the extras that the file has a price for; nothing when it has none. */
+/** The extras that the file has a price for. */
 export function knownExtras(prices: Readonly<Record<string, number | null>>): Pick<ImportedPrice, "extras"> {
   const known: Record<string, number> = {};
   for (const [name, usd] of Object.entries(prices)) if (usd !== null) known[name] = usd;
@@ -38,21 +38,21 @@ export function knownExtras(prices: Readonly<Record<string, number | null>>): Pi
 export interface ImportedPrices {
   readonly source: "LiteLLM" | "models.dev";
   readonly models: readonly ImportedModel[];
-  /** Entries that are no text-generation models with a price, by what they are. */
+  /** Counts of entries that are not text-generation models with a price, by what they are. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
-/** Six decimals, which is what our prices can hold; foreign files are full of 1.2500000000000001e-06. */
+/** Rounded to six decimals, which is what our prices allow. Foreign files are full of 1.2500000000000001e-06. */
 export function usdPerMillion(value: unknown, timesMillion: boolean): number | null {
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return null;
   return Math.round(value * (timesMillion ? 1e12 : 1e6)) / 1e6;
 }
 
-export function wholeNumber(value: unknown): number | null {
+export function positiveInteger(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
-/** A capability that the file speaks of. Silence is no denial: the gateway then goes by the model's name. */
-export function stated(capability: string, value: unknown): Record<string, boolean> {
+/** A capability, if the file mentions it. If not, it is left open, and the gateway goes by the model's name. */
+export function statedCapability(capability: string, value: unknown): Record<string, boolean> {
   return typeof value === "boolean" ? { [capability]: value } : {};
 }

@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { usdPerMillion, wholeNumber } from "./imported.ts";
+import { positiveInteger, usdPerMillion } from "./imported.ts";
 import { familyOf, knownProviders } from "./litellm-providers.ts";
 import {
-  type CarriedDeployment,
-  type CarriedModel,
-  type CarriedProvider,
+  type ConvertedDeployment,
+  type ConvertedModel,
+  type ConvertedProvider,
   configToml,
 } from "./litellm-toml.ts";
 import { providerName } from "./toml.ts";
@@ -13,12 +13,12 @@ export interface ImportedConfig {
   readonly toml: string;
   readonly models: number;
   readonly providers: number;
-  /** What could not be carried over, one sentence each. */
-  readonly left: readonly string[];
+  /** What could not be converted, one sentence each. */
+  readonly dropped: readonly string[];
 }
 
-/** Parameters of a deployment that mean the same here, under whatever name. */
-const understood = new Set([
+/** Parameters of a deployment that have a counterpart here. */
+const convertedParameters = new Set([
   "model",
   "api_key",
   "api_base",
@@ -32,29 +32,29 @@ const understood = new Set([
   "cache_creation_input_token_cost",
 ]);
 
-/** Turns LiteLLM's `config.yaml` into a configuration of ours, and says what it had to leave. */
+/** Converts LiteLLM's `config.yaml` to our own format, and reports what was dropped. */
 export function importLiteLlmConfig(yaml: string): ImportedConfig {
   const document: unknown = Bun.YAML.parse(yaml);
-  const carrier = new Carrier();
+  const converter = new ConfigConverter();
   const root = isObject(document) ? document : {};
   for (const entry of Array.isArray(root["model_list"]) ? root["model_list"] : []) {
-    if (isObject(entry)) carrier.model(entry);
+    if (isObject(entry)) converter.model(entry);
   }
   for (const section of ["litellm_settings", "router_settings"] as const)
-    carrier.settings(section, root[section]);
-  carrier.general(root["general_settings"]);
+    converter.settings(section, root[section]);
+  converter.general(root["general_settings"]);
   if (isObject(root["environment_variables"])) {
-    carrier.left.push("environment_variables: set them in the environment of the gateway");
+    converter.dropped.push("environment_variables: set them in the environment of the gateway");
   }
-  const { providers, models, left } = carrier;
+  const { providers, models, dropped } = converter;
   const toml = configToml([...providers.values()], [...models.values()]);
-  return { toml, models: models.size, providers: providers.size, left };
+  return { toml, models: models.size, providers: providers.size, dropped };
 }
 
-class Carrier {
-  readonly providers = new Map<string, CarriedProvider>();
-  readonly models = new Map<string, CarriedModel>();
-  readonly left: string[] = [];
+class ConfigConverter {
+  readonly providers = new Map<string, ConvertedProvider>();
+  readonly models = new Map<string, ConvertedModel>();
+  readonly dropped: string[] = [];
 
   model(entry: JsonObject): void {
     const id = textOf(entry["model_name"]);
@@ -62,13 +62,13 @@ class Carrier {
     const upstream = textOf(parameters["model"]);
     if (id === null || upstream === null) return;
     if (id.includes("*") || upstream.includes("*")) {
-      this.left.push(`${id}: wildcards have no counterpart; name the models one by one`);
+      this.dropped.push(`${id}: wildcards have no counterpart; name the models one by one`);
       return;
     }
     const provider = this.#provider(id, upstream, parameters);
     if (provider === null) return;
     this.#deployment(id, provider, upstream, entry, parameters);
-    this.#leftParameters(id, parameters);
+    this.#dropParameters(id, parameters);
   }
 
   settings(section: string, value: unknown): void {
@@ -77,13 +77,13 @@ class Carrier {
     for (const fallback of Array.isArray(fallbacks) ? fallbacks : []) {
       if (isObject(fallback)) this.#fallbacks(fallback);
     }
-    for (const name of Object.keys(others)) this.left.push(`${section}.${name}: has no counterpart`);
+    for (const name of Object.keys(others)) this.dropped.push(`${section}.${name}: has no counterpart`);
   }
 
   general(value: unknown): void {
     if (!isObject(value)) return;
     for (const name of Object.keys(value)) {
-      this.left.push(
+      this.dropped.push(
         name === "master_key"
           ? "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; clients get keys by `sluice keys create`"
           : `general_settings.${name}: has no counterpart`,
@@ -98,26 +98,26 @@ class Carrier {
         this.models.has(String(target)),
       );
       if (model === undefined || known.length === 0)
-        this.left.push(`fallbacks of ${id}: its models are not here`);
+        this.dropped.push(`fallbacks of ${id}: its models are not here`);
       else model.fallbacks.push(...known.map(String));
     }
   }
 
-  /** The provider of a deployment: the same address and key are the same provider. Null, and told, if unknown. */
-  #provider(id: string, upstream: string, parameters: JsonObject): CarriedProvider | null {
+  /** Deployments with the same address and key share a provider. An unknown provider is reported, and gives null. */
+  #provider(id: string, upstream: string, parameters: JsonObject): ConvertedProvider | null {
     const slash = upstream.indexOf("/");
     const prefix = slash === -1 ? familyOf(upstream) : upstream.slice(0, slash);
     const known = prefix === null ? undefined : knownProviders[prefix];
     const base = textOf(parameters["api_base"]) ?? textOf(parameters["base_url"]);
     if (prefix === null || known === undefined) {
-      this.left.push(`${id}: ${upstream} is of a provider whose dialect is not spoken here`);
+      this.dropped.push(`${id}: ${upstream} is of a provider whose dialect is not spoken here`);
       return null;
     }
     const baseUrl = base ?? known.baseUrl;
     const isOwnServer = prefix === "openai" && base !== null && !base.includes("api.openai.com");
     const kind = isOwnServer ? "openai-compatible" : known.kind;
     if (kind === "openai-compatible" && baseUrl === null) {
-      this.left.push(`${id}: ${prefix} needs an api_base`);
+      this.dropped.push(`${id}: ${prefix} needs an api_base`);
       return null;
     }
     const key = this.#key(id, prefix, parameters["api_key"], known.keyVariable);
@@ -129,13 +129,13 @@ class Carrier {
     return provider;
   }
 
-  /** A secret in the file is not written into another: it goes into the environment, under a name of its own. */
+  /** Returns a variable's name. A secret in the file is not copied into the new one: the operator is told to set it. */
   #key(id: string, prefix: string, value: unknown, fallback: string | null): string | null {
     const text = textOf(value);
     if (text === null) return fallback;
     if (text.startsWith("os.environ/")) return text.slice("os.environ/".length);
     const variable = `${prefix.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}_API_KEY`;
-    this.left.push(`${id}: its api_key stands in the file; put it into ${variable}`);
+    this.dropped.push(`${id}: its api_key stands in the file; put it into ${variable}`);
     return variable;
   }
 
@@ -148,18 +148,18 @@ class Carrier {
 
   #deployment(
     id: string,
-    provider: CarriedProvider,
+    provider: ConvertedProvider,
     upstream: string,
     entry: JsonObject,
     parameters: JsonObject,
   ): void {
     const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
-    const deployment: CarriedDeployment = {
+    const deployment: ConvertedDeployment = {
       provider: provider.name,
       upstreamModel: upstream.slice(upstream.indexOf("/") + 1),
-      weight: wholeNumber(parameters["weight"]),
-      priority: wholeNumber(parameters["order"]),
-      maxConcurrent: wholeNumber(parameters["max_parallel_requests"]),
+      weight: positiveInteger(parameters["weight"]),
+      priority: positiveInteger(parameters["order"]),
+      maxConcurrent: positiveInteger(parameters["max_parallel_requests"]),
       price: priceOf({ ...info, ...parameters }),
     };
     const known = this.models.get(id);
@@ -169,20 +169,20 @@ class Carrier {
     }
     this.models.set(id, {
       id,
-      contextWindow: wholeNumber(info["max_input_tokens"]),
-      maxOutputTokens: wholeNumber(info["max_output_tokens"]) ?? wholeNumber(info["max_tokens"]),
+      contextWindow: positiveInteger(info["max_input_tokens"]),
+      maxOutputTokens: positiveInteger(info["max_output_tokens"]) ?? positiveInteger(info["max_tokens"]),
       capabilities: capabilitiesOf(info),
       fallbacks: [],
       deployments: [deployment],
     });
     if (deployment.price === null) {
-      this.left.push(`${id}: no price in the file; without one only token-budget keys may use it`);
+      this.dropped.push(`${id}: no price in the file; without one only token-budget keys may use it`);
     }
   }
 
-  #leftParameters(id: string, parameters: JsonObject): void {
-    const names = Object.keys(parameters).filter((name) => !understood.has(name));
-    if (names.length > 0) this.left.push(`${id}: ${names.join(", ")} of its litellm_params`);
+  #dropParameters(id: string, parameters: JsonObject): void {
+    const names = Object.keys(parameters).filter((name) => !convertedParameters.has(name));
+    if (names.length > 0) this.dropped.push(`${id}: ${names.join(", ")} of its litellm_params`);
   }
 }
 
@@ -190,7 +190,7 @@ function textOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-function priceOf(figures: JsonObject): CarriedDeployment["price"] {
+function priceOf(figures: JsonObject): ConvertedDeployment["price"] {
   const input = usdPerMillion(figures["input_cost_per_token"], true);
   const output = usdPerMillion(figures["output_cost_per_token"], true);
   if (input === null || output === null) return null;

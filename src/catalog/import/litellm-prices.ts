@@ -5,12 +5,12 @@ import {
   type ImportedPrices,
   type ImportedTier,
   knownExtras,
-  stated,
+  positiveInteger,
+  statedCapability,
   usdPerMillion,
-  wholeNumber,
 } from "./imported.ts";
 
-const generating = new Set(["chat", "responses", "completion"]);
+const generatingModes = new Set(["chat", "responses", "completion"]);
 
 /** LiteLLM's `model_prices_and_context_window.json`: one object by model name, prices in USD per token. */
 export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
@@ -27,18 +27,18 @@ export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
 
 function modelOf(name: string, entry: JsonObject): ImportedModel | string {
   const mode = typeof entry["mode"] === "string" ? entry["mode"] : "chat";
-  if (!generating.has(mode)) return mode.replaceAll("_", " ");
+  if (!generatingModes.has(mode)) return mode.replaceAll("_", " ");
   const input = usdPerMillion(entry["input_cost_per_token"], true);
   const output = usdPerMillion(entry["output_cost_per_token"], true);
   if (input === null || output === null) return "without a price per token";
   const vendor = typeof entry["litellm_provider"] === "string" ? entry["litellm_provider"] : "unknown";
   return {
-    // `gemini/gemini-3-pro` is how LiteLLM chooses a provider; the provider itself calls it gemini-3-pro.
+    // LiteLLM selects a provider by the prefix of `gemini/gemini-3-pro`; the provider calls it gemini-3-pro.
     id: name.startsWith(`${vendor}/`) ? name.slice(vendor.length + 1) : name,
     vendor,
     displayName: null,
-    contextWindow: wholeNumber(entry["max_input_tokens"]) ?? wholeNumber(entry["max_tokens"]),
-    maxOutputTokens: wholeNumber(entry["max_output_tokens"]) ?? wholeNumber(entry["max_tokens"]),
+    contextWindow: positiveInteger(entry["max_input_tokens"]) ?? positiveInteger(entry["max_tokens"]),
+    maxOutputTokens: positiveInteger(entry["max_output_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     price: {
       input,
       output,
@@ -57,13 +57,13 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
       tools: entry["supports_function_calling"] === true,
       vision: entry["supports_vision"] === true,
       reasoning: entry["supports_reasoning"] === true,
-      ...stated("structured_output", entry["supports_response_schema"]),
+      ...statedCapability("structured_output", entry["supports_response_schema"]),
     },
-    remark: longInputs(entry),
+    remark: longInputRemark(entry),
   };
 }
 
-/** It depends on how much context is asked for, which a request may choose: the highest is the safe one. */
+/** The price depends on the context size that a request asks for. The highest is the safe one. */
 function searchPrice(bySize: unknown): number | null {
   if (!isObject(bySize)) return null;
   const prices = Object.values(bySize)
@@ -88,9 +88,11 @@ function tiersOf(entry: JsonObject): Pick<ImportedPrice, "tiers"> {
   return Object.keys(tiers).length === 0 ? {} : { tiers };
 }
 
-function longInputs(entry: JsonObject): string | null {
-  const dearer = Object.keys(entry).find((name) => /^input_cost_per_token_above_\d+k_tokens$/.test(name));
-  if (dearer === undefined) return null;
-  const limit = /above_(\d+)k/.exec(dearer)?.[1];
-  return `inputs above ${limit},000 tokens cost more: ${usdPerMillion(entry[dearer], true)} USD per million`;
+function longInputRemark(entry: JsonObject): string | null {
+  const longInputPrice = Object.keys(entry).find((name) =>
+    /^input_cost_per_token_above_\d+k_tokens$/.test(name),
+  );
+  if (longInputPrice === undefined) return null;
+  const limit = /above_(\d+)k/.exec(longInputPrice)?.[1];
+  return `inputs above ${limit},000 tokens cost more: ${usdPerMillion(entry[longInputPrice], true)} USD per million`;
 }

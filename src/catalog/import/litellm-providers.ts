@@ -3,7 +3,7 @@ import type { VendorKind } from "../../vendors/registry.ts";
 export interface KnownProvider {
   readonly kind: VendorKind;
   readonly baseUrl: string | null;
-  /** Where LiteLLM looks for the key when the file names none; null for servers of one's own. */
+  /** The variable that LiteLLM reads if the file names no key; null for self-hosted servers. */
   readonly keyVariable: string | null;
 }
 
@@ -13,7 +13,7 @@ const compatible = (baseUrl: string | null, keyVariable: string | null): KnownPr
   keyVariable,
 });
 
-/** What stands before the slash in LiteLLM's `provider/model`, for providers that speak a dialect of ours. */
+/** By the prefix in LiteLLM's `provider/model`. Only providers whose dialect the gateway supports. */
 export const knownProviders: Readonly<Record<string, KnownProvider>> = {
   openai: { kind: "openai", baseUrl: null, keyVariable: "OPENAI_API_KEY" },
   anthropic: { kind: "anthropic", baseUrl: null, keyVariable: "ANTHROPIC_API_KEY" },
@@ -32,7 +32,7 @@ export const knownProviders: Readonly<Record<string, KnownProvider>> = {
   lm_studio: compatible(null, null),
 };
 
-/** A name without a slash is told by its family. */
+/** The provider of a model without a prefix, by the model's name. */
 export function familyOf(model: string): string | null {
   if (/^(gpt-|o\d|chatgpt-)/.test(model)) return "openai";
   return model.startsWith("claude-") ? "anthropic" : null;

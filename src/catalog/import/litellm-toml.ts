@@ -2,7 +2,7 @@ import type { VendorKind } from "../../vendors/registry.ts";
 import type { ImportedPrice } from "./imported.ts";
 import { tomlCapabilities, tomlPrice, tomlString } from "./toml.ts";
 
-export interface CarriedProvider {
+export interface ConvertedProvider {
   readonly name: string;
   readonly kind: VendorKind;
   readonly baseUrl: string | null;
@@ -10,7 +10,7 @@ export interface CarriedProvider {
   readonly key: string | null;
 }
 
-export interface CarriedDeployment {
+export interface ConvertedDeployment {
   readonly provider: string;
   readonly upstreamModel: string;
   readonly weight: number | null;
@@ -19,28 +19,31 @@ export interface CarriedDeployment {
   readonly price: ImportedPrice | null;
 }
 
-export interface CarriedModel {
+export interface ConvertedModel {
   readonly id: string;
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
   readonly capabilities: Readonly<Record<string, boolean>>;
   readonly fallbacks: string[];
-  readonly deployments: CarriedDeployment[];
+  readonly deployments: ConvertedDeployment[];
 }
 
-/** The configuration as a person would have written it: providers first, then models with their deployments. */
-export function configToml(providers: readonly CarriedProvider[], models: readonly CarriedModel[]): string {
+/** Formats a configuration as if written by hand: providers first, then models with their deployments. */
+export function configToml(
+  providers: readonly ConvertedProvider[],
+  models: readonly ConvertedModel[],
+): string {
   return [...providers.map(providerToml), ...models.map(modelToml)].join("\n");
 }
 
-function providerToml({ name, kind, baseUrl, key }: CarriedProvider): string {
+function providerToml({ name, kind, baseUrl, key }: ConvertedProvider): string {
   const lines = [`[providers.${name}]`, `kind = ${tomlString(kind)}`];
   if (baseUrl !== null) lines.push(`base_url = ${tomlString(baseUrl)}`);
   if (key !== null) lines.push(`api_key = ${tomlString(`env:${key}`)}`);
   return block(lines);
 }
 
-function modelToml(model: CarriedModel): string {
+function modelToml(model: ConvertedModel): string {
   const lines = ["[[models]]", `id = ${tomlString(model.id)}`];
   if (model.contextWindow !== null) lines.push(`context_window = ${model.contextWindow}`);
   if (model.maxOutputTokens !== null) lines.push(`max_output_tokens = ${model.maxOutputTokens}`);
@@ -52,7 +55,7 @@ function modelToml(model: CarriedModel): string {
   return block(lines);
 }
 
-function deploymentLines(deployment: CarriedDeployment): string[] {
+function deploymentLines(deployment: ConvertedDeployment): string[] {
   const { provider, upstreamModel, weight, priority, maxConcurrent, price } = deployment;
   const lines = ["[[models.deployments]]", `provider = ${tomlString(provider)}`];
   lines.push(`upstream_model = ${tomlString(upstreamModel)}`);

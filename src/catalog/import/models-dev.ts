@@ -3,9 +3,9 @@ import {
   type ImportedModel,
   type ImportedPrices,
   knownExtras,
-  stated,
+  positiveInteger,
+  statedCapability,
   usdPerMillion,
-  wholeNumber,
 } from "./imported.ts";
 
 /** models.dev's `api.json`: providers by id, each with its models by id, prices in USD per million tokens. */
@@ -35,8 +35,8 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
     id,
     vendor,
     displayName: typeof entry["name"] === "string" ? entry["name"] : null,
-    contextWindow: wholeNumber(limit["context"]),
-    maxOutputTokens: wholeNumber(limit["output"]),
+    contextWindow: positiveInteger(limit["context"]),
+    maxOutputTokens: positiveInteger(limit["output"]),
     price: {
       input,
       output,
@@ -51,9 +51,9 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
       tools: entry["tool_call"] === true,
       vision: modalities(entry, "input").includes("image"),
       reasoning: entry["reasoning"] === true,
-      ...stated("structured_output", entry["structured_output"]),
+      ...statedCapability("structured_output", entry["structured_output"]),
     },
-    remark: longInputs(cost),
+    remark: longInputRemark(cost),
   };
 }
 
@@ -66,8 +66,8 @@ function writesText(entry: JsonObject): boolean {
   return modalities(entry, "output").includes("text");
 }
 
-/** Written as `tiers` today, and as `context_over_200k` in older dumps. */
-function longInputs(cost: JsonObject): string | null {
+/** Newer dumps have `tiers`, older ones `context_over_200k`. */
+function longInputRemark(cost: JsonObject): string | null {
   const [tier] = Array.isArray(cost["tiers"]) ? cost["tiers"] : [];
   if (isObject(tier) && isObject(tier["tier"])) {
     return `inputs above ${Number(tier["tier"]["size"])} tokens cost more: ${Number(tier["input"])} USD per million`;

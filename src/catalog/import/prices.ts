@@ -3,20 +3,20 @@ import type { ImportedModel, ImportedPrices } from "./imported.ts";
 import { readLiteLlmPrices } from "./litellm-prices.ts";
 import { readModelsDev } from "./models-dev.ts";
 
-/** A file that is neither of the two that are understood. */
+/** The file has neither of the two supported formats. */
 export class UnknownPriceFile extends Error {
   override readonly name = "UnknownPriceFile";
 }
 
 export function readPrices(text: string): ImportedPrices {
-  const document = parsed(text);
+  const document = parseObject(text);
   const entries = Object.values(document).filter(isObject);
   if (entries.some((entry) => isObject(entry["models"]))) return readModelsDev(document);
   if (entries.some((entry) => "litellm_provider" in entry)) return readLiteLlmPrices(document);
   throw new UnknownPriceFile("it is neither LiteLLM's price file nor the API dump of models.dev");
 }
 
-function parsed(text: string): JsonObject {
+function parseObject(text: string): JsonObject {
   try {
     const document: unknown = JSON.parse(text);
     if (isObject(document)) return document;
@@ -27,17 +27,17 @@ function parsed(text: string): JsonObject {
 }
 
 export interface Choice {
-  /** Only what this vendor sells. */
+  /** Only models of this vendor. */
   readonly vendor?: string | undefined;
-  /** Only names that fit, with `*` for anything. */
+  /** Only ids that match this glob pattern. */
   readonly match?: string | undefined;
 }
 
 export function choose(models: readonly ImportedModel[], { vendor, match }: Choice): ImportedModel[] {
   const glob = match === undefined ? null : new Bun.Glob(match);
-  const fitting = models.filter(
+  const chosen = models.filter(
     (model) => (vendor === undefined || model.vendor === vendor) && (glob === null || glob.match(model.id)),
   );
-  // The same name from several vendors would be the same model twice in one configuration.
-  return [...new Map(fitting.toReversed().map((model) => [model.id, model])).values()].toReversed();
+  // A configuration may have an id only once, and several vendors may sell the same model. The first one counts.
+  return [...new Map(chosen.toReversed().map((model) => [model.id, model])).values()].toReversed();
 }

@@ -1,11 +1,11 @@
 import type { ImportedModel, ImportedPrice, ImportedTier } from "./imported.ts";
 
-/** Basic strings of TOML are written as JSON's are, but for DEL, which JSON leaves as it is. */
+/** TOML's basic strings are escaped like JSON's, except for DEL, which JSON does not escape. */
 export function tomlString(text: string): string {
   return JSON.stringify(text).replaceAll("\u007f", "\\u007F");
 }
 
-/** A whole number gets its point, since prices are fractions for whoever reads the file. */
+/** Always with a decimal point, so that all prices in a file look alike. */
 function tomlNumber(value: number): string {
   const text = value.toFixed(6).replace(/0+$/, "");
   return text.endsWith(".") ? `${text}0` : text;
@@ -38,13 +38,13 @@ export function tomlCapabilities(capabilities: Readonly<Record<string, boolean>>
     .join(", ")} }`;
 }
 
-/** The vendor's name as a provider's: lower case, digits, `-` and `_`. */
+/** Converts a vendor's name to a valid provider name: lower case, digits, `-` and `_`. */
 export function providerName(vendor: string): string {
   const name = vendor.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, "-");
   return /^[a-z0-9]/.test(name) ? name : `p${name}`;
 }
 
-/** `[[models]]` to put into a configuration, each saying where its price is from and of what day. */
+/** `[[models]]` for a configuration, each with the source and the date of its price. */
 export function modelsToml(models: readonly ImportedModel[], source: string, day: string): string {
   return models.map((model) => modelToml(model, `${source}, ${day}`)).join("\n");
 }

@@ -1,20 +1,20 @@
 import { countTokens, setMergeCacheSize } from "gpt-tokenizer/encoding/o200k_base";
 
 /**
- * Real token counts, safe against any text. Byte pair encoding takes time that grows with the square of a run
- * without word breaks (80 KB of spaces: several seconds), so text is cut into short pieces first; and text
- * that is slow all the same is counted as far as the time goes, and the rest is taken to be like it.
+ * Real token counts in bounded time. Byte pair encoding takes quadratic time on a run without word breaks (80 KB of
+ * spaces: several seconds), so text is split into short pieces first. If it is slow all the same, the text is
+ * counted until the time is up, and the rest is extrapolated.
  *
- * Importing this loads the encoding: half a second and 100 MB. Only the worker and tests do.
+ * Importing this module loads the encoding: half a second and 100 MB. Only the worker and tests import it.
  */
-const longestPieceChars = 1024;
-/** How far back a cut may move to fall on a space, where it changes nothing. */
+const maxPieceChars = 1024;
+/** How far back a split may move to a space, where it does not change the count. */
 const slackChars = 128;
 
-/** The library keeps merged words; a text of unique ones must not fill the memory. */
+/** Bounds the library's cache of merged words, which a text of unique words would fill. */
 setMergeCacheSize(20_000);
 
-/** Special tokens such as `<|endoftext|>` are ordinary text here; by default they throw. */
+/** Counts special tokens such as `<|endoftext|>` as ordinary text. By default the library throws. */
 const asPlainText = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() };
 
 export function countTexts(texts: readonly string[], budgetMs: number): number {
@@ -38,9 +38,9 @@ export function countTexts(texts: readonly string[], budgetMs: number): number {
 }
 
 function endOfPiece(text: string, from: number): number {
-  const to = from + longestPieceChars;
+  const to = from + maxPieceChars;
   if (to >= text.length) return text.length;
-  // A piece that begins with its space is encoded as it would be within the whole text.
+  // A piece that starts with a space is encoded as it would be within the whole text.
   const space = text.lastIndexOf(" ", to);
   if (space > to - slackChars) return space;
   return isLowSurrogate(text.charCodeAt(to)) ? to - 1 : to;

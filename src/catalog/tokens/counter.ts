@@ -2,13 +2,8 @@ import { startThread } from "../../base/start-thread.ts";
 import { readableIn } from "./request.ts";
 import type { Countable, CountDone, CountJob } from "./worker.ts";
 
-/**
- * Counts tokens on a thread of its own, because the encoding takes half a second to load and a nasty text
- * takes long to encode, and neither may stop the thread that moves the streams. The thread starts with the
- * first count and ends when nobody has counted for a while, so that an idle gateway stays small.
- */
 export interface TokenCounterOptions {
-  /** How long one count may take, loading included, before a rough one is given instead. */
+  /** How long a count may take, including loading, before a rough count is returned instead. */
   readonly deadlineMs?: number;
   readonly idleMs?: number;
   readonly startWorker?: () => Worker;
@@ -22,20 +17,24 @@ interface Waiting {
 
 const defaultDeadlineMs = 5000;
 const defaultIdleMs = 300_000;
-/** The worker's own limit per count, so that one long text does not cost those behind it their real counts. */
+/** The worker's own limit per count, so that one slow text does not delay the others past their deadlines. */
 const workerBudgetMs = 250;
-/** More than so many at once are counted roughly; queueing them would only make all of them late. */
-const mostWaiting = 256;
+/** Beyond this many, counts are rough: a longer queue would make all of them miss their deadlines. */
+const maxWaiting = 256;
 
 /**
- * In the executable a worker is an extra entry point, named by its path below the common folder of all entry
- * points (`src`): build with `src/catalog/tokens/worker.ts` beside `src/main.ts`. From source it is the file
- * beside this one. Without it counting still works, roughly.
+ * In the executable the worker is an extra entry point, named by its path below `src`, the common folder of all entry
+ * points. From source it is the file next to this one. If it cannot be started, counts are rough.
  */
 const workerSource = Bun.isStandaloneExecutable
   ? "./catalog/tokens/worker.ts"
   : new URL("./worker.ts", import.meta.url).href;
 
+/**
+ * Counts tokens on a worker thread: loading the encoding takes half a second, a hostile text takes long to encode, and
+ * neither may block the event loop. The thread starts with the first count and ends after a while without
+ * one, so that an idle gateway needs little memory.
+ */
 export class TokenCounter {
   readonly #deadlineMs: number;
   readonly #idleMs: number;
@@ -51,14 +50,14 @@ export class TokenCounter {
     this.#startWorker = options.startWorker ?? (() => startThread(workerSource, { smol: true }));
   }
 
-  /** Tokens of texts. Never rejects: the worst that happens is a rough count. */
+  /** Counts the tokens of texts. Never rejects: at worst the count is rough. */
   readonly text = (texts: readonly string[]): Promise<number> =>
     texts.every((text) => text === "") ? Promise.resolve(0) : this.#count(texts);
 
-  /** Input tokens of a request's body in any dialect: messages, instructions, tools, pictures. Never rejects. */
+  /** Counts the input tokens of a request's body in any dialect, with tools and attachments. Never rejects. */
   readonly request = (body: Uint8Array): Promise<number> => this.#count(body);
 
-  /** Ends the thread; a later count starts it again. */
+  /** Ends the thread. The next count starts it again. */
   stop(): void {
     this.#worker?.terminate();
     this.#worker = null;
@@ -71,7 +70,7 @@ export class TokenCounter {
   }
 
   #count(what: Countable): Promise<number> {
-    const worker = this.#waiting.size < mostWaiting ? this.#running() : null;
+    const worker = this.#waiting.size < maxWaiting ? this.#ensureWorker() : null;
     if (worker === null) return Promise.resolve(roughCount(what));
     this.#nextId += 1;
     const job: CountJob = { id: this.#nextId, what, budgetMs: workerBudgetMs };
@@ -82,8 +81,8 @@ export class TokenCounter {
     });
   }
 
-  #running(): Worker | null {
-    this.#postponeEnd();
+  #ensureWorker(): Worker | null {
+    this.#restartIdleTimer();
     if (this.#worker !== null) return this.#worker;
     try {
       const worker = this.#startWorker();
@@ -97,10 +96,10 @@ export class TokenCounter {
     return this.#worker;
   }
 
-  #postponeEnd(): void {
+  #restartIdleTimer(): void {
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => {
-      if (this.#waiting.size > 0) this.#postponeEnd();
+      if (this.#waiting.size > 0) this.#restartIdleTimer();
       else this.stop();
     }, this.#idleMs);
     this.#idleTimer.unref();
@@ -115,12 +114,12 @@ export class TokenCounter {
   }
 }
 
-/** Parsing it would hold up the thread that asks. Whoever wants to know more has the estimate as an upper bound. */
-const tooLargeToRead = 1024 * 1024;
+/** Larger bodies are not parsed here, because that would block the event loop. */
+const maxParsedBytes = 1024 * 1024;
 
-/** Four bytes a token is what English has, three what most other writing has. */
+/** About four bytes per token for English, and three for most other writing. */
 export function roughCount(what: Countable): number {
-  if (what instanceof Uint8Array && what.length >= tooLargeToRead) return Math.ceil(what.length / 4);
+  if (what instanceof Uint8Array && what.length >= maxParsedBytes) return Math.ceil(what.length / 4);
   const { texts, fixedTokens } =
     what instanceof Uint8Array ? readableIn(what) : { texts: what, fixedTokens: 0 };
   let tokens = fixedTokens;

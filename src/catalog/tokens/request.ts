@@ -1,15 +1,15 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { imageTokens } from "../estimate.ts";
 
-/** What vendors add around a message and a tool; Anthropic also puts a preamble before any tools. */
+/** What vendors add around a message and a tool. Anthropic also adds a preamble before the tools. */
 const tokensPerMessage = 4;
 const tokensPerTool = 10;
 const toolsPreamble = 346;
 const documentTokens = 3000;
 const audioTokens = 500;
 
-/** Names whose values steer the request, or are opaque, and are not read by the model. */
-const unread = new Set([
+/** Fields that control the request or are opaque, so the model does not read them. */
+const unreadFields = new Set([
   "type",
   "role",
   "id",
@@ -23,13 +23,13 @@ const unread = new Set([
   "encrypted_content",
 ]);
 
-/** What a model reads of a request: texts that have to be counted, and what has a size of its own. */
+/** What a model reads of a request: texts to be counted, and parts with a fixed number of tokens. */
 export interface Readable {
   readonly texts: string[];
   fixedTokens: number;
 }
 
-/** Of a request in any dialect: each has its messages, instructions and tools in places of its own. */
+/** Works for all dialects: their messages, instructions and tools are in fields with different names. */
 export function readableOf(body: JsonObject): Readable {
   const found: Readable = { texts: [], fixedTokens: 0 };
   collect(body["system"], found);
@@ -59,15 +59,15 @@ function collectBlock(block: JsonObject, found: Readable): void {
     found.fixedTokens += attached;
     return;
   }
-  // A tool's input is an object of the client's own making, read by the model as JSON.
+  // A tool's input has arbitrary fields. The model reads it as JSON.
   if (block["type"] === "tool_use" && isObject(block["input"])) {
     found.texts.push(String(block["name"]), JSON.stringify(block["input"]));
     return;
   }
-  for (const name in block) if (!unread.has(name)) collect(block[name], found);
+  for (const name in block) if (!unreadFields.has(name)) collect(block[name], found);
 }
 
-/** Null for what is read as text, documents of plain text included. */
+/** Null for what is read as text, including documents of plain text. */
 function attachmentTokens(block: JsonObject): number | null {
   const source = isObject(block["source"]) ? block["source"]["type"] : undefined;
   switch (block["type"]) {
@@ -100,7 +100,7 @@ function collectTools(tools: Json | undefined, found: Readable): void {
   }
 }
 
-/** The body as it came, which has been checked to be a JSON object before. */
+/** The bytes were validated as a JSON object before. */
 export function readableIn(bytes: Uint8Array): Readable {
   const body: Json = JSON.parse(new TextDecoder().decode(bytes));
   return isObject(body) ? readableOf(body) : { texts: [], fixedTokens: 0 };

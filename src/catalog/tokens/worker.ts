@@ -3,10 +3,9 @@ import { readableIn } from "./request.ts";
 
 declare const self: Worker;
 
-/** Texts, or the body of a request, which is then also parsed over here. */
+/** Texts, or the body of a request, which the worker parses. */
 export type Countable = readonly string[] | Uint8Array;
 
-/** Plain data, since it crosses between threads. */
 export interface CountJob {
   readonly id: number;
   readonly what: Countable;

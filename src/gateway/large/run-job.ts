@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { estimateInput, estimateOutline } from "../../catalog/estimate.ts";
+import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { patchBody } from "../../dialects/json/patch.ts";
 import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
@@ -30,7 +30,7 @@ function read({ bytes, expected, wantsHash }: ReadJob): ReadResult {
     references: mentions.references,
     audioInput: mentions.audioInput,
     hostedTools,
-    estimatedInput: estimateOutline(outline, cutBytes) ?? estimateInput(parseWhole(bytes)),
+    estimatedInput: estimateTruncatedInput(outline, cutBytes) ?? estimateInput(parseWhole(bytes)),
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
   };
 }

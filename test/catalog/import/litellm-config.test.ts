@@ -87,7 +87,7 @@ describe("LiteLLM's config.yaml", () => {
   });
 
   test("says everything that could not come along", () => {
-    const told = imported.left.join("\n");
+    const reported = imported.dropped.join("\n");
     for (const what of [
       "house-model: rpm of its litellm_params",
       "claude: its api_key stands in the file; put it into ANTHROPIC_API_KEY",
@@ -101,7 +101,7 @@ describe("LiteLLM's config.yaml", () => {
       "general_settings.database_url",
       "environment_variables",
     ]) {
-      expect(told).toContain(what);
+      expect(reported).toContain(what);
     }
   });
 });

@@ -86,7 +86,7 @@ describe("LiteLLM's price file", () => {
 describe("models.dev's dump", () => {
   const { source, models, leftOut } = readPrices(modelsDev);
 
-  test("gives models with their names, caches and dearer tiers", () => {
+  test("gives models with their names, caches and higher prices for long inputs", () => {
     expect(source).toBe("models.dev");
     expect(models[0]).toMatchObject({
       displayName: "Claude Opus 5.5",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
-import { estimateInput, estimateOutline } from "../../../src/catalog/estimate.ts";
+import { estimateInput, estimateTruncatedInput } from "../../../src/catalog/estimate.ts";
 import { maxDepth, scanTopLevel } from "../../../src/dialects/json/json-spans.ts";
 import { outlineOf } from "../../../src/dialects/json/truncated-json.ts";
 import {
@@ -118,7 +118,7 @@ function expectSame(bytes: Uint8Array): number {
     expect(verdict(kind, parsed.outline)).toEqual(verdict(kind, plain.outline));
   }
   const estimate = estimateInput(plain.outline);
-  return (estimateOutline(parsed.outline, parsed.cutBytes) ?? estimate) - estimate;
+  return (estimateTruncatedInput(parsed.outline, parsed.cutBytes) ?? estimate) - estimate;
 }
 
 function resultOf<Result>(run: () => Result): Result | GatewayError {

@@ -31,7 +31,8 @@ function liteLlmCommand(terminal: Terminal): Command {
     .action(async (file: string, options: Options) => {
       const { importLiteLlmConfig } = await import("../../../catalog/import/litellm-config.ts");
       const imported = parsed(await readInput(file, terminal), file, importLiteLlmConfig);
-      if (imported.models === 0 && imported.left.length === 0) throw new Refused(`${file} has no model_list`);
+      if (imported.models === 0 && imported.dropped.length === 0)
+        throw new Refused(`${file} has no model_list`);
       const path = writeResult(imported.toml, options.out, terminal);
       if (options.json) printJson({ ...imported, file: path }, terminal);
       else tell(imported, path, terminal);
@@ -52,7 +53,7 @@ function tell(imported: ImportedConfig, path: string | null, terminal: Terminal)
   const { noteStyle } = terminal;
   const what = `${plural(imported.providers, "provider")} and ${plural(imported.models, "model")}`;
   terminal.note(`${noteStyle.good("✓")} ${what}${path === null ? "" : ` written to ${path}`}`);
-  if (imported.left.length === 0) return;
-  const lines = imported.left.map((line) => `  ${line}`);
+  if (imported.dropped.length === 0) return;
+  const lines = imported.dropped.map((line) => `  ${line}`);
   terminal.note([`${noteStyle.warn("!")} not carried over:`, ...lines].join("\n"));
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { publishedPrice } from "../../../catalog/price.ts";
-import { extrasInWords, priceInUsd } from "../../../catalog/price-view.ts";
+import { describeExtras, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
 import { count, usdPerMillion } from "../../terminal/format.ts";
@@ -56,7 +56,7 @@ function providersOf(model: ModelSettings): string[] {
 
 function extras(model: ModelSettings): string[] {
   const price = publishedPrice(model);
-  return price === null ? [] : extrasInWords(priceInUsd(price));
+  return price === null ? [] : describeExtras(priceInUsd(price));
 }
 
 function prices(model: ModelSettings): [string, string] {
