@@ -5,9 +5,8 @@ import type { ConfigFile, ModelConfig } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
 /**
- * What only the whole file can tell about its models: that names refer to something, that ids differ, that
- * prices come out whole. Each check looks at one field and runs when that field's own shape is sound, so
- * that one mistake never hides another.
+ * Checks that need the whole file: names refer to something, ids are unique, prices are whole pico-USD. Each check looks at
+ * one field, and runs only if the schema accepts that field, so that one mistake never hides another.
  */
 export function checkModels(config: ConfigFile, providers: ReadonlySet<string>, context: LoadContext): void {
   if (!Array.isArray(config.models)) return;
@@ -32,13 +31,13 @@ function checkId(
   firstAt: Map<string, number>,
   { problems }: LoadContext,
 ): void {
-  if (!problems.soundAt(`${path}.id`)) return;
+  if (!problems.isValidAt(`${path}.id`)) return;
   const first = firstAt.get(model.id);
   if (first === undefined) firstAt.set(model.id, index);
   else problems.add(`${path}.id`, `"${model.id}" is already the id of models[${first}]`);
 }
 
-/** A model names one provider or lists its deployments; both at once would leave open which counts. */
+/** A model names one provider or lists its deployments. Both at once would be ambiguous. */
 function checkProviderIsNamed(model: ModelConfig, path: string, { problems }: LoadContext): void {
   if (typeof model !== "object") return;
   if (model.provider === undefined && model.deployments === undefined) {
@@ -54,9 +53,12 @@ function checkProvider(
   providers: ReadonlySet<string>,
   { problems }: LoadContext,
 ): void {
-  if (typeof name !== "string" || !problems.soundAt(path) || providers.has(name)) return;
-  const near = didYouMean(name, providers);
-  problems.add(path, `there is no [providers.${name}]${near === "" ? "; add it, or name another" : near}`);
+  if (typeof name !== "string" || !problems.isValidAt(path) || providers.has(name)) return;
+  const suggestion = didYouMean(name, providers);
+  problems.add(
+    path,
+    `there is no [providers.${name}]${suggestion === "" ? "; add it, or name another" : suggestion}`,
+  );
 }
 
 function checkPrice(price: ModelConfig["price"], path: string, context: LoadContext): void {
@@ -76,7 +78,7 @@ function checkPrice(price: ModelConfig["price"], path: string, context: LoadCont
 
 function checkDecimals(prices: object, path: string, { problems }: LoadContext): void {
   for (const [name, usd] of Object.entries(prices)) {
-    if (typeof usd !== "number" || !problems.soundAt(`${path}.${name}`)) continue;
+    if (typeof usd !== "number" || !problems.isValidAt(`${path}.${name}`)) continue;
     if (picoUsdPerToken(usd) === null) problems.add(`${path}.${name}`, "must have six decimals at most");
   }
 }
@@ -87,7 +89,7 @@ function checkFallbacks(
   ids: ReadonlySet<string>,
   { problems }: LoadContext,
 ): void {
-  if (!Array.isArray(model.fallbacks) || !problems.soundAt(`${path}.fallbacks`)) return;
+  if (!Array.isArray(model.fallbacks) || !problems.isValidAt(`${path}.fallbacks`)) return;
   for (const [index, fallback] of model.fallbacks.entries()) {
     const at = `${path}.fallbacks[${index}]`;
     if (fallback === model.id) problems.add(at, "a model cannot be its own fallback");

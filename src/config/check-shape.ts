@@ -8,8 +8,8 @@ import { configSchema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
 /**
- * Adds what the schema finds wrong, in an operator's words, one problem per place. The schema is walked, not
- * compiled: it is used once per start, and compiling it would take longer than all it could save.
+ * Adds what the schema rejects, one problem per path, in terms that an operator understands. The schema is not compiled:
+ * it is used once per start, and compiling would take longer than it saves.
  */
 export function checkShape(document: JsonObject, problems: ProblemList): void {
   if (Check(configSchema, document)) return;
@@ -26,7 +26,7 @@ function messageOf(error: ValueError): string {
   if (error.type === ValueErrorType.ObjectRequiredProperty) {
     return `missing; it must be ${expectation(error.schema as DescribedSchema)}`;
   }
-  return `must be ${expectation(error.schema as DescribedSchema)}${instead(error)}`;
+  return `must be ${expectation(error.schema as DescribedSchema)}${foundInstead(error)}`;
 }
 
 function unknownName(error: ValueError): string {
@@ -35,12 +35,12 @@ function unknownName(error: ValueError): string {
   if (parent.patternProperties !== undefined) {
     return "a provider's name has lower case letters, digits, - and _ only, and starts with a letter or digit";
   }
-  const near = didYouMean(name, Object.keys(parent.properties ?? {}));
-  return `unknown name${near === "" ? homeOf(name) : near}`;
+  const suggestion = didYouMean(name, Object.keys(parent.properties ?? {}));
+  return `unknown name${suggestion === "" ? sectionOf(name) : suggestion}`;
 }
 
-/** Where a name that stands in the wrong place would be right, such as `usd_per_credit` outside `[money]`. */
-function homeOf(name: string): string {
+/** The section that a misplaced name belongs to, e.g. `[money]` for `usd_per_credit`. */
+function sectionOf(name: string): string {
   for (const [section, schema] of Object.entries(configSchema.properties)) {
     if (name in ((schema as { properties?: object }).properties ?? {}))
       return `; it belongs under [${section}]`;
@@ -48,15 +48,15 @@ function homeOf(name: string): string {
   return "";
 }
 
-/** What stands there now. Only numbers and choices are repeated: other strings may be secrets. */
-function instead({ value, schema }: ValueError): string {
+/** What was found instead. Only numbers and choices are repeated, because other strings may be secrets. */
+function foundInstead({ value, schema }: ValueError): string {
   if (typeof value === "number" || typeof value === "boolean") return `, not ${value}`;
-  if (typeof value === "string") return insteadOfString(value, schema as DescribedSchema);
+  if (typeof value === "string") return foundString(value, schema as DescribedSchema);
   if (Array.isArray(value)) return value.length === 0 ? ", not an empty one" : ", not a list";
   return Object.getPrototypeOf(value) === Object.prototype ? ", not a table" : ", not a date";
 }
 
-function insteadOfString(value: string, schema: DescribedSchema): string {
+function foundString(value: string, schema: DescribedSchema): string {
   const choices = schema.anyOf?.flatMap(({ const: choice }) => (typeof choice === "string" ? [choice] : []));
   if (choices !== undefined && choices.length > 0) {
     return `, not ${JSON.stringify(value)}${didYouMean(value, choices)}`;

@@ -1,7 +1,7 @@
 import type { ProblemList } from "./problems.ts";
 import type { SecretSources } from "./secrets.ts";
 
-/** What every part of the loader shares while one configuration is being read. */
+/** Shared by all parts of the loader while they read one configuration. */
 export interface LoadContext extends SecretSources {
   readonly problems: ProblemList;
   readonly warnings: string[];

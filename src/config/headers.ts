@@ -5,11 +5,11 @@ const secretName = /authorization|api-?key|token|secret|password/i;
 
 export interface ResolvedHeaders {
   readonly headers: Readonly<Record<string, string>>;
-  /** Why a header's secret is missing, if one is. */
+  /** Why a header's secret is missing; null if none is. */
   readonly unset: string | null;
 }
 
-/** Header values may be plain or refer to a secret; a header that by its name carries one must refer. */
+/** Values may be plain or refer to a secret. A header whose name suggests a secret must refer to one. */
 export function resolveHeaders(
   configured: Readonly<Record<string, string>> | undefined,
   path: string,

@@ -29,8 +29,8 @@ export interface LoadedSettings {
 }
 
 /**
- * Finds, reads and checks the configuration. Throws a ConfigError that lists every problem at once: what
- * the schema rejects, and in all the parts that have a sound shape also what only the whole can tell.
+ * Finds, reads and checks the configuration. Throws a ConfigError that lists every problem at once: what the schema
+ * rejects, and what the cross-checks find in the parts that the schema accepts.
  */
 export function loadSettings(options: LoadOptions): LoadedSettings {
   const source = findConfig(options);
@@ -70,14 +70,14 @@ function isDemo({ providers = {} }: ConfigFile): boolean {
 }
 
 function tracingSettings(config: ConfigFile, context: LoadContext): Settings["tracing"] {
-  if (config.tracing === undefined || !context.problems.soundAt("tracing")) return null;
+  if (config.tracing === undefined || !context.problems.isValidAt("tracing")) return null;
   const { headers, unset } = resolveHeaders(config.tracing.headers, "tracing.headers", context);
   if (unset === null) return { otlpEndpoint: config.tracing.otlp_endpoint, headers };
   context.warnings.push(`tracing is off: ${unset}`);
   return null;
 }
 
-/** Tells for each provider left out which models go with it, since that is what clients will notice. */
+/** For each provider left out, names the models that clients will miss. */
 function leftOutWarnings(
   config: ConfigFile,
   providers: Providers,

@@ -9,22 +9,22 @@ export interface LocateOptions extends SourceOptions {
   readonly data?: string | undefined;
 }
 
-/** In the folder that `serve` was started in: where its data is, when it is not where commands would look. */
+/** `serve` writes it to its working folder, if its data is not where other commands would look for it. */
 export function pointerFile(cwd: string): string {
   return join(cwd, ".sluice-data");
 }
 
 /**
- * Where the data is, for commands that need nothing else of the configuration. What is named on the command line or in
- * the environment comes first, then what a gateway that was started here has left.
+ * The data folder, for commands that need nothing else of the configuration. The command line and the environment take
+ * precedence, then the pointer file of a gateway that was started here, then the configuration.
  */
 export function locateData(options: LocateOptions): string {
   const { data, file, env, cwd = process.cwd() } = options;
   const isNamed = data !== undefined || file !== undefined || env["SLUICE_DATA"] || env["SLUICE_CONFIG"];
-  return (isNamed ? null : pointedTo(cwd)) ?? usualDataDir(options);
+  return (isNamed ? null : pointedTo(cwd)) ?? configuredDataDir(options);
 }
 
-/** A pointer to data that is gone counts for nothing. */
+/** A pointer to a folder that no longer exists is ignored. */
 function pointedTo(cwd: string): string | null {
   try {
     const dir = readFileSync(pointerFile(cwd), "utf8").trim();
@@ -35,10 +35,10 @@ function pointedTo(cwd: string): string | null {
 }
 
 /**
- * Where flags, environment and configuration say that the data is. The commands must work although a provider in the
- * file is wrong, and start without checking it. It is not even read when a flag or SLUICE_DATA says.
+ * The data folder according to flags, environment and configuration. The file is parsed but not checked, so that commands
+ * work even if a provider in it is wrong. It is not read at all if a flag or SLUICE_DATA names the folder.
  */
-export function usualDataDir(options: LocateOptions): string {
+export function configuredDataDir(options: LocateOptions): string {
   const { env, data: flag, cwd = process.cwd() } = options;
   if (flag !== undefined || env["SLUICE_DATA"]) {
     return resolveDataDir({ flag, env, configured: undefined, cwd, folder: cwd });

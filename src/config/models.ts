@@ -8,8 +8,8 @@ import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig, TokenPrice
 import type { DeploymentSettings, ModelSettings, Price, TokenPrice } from "./settings.ts";
 
 /**
- * The models that can be served, made from what `checkModels` has passed. A deployment whose provider is
- * left out goes with it, and a model without any deployment left is not listed.
+ * Builds the models that can be served, after `checkModels` has accepted them. Deployments of a provider that is left out
+ * are dropped, and so is a model without any deployment left.
  */
 export function buildModels(config: ConfigFile, providers: Providers, context: LoadContext): ModelSettings[] {
   const models = (config.models ?? []).flatMap((model) => buildModel(model, providers));
@@ -19,7 +19,7 @@ export function buildModels(config: ConfigFile, providers: Providers, context: L
       `model "${model.id}" has no price, so credit keys cannot use it; give it a price or say free = true`,
     );
   }
-  return withoutLostFallbacks(models);
+  return withoutMissingFallbacks(models);
 }
 
 function buildModel(model: ModelConfig, providers: Providers): ModelSettings[] {
@@ -48,7 +48,7 @@ function buildModel(model: ModelConfig, providers: Providers): ModelSettings[] {
   ];
 }
 
-/** A model that names its provider has one deployment, which it describes itself. */
+/** A model that names its provider has one deployment. */
 function deploymentsOf(model: ModelConfig): readonly DeploymentConfig[] {
   return model.deployments ?? (model.provider === undefined ? [] : [{ provider: model.provider }]);
 }
@@ -97,7 +97,7 @@ function buildTokenPrice(price: TokenPriceConfig): TokenPrice {
   };
 }
 
-/** USD per thousand calls is a thousand times USD per million. */
+/** The file has USD per thousand calls. `wholePico` expects USD per million, hence the factor. */
 function buildCallPrices(price: PriceConfig): NonNullable<Price["calls"]> {
   const calls: { [Name in HostedToolName]?: number } = {};
   for (const name of hostedToolNames) {
@@ -117,8 +117,8 @@ function wholePico(usdPerMillionTokens: number): number {
   return pico;
 }
 
-/** A fallback whose provider is left out would only ever fail. */
-function withoutLostFallbacks(models: readonly ModelSettings[]): ModelSettings[] {
+/** Drops fallbacks to models that are not served. */
+function withoutMissingFallbacks(models: readonly ModelSettings[]): ModelSettings[] {
   const served = new Set(models.map((model) => model.id));
   return models.map((model) => ({ ...model, fallbacks: model.fallbacks.filter((id) => served.has(id)) }));
 }

@@ -1,10 +1,10 @@
-/** One thing that is wrong with the configuration, and where: `models[2].price.input`, or `SLUICE_PORT`. */
+/** One problem of the configuration. The path is e.g. `models[2].price.input` or `SLUICE_PORT`. */
 export interface ConfigProblem {
   readonly path: string;
   readonly message: string;
 }
 
-/** Collects every problem before any is told, because fixing a file one error at a time is a misery. */
+/** Collects all problems, so that an operator need not fix a file one error at a time. */
 export class ProblemList {
   readonly #problems: ConfigProblem[] = [];
 
@@ -12,8 +12,8 @@ export class ProblemList {
     this.#problems.push({ path, message });
   }
 
-  /** True when nothing is wrong at the path or below it, so that a further check may trust its shape. */
-  soundAt(path: string): boolean {
+  /** Whether there is no problem at the path or below it, so that a further check may rely on its type. */
+  isValidAt(path: string): boolean {
     return !this.#problems.some(
       (problem) =>
         problem.path === path || problem.path.startsWith(`${path}.`) || problem.path.startsWith(`${path}[`),
@@ -29,7 +29,7 @@ export class ProblemList {
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly problems: readonly ConfigProblem[];
-  /** What was read, as a person would name it: a path, or `the built-in configuration`. */
+  /** For display: a path, or `the built-in configuration`. */
   readonly origin: string;
 
   constructor(origin: string, problems: readonly ConfigProblem[]) {
@@ -45,7 +45,7 @@ export class ConfigError extends Error {
 
 const bareName = /^[A-Za-z0-9_-]+$/;
 
-/** `/models/2/price/input` as an operator reads it: `models[2].price.input`. */
+/** Converts a JSON pointer, e.g. `/models/2/price/input` to `models[2].price.input`. */
 export function pathFromPointer(pointer: string): string {
   let path = "";
   for (const part of pointer.split("/").slice(1)) {

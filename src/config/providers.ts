@@ -10,9 +10,9 @@ import { milliseconds } from "./server.ts";
 
 export interface Providers {
   readonly usable: ReadonlyMap<string, ProviderSettings>;
-  /** Every name of the file, usable or not, so that a model may refer to it. */
+  /** Every name in the file, usable or not. Models may refer to all of them. */
   readonly named: ReadonlySet<string>;
-  /** Why a provider is left out. */
+  /** Providers that cannot be used, with the reason. */
   readonly leftOut: ReadonlyMap<string, string>;
 }
 
@@ -28,7 +28,7 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
         "providers.all",
         'another name is needed: a key\'s scope "all" means every provider',
       );
-    if (!context.problems.soundAt(`providers.${name}`)) continue;
+    if (!context.problems.isValidAt(`providers.${name}`)) continue;
     const loaded = loadProvider(name, provider, context);
     if (typeof loaded === "string") leftOut.set(name, loaded);
     else usable.set(name, loaded);
@@ -68,7 +68,7 @@ function loadProvider(
   };
 }
 
-/** The pool of keys, or the reason why the provider cannot be used. Some set out of several is enough. */
+/** The pool of keys, or the reason why the provider cannot be used. One key of several is enough. */
 function loadApiKeys(
   name: string,
   provider: ProviderConfig,
@@ -131,7 +131,7 @@ const defaultTimeouts: Timeouts = {
   totalMs: milliseconds(defaults.timeouts.total),
 };
 
-/** A model's own timeouts count more than its provider's, and those more than the defaults. */
+/** A model's timeouts take precedence over its provider's, and those over the defaults. */
 export function overrideTimeouts(base: Timeouts, asked: TimeoutsConfig = {}): Timeouts {
   const or = (seconds: number | undefined, ms: number) =>
     seconds === undefined ? ms : milliseconds(seconds);

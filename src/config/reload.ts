@@ -1,9 +1,9 @@
 import type { Settings } from "./settings.ts";
 
 /**
- * What a reload does with each setting of the file. `follows`: it holds for whatever begins after the reload. `restart`:
- * it is decided once, when the gateway opens its port and its data. A test walks over the schema, so that no setting is
- * missing here, and changes each one on a running gateway.
+ * What a reload does with each setting of the file. `follows`: the new value applies to everything that begins after the
+ * reload. `restart`: it is read once, when the gateway opens its ports and its data. A test compares this table with
+ * the schema, and changes each setting on a running gateway.
  */
 export const onReload = {
   "server.host": "restart",
@@ -35,17 +35,17 @@ export const onReload = {
   models: "follows",
 } as const satisfies Readonly<Record<string, "follows" | "restart">>;
 
-/** The settings of `server` that take a restart, by their names in the program and in the file. */
+/** The settings of `server` that need a restart: names in `ServerSettings` and in the file. */
 const fixed = { host: "host", port: "port", dataDir: "data", reusePort: "reuse_port" } as const;
 
 export interface Reloaded {
-  /** What is in force now: the new settings, with the old value of what could not change. */
+  /** The settings in force: the new ones, with the old values of what needs a restart. */
   readonly settings: Settings;
-  /** What did not change although the file says so, each with why. */
+  /** Changes in the file that were not applied, each with the reason. */
   readonly notInForce: readonly string[];
 }
 
-/** The part of new settings that can come into force while the gateway runs. */
+/** Applies the part of new settings that needs no restart. */
 export function reloadable(current: Settings, next: Settings): Reloaded {
   const changed = Object.entries(fixed).filter(
     ([name]) => current.server[name as keyof typeof fixed] !== next.server[name as keyof typeof fixed],
@@ -55,7 +55,7 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
   if (current.admin.listen !== next.admin.listen) {
     notInForce.push("admin.listen has changed; that takes a restart");
   }
-  // Without a token in the file the one made at the first start would count, and that is looked up at a start.
+  // Without a token in the file, the generated one would apply, and that is only read at start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
   if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
   const settings: Settings = {
@@ -70,7 +70,7 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
   return withWarnings(settings, notInForce);
 }
 
-/** The dashboard shows the settings in force with their warnings, and so what is not. */
+/** Adds them to the warnings too, because the dashboard shows those. */
 export function withWarnings(settings: Settings, notInForce: readonly string[]): Reloaded {
   return { settings: { ...settings, warnings: [...settings.warnings, ...notInForce] }, notInForce };
 }

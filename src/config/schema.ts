@@ -4,8 +4,8 @@ import { vendorKinds } from "../vendors/registry.ts";
 import { defaults, logLevels } from "./defaults.ts";
 
 /**
- * The configuration file as an operator writes it. The same schema validates the file, gives the program
- * its types and is printed by `sluice config schema`. Unknown names are errors everywhere.
+ * The schema of the configuration file. It validates the file, gives the program its types, and is printed by
+ * `sluice config schema`. Unknown names are errors everywhere.
  */
 const closed = { additionalProperties: false } as const;
 
@@ -14,8 +14,8 @@ const seconds = (description: string, fallback: number) =>
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
 
-/** More than any model has; what a call may cost must stay countable. */
-const mostTokens = 1_000_000_000;
+/** More than any model has, and small enough for the cost of a call to stay exact. */
+const maxTokens = 1_000_000_000;
 
 const dialect = Type.Union(providerDialectNames.map((name) => Type.Literal(name)));
 
@@ -175,8 +175,8 @@ const modelSchema = Type.Object(
     free: Type.Optional(
       Type.Boolean({ default: false, description: "A model without a price that costs nothing." }),
     ),
-    context_window: Type.Optional(Type.Integer({ minimum: 1, maximum: mostTokens })),
-    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: mostTokens })),
+    context_window: Type.Optional(Type.Integer({ minimum: 1, maximum: maxTokens })),
+    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: maxTokens })),
     price: Type.Optional(priceSchema),
     capabilities: Type.Optional(capabilitiesSchema),
     timeouts: Type.Optional(timeoutsSchema),
@@ -340,7 +340,7 @@ export const configSchema = Type.Object(
   closed,
 );
 
-/** The file's own shape, names and all; `Settings` (settings.ts) is what the rest of the program reads. */
+/** The file as it is written. The rest of the program reads `Settings` (settings.ts). */
 export type ConfigFile = Static<typeof configSchema>;
 export type ProviderConfig = Static<typeof providerSchema>;
 export type ModelConfig = Static<typeof modelSchema>;

@@ -4,10 +4,9 @@ import { rememberSecret } from "../base/secrets.ts";
 import type { Environment } from "./source.ts";
 
 /**
- * A secret as the file refers to it. `unset` is not an error by itself: a provider whose key is missing is
- * left out with a warning, so that one file can serve machines that hold different keys. Neither a problem
- * nor the reason for `unset` ever repeats what the file says in place of a reference, since that may be
- * the secret.
+ * The result of resolving a reference to a secret. `unset` is not an error: a provider without its key is left out with a
+ * warning, so that machines with different keys can share a file. Messages never repeat what the file has in place
+ * of a reference, because that may be the secret.
  */
 export type Secret =
   | { readonly kind: "value"; readonly value: string }
@@ -16,7 +15,7 @@ export type Secret =
 
 export interface SecretSources {
   readonly env: Environment;
-  /** What relative `file:` paths start from. */
+  /** Relative `file:` paths start here. */
   readonly folder: string;
 }
 
@@ -58,9 +57,9 @@ function fromFile(path: string, folder: string): Secret {
   }
 }
 
-/** A secret travels in a header, where a line break or another control character would end it. */
+/** Secrets are sent in headers, which must not contain line breaks or other control characters. */
 function checked(value: string, where: string): Secret {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
   if (/[\u0000-\u001f\u007f]/.test(value)) {
     return { kind: "problem", message: `${where} holds more than one line or a control character` };
   }

@@ -10,7 +10,7 @@ import type { ServerSettings, Settings } from "./settings.ts";
 import type { Environment } from "./source.ts";
 import { didYouMean } from "./suggest.ts";
 
-/** Values from the command line; they beat the environment, which beats the file. */
+/** Values from the command line. They take precedence over the environment, which does over the file. */
 export interface Flags {
   readonly data?: string | undefined;
   readonly host?: string | undefined;
@@ -23,7 +23,7 @@ export function serverSettings(
   cwd: string,
   context: LoadContext,
 ): ServerSettings {
-  const server = context.problems.soundAt("server") ? (config.server ?? {}) : {};
+  const server = context.problems.isValidAt("server") ? (config.server ?? {}) : {};
   checkProxies(config, context);
   const hostFromEnvironment = context.env["SLUICE_HOST"] || undefined;
   checkHost("SLUICE_HOST", hostFromEnvironment, context);
@@ -56,11 +56,11 @@ export function serverSettings(
   };
 }
 
-/** A quarter of what the machine or the container has, within bounds, unless the file says otherwise. */
+/** By default a quarter of the memory of the machine or container, within bounds. */
 function bodyMemory(configured: number | undefined, maxBodyBytes: number, { problems }: LoadContext): number {
   if (configured === undefined) {
     const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-    return Math.max(maxBodyBytes, Math.min(defaults.mostBodyMemoryBytes, Math.floor(memory / 4)));
+    return Math.max(maxBodyBytes, Math.min(defaults.maxBodyMemoryBytes, Math.floor(memory / 4)));
   }
   if (configured < maxBodyBytes) {
     problems.add("server.max_body_memory", `must hold at least one body, so ${maxBodyBytes} or more`);
@@ -68,7 +68,7 @@ function bodyMemory(configured: number | undefined, maxBodyBytes: number, { prob
   return configured;
 }
 
-/** Relative paths start where they were written: a flag at the working folder, the file's at the file. */
+/** Relative paths of flags and environment start at the working folder, those of the file at the file. */
 export function resolveDataDir(from: {
   readonly flag: string | undefined;
   readonly env: Environment;
@@ -82,7 +82,7 @@ export function resolveDataDir(from: {
   return resolve(from.cwd, defaults.dataDir);
 }
 
-/** Whether a text can name a place to listen at; whether it is one of this machine shows when it is opened. */
+/** Whether a text has the form of an address or a host's name. Listening shows whether it is one of this machine. */
 export function isHost(text: string): boolean {
   return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text);
 }
@@ -107,7 +107,7 @@ function portFromEnvironment({ env, problems }: LoadContext): number | undefined
 
 function checkProxies(config: ConfigFile, { problems }: LoadContext): void {
   const proxies = config.server?.trusted_proxies;
-  if (proxies === undefined || !problems.soundAt("server.trusted_proxies")) return;
+  if (proxies === undefined || !problems.isValidAt("server.trusted_proxies")) return;
   for (const [index, proxy] of proxies.entries()) {
     const [address = "", bits, ...rest] = proxy.split("/");
     const family = isIP(address);
@@ -119,7 +119,7 @@ function checkProxies(config: ConfigFile, { problems }: LoadContext): void {
 }
 
 export function logSettings(config: ConfigFile, context: LoadContext): Settings["log"] {
-  const log = context.problems.soundAt("log") ? (config.log ?? {}) : {};
+  const log = context.problems.isValidAt("log") ? (config.log ?? {}) : {};
   const asked = context.env["SLUICE_LOG_LEVEL"] || undefined;
   if (asked !== undefined && !logLevels.some((level) => level === asked)) {
     const choices = logLevels.join(", ");
@@ -128,9 +128,10 @@ export function logSettings(config: ConfigFile, context: LoadContext): Settings[
   return { level: asked ?? log.level ?? defaults.logLevel, format: log.format ?? defaults.logFormat };
 }
 
-/** Balances divide by it, so it is kept as a whole number of millionths. */
+/** A whole number of millionths, because amounts are divided by it. */
 export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext): number {
-  const usd = (problems.soundAt("money") ? config.money?.usd_per_credit : undefined) ?? defaults.usdPerCredit;
+  const usd =
+    (problems.isValidAt("money") ? config.money?.usd_per_credit : undefined) ?? defaults.usdPerCredit;
   const micro = Math.round(usd * 1_000_000);
   if (micro < 1 || Math.abs(micro - usd * 1_000_000) > 1e-3) {
     problems.add("money.usd_per_credit", "must have six decimals at most");
@@ -139,17 +140,17 @@ export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext)
 }
 
 export function retentionSettings(config: ConfigFile, { problems }: LoadContext): Settings["retention"] {
-  const retention = problems.soundAt("retention") ? (config.retention ?? {}) : {};
+  const retention = problems.isValidAt("retention") ? (config.retention ?? {}) : {};
   return {
     exchangesMs: (retention.exchange_days ?? defaults.exchangeDays) * msPerDay,
     exchangeRows: retention.exchange_rows ?? defaults.exchangeRows,
   };
 }
 
-const shortestAdminToken = 16;
+const minAdminTokenLength = 16;
 
 export function adminSettings(config: ConfigFile, context: LoadContext): Settings["admin"] {
-  const admin = context.problems.soundAt("admin") ? (config.admin ?? {}) : {};
+  const admin = context.problems.isValidAt("admin") ? (config.admin ?? {}) : {};
   const metricsListen = admin.metrics_listen ?? null;
   if (metricsListen !== null && !isListenAddress(metricsListen)) {
     context.problems.add("admin.metrics_listen", 'must be host:port, such as "127.0.0.1:9090"');
@@ -160,11 +161,11 @@ export function adminSettings(config: ConfigFile, context: LoadContext): Setting
   }
   const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
   const token = fromEnvironment ?? adminToken(admin.token, context);
-  if (token !== null && token.length < shortestAdminToken) {
+  if (token !== null && token.length < minAdminTokenLength) {
     const place = fromEnvironment === undefined ? "admin.token" : "SLUICE_ADMIN_TOKEN";
     context.problems.add(
       place,
-      `must have at least ${shortestAdminToken} characters, so that nobody guesses it`,
+      `must have at least ${minAdminTokenLength} characters, so that nobody guesses it`,
     );
   }
   return { token, listen, metricsListen };

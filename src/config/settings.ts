@@ -2,20 +2,19 @@ import type { HostedToolName } from "../base/hosted-tools.ts";
 import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
 
 /**
- * The configuration as the program uses it: every default filled in, every secret resolved, every
- * cross-reference checked, times in milliseconds. Made by `load.ts` and never changed afterwards; a reload
- * makes a new one.
+ * The configuration as the program uses it: with defaults, secrets resolved, references checked, times in milliseconds.
+ * Built by `load.ts` and immutable. A reload builds a new one.
  */
 export interface Settings {
   readonly server: ServerSettings;
   readonly log: { readonly level: string; readonly format: "auto" | "json" | "pretty" };
   /** `usd_per_credit` times one million, so that it is a whole number. */
   readonly microUsdPerCredit: number;
-  /** How long, and how many, endings of exchanges are kept; the ledger is kept for ever. */
+  /** How long exchanges are kept, and how many at most. The ledger is kept for ever. */
   readonly retention: { readonly exchangesMs: number; readonly exchangeRows: number };
   readonly admin: {
     readonly token: string | null;
-    /** Null where the admin side is on the main listener. */
+    /** Null if the admin side is on the main listener. */
     readonly listen: string | null;
     readonly metricsListen: string | null;
   };
@@ -23,14 +22,14 @@ export interface Settings {
     readonly otlpEndpoint: string;
     readonly headers: Readonly<Record<string, string>>;
   } | null;
-  /** Only providers that can be used: those without their `api_key` are left out, with a warning. */
+  /** Only usable providers. Those without their `api_key` are left out, with a warning. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   readonly models: readonly ModelSettings[];
-  /** All names in the file, also of providers and models that are left out for want of a secret. */
+  /** All names in the file, including providers and models that are left out because a secret is missing. */
   readonly named: { readonly providers: readonly string[]; readonly models: readonly string[] };
-  /** Only the built-in demo is configured: somebody is trying the program out. */
+  /** Only the built-in demo is configured, so the program is being tried out. */
   readonly isDemo: boolean;
-  /** What an operator should know although it is no error, such as a provider left out. */
+  /** For the operator, but not errors, e.g. a provider that is left out. */
   readonly warnings: readonly string[];
 }
 
@@ -41,9 +40,9 @@ export interface ServerSettings {
   readonly reusePort: boolean;
   readonly trustedProxies: readonly string[];
   readonly maxBodyBytes: number;
-  /** For all bodies that are being read at once. */
+  /** For all bodies being read at the same time. */
   readonly maxBodyMemoryBytes: number;
-  /** How much structure a body may have, beside its bytes. */
+  /** Limits on the structure of a body, beside its size. */
   readonly structure: { readonly maxMembers: number; readonly maxListItems: number };
   /** 0 turns heartbeats off. */
   readonly heartbeatMs: number;
@@ -62,13 +61,13 @@ export interface TokenPrice {
   readonly cacheWrite: number;
 }
 
-/** What has no price here is refused where it would cost something. */
+/** Requests for an extra without a price here are rejected. */
 export interface Price extends TokenPrice {
   readonly audioInput?: number;
   readonly audioOutput?: number;
   /** Whole pico-USD per call of a hosted tool. */
   readonly calls?: { readonly [Name in HostedToolName]?: number };
-  /** By service tier, beside the usual one. */
+  /** By service tier, except for the default one. */
   readonly tiers?: Readonly<Record<string, TokenPrice>>;
 }
 
@@ -78,7 +77,7 @@ export interface DeploymentSettings {
   readonly priority: number;
   readonly weight: number;
   readonly maxConcurrent: number | null;
-  /** Null where the model has no price of its own either. */
+  /** Null if neither the deployment nor the model has one. */
   readonly price: Price | null;
   readonly timeouts: Timeouts;
 }
@@ -95,7 +94,7 @@ export interface ModelSettings {
   readonly maxOutputTokens: number | null;
   readonly price: Price | null;
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** At least one; the first's provider is the model's own for `provider` and for a key's scope. */
+  /** At least one. The first one's provider is shown as the model's `provider`. */
   readonly deployments: readonly DeploymentSettings[];
   readonly fallbacks: readonly string[];
 }

@@ -6,28 +6,28 @@ import { ConfigError } from "./problems.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where the configuration's text came from. */
+/** The configuration's text and where it came from. */
 export interface ConfigSource {
   /** Absolute; null for the built-in configuration. */
   readonly file: string | null;
-  /** As a person would name it. */
+  /** For display. */
   readonly origin: string;
   readonly text: string;
-  /** What relative paths inside the text start from. */
+  /** Relative paths in the text start here. */
   readonly folder: string;
 }
 
-/** The configuration that needs no key at all; `sluice config init` writes the same text. */
+/** Needs no keys at all. `sluice config init` writes the same text. */
 export const builtInConfig: string = defaultConfigText;
 
 export interface SourceOptions {
-  /** From `--config`. A file that is asked for and missing is an error; `./sluice.toml` may be missing. */
+  /** From `--config`. It must exist, unlike `./sluice.toml`. */
   readonly file?: string | undefined;
   readonly env: Environment;
   readonly cwd?: string | undefined;
 }
 
-/** `--config`, else SLUICE_CONFIG, else `./sluice.toml` if it is there, else the built-in configuration. */
+/** `--config`, else SLUICE_CONFIG, else `./sluice.toml` if it exists, else the built-in configuration. */
 export function findConfig(options: SourceOptions): ConfigSource {
   const cwd = options.cwd ?? process.cwd();
   const asked = options.file ?? (options.env["SLUICE_CONFIG"] || undefined);

@@ -1,7 +1,6 @@
 /**
- * The known name that was probably meant, or null when none is near. Distance counts insertions, deletions,
- * replacements and swaps of neighbours; a third of the word may be wrong, so that short names do not match
- * everything.
+ * The known name that is most similar, or null. The distance counts insertions, deletions, replacements and swaps of
+ * neighbours. At most a third of the letters may differ, so that short names do not match everything.
  */
 function nearestName(typed: string, known: Iterable<string>): string | null {
   let best: string | null = null;
@@ -44,7 +43,7 @@ function cheapestEdit(
   return swapped ? Math.min(cheapest, at(row - 2, column - 2) + 1) : cheapest;
 }
 
-/** ` did you mean "kind"?` ready to be appended to a message, or nothing. */
+/** `, did you mean "kind"?` to append to a message, or an empty string. */
 export function didYouMean(typed: string, known: Iterable<string>): string {
   const name = nearestName(typed, known);
   return name === null ? "" : `, did you mean ${JSON.stringify(name)}?`;

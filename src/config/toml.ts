@@ -10,7 +10,7 @@ export function parseToml(text: string, origin: string): JsonObject {
   return parsed;
 }
 
-/** The document, or what is wrong with it. */
+/** The document, or the parser's message. */
 function tryParse(text: string): JsonObject | string {
   try {
     const parsed: unknown = Bun.TOML.parse(text);
@@ -21,18 +21,18 @@ function tryParse(text: string): JsonObject | string {
 }
 
 /**
- * Bun's parser does not say where it stopped. It reads from the front, so the line is the first after the
- * longest sound beginning at which the whole document's complaint appears. That costs one parse per line,
- * and only when there is an error to tell.
+ * Bun's parser does not report the line. It reads from the front, so the line is the first one, after the longest prefix
+ * that parses, at which the prefix fails with the same message as the whole document. That costs one parse
+ * per line, but only if there is an error.
  */
-function failingLine(text: string, complaint: string): number {
+function failingLine(text: string, message: string): number {
   const lines = text.split("\n");
-  let sound = 0;
+  let validLines = 0;
   for (let count = 1; count <= lines.length; count += 1) {
-    if (typeof tryParse(lines.slice(0, count).join("\n")) !== "string") sound = count;
+    if (typeof tryParse(lines.slice(0, count).join("\n")) !== "string") validLines = count;
   }
-  for (let count = sound + 1; count <= lines.length; count += 1) {
-    if (tryParse(lines.slice(0, count).join("\n")) === complaint) return count;
+  for (let count = validLines + 1; count <= lines.length; count += 1) {
+    if (tryParse(lines.slice(0, count).join("\n")) === message) return count;
   }
-  return sound + 1;
+  return validLines + 1;
 }

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KnownNames } from "../../admin/operations/known-names.ts";
 import { isObject } from "../../base/json.ts";
-import { pointerFile, usualDataDir } from "../../config/locate-data.ts";
+import { configuredDataDir, pointerFile } from "../../config/locate-data.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -15,7 +15,7 @@ const servedFile = "served.json";
 export function leaveTraces({ server, named }: Settings, { env, cwd }: Terminal): void {
   attempt(() => writeFileSync(join(server.dataDir, servedFile), JSON.stringify(named), { mode: 0o600 }));
   attempt(() => {
-    if (usualDataDir({ env, cwd }) === server.dataDir) rmSync(pointerFile(cwd), { force: true });
+    if (configuredDataDir({ env, cwd }) === server.dataDir) rmSync(pointerFile(cwd), { force: true });
     else writeFileSync(pointerFile(cwd), `${server.dataDir}\n`, { mode: 0o644 });
   });
 }
