@@ -66,7 +66,7 @@ async function suite(
     process.execPath,
     "test",
     "--timeout",
-    "60000",
+    "120000",
     `--parallel=${workers}`,
     ...files.map((file) => `./${file}`),
   ];

@@ -24,8 +24,10 @@ function completion(content: string, usage: object | null) {
 
 const usage = { prompt_tokens: 20_000, completion_tokens: 16_000, total_tokens: 36_000 };
 
+const mostTokens = 4096;
+
 async function ask(content: string, headers: Record<string, string> = {}, key?: TestKey): Promise<string> {
-  const body = { model: "gpt-test", max_tokens: 100, messages: [{ role: "user", content }] };
+  const body = { model: "gpt-test", max_tokens: mostTokens, messages: [{ role: "user", content }] };
   const response = await world.sluice.request("/v1/chat/completions", {
     key: key ?? world.credit,
     headers,
@@ -65,5 +67,6 @@ test("large requests are counted here where the provider does not count, before 
   expect(await ask(question, {}, counter)).toBe(reply);
   const { tokens } = await usageOf(world, counter);
   expect(tokens.input).toBeGreaterThan(10_000);
-  expect(tokens.output).toBeGreaterThan(8_000);
+  // There are more words than that, but what is counted here is never charged above what was asked for.
+  expect(tokens.output).toBe(mostTokens);
 });
