@@ -1,10 +1,10 @@
 import { asBuffer } from "../base/as-buffer.ts";
 import type { GatewayError } from "../base/errors.ts";
 
-/** What a provider has sent and nobody has read yet. */
+/** Bytes received from a provider and not read yet. */
 export class AnswerQueue {
   readonly pieces: Uint8Array[] = [];
-  /** Of all pieces together. */
+  /** The length of all pieces together. */
   bytes = 0;
   #reader: PromiseWithResolvers<Uint8Array | null> | null = null;
   #isComplete = false;
@@ -27,7 +27,7 @@ export class AnswerQueue {
     this.#reader = null;
   }
 
-  /** Nothing more will come, although something should. What has come can still be read. */
+  /** The answer broke off. What was received before can still be read. */
   fail(error: GatewayError): void {
     this.#brokenBy = error;
     this.#reader?.reject(error);
@@ -38,7 +38,7 @@ export class AnswerQueue {
     return this.pieces.length === 0;
   }
 
-  /** The next piece, null at the end, or a promise of either. Throws what `fail` was told. */
+  /** The next piece, null at the end, or a promise of either. Throws the error given to `fail`. */
   take(): Uint8Array | null | Promise<Uint8Array | null> {
     const piece = this.pieces.shift();
     if (piece !== undefined) {
@@ -51,7 +51,7 @@ export class AnswerQueue {
     return this.#reader.promise;
   }
 
-  /** Everything in one piece, which takes the place of the others: who asks again does not join again. */
+  /** All pieces joined. Replaces them, so that a second call does not join again. */
   joined(): Buffer {
     const whole = joined(this.pieces);
     if (this.pieces.length > 1) this.pieces.splice(0, this.pieces.length, whole);
@@ -59,7 +59,7 @@ export class AnswerQueue {
   }
 }
 
-/** One piece alone is not copied. */
+/** Does not copy a single piece. */
 export function joined(pieces: readonly Uint8Array[]): Buffer {
   const [only] = pieces;
   return pieces.length !== 1 || only === undefined ? Buffer.concat(pieces) : asBuffer(only);

@@ -1,106 +1,104 @@
 import { GatewayError } from "../base/errors.ts";
 import type { Prepared } from "../vendors/provider.ts";
-import { Call, type CallContext } from "./call.ts";
-import type { Candidate, Directory } from "./directory.ts";
+import { AttemptState, causeOf } from "./attempt-state.ts";
+import { CandidateSelector, giveUpCandidate } from "./candidate-selector.ts";
+import type { Candidate } from "./deployment-state.ts";
+import type { Directory } from "./directory.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
-import { causeOf, Tally } from "./tally.ts";
-import { leave, Turns } from "./turns.ts";
 import type { GenerationPlan, Opened, Plan } from "./upstream.ts";
+import { type CallContext, UpstreamCall } from "./upstream-call.ts";
 
-/** Where failed attempts are told; a pino logger fits. Fields never hold keys, prompts or answers. */
+/** Logs failed attempts; a pino logger fits. Fields never hold keys, prompts or answers. */
 export interface UpstreamLog {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** How long a key rests at least when the provider throttles it, since others can take its turn. */
-const shortestKeyRestMs = 1000;
+/** A throttled key rests at least this long, since other keys can take over. */
+const minKeyRestMs = 1000;
 
-/** Asks deployment after deployment until one answers. Nothing has reached the client before that. */
+/** Tries candidate after candidate until one answers. Nothing has reached the client before that. */
 export class Attempts {
   readonly #context: CallContext;
   readonly #directory: Directory;
   readonly #log: UpstreamLog;
-  readonly #turns: Turns;
+  readonly #selector: CandidateSelector;
 
   constructor(context: CallContext, directory: Directory, log: UpstreamLog, random: () => number) {
     this.#context = context;
     this.#directory = directory;
     this.#log = log;
-    this.#turns = new Turns(context.clock, random);
+    this.#selector = new CandidateSelector(context.clock, random);
   }
 
-  /** One loop with one wait: an asynchronous function for each deployment would leave a dozen objects behind each time. */
+  /**
+   * Selecting and preparing are usually done at once, and awaited only if not: an await of a value that is there
+   * already costs 0.25 µs and a turn of the microtask queue. An async function per attempt would cost more.
+   */
   async open(plan: GenerationPlan): Promise<Opened> {
     let nowMs = this.#nowMs();
-    this.#turns.begin(nowMs);
-    const tally = new Tally(this.#directory.order(plan, nowMs));
+    this.#selector.countExchange(nowMs);
+    const state = new AttemptState(this.#directory.order(plan, nowMs));
     for (;;) {
-      const withOtherKey = tally.withOtherKey !== null;
-      const next = this.#turns.next(plan, tally, nowMs);
-      const candidate = next instanceof Promise ? await next : next;
-      if (candidate === null) throw tally.error();
-      if (next instanceof Promise) nowMs = this.#nowMs();
-      const preparing = this.#prepare(candidate, plan, tally);
+      const isOtherKey = state.otherKeyCandidate !== null;
+      const selecting = this.#selector.next(plan, state, nowMs);
+      const candidate = selecting instanceof Promise ? await selecting : selecting;
+      if (candidate === null) throw state.error();
+
+      const preparing = prepare(candidate, plan, state);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
-      if (prepared === null) continue;
-      if (preparing instanceof Promise) nowMs = this.#nowMs();
-      const { standing } = candidate;
-      const apiKey = standing.account.keys.pick(nowMs);
-      const call = new Call(this.#context, candidate, plan);
-      const startedMs = nowMs;
-      tally.asks(candidate, withOtherKey);
-      standing.inFlight += 1;
-      const failure = await call.begin(prepared, apiKey, nowMs);
+      if (prepared === null) throw state.error();
+
+      const startedMs = this.#nowMs();
+      const apiKey = candidate.state.providerState.keys.pick(startedMs);
+      const call = new UpstreamCall(this.#context, candidate, plan);
+      state.attemptBegins(candidate, isOtherKey);
+      candidate.state.inFlight += 1;
+      const failure = await call.begin(prepared, apiKey, startedMs);
+
       nowMs = this.#nowMs();
+      const durationMs = nowMs - startedMs;
       if (failure === null) {
-        standing.breaker.answered(nowMs, plan.keyId);
-        call.attempts = tally.attempts;
-        call.answeredAfterMs = nowMs - startedMs;
+        candidate.state.breaker.answered(nowMs, plan.keyId);
+        call.attempts = state.attempts;
+        call.answeredAfterMs = durationMs;
         return call;
       }
-      tally.failed(candidate, failure);
-      if (plan.isOver) tally.final ??= cancelled(plan.signal);
-      plan.attemptFailed(
-        candidate.deployment,
-        tally.record(candidate, failure, call.status, nowMs - startedMs),
-      );
-      this.#report(plan.requestId, standing.name, failure);
-      this.#learn(candidate, failure, apiKey, plan, tally);
+      const record = state.attemptFailed(candidate, failure, call.status, durationMs);
+      if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
+      plan.attemptFailed(candidate.deployment, record);
+      this.#report(plan.requestId, candidate.state.name, failure);
+      this.#learn(candidate, failure, apiKey, plan, state);
     }
   }
 
-  #prepare(candidate: Candidate, plan: Plan, tally: Tally): Prepared | null | Promise<Prepared | null> {
-    try {
-      const prepared = plan.prepare(candidate.deployment);
-      if (!(prepared instanceof Promise)) return prepared;
-      return prepared.catch((error: unknown) => unpreparable(candidate, tally, error));
-    } catch (error) {
-      return unpreparable(candidate, tally, error);
-    }
-  }
-
-  /** Updates key pool and breaker after a failure, or decides to try another of the provider's keys at once. */
-  #learn(candidate: Candidate, failure: Failure, apiKey: string | null, plan: Plan, tally: Tally): void {
-    const { breaker, account } = candidate.standing;
+  /** Updates breaker and key pool after a failure, and selects another key of the pool if that may help. */
+  #learn(
+    candidate: Candidate,
+    failure: Failure,
+    apiKey: string | null,
+    plan: Plan,
+    state: AttemptState,
+  ): void {
+    const { breaker, providerState } = candidate.state;
+    const { evidence, keyProblem } = failure;
+    const coolDownMs = failure.coolDownMs ?? 0;
     const nowMs = this.#nowMs();
-    const pauseMs = failure.coolDownMs ?? 0;
     if (restKey(candidate, failure, apiKey, nowMs)) {
-      // It was the key's fault and not the deployment's.
-      if (tally.final === null && this.#turns.tryOtherKey(candidate, tally)) tally.withOtherKey = candidate;
-      else if (tally.isProbe) breaker.abandonProbe();
+      // It was the key's fault, not the deployment's.
+      const isTriedAgain = state.finalFailure === null && this.#selector.tryOtherKey(candidate, state);
+      if (!isTriedAgain && state.isProbe) breaker.abandonProbe();
       return;
     }
-    const { evidence } = failure;
-    if (pauseMs === 0 && evidence !== null) {
-      breaker.failed(nowMs, { keyId: plan.keyId, evidence, isProbe: tally.isProbe });
+    if (coolDownMs === 0 && evidence !== null) {
+      breaker.failed(nowMs, { keyId: plan.keyId, evidence, isProbe: state.isProbe });
       return;
     }
-    if (pauseMs > 0) {
-      const isPool = failure.key === "throttled" && account.keys.size > 1;
-      breaker.coolDown(nowMs, isPool ? account.keys.readyInMs(nowMs) : pauseMs);
+    if (coolDownMs > 0) {
+      const isPool = keyProblem === "throttled" && providerState.keys.size > 1;
+      breaker.coolDown(nowMs, isPool ? providerState.keys.readyInMs(nowMs) : coolDownMs);
     }
-    if (tally.isProbe) breaker.abandonProbe();
+    if (state.isProbe) breaker.abandonProbe();
   }
 
   #report(requestId: string, deployment: string, failure: Failure): void {
@@ -110,7 +108,7 @@ export class Attempts {
       this.#log.warn({ ...fields, cause: causeOf(failure) ?? undefined }, "attempt failed");
       return;
     }
-    // Not in the provider's own words: it may quote the prompt. `models check` asks it with words of ours.
+    // Without the provider's message, which may quote the prompt. `models check` sends a prompt of its own.
     this.#log.error(
       fields,
       "the provider refuses this gateway: `sluice models check` tells why (key, account or the model's name)",
@@ -122,18 +120,32 @@ export class Attempts {
   }
 }
 
-/** Leaves a key alone that the provider has refused or throttled; says whether another one is ready. */
-function restKey(candidate: Candidate, failure: Failure, apiKey: string | null, nowMs: number): boolean {
-  const { keys } = candidate.standing.account;
-  if (failure.key === "rejected") return keys.rejected(apiKey, nowMs);
-  if (failure.key !== "throttled" || keys.size <= 1) return false;
-  return keys.throttled(apiKey, nowMs, Math.max(failure.coolDownMs ?? 0, shortestKeyRestMs));
+/** Null if the request cannot be made for this deployment, which is the state's final failure then. */
+function prepare(
+  candidate: Candidate,
+  plan: Plan,
+  state: AttemptState,
+): Prepared | null | Promise<Prepared | null> {
+  try {
+    const prepared = plan.prepare(candidate.deployment);
+    if (!(prepared instanceof Promise)) return prepared;
+    return prepared.catch((error: unknown) => preparationFailed(candidate, state, error));
+  } catch (error) {
+    return preparationFailed(candidate, state, error);
+  }
 }
 
-/** Gives the place back. A request that cannot be made for one deployment ends the exchange. */
-function unpreparable(candidate: Candidate, tally: Tally, error: unknown): null {
-  leave(candidate, tally);
+function preparationFailed(candidate: Candidate, state: AttemptState, error: unknown): null {
+  giveUpCandidate(candidate, state);
   if (!(error instanceof GatewayError)) throw error;
-  tally.final = unprepared(error);
+  state.finalFailure = unprepared(error);
   return null;
+}
+
+/** Rests a key that was rejected or throttled. Returns true if another key of the pool is ready. */
+function restKey(candidate: Candidate, failure: Failure, apiKey: string | null, nowMs: number): boolean {
+  const { keys } = candidate.state.providerState;
+  if (failure.keyProblem === "rejected") return keys.rejected(apiKey, nowMs);
+  if (failure.keyProblem !== "throttled" || keys.size <= 1) return false;
+  return keys.throttled(apiKey, nowMs, Math.max(failure.coolDownMs ?? 0, minKeyRestMs));
 }

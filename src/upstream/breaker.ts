@@ -1,19 +1,18 @@
 import { FailingKeys } from "./failing-keys.ts";
 import { retryShare } from "./retry-budget.ts";
-import { SlidingWindow } from "./window.ts";
+import { SlidingWindow } from "./sliding-window.ts";
 
 export type BreakerState = "closed" | "open" | "half_open" | "cooling";
 
-/** `probe`: the caller is the one that may try a deployment that has failed, and must report how it went. */
+/** `probe`: the caller makes the single call that may test a failed deployment, and must report its outcome. */
 export type Pass = "closed" | "probe" | "open" | "cooling";
 
 /**
- * What a failed call is evidence of. `connection`: nobody is there, or nobody answers in time. `provider`: it
- * answers, but not well. `unclear`: a refusal that may be about the request as well as about the deployment.
+ * What a failed call is evidence of. `connection`: no connection, or no answer in time. `provider`: it answered with a
+ * failure. `unclear`: it refused, which may be because of the request or because of the deployment.
  */
 export type Evidence = "connection" | "provider" | "unclear";
 
-/** A call that failed. */
 export interface FailedCall {
   /** The client's key. */
   readonly keyId: string;
@@ -23,38 +22,38 @@ export interface FailedCall {
 
 const windowMs = 30_000;
 const streakLimit = 5;
-const rateLimit = 0.5;
-const rateMinimum = 10;
+const maxFailureShare = 0.5;
+/** Shares of fewer calls than this mean nothing. */
+const minCalls = 10;
 const firstPauseMs = 5_000;
-const longestPauseMs = 60_000;
-/** A provider that asks for hours of patience is asked again after ten minutes all the same. */
-const longestCoolDownMs = 600_000;
+const maxPauseMs = 60_000;
+/** A provider that asks for a pause of hours is tried again after ten minutes. */
+const maxCoolDownMs = 600_000;
 
 /**
- * Tells a deployment that fails: after five failures in a row, or when half of at least ten calls within 30 s
- * failed. Failures of one client's key alone are no evidence, unless nobody could be reached or answered in
- * time. After a pause a single call may try; if it is answered well, all is forgotten, otherwise the pause
- * doubles. A provider that says when it wants to be asked again (Retry-After) is left alone until then without
- * being counted as broken. A client that leaves says nothing about the provider.
+ * The circuit breaker of a deployment. It opens after five failures in a row, or if half of at least ten calls within
+ * 30 s failed. Failures of a single client key do not count, except failed connections and timeouts. After a pause one
+ * call may probe the deployment: if it is answered, the breaker closes and forgets everything, otherwise the pause
+ * doubles. A provider that asks for a pause (Retry-After) cools down for that long without opening the breaker.
  */
 export class Breaker {
   readonly #calls = new SlidingWindow(windowMs);
-  /** Those of the failed calls that may have been the request's own fault. */
+  /** Those of the failed calls whose request may have been the cause. */
   readonly #unclear = new SlidingWindow(windowMs);
   readonly #failingKeys = new FailingKeys(windowMs);
   /** Failures in a row. */
   #streak = 0;
   #streakKey: string | null = null;
-  /** The streak is of two keys or more, or a connection failed in it. */
+  /** The streak has failures of two keys or more, or a failed connection. */
   #isStreakShared = false;
   #openUntilMs = 0;
   #coolUntilMs = 0;
-  /** The end of the pause that the provider asked for, however long. */
-  #askedUntilMs = 0;
+  /** The end of the cool-down as the provider asked for it, without the maximum. */
+  #requestedUntilMs = 0;
   #pauseMs = firstPauseMs;
   #open = false;
   #isProbing = false;
-  /** The last probe failed, and its key may be the only one to blame: another key need not wait. */
+  /** The key of the last failed probe, if that key alone may be the cause. Other keys may probe at once. */
   #suspectKey: string | null = null;
 
   state(nowMs: number): BreakerState {
@@ -62,7 +61,7 @@ export class Breaker {
     return nowMs < this.#coolUntilMs ? "cooling" : "closed";
   }
 
-  /** Whether a call may be made now: `closed` and `probe` say yes. */
+  /** `closed` and `probe` mean that a call may be made now. */
   tryPass(nowMs: number, keyId: string): Pass {
     if (nowMs < this.#coolUntilMs) return "cooling";
     if (!this.#open) return "closed";
@@ -72,7 +71,7 @@ export class Breaker {
     return "probe";
   }
 
-  /** The provider has begun to answer well. */
+  /** An answer has begun, and is no error so far. */
   answered(nowMs: number, keyId: string): void {
     this.#endStreak();
     if (this.#open) this.#close();
@@ -87,47 +86,47 @@ export class Breaker {
     this.#judge(nowMs, call);
   }
 
-  /** It had begun well and then broke off; the call itself is counted already. */
+  /** An answer broke off. The call has been counted by `answered`. */
   brokeOff(nowMs: number, keyId: string): void {
     this.#calls.mark(nowMs);
     this.#failingKeys.brokeOff(keyId, nowMs);
     this.#judge(nowMs, { keyId, evidence: "provider", isProbe: false });
   }
 
-  /** The probe ended without saying anything about the provider; the next call may try. */
+  /** The probe's outcome says nothing about the provider; the next call may probe. */
   abandonProbe(): void {
     this.#isProbing = false;
   }
 
   coolDown(nowMs: number, durationMs: number): void {
-    this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + durationMs);
-    this.#coolUntilMs = Math.max(this.#coolUntilMs, nowMs + Math.min(durationMs, longestCoolDownMs));
+    this.#requestedUntilMs = Math.max(this.#requestedUntilMs, nowMs + durationMs);
+    this.#coolUntilMs = Math.max(this.#coolUntilMs, nowMs + Math.min(durationMs, maxCoolDownMs));
   }
 
-  /** How long until a call may be made, 0 when now. */
+  /** How long until a call may be made; 0 if now. */
   waitMs(nowMs: number): number {
-    return Math.max(this.coolingMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
+    return Math.max(this.coolDownMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
   }
 
-  /** How long until the provider wants to be asked again, ten minutes at most; 0 when now. */
-  coolingMs(nowMs: number): number {
+  /** What is left of the cool-down, ten minutes at most. */
+  coolDownMs(nowMs: number): number {
     return Math.max(0, this.#coolUntilMs - nowMs);
   }
 
-  /** The same, however long the provider wants it to be. */
-  askedPauseMs(nowMs: number): number {
-    return Math.max(0, this.#askedUntilMs - nowMs);
+  /** What is left of the cool-down as the provider asked for it, without the maximum. */
+  requestedCoolDownMs(nowMs: number): number {
+    return Math.max(0, this.#requestedUntilMs - nowMs);
   }
 
   /**
-   * Fails too often to be asked first by this key, and not often enough to be left alone. It is well again by
-   * being asked less: what is older than 30 s is forgotten.
+   * Fails too often to be tried first for this key, but not often enough to open. It recovers by being tried less,
+   * since failures older than 30 s are forgotten.
    */
-  isAiling(nowMs: number, keyId: string): boolean {
+  failsOften(nowMs: number, keyId: string): boolean {
     const failures = this.#calls.marked(nowMs);
     if (failures === 0) return false;
     const calls = this.#calls.all(nowMs);
-    if (calls < rateMinimum || failures <= calls * retryShare) return false;
+    if (calls < minCalls || failures <= calls * retryShare) return false;
     const worst = this.#failingKeys.worst(nowMs);
     return worst.keyId === keyId || failures - worst.failures > (calls - worst.calls) * retryShare;
   }
@@ -143,7 +142,7 @@ export class Breaker {
   #judge(nowMs: number, call: FailedCall): void {
     if (call.evidence !== "unclear") this.#lengthenStreak(call);
     if (call.isProbe) this.#probeFailed(nowMs, call);
-    // Calls that were under way when it opened fail later; only a failed probe makes the pause longer.
+    // Calls that were in flight when it opened may fail later; only a failed probe makes the pause longer.
     else if (!this.#open && call.evidence !== "unclear" && this.#isBroken(nowMs))
       this.#trip(nowMs, firstPauseMs);
   }
@@ -165,18 +164,18 @@ export class Breaker {
     if (this.#streak >= streakLimit && this.#isStreakShared) return true;
     const calls = this.#calls.all(nowMs);
     const failures = this.#calls.marked(nowMs) - this.#unclear.all(nowMs);
-    if (calls < rateMinimum || failures < calls * rateLimit) return false;
+    if (calls < minCalls || failures < calls * maxFailureShare) return false;
     // Would it look broken without the key that has failed most?
     const worst = this.#failingKeys.worst(nowMs);
     const othersFailures = failures - worst.failures;
-    return othersFailures > 0 && othersFailures >= (calls - worst.calls) * rateLimit;
+    return othersFailures > 0 && othersFailures >= (calls - worst.calls) * maxFailureShare;
   }
 
-  /** The provider itself has to fail the probes of two keys; until then the other keys may try at once. */
+  /** The pause doubles only if the probes of two keys fail, or one cannot connect. Until then other keys may probe. */
   #probeFailed(nowMs: number, { keyId, evidence }: FailedCall): void {
     const isShared = this.#suspectKey !== null && this.#suspectKey !== keyId;
     if (evidence === "connection" || isShared) {
-      this.#trip(nowMs, Math.min(this.#pauseMs * 2, longestPauseMs));
+      this.#trip(nowMs, Math.min(this.#pauseMs * 2, maxPauseMs));
       return;
     }
     this.#trip(nowMs, this.#pauseMs);

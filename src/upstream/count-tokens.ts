@@ -1,13 +1,13 @@
 import { isObject, type Json } from "../base/json.ts";
-import { Call, type CallContext } from "./call.ts";
 import type { Directory } from "./directory.ts";
-import { tryTakePlace } from "./places.ts";
+import { tryTakeSlot } from "./slots.ts";
 import type { Plan } from "./upstream.ts";
+import { type CallContext, UpstreamCall } from "./upstream-call.ts";
 
 /**
- * The provider's own count of a request's input, or null when none offers one or it cannot be had: counting
- * has a good answer of its own here, so no failure of a provider is ever the client's trouble. One attempt,
- * at the first deployment that offers it; what comes of it says nothing about generation.
+ * The provider's own count of a request's input; null if no provider offers one or the call fails, since the gateway
+ * can count by itself. One attempt, at the first deployment that offers it. The result does not count for or against
+ * the deployment's breaker.
  */
 export async function countTokens(
   plan: Plan,
@@ -15,21 +15,20 @@ export async function countTokens(
   context: CallContext,
 ): Promise<number | null> {
   const nowMs = context.clock.monotonicMs();
-  const candidate = directory.order(plan, nowMs).find(({ deployment, standing }) => {
-    const offered = deployment.model === plan.model && deployment.provider.settings.countTokens;
-    return offered && standing.breaker.state(nowMs) === "closed";
+  const candidate = directory.order(plan, nowMs).find(({ deployment, state }) => {
+    const isOffered = deployment.model === plan.model && deployment.provider.settings.countTokens;
+    return isOffered && state.breaker.state(nowMs) === "closed";
   });
   if (candidate === undefined) return null;
-  const { standing } = candidate;
-  // First, because it may throw: from the place on, the call gives back what was taken.
-  const preparing = plan.prepare(candidate.deployment);
-  const prepared = preparing instanceof Promise ? await preparing : preparing;
-  if (!tryTakePlace(standing)) return null;
-  standing.inFlight += 1;
-  const call = new Call(context, candidate, plan);
-  const failure = await call.begin(prepared, standing.account.keys.pick(nowMs), nowMs);
+  const { state } = candidate;
+  // Before the slot is taken, because it may throw. Once the call has begun, it releases the slot by itself.
+  const prepared = await plan.prepare(candidate.deployment);
+  if (!tryTakeSlot(state)) return null;
+  state.inFlight += 1;
+  const call = new UpstreamCall(context, candidate, plan);
+  const failure = await call.begin(prepared, state.providerState.keys.pick(nowMs), nowMs);
   if (failure !== null) return null;
-  const count = call.streaming ? null : readCount(await call.bytes());
+  const count = call.streaming ? null : readCount(call.bytes());
   call.finished(call.streaming ? "cancelled" : "completed");
   return count;
 }

@@ -4,7 +4,7 @@ import { createProvider } from "../vendors/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
 import { countTokens } from "./count-tokens.ts";
-import { Deadlines } from "./deadlines.ts";
+import { DeadlineTimer } from "./deadline-timer.ts";
 import { Directory } from "./directory.ts";
 import { healthOf } from "./health.ts";
 import type { Upstream } from "./upstream.ts";
@@ -15,20 +15,17 @@ export interface UpstreamOptions {
   };
   readonly clock: Clock;
   readonly log: UpstreamLog;
-  /** Between 0 and 1; tests give one that repeats. */
+  /** Between 0 and 1; tests pass a reproducible one. */
   readonly random?: () => number;
-  /** How connections are made; tests give one that makes none. */
+  /** How connections are made; tests pass one that makes none. */
   readonly dial?: Dial;
 }
 
-/**
- * All providers of one configuration. A reload makes a new one; calls of the old one run to their end, each
- * holding what it needs.
- */
+/** All providers of one configuration. A reload creates another upstream; calls of the old one run to their end. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { settings, clock, log, random = Math.random } = options;
   const directory = new Directory(settings, (provider) => createProvider(provider, options.dial), random);
-  const context = { clock, deadlines: new Deadlines(clock), heartbeatMs: settings.server.heartbeatMs };
+  const context = { clock, timer: new DeadlineTimer(clock), heartbeatMs: settings.server.heartbeatMs };
   const attempts = new Attempts(context, directory, log, random);
   return {
     open: (plan) => attempts.open(plan),

@@ -1,37 +1,15 @@
 import { assert } from "../base/assert.ts";
 import { inScope } from "../catalog/catalog.ts";
-import type { ModelSettings, Settings } from "../config/settings.ts";
+import type { DeploymentSettings, ModelSettings, Settings } from "../config/settings.ts";
 import { Gate } from "../limits/concurrency.ts";
 import type { Provider } from "../vendors/provider.ts";
 import type { ProviderSettings } from "../vendors/settings.ts";
 import { Breaker } from "./breaker.ts";
+import type { Candidate, DeploymentState, ProviderState } from "./deployment-state.ts";
 import { KeyPool } from "./key-pool.ts";
-import type { Deployment, Plan } from "./upstream.ts";
+import type { Plan } from "./upstream.ts";
 
-/** What is shared by all deployments at one provider. */
-export interface Account {
-  readonly provider: Provider;
-  readonly keys: KeyPool;
-  readonly gate: Gate | null;
-}
-
-/** How a provider's model is doing; shared by all models of the catalog that use it. */
-export interface Standing {
-  readonly name: string;
-  readonly account: Account;
-  readonly breaker: Breaker;
-  readonly gate: Gate | null;
-  inFlight: number;
-  /** Requests that wait for the end of a pause that the provider has asked for. */
-  pausing: number;
-}
-
-export interface Candidate {
-  readonly deployment: Deployment;
-  readonly standing: Standing;
-}
-
-/** A few may wait a moment for a place at a full provider; more would only time out later. */
+/** How many requests may wait for a slot or for the end of a cool-down, and for how long; more would only time out later. */
 export const queueLimit = 64;
 export const queueWaitMs = 2000;
 
@@ -39,10 +17,11 @@ function gateFor(limit: number | null): Gate | null {
   return limit === null ? null : new Gate({ limit, queueLimit, waitMs: queueWaitMs });
 }
 
-/** Every deployment of one configuration, and the order in which a model's are asked. */
+/** Every deployment of one configuration, and the order in which those of a model are tried. */
 export class Directory {
-  readonly #accounts = new Map<string, Account>();
-  readonly #standings = new Map<string, Standing>();
+  readonly #providers = new Map<string, ProviderState>();
+  /** By `provider/upstream_model`. */
+  readonly #states = new Map<string, DeploymentState>();
   /** By model, sorted by priority. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
   readonly #random: () => number;
@@ -54,7 +33,7 @@ export class Directory {
   ) {
     this.#random = random;
     for (const [name, provider] of settings.providers) {
-      this.#accounts.set(name, {
+      this.#providers.set(name, {
         provider: createProvider(provider),
         keys: new KeyPool(provider.apiKeys),
         gate: gateFor(provider.maxConcurrent),
@@ -63,31 +42,31 @@ export class Directory {
     for (const model of settings.models) this.#candidates.set(model.id, this.#candidatesOf(model));
   }
 
-  standings(): Iterable<Standing> {
-    return this.#standings.values();
+  states(): Iterable<DeploymentState> {
+    return this.#states.values();
   }
 
   /**
-   * Whom to ask, in order: lower priority numbers first, by chance in proportion to weight within one, and
-   * then the model's fallbacks in the same way. Nothing outside the key's scope. Of a model's deployments
-   * those that ail come last, whatever their priority: each first attempt there is likely to need a
-   * second one elsewhere, and there are not that many to spend.
+   * The deployments to try, in order: by priority, at random in proportion to weight within one priority, then the
+   * model's fallbacks in the same way. Only those in the key's scope. Of each model's deployments those that fail
+   * often come last, whatever their priority: a first attempt there would likely cost a second one elsewhere, and the
+   * retry budget is limited.
    */
   order({ model, scope, keyId }: Plan, nowMs: number): readonly Candidate[] {
     const own = this.#candidates.get(model.id) ?? [];
     if (own.length === 1 && scope === "all" && model.fallbacks.length === 0) return own;
-    const order = this.#wellFirst(own, scope, keyId, nowMs);
+    const order = this.#healthyFirst(own, scope, keyId, nowMs);
     for (const id of model.fallbacks) {
-      order.push(...this.#wellFirst(this.#candidates.get(id) ?? [], scope, keyId, nowMs));
+      order.push(...this.#healthyFirst(this.#candidates.get(id) ?? [], scope, keyId, nowMs));
     }
     return order;
   }
 
-  #wellFirst(sorted: readonly Candidate[], scope: string, keyId: string, nowMs: number): Candidate[] {
+  #healthyFirst(sorted: readonly Candidate[], scope: string, keyId: string, nowMs: number): Candidate[] {
     const order = this.#shuffled(sorted, scope);
-    const ailing = order.filter(({ standing }) => standing.breaker.isAiling(nowMs, keyId));
-    if (ailing.length === 0 || ailing.length === order.length) return order;
-    return [...order.filter((candidate) => !ailing.includes(candidate)), ...ailing];
+    const failing = order.filter(({ state }) => state.breaker.failsOften(nowMs, keyId));
+    if (failing.length === 0 || failing.length === order.length) return order;
+    return [...order.filter((candidate) => !failing.includes(candidate)), ...failing];
   }
 
   #shuffled(sorted: readonly Candidate[], scope: string): Candidate[] {
@@ -103,7 +82,7 @@ export class Directory {
     return order;
   }
 
-  /** The index of one among the first `count`, by weight. */
+  /** A random index among the first `count`, by weight. */
   #draw(candidates: readonly Candidate[], count: number): number {
     let total = 0;
     for (let index = 0; index < count; index += 1) total += candidates[index]?.deployment.weight ?? 0;
@@ -117,31 +96,28 @@ export class Directory {
 
   #candidatesOf(model: ModelSettings): readonly Candidate[] {
     const candidates = model.deployments.map((settings) => {
-      const account = this.#accounts.get(settings.provider);
-      assert(account !== undefined, `the provider ${settings.provider} is configured`);
-      const standing = this.#standingOf(settings.provider, settings.upstreamModel, settings.maxConcurrent);
-      const deployment = { ...settings, name: standing.name, provider: account.provider, model };
-      return { deployment, standing };
+      const state = this.#stateOf(settings);
+      const { provider } = state.providerState;
+      return { deployment: { ...settings, name: state.name, provider, model }, state };
     });
     return candidates.sort((a, b) => a.deployment.priority - b.deployment.priority);
   }
 
-  #standingOf(provider: string, upstreamModel: string, maxConcurrent: number | null): Standing {
+  #stateOf({ provider, upstreamModel, maxConcurrent }: DeploymentSettings): DeploymentState {
     const name = `${provider}/${upstreamModel}`;
-    let standing = this.#standings.get(name);
-    if (standing === undefined) {
-      const account = this.#accounts.get(provider);
-      assert(account !== undefined, `the provider ${provider} is configured`);
-      standing = {
-        name,
-        account,
-        breaker: new Breaker(),
-        gate: gateFor(maxConcurrent),
-        inFlight: 0,
-        pausing: 0,
-      };
-      this.#standings.set(name, standing);
-    }
-    return standing;
+    const known = this.#states.get(name);
+    if (known !== undefined) return known;
+    const providerState = this.#providers.get(provider);
+    assert(providerState !== undefined, `the provider ${provider} is configured`);
+    const state = {
+      name,
+      providerState,
+      breaker: new Breaker(),
+      gate: gateFor(maxConcurrent),
+      inFlight: 0,
+      waitingForCoolDown: 0,
+    };
+    this.#states.set(name, state);
+    return state;
   }
 }

@@ -1,7 +1,7 @@
-import { SlidingWindow } from "./window.ts";
+import { SlidingWindow } from "./sliding-window.ts";
 
-/** More than two failing keys prove the point, so the others need not be remembered. */
-const mostKeys = 16;
+/** Two failing keys are proof already, so the others need not be remembered. */
+const maxKeys = 16;
 
 export interface FailingKey {
   readonly keyId: string | null;
@@ -9,11 +9,11 @@ export interface FailingKey {
   readonly failures: number;
 }
 
-const nobody: FailingKey = { keyId: null, calls: 0, failures: 0 };
+const noKey: FailingKey = { keyId: null, calls: 0, failures: 0 };
 
 /**
- * Which clients' keys have failed lately at one deployment, and how often. One client can make a provider fail
- * at will, with a request that it cannot digest; that says nothing about the requests of others.
+ * Recent failures at one deployment by client key. One client can make a provider fail at will, with a request that
+ * the provider cannot handle; that says nothing about the requests of others.
  */
 export class FailingKeys {
   readonly #spanMs: number;
@@ -23,7 +23,7 @@ export class FailingKeys {
     this.#spanMs = spanMs;
   }
 
-  /** Good answers matter only for keys that have failed, so with a healthy provider this does nothing. */
+  /** Answers are counted only for keys that have failed, so this does nothing while the provider is healthy. */
   answered(keyId: string, nowMs: number): void {
     if (this.#windows.size > 0) this.#windows.get(keyId)?.add(nowMs, false);
   }
@@ -32,7 +32,7 @@ export class FailingKeys {
     this.#windowOf(keyId, nowMs)?.add(nowMs, true);
   }
 
-  /** The answer had begun well, and is counted as such. */
+  /** The answer has been counted by `answered`. */
   brokeOff(keyId: string, nowMs: number): void {
     const known = this.#windows.get(keyId);
     if (known === undefined) this.failed(keyId, nowMs);
@@ -41,7 +41,7 @@ export class FailingKeys {
 
   /** The key that has failed most. */
   worst(nowMs: number): FailingKey {
-    let worst = nobody;
+    let worst = noKey;
     for (const [keyId, window] of this.#windows) {
       const failures = window.marked(nowMs);
       if (failures > worst.failures) worst = { keyId, calls: window.all(nowMs), failures };
@@ -57,7 +57,7 @@ export class FailingKeys {
     const known = this.#windows.get(keyId);
     if (known !== undefined) return known;
     for (const [key, window] of this.#windows) if (window.marked(nowMs) === 0) this.#windows.delete(key);
-    if (this.#windows.size >= mostKeys) return undefined;
+    if (this.#windows.size >= maxKeys) return undefined;
     const window = new SlidingWindow(this.#spanMs);
     this.#windows.set(keyId, window);
     return window;

@@ -1,12 +1,27 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import type { Head } from "../wire/transfer.ts";
 import { joined } from "./answer-queue.ts";
 
 /**
- * Whether what a provider sent with status 200 is an error all the same. Looked at before anything reaches
- * the client, because then there is still a status to say it with, and another deployment to ask.
+ * Whether an answer with status 200 is an error nevertheless. Inspected before anything reaches the client, because
+ * until then the error can get a status of its own, and another deployment can be tried.
  */
 
-/** Only what looks like this is worth parsing; a Responses object has `"error":null` in good health. */
+const json = /^application\/([\w.-]+\+)?json\b/;
+
+/** Whether a 200 is a stream or JSON by its head, or what is wrong with it. */
+export function inspectHead(head: Pick<Head, "get">): "stream" | "json" | { readonly problem: string } {
+  const encoding = head.get("content-encoding");
+  if (encoding !== null && encoding !== "identity") {
+    return { problem: "it is compressed, which was not asked for" };
+  }
+  const type = head.get("content-type") ?? "";
+  if (type.startsWith("text/event-stream")) return "stream";
+  if (type === "application/json" || json.test(type)) return "json";
+  return { problem: "its content type is neither JSON nor an event stream" };
+}
+
+/** Only text that matches is parsed. A Responses object without an error has `"error":null`. */
 const suspicious = /"error"\s*:\s*["{]|"type"\s*:\s*"(?:error|response\.failed)"/;
 
 const mostBytes = 64 * 1024;
@@ -19,27 +34,27 @@ const dataField = Buffer.from("data:");
 const quotedError = Buffer.from('"error"');
 const failedType = Buffer.from('response.failed"');
 
-/** "more": no frame with data is complete yet. "fine": the first one is no error. "empty": there is none. */
+/** "more": no frame with data is complete yet. "fine": the first one is no error. "empty": there is none. Else: the error. */
 export type StreamStart = "more" | "fine" | "empty" | JsonObject;
 
-/** Looks at the beginning of a stream, however it is cut. `ended`: nothing more will come. */
-export function inspectStart(chunks: readonly Uint8Array[], ended: boolean): StreamStart {
+/** Inspects the beginning of a stream, wherever its chunks are cut. `isEnd`: nothing more will come. */
+export function inspectStart(chunks: readonly Uint8Array[], isEnd: boolean): StreamStart {
   const bytes = joined(chunks);
   if (beginsWell(bytes)) return "fine";
   const text = bytes.toString("utf8", 0, Math.min(bytes.length, mostBytes)).replace(/\r\n?/g, "\n");
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf("\n\n", from);
-    if (end === -1 && !ended) break;
+    if (end === -1 && !isEnd) break;
     const data = dataOf(text.slice(from, end === -1 ? text.length : end));
     if (data !== null && data !== "") return errorIn(data) ?? "fine";
     if (end === -1) break;
     from = end + 2;
   }
-  if (ended) return "empty";
+  if (isEnd) return "empty";
   return bytes.length >= mostBytes ? "fine" : "more";
 }
 
-/** Nearly all do: a first frame with data and without the words in which errors come. Nothing is decoded for that. */
+/** True for nearly all streams: a first frame with data, and without the marks of an error. Decodes nothing. */
 function beginsWell(bytes: Buffer): boolean {
   const end = bytes.indexOf(blankLine);
   if (end === -1) return false;
@@ -60,7 +75,7 @@ function dataOf(frame: string): string | null {
   return data;
 }
 
-/** The error in a JSON text, if that is what it is. */
+/** The error, if the JSON text is one. */
 function errorIn(text: string): JsonObject | null {
   if (!suspicious.test(text)) return null;
   try {
@@ -79,8 +94,8 @@ function errorOf(body: JsonObject): JsonObject | null {
 }
 
 /**
- * The same for a whole body, without parsing a healthy one: it is parsed once, by whoever reads its usage.
- * "broken": it does not even begin and end like a JSON object.
+ * Inspects a whole body, without parsing one that is fine: it will be parsed once, to read its usage. "broken": it does
+ * not begin and end like a JSON object.
  */
 export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   let start = 0;

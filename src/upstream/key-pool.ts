@@ -1,12 +1,12 @@
 const rejectedPauseMs = 300_000;
-const longestPauseMs = 600_000;
+const maxPauseMs = 600_000;
 
 interface PooledKey {
   readonly secret: string;
   pausedUntilMs: number;
 }
 
-/** A provider's API keys, used in turn. A key that the provider refused or throttled rests for a while. */
+/** A provider's API keys, used in turn. A key that was rejected or throttled is paused for a while. */
 export class KeyPool {
   readonly #keys: readonly PooledKey[];
   #next = 0;
@@ -15,7 +15,7 @@ export class KeyPool {
     this.#keys = secrets.map((secret) => ({ secret, pausedUntilMs: 0 }));
   }
 
-  /** Null when the provider needs no key. When all rest, the one that rests shortest is used nevertheless. */
+  /** Null if the provider needs no key. If all are paused, the one whose pause ends first is used. */
   pick(nowMs: number): string | null {
     const count = this.#keys.length;
     let soonest = this.#keys[0];
@@ -32,14 +32,14 @@ export class KeyPool {
     return soonest.secret;
   }
 
-  /** The provider does not accept it; an operator has to look. Says whether another key is ready. */
+  /** The provider does not accept the key. Returns true if another one is ready. */
   rejected(secret: string | null, nowMs: number): boolean {
     return this.#pause(secret, nowMs, rejectedPauseMs);
   }
 
-  /** The provider wants less of it for a while. Says whether another key is ready. */
+  /** The provider limits the key's rate. Returns true if another one is ready. */
   throttled(secret: string | null, nowMs: number, pauseMs: number): boolean {
-    return this.#pause(secret, nowMs, Math.min(pauseMs, longestPauseMs));
+    return this.#pause(secret, nowMs, Math.min(pauseMs, maxPauseMs));
   }
 
   get size(): number {
@@ -50,7 +50,7 @@ export class KeyPool {
     return this.#keys.filter((key) => key.pausedUntilMs <= nowMs).length;
   }
 
-  /** How long until the first of them is ready, 0 when one is. */
+  /** How long until one of the keys is ready; 0 if one is. */
   readyInMs(nowMs: number): number {
     return Math.max(0, Math.min(...this.#keys.map((key) => key.pausedUntilMs)) - nowMs);
   }

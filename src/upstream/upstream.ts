@@ -3,49 +3,49 @@ import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { Prepared, Provider } from "../vendors/provider.ts";
 
-/** A deployment with its provider in hand: what an attempt is made against. */
+/** A deployment of the configuration, with its provider resolved. */
 export interface Deployment extends Omit<DeploymentSettings, "provider"> {
   /** Unique and readable, `provider/upstream_model`. */
   readonly name: string;
   readonly provider: Provider;
-  /** The model it serves: the plan's own, or one of its fallbacks. */
+  /** The model of the catalog: the plan's own, or one of its fallbacks. */
   readonly model: ModelSettings;
 }
 
-/** One exchange's wish to be answered by some deployment of a model. */
+/** One exchange that some deployment of a model is to answer. */
 export interface Plan {
   readonly model: ModelSettings;
   /** The key's provider scope: a provider's name, or `all`. Other deployments are never tried. */
   readonly scope: string;
-  /** The client's key: one key's failures alone say nothing about a deployment, and no two share a connection. */
+  /** The client's key. Breakers tell keys apart, and no two keys share a connection. */
   readonly keyId: string;
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
   /**
-   * What an attempt sends; made per deployment, because dialect and upstream name depend on it. May throw a
-   * GatewayError (a translation that cannot be made); that ends the exchange. Only large bodies are waited for.
+   * The request to send, which depends on the deployment's dialect and upstream name. May throw a GatewayError, e.g.
+   * if it cannot be translated, which ends the exchange. A promise only for large bodies.
    */
   prepare(deployment: Deployment): Prepared | Promise<Prepared>;
-  /** Whether the client has left, or the gateway has ended the exchange. */
+  /** True once the client has left, or the gateway has ended the exchange. */
   readonly isOver: boolean;
-  /** Fires when it is over, with the gateway's error as its reason where that is why. For those who have to wait. */
+  /** Fires when `isOver` becomes true, with the gateway's error as its reason if the gateway ended it. */
   readonly signal: AbortSignal;
-  /** Monotonic; no attempt or body outlives it. */
+  /** Monotonic; ends every attempt and every body. */
   readonly deadlineMs: number;
 }
 
-/** A plan whose attempts are accounted for one by one. */
+/** A plan whose failed attempts are recorded. */
 export interface GenerationPlan extends Plan {
-  /** The exchange's id, under which the log has its failed attempts. */
+  /** Logged with each failed attempt. */
   readonly requestId: string;
   /** Called after each failed attempt. `left` of the record changes once another attempt is made. */
   attemptFailed(deployment: Deployment, record: AttemptRecord): void;
 }
 
 /**
- * A provider that has answered well: status 200 and the content type that was asked for (a JSON body for a
- * stream request, or the other way round, is let through and told by `streaming`). For streams the first
- * bytes have been seen and are no error. From here on there is no second attempt.
+ * An answer that has begun: status 200, and JSON or an event stream. `streaming` says which; it need not be what was
+ * asked for. The first frame of a stream is no error, unless it was too slow to be waited for. There is no other
+ * attempt from here on.
  */
 export interface Opened {
   readonly deployment: Deployment;
@@ -54,43 +54,43 @@ export interface Opened {
   readonly attempts: number;
   /** How long this attempt took to begin to answer. */
   readonly answeredAfterMs: number;
-  /** Headers of the provider that may reach the client, already picked from the allow-list. */
+  /** Those of the provider's headers that may reach the client. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body, of an answer that is not a stream. */
+  /** The whole body, if the answer is not a stream. */
   bytes(): Uint8Array;
   /**
-   * The next bytes of a stream, null at its end, at once where they have come already. Throws or rejects
-   * with a GatewayError on silence, reset or deadline.
+   * The next bytes of a stream, null at its end; a promise only if they have not been received yet. Throws or rejects
+   * with a GatewayError if the stream breaks off or misses a deadline.
    */
   read(): Uint8Array | null | Promise<Uint8Array | null>;
-  /** Ends the upstream call now; safe at any time and more than once. */
+  /** Ends the call now. Safe at any time and more than once. */
   abort(): void;
-  /** Tells the breaker how the body went; exactly once, later calls do nothing. */
+  /** Reports the body's outcome to the breaker. Only the first call counts. */
   finished(outcome: "completed" | "failed" | "cancelled"): void;
 }
 
 export interface Upstream {
   /**
-   * Tries deployment by deployment until one answers. Throws a GatewayError in the words of the decisions'
-   * table: `provider_unavailable`, `invalid_request` with the provider's message, `service_unavailable`, …
+   * Tries deployment after deployment until one answers. Throws a GatewayError otherwise: `provider_unavailable`,
+   * `invalid_request` with the provider's message, `service_unavailable`, …
    */
   open(plan: GenerationPlan): Promise<Opened>;
   /**
-   * The provider's own count of the input, null when it offers none or does not answer well; never throws for
-   * a provider's failure. `prepare` makes a `count_tokens` request; `deadlineMs` is how long to wait for it.
+   * The provider's own count of the input; null if it offers none or fails. `prepare` makes a `count_tokens` request;
+   * `deadlineMs` limits the wait.
    */
   countTokens(plan: Plan): Promise<number | null>;
   health(): DeploymentHealth[];
 }
 
-/** How a provider's model is doing, as operators see it. */
+/** The health of a provider's model, for operators. */
 export interface DeploymentHealth {
   /** `provider/upstream_model`; several models of the catalog may share it. */
   readonly name: string;
   readonly provider: string;
-  /** `cooling`: the provider has asked for a pause. `open`: it has failed too often. `half_open`: one may try. */
+  /** `cooling`: the provider asked for a pause. `open`: it failed too often. `half_open`: one call may probe it. */
   readonly state: "closed" | "open" | "half_open" | "cooling";
-  /** Until it is asked again, 0 when now. */
+  /** Until it is tried again; 0 if now. */
   readonly waitMs: number;
   readonly consecutiveFailures: number;
   /** Within the last 30 seconds. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { Deadlines } from "../../src/upstream/deadlines.ts";
+import { DeadlineTimer } from "../../src/upstream/deadline-timer.ts";
 import { inspectStart, inspectWhole } from "../../src/upstream/inspect.ts";
-import { SlidingWindow } from "../../src/upstream/window.ts";
+import { SlidingWindow } from "../../src/upstream/sliding-window.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 import { waitFor } from "../support/wait.ts";
@@ -31,20 +31,20 @@ describe("a sliding window", () => {
 });
 
 describe("deadlines", () => {
-  test("expire once when due, and again when set again; never when forgotten", async () => {
+  test("expire once when due, and again when set again; never when removed", async () => {
     const clock = new FakeClock();
-    const deadlines = new Deadlines(clock);
+    const timer = new DeadlineTimer(clock);
     const expired: string[] = [];
-    const watch = (name: string, dueMs: number) => ({
+    const deadline = (name: string, dueMs: number) => ({
       dueMs,
       expired: () => void expired.push(name),
       tick() {},
     });
-    const soon = watch("soon", 100);
-    const later = watch("later", 1000);
-    const forgotten = watch("forgotten", 100);
-    for (const each of [soon, later, forgotten]) deadlines.watch(each);
-    deadlines.forget(forgotten);
+    const soon = deadline("soon", 100);
+    const later = deadline("later", 1000);
+    const removed = deadline("removed", 100);
+    for (const each of [soon, later, removed]) timer.add(each);
+    timer.remove(removed);
     await Bun.sleep(60);
     expect(expired).toEqual([]);
     clock.advance(100);
@@ -55,8 +55,8 @@ describe("deadlines", () => {
     clock.advance(900);
     await waitFor(() => expired.length === 3, "the others");
     expect(expired).toEqual(["soon", "soon", "later"]);
-    deadlines.forget(soon);
-    deadlines.forget(later);
+    timer.remove(soon);
+    timer.remove(later);
   });
 });
 

@@ -1,6 +1,6 @@
 const slots = 10;
 
-/** Counts of two kinds over the last so many milliseconds, in ten steps; constant memory, nothing to sweep. */
+/** Counts events, and those of them that are marked, over a sliding span in ten steps. Uses constant memory. */
 export class SlidingWindow {
   readonly #slotMs: number;
   readonly #all = new Float64Array(slots);
@@ -18,7 +18,7 @@ export class SlidingWindow {
     if (marked) this.mark(nowMs);
   }
 
-  /** Marks what was added before, such as an answer that broke off after it had begun well. */
+  /** Marks an event that was added unmarked, such as an answer that broke off later. */
   mark(nowMs: number): void {
     this.#turn(nowMs);
     const slot = this.#current % slots;

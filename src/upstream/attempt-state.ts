@@ -1,0 +1,118 @@
+import { type AttemptRecord, cutSaid } from "../base/attempt.ts";
+import { GatewayError } from "../base/errors.ts";
+import type { Candidate } from "./deployment-state.ts";
+import type { Failure } from "./failure.ts";
+
+type MutableRecord = { -readonly [Field in keyof AttemptRecord]: AttemptRecord[Field] };
+
+interface FailedAttempt {
+  readonly candidate: Candidate;
+  readonly record: MutableRecord;
+}
+
+/** Everything that one exchange remembers from attempt to attempt. */
+export class AttemptState {
+  readonly candidates: readonly Candidate[];
+  /** The next of `candidates` to consider. */
+  nextIndex = 0;
+  attempts = 0;
+  /** To be tried again at once with another of its provider's keys; its slot is taken already. */
+  otherKeyCandidate: Candidate | null = null;
+  /** Whether the current attempt is the single probe that an open breaker lets through. */
+  isProbe = false;
+  /** There is no alternative, so open breakers are ignored. */
+  ignoresBreakers: boolean;
+  hasWaited = false;
+  hasRetried = false;
+  /** A failure that no other attempt can mend. */
+  finalFailure: Failure | null = null;
+  /** The first that failed in a way that may be over in a moment. */
+  retryCandidate: Candidate | null = null;
+  /** The first that had no free slot. */
+  busyCandidate: Candidate | null = null;
+  /** Of those that were skipped because they cool down, the one with the shortest wait. */
+  coolingCandidate: Candidate | null = null;
+  #shortestCoolDownMs = Number.POSITIVE_INFINITY;
+  #lastFailure: Failure | null = null;
+  #lastAttempt: FailedAttempt | null = null;
+  #firstOverload: Failure | null = null;
+
+  constructor(candidates: readonly Candidate[]) {
+    this.candidates = candidates;
+    this.ignoresBreakers = candidates.length === 1;
+  }
+
+  /** Another attempt begins, which is why the one before it was left. */
+  attemptBegins(candidate: Candidate, isOtherKey: boolean): void {
+    this.attempts += 1;
+    if (this.#lastAttempt === null) return;
+    const isSame = this.#lastAttempt.candidate === candidate;
+    this.#lastAttempt.record.left = isOtherKey ? "other_key" : isSame ? "retry" : "next_deployment";
+  }
+
+  /** Gives the attempt's record, which says that it was the last one until another begins. */
+  attemptFailed(
+    candidate: Candidate,
+    failure: Failure,
+    status: number | null,
+    durationMs: number,
+  ): AttemptRecord {
+    this.#lastFailure = failure;
+    if (failure.coolDownMs !== null) this.#firstOverload ??= failure;
+    if (failure.mayRetry) this.retryCandidate ??= candidate;
+    if (!failure.mayTryOthers) this.finalFailure = failure;
+    const record = recordOf(candidate, failure, status, durationMs);
+    this.#lastAttempt = { candidate, record };
+    return record;
+  }
+
+  /** Skipped because its provider asked to be left alone. */
+  skippedCooling(candidate: Candidate, nowMs: number): void {
+    const coolDownMs = candidate.state.breaker.requestedCoolDownMs(nowMs);
+    if (coolDownMs >= this.#shortestCoolDownMs) return;
+    this.coolingCandidate = candidate;
+    this.#shortestCoolDownMs = coolDownMs;
+  }
+
+  /** What the client is told. An overload takes precedence, because it says when to come back. */
+  error(): GatewayError {
+    const failure = this.finalFailure ?? this.#firstOverload ?? this.#lastFailure;
+    if (failure !== null) return failure.error;
+    if (this.busyCandidate !== null) {
+      return new GatewayError("service_unavailable", "The model is busy. Please try again.");
+    }
+    if (this.coolingCandidate !== null) {
+      const retryAfterSeconds = Math.max(1, Math.ceil(this.#shortestCoolDownMs / 1000));
+      return new GatewayError("service_unavailable", "The provider is busy. Please try again.", {
+        retryAfterSeconds,
+      });
+    }
+    return new GatewayError("provider_unavailable", "No provider of this model is available at the moment.");
+  }
+}
+
+function recordOf(
+  { deployment }: Candidate,
+  failure: Failure,
+  status: number | null,
+  durationMs: number,
+): MutableRecord {
+  return {
+    deployment: deployment.name,
+    provider: deployment.provider.settings.name,
+    upstreamModel: deployment.upstreamModel,
+    status,
+    code: failure.kind === "cancelled" ? null : failure.error.code,
+    failure: failure.kind,
+    cause: causeOf(failure),
+    said: failure.said === null ? null : cutSaid(failure.said),
+    durationMs,
+    left: "ended",
+  };
+}
+
+/** The system's error code, such as `ECONNREFUSED`. */
+export function causeOf(failure: Failure): string | null {
+  const { cause } = failure.error;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : null;
+}

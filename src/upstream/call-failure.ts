@@ -1,0 +1,39 @@
+import type { GatewayError } from "../base/errors.ts";
+import { isMalformed, type Transfer } from "../wire/transfer.ts";
+import type { CallDeadlines } from "./call-deadlines.ts";
+import type { CallState } from "./call-state.ts";
+import {
+  brokenOff,
+  cancelled,
+  type Failure,
+  hungUp,
+  malformed,
+  timeoutError,
+  tooSlow,
+  unreachable,
+} from "./failure.ts";
+import type { Plan } from "./upstream.ts";
+
+/** Why a call failed before its answer was handed over: a deadline, the client, or the provider. */
+export function failureBeforeAnswer(
+  cause: unknown,
+  plan: Plan,
+  state: CallState,
+  { missed }: CallDeadlines,
+  transfer: Transfer | null,
+): Failure {
+  if (missed === "answer") return tooSlow(plan.clientDialect);
+  if (plan.isOver) return cancelled(plan.signal);
+  if (missed === "connection") return unreachable(cause);
+  if (isMalformed(cause)) return malformed(cause);
+  if (state !== "awaits_head") return brokenOff(cause);
+  // Without a connection it is certain that nothing was sent.
+  return transfer?.isConnected === true ? hungUp(cause) : unreachable(cause);
+}
+
+/** The same for a stream that its reader has already. */
+export function errorWithinStream(cause: unknown, plan: Plan, { missed }: CallDeadlines): GatewayError {
+  if (missed !== null) return timeoutError(plan.clientDialect);
+  if (plan.isOver) return cancelled(plan.signal).error;
+  return brokenOff(cause).error;
+}

@@ -1,0 +1,30 @@
+/**
+ * The state of an upstream call:
+ *
+ *     awaits_head ─→ refusal ─→ failed
+ *                 ─→ whole ─→ complete
+ *                 ─→ first_frame ─→ early_stream ─→ streaming
+ *                                ─→ streaming ─→ draining ─→ complete
+ *
+ * `failed` can follow every state but `complete`. The caller gets the answer at the transition to `early_stream`,
+ * `streaming` or `complete`, whichever comes first.
+ */
+export type CallState =
+  /** The request is sent, or waits for a connection. */
+  | "awaits_head"
+  /** The status is not 200; the error's body is collected. */
+  | "refusal"
+  /** A whole answer is collected. */
+  | "whole"
+  /** A stream is collected up to its first frame: an error in it can still get a status of its own. */
+  | "first_frame"
+  /** Handed over before its first frame, so that the client can be sent heartbeats. */
+  | "early_stream"
+  /** Handed over. */
+  | "streaming"
+  /** Its reader is done; the rest is discarded, so that the connection can be reused. */
+  | "draining"
+  /** Received to the end. What is queued can still be read. */
+  | "complete"
+  /** Ended early, by the provider, the client or a deadline. What is queued can still be read. */
+  | "failed";

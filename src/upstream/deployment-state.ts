@@ -1,0 +1,32 @@
+import type { Gate } from "../limits/concurrency.ts";
+import type { Provider } from "../vendors/provider.ts";
+import type { Breaker } from "./breaker.ts";
+import type { KeyPool } from "./key-pool.ts";
+import type { Deployment } from "./upstream.ts";
+
+/** Shared by all deployments at one provider. */
+export interface ProviderState {
+  readonly provider: Provider;
+  readonly keys: KeyPool;
+  /** Null if the provider's concurrency is not limited. */
+  readonly gate: Gate | null;
+}
+
+/** Shared by all models of the catalog that use the same upstream model of the same provider. */
+export interface DeploymentState {
+  /** `provider/upstream_model`. */
+  readonly name: string;
+  readonly providerState: ProviderState;
+  readonly breaker: Breaker;
+  /** Null if the deployment's concurrency is not limited. */
+  readonly gate: Gate | null;
+  inFlight: number;
+  /** Requests that wait for the end of a cool-down. */
+  waitingForCoolDown: number;
+}
+
+/** A deployment that a request may be sent to. */
+export interface Candidate {
+  readonly deployment: Deployment;
+  readonly state: DeploymentState;
+}

@@ -1,0 +1,295 @@
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import { pickResponse } from "../vendors/http/response-headers.ts";
+import type { Prepared } from "../vendors/provider.ts";
+import { connectionLost, type Head, type Receiver, type Transfer } from "../wire/transfer.ts";
+import { AnswerQueue } from "./answer-queue.ts";
+import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts";
+import { errorWithinStream, failureBeforeAnswer } from "./call-failure.ts";
+import type { CallState } from "./call-state.ts";
+import type { DeadlineTimer } from "./deadline-timer.ts";
+import type { Candidate } from "./deployment-state.ts";
+import { errorWithin, type Failure, refused, unusable } from "./failure.ts";
+import { inspectHead, inspectStart, inspectWhole } from "./inspect.ts";
+import { releaseSlot } from "./slots.ts";
+import type { Deployment, Opened, Plan } from "./upstream.ts";
+
+export interface CallContext {
+  readonly clock: Clock;
+  readonly timer: DeadlineTimer;
+  /** How long a stream's first frame may take before the stream is handed over without it; 0: any time. */
+  readonly heartbeatMs: number;
+}
+
+/** No model writes a whole answer larger than this. */
+const maxWholeBytes = 64 * 1024 * 1024;
+/** Of an error's body no more is read; its message is near the beginning. */
+const maxErrorBytes = 64 * 1024;
+/** With this much unread the transfer is paused, and TCP slows the provider down. */
+const maxQueuedBytes = 64 * 1024;
+/** How long a stream may take to end after its terminal event before its connection is given up. */
+const drainMs = 1000;
+
+/**
+ * One attempt at one deployment: receives the answer, keeps its deadlines, and is the `Opened` that the gateway reads
+ * from. Its states are described in call-state.ts.
+ */
+export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
+  readonly deployment: Deployment;
+  attempts = 1;
+  answeredAfterMs = 0;
+  /** The provider's; null before its head has come. */
+  status: number | null = null;
+  streaming = false;
+  headers: Readonly<Record<string, string>> = {};
+
+  readonly #context: CallContext;
+  readonly #candidate: Candidate;
+  readonly #plan: Plan;
+  readonly #deadlines: CallDeadlines;
+  readonly #queue = new AnswerQueue();
+  /** Resolved with null when the answer is handed over. */
+  readonly #begun = Promise.withResolvers<Failure | null>();
+  #state: CallState = "awaits_head";
+  #transfer: Transfer | null = null;
+  #refusalHead: Head | null = null;
+  #isPaused = false;
+  #isReported = false;
+
+  constructor(context: CallContext, candidate: Candidate, plan: Plan) {
+    this.#context = context;
+    this.#candidate = candidate;
+    this.#plan = plan;
+    this.deployment = candidate.deployment;
+    this.#deadlines = new CallDeadlines(context.clock, this);
+  }
+
+  /** Sends the request. Resolves to null once the answer can be read, and to the failure if there is none. */
+  begin(prepared: Prepared, apiKey: string | null, nowMs: number): Promise<Failure | null> {
+    const { timeouts } = this.deployment;
+    const { stream, deadlineMs, keyId } = this.#plan;
+    const deadlines = this.#deadlines;
+    deadlines.endBy(Math.min(deadlineMs, nowMs + orNever(timeouts.totalMs)));
+    deadlines.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
+    this.#context.timer.add(deadlines);
+    try {
+      const transfer = this.deployment.provider.send(prepared, apiKey, this, keyId);
+      this.#transfer = transfer;
+      if (!transfer.isConnected) deadlines.expectConnection(nowMs, timeouts.connectMs);
+    } catch (cause) {
+      this.#breakOff(cause);
+    }
+    return this.#begun.promise;
+  }
+
+  connected(): void {
+    this.#deadlines.connected();
+  }
+
+  answered(head: Head): void {
+    this.#deadlines.connected();
+    this.status = head.status;
+    if (head.status !== 200) {
+      this.#refusalHead = head;
+      this.#state = "refusal";
+      return;
+    }
+    const kind = inspectHead(head);
+    if (kind !== "stream" && kind !== "json") {
+      this.#fail(unusable(kind.problem));
+      return;
+    }
+    this.headers = pickResponse(head);
+    this.streaming = kind === "stream";
+    this.#state = this.streaming ? "first_frame" : "whole";
+    if (this.streaming) this.#deadlines.remindAt(this.#nowMs() + orNever(this.#context.heartbeatMs));
+    else this.#deadlines.expectOnlyEnd();
+  }
+
+  received(bytes: Uint8Array): void {
+    switch (this.#state) {
+      case "streaming":
+        this.#deadlines.expectOnlyEnd();
+        this.#queue.add(bytes);
+        this.#pauseIfBehind();
+        return;
+      case "early_stream":
+        this.#state = "streaming";
+        this.received(bytes);
+        return;
+      case "whole":
+        this.#queue.add(bytes);
+        if (this.#queue.bytes > maxWholeBytes) this.#fail(unusable("it is too large"));
+        return;
+      case "refusal":
+        this.#queue.add(bytes);
+        if (this.#queue.bytes >= maxErrorBytes) this.#failRefused();
+        return;
+      case "first_frame":
+        this.#queue.add(bytes);
+        this.#inspectFirstFrame(false);
+        return;
+      case "awaits_head":
+      case "draining":
+      case "complete":
+      case "failed":
+        return;
+    }
+  }
+
+  ended(): void {
+    if (this.#state === "refusal") this.#failRefused();
+    else if (this.#state === "whole") this.#inspectWhole();
+    else if (this.#state === "first_frame") this.#inspectFirstFrame(true);
+    if (this.#isOver) return;
+    this.#state = "complete";
+    this.#queue.end();
+    this.#release();
+    this.#begun.resolve(null);
+  }
+
+  failed(cause: unknown): void {
+    // A refusal whose body breaks off is a refusal all the same: its status decides.
+    if (this.#state === "refusal") this.#failRefused();
+    else this.#breakOff(cause);
+  }
+
+  /** The first frame took longer than a heartbeat: hands the stream over without it. Its deadline stays. */
+  reminded(): void {
+    if (this.#state !== "first_frame") return;
+    this.#state = "early_stream";
+    this.#begun.resolve(null);
+  }
+
+  timedOut(): void {
+    this.#breakOff(connectionLost());
+  }
+
+  /**
+   * Polls whether the client has left, because most calls are over before their first tick, and an abort signal is
+   * only created for a request if someone listens. Also, a kept connection that turned out to be closed is replaced
+   * by a new one, to which the limit for connecting applies.
+   */
+  tick(): void {
+    if (this.#plan.isOver) this.abort();
+    else if (this.#state === "awaits_head" && this.#transfer?.isConnected === false) {
+      this.#deadlines.expectConnection(this.#nowMs(), this.deployment.timeouts.connectMs);
+    }
+  }
+
+  bytes(): Uint8Array {
+    assert(!this.streaming, "the answer is whole");
+    return this.#queue.joined();
+  }
+
+  read(): Uint8Array | null | Promise<Uint8Array | null> {
+    // The gap is limited only while the reader waits: a client that reads slowly is not the provider's fault.
+    if (this.#state === "streaming" && this.#queue.isEmpty) {
+      this.#deadlines.expectWithin(this.#nowMs(), this.deployment.timeouts.gapMs);
+    }
+    const piece = this.#queue.take();
+    if (this.#isPaused && this.#queue.isEmpty) {
+      this.#isPaused = false;
+      this.#transfer?.resume();
+    }
+    return piece;
+  }
+
+  abort(): void {
+    this.#breakOff(connectionLost());
+  }
+
+  finished(outcome: "completed" | "failed" | "cancelled"): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    if (outcome === "failed") this.#candidate.state.breaker.brokeOff(this.#nowMs(), this.#plan.keyId);
+    if (outcome !== "completed") this.abort();
+    else if (!this.#isOver) this.#drain();
+  }
+
+  #pauseIfBehind(): void {
+    if (this.#isPaused || this.#queue.bytes < maxQueuedBytes) return;
+    this.#isPaused = true;
+    this.#transfer?.pause();
+  }
+
+  #drain(): void {
+    this.#state = "draining";
+    this.#deadlines.expectWithin(this.#nowMs(), drainMs);
+    if (this.#isPaused) this.#transfer?.resume();
+  }
+
+  #inspectFirstFrame(isEnd: boolean): void {
+    const found = inspectStart(this.#queue.pieces, isEnd);
+    if (found === "more") return;
+    if (found !== "fine") {
+      this.#fail(found === "empty" ? unusable("its stream ends before it begins") : errorWithin(found));
+      return;
+    }
+    this.#deadlines.cancelReminder();
+    this.#deadlines.expectOnlyEnd();
+    this.#state = "streaming";
+    this.#begun.resolve(null);
+  }
+
+  #inspectWhole(): void {
+    const found = inspectWhole(this.#queue.joined());
+    if (found === "fine") return;
+    this.#fail(found === "broken" ? unusable("it is not a JSON object") : errorWithin(found));
+  }
+
+  #failRefused(): void {
+    const head = this.#refusalHead;
+    assert(head !== null, "a refusal has a head");
+    const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
+    const receivedAtMs = this.#context.clock.wallMs();
+    this.#fail(refused(head.status, this.deployment.provider.readRefusal({ head, text, receivedAtMs })));
+  }
+
+  /** Ends the call early. Who caused it determines the error. */
+  #breakOff(cause: unknown): void {
+    switch (this.#state) {
+      case "complete":
+      case "failed":
+        return;
+      case "awaits_head":
+      case "refusal":
+      case "whole":
+      case "first_frame":
+        this.#fail(failureBeforeAnswer(cause, this.#plan, this.#state, this.#deadlines, this.#transfer));
+        return;
+      case "early_stream":
+      case "streaming":
+      case "draining":
+        this.#cancel();
+        this.#queue.fail(errorWithinStream(cause, this.#plan, this.#deadlines));
+    }
+  }
+
+  #fail(failure: Failure): void {
+    this.#cancel();
+    this.#begun.resolve(failure);
+  }
+
+  #cancel(): void {
+    this.#state = "failed";
+    this.#transfer?.cancel();
+    this.#release();
+  }
+
+  get #isOver(): boolean {
+    return this.#state === "complete" || this.#state === "failed";
+  }
+
+  /** Once, at the transition to `complete` or `failed`. */
+  #release(): void {
+    this.#context.timer.remove(this.#deadlines);
+    const { state } = this.#candidate;
+    state.inFlight -= 1;
+    releaseSlot(state);
+  }
+
+  #nowMs(): number {
+    return this.#context.clock.monotonicMs();
+  }
+}
