@@ -1,6 +1,7 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import { openBench, startProcess } from "../ledger/fixtures.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { newIdempotency, requestOf, serve } from "./fixtures.ts";
 
 const answer = [new TextEncoder().encode("data: né\n\n"), new TextEncoder().encode("data: [DONE]\n\n")];
@@ -12,8 +13,8 @@ async function codeOf(claiming: Promise<unknown>): Promise<string> {
 }
 
 describe("a request that finished well", () => {
-  test("is replayed byte for byte, and charged once", async () => {
-    await using bench = await openBench();
+  testEachStore("is replayed byte for byte, and charged once", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
     const first = await serve(bench, idempotency, key, requestOf(key), answer);
@@ -29,8 +30,8 @@ describe("a request that finished well", () => {
     });
   });
 
-  test("with another body is a conflict", async () => {
-    await using bench = await openBench();
+  testEachStore("with another body is a conflict", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
     await serve(bench, idempotency, key, requestOf(key), answer);
@@ -40,8 +41,8 @@ describe("a request that finished well", () => {
     expect(idempotency.running).toBe(0);
   });
 
-  test("is another one for another key, route or Idempotency-Key", async () => {
-    await using bench = await openBench();
+  testEachStore("is another one for another key, route or Idempotency-Key", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const other = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
@@ -55,8 +56,8 @@ describe("a request that finished well", () => {
     }
   });
 
-  test("is kept for a day, and then runs again", async () => {
-    await using bench = await openBench();
+  testEachStore("is kept for a day, and then runs again", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
     await serve(bench, idempotency, key, requestOf(key), answer);
@@ -68,8 +69,8 @@ describe("a request that finished well", () => {
     expect(bench.ledger.summary(key.id).used).toBe(20);
   });
 
-  test("does not expire because the clock was set", async () => {
-    await using bench = await openBench();
+  testEachStore("does not expire because the clock was set", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
     await serve(bench, idempotency, key, requestOf(key), answer);
@@ -81,32 +82,38 @@ describe("a request that finished well", () => {
   });
 });
 
-test("a response stored while the clock was ahead is still there after a restart and the clock's correction", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 100);
-  const before = newIdempotency(bench);
-  bench.clock.jumpWall(48 * hourMs);
-  await serve(bench, before, key, requestOf(key), answer);
-  expect((await newIdempotency(bench).claim(requestOf(key))).kind).toBe("replay");
-  bench.clock.jumpWall(-48 * hourMs);
-  expect((await newIdempotency(bench).claim(requestOf(key))).kind).toBe("replay");
-});
+testEachStore(
+  "a response stored while the clock was ahead is still there after a restart and the clock's correction",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const before = newIdempotency(bench);
+    bench.clock.jumpWall(48 * hourMs);
+    await serve(bench, before, key, requestOf(key), answer);
+    expect((await newIdempotency(bench).claim(requestOf(key))).kind).toBe("replay");
+    bench.clock.jumpWall(-48 * hourMs);
+    expect((await newIdempotency(bench).claim(requestOf(key))).kind).toBe("replay");
+  },
+);
 
 describe("a request that is still running", () => {
-  test("is refused as in flight with the same body, and as a conflict with another", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 100);
-    const idempotency = newIdempotency(bench);
-    const running = await idempotency.claim(requestOf(key));
-    expect(running.kind).toBe("run");
-    expect(await codeOf(idempotency.claim(requestOf(key)))).toBe("idempotency_in_flight");
-    expect(await codeOf(idempotency.claim(requestOf(key, { bodyHash: "another" })))).toBe(
-      "idempotency_conflict",
-    );
-  });
+  testEachStore(
+    "is refused as in flight with the same body, and as a conflict with another",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 100);
+      const idempotency = newIdempotency(bench);
+      const running = await idempotency.claim(requestOf(key));
+      expect(running.kind).toBe("run");
+      expect(await codeOf(idempotency.claim(requestOf(key)))).toBe("idempotency_in_flight");
+      expect(await codeOf(idempotency.claim(requestOf(key, { bodyHash: "another" })))).toBe(
+        "idempotency_conflict",
+      );
+    },
+  );
 
-  test("runs again after it failed, whatever came in between", async () => {
-    await using bench = await openBench();
+  testEachStore("runs again after it failed, whatever came in between", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
     const first = await idempotency.claim(requestOf(key));
@@ -118,19 +125,22 @@ describe("a request that is still running", () => {
     expect(await codeOf(idempotency.claim(requestOf(key)))).toBe("idempotency_in_flight");
   });
 
-  test("is run by exactly one of many that come at once, and the others are refused", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 1_000);
-    const idempotency = newIdempotency(bench);
-    const results = await Promise.allSettled(
-      Array.from({ length: 100 }, () => serve(bench, idempotency, key, requestOf(key), answer)),
-    );
-    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    expect(bench.ledger.summary(key.id).used).toBe(10);
-  });
+  testEachStore(
+    "is run by exactly one of many that come at once, and the others are refused",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 1_000);
+      const idempotency = newIdempotency(bench);
+      const results = await Promise.allSettled(
+        Array.from({ length: 100 }, () => serve(bench, idempotency, key, requestOf(key), answer)),
+      );
+      expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      expect(bench.ledger.summary(key.id).used).toBe(10);
+    },
+  );
 
-  test("leaves no claim behind when the look-up fails", async () => {
-    await using bench = await openBench();
+  testEachStore("leaves no claim behind when the look-up fails", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const broken = new Proxy(bench.store, {
       get: (store, name) =>
@@ -148,8 +158,8 @@ describe("a request that is still running", () => {
   });
 });
 
-test("many replays at once are all answered", async () => {
-  await using bench = await openBench();
+testEachStore("many replays at once are all answered", async (database) => {
+  await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);
   await serve(bench, idempotency, key, requestOf(key), answer);
@@ -159,38 +169,44 @@ test("many replays at once are all answered", async () => {
   expect(replays.every(({ ran }) => !ran)).toBe(true);
 });
 
-test("across restarts, duplicates that come at once are charged once for each Idempotency-Key", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 10_000);
-  const names = Array.from({ length: 10 }, (_, index) => `request ${index}`);
-  for (let life = 0; life < 4; life += 1) {
-    const running = await startProcess(bench.dir, bench.clock);
-    const idempotency = newIdempotency({ store: running.store, clock: bench.clock });
-    const requests = names.slice(0, 4 + 2 * life).flatMap((name) => [name, name, name]);
-    await Promise.allSettled(
-      requests.map((idempotencyKey) =>
-        serve(running, idempotency, key, requestOf(key, { idempotencyKey }), answer),
-      ),
-    );
-    await running.store.close();
-  }
-  expect(await bench.operator.readTotals(key.id)).toMatchObject({ used: 100, requests: 10 });
-});
+testEachStore(
+  "across restarts, duplicates that come at once are charged once for each Idempotency-Key",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 10_000);
+    const names = Array.from({ length: 10 }, (_, index) => `request ${index}`);
+    for (let life = 0; life < 4; life += 1) {
+      const running = await startProcess(database, bench.clock);
+      const idempotency = newIdempotency({ store: running.store, clock: bench.clock });
+      const requests = names.slice(0, 4 + 2 * life).flatMap((name) => [name, name, name]);
+      await Promise.allSettled(
+        requests.map((idempotencyKey) =>
+          serve(running, idempotency, key, requestOf(key, { idempotencyKey }), answer),
+        ),
+      );
+      await running.store.close();
+    }
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ used: 100, requests: 10 });
+  },
+);
 
-test("a crash before the charge is on disk leaves neither charge nor response, and the retry runs", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 100);
-  const abandoned = newIdempotency(bench);
-  expect((await abandoned.claim(requestOf(key))).kind).toBe("run");
-  const next = await startProcess(bench.dir, bench.clock);
-  const idempotency = newIdempotency({ store: next.store, clock: bench.clock });
-  expect((await serve(next, idempotency, key, requestOf(key), answer)).ran).toBe(true);
-  expect(next.ledger.summary(key.id).used).toBe(10);
-  await next.store.close();
-});
+testEachStore(
+  "a crash before the charge is on disk leaves neither charge nor response, and the retry runs",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const abandoned = newIdempotency(bench);
+    expect((await abandoned.claim(requestOf(key))).kind).toBe("run");
+    const next = await startProcess(database, bench.clock);
+    const idempotency = newIdempotency({ store: next.store, clock: bench.clock });
+    expect((await serve(next, idempotency, key, requestOf(key), answer)).ran).toBe(true);
+    expect(next.ledger.summary(key.id).used).toBe(10);
+    await next.store.close();
+  },
+);
 
-test("pruning deletes all that is old, however much", async () => {
-  await using bench = await openBench();
+testEachStore("pruning deletes all that is old, however much", async (database) => {
+  await using bench = await openBench(database);
   const key = await bench.addKey({}, 10_000);
   const idempotency = newIdempotency(bench);
   const requests = Array.from({ length: 450 }, (_, index) =>
@@ -201,8 +217,8 @@ test("pruning deletes all that is old, however much", async () => {
   expect(await idempotency.prune()).toBe(450);
 });
 
-test("pruning goes on in the background until it is stopped", async () => {
-  await using bench = await openBench();
+testEachStore("pruning goes on in the background until it is stopped", async (database) => {
+  await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);
   await serve(bench, idempotency, key, requestOf(key), answer);

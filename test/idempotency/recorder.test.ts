@@ -1,5 +1,6 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { openBench } from "../ledger/fixtures.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { newIdempotency, requestOf, serve } from "./fixtures.ts";
 
 const mebibyte = 1024 * 1024;
@@ -9,20 +10,23 @@ function chunkOf(length: number, start: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => (start + index * 31) % 251);
 }
 
-test("a long stream is replayed byte for byte, though it was never in memory as a whole", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 100);
-  const idempotency = newIdempotency(bench);
-  const chunks = Array.from({ length: 100 }, (_, index) => chunkOf(10_000 + index, index));
-  const first = await serve(bench, idempotency, key, requestOf(key), chunks);
-  expect(bench.store.stats.items).toBeGreaterThan(3);
-  const second = await serve(bench, idempotency, key, requestOf(key), []);
-  expect(second.ran).toBe(false);
-  expect(Buffer.compare(second.body, first.body)).toBe(0);
-});
+testEachStore(
+  "a long stream is replayed byte for byte, though it was never in memory as a whole",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const chunks = Array.from({ length: 100 }, (_, index) => chunkOf(10_000 + index, index));
+    const first = await serve(bench, idempotency, key, requestOf(key), chunks);
+    expect(bench.store.stats.items).toBeGreaterThan(3);
+    const second = await serve(bench, idempotency, key, requestOf(key), []);
+    expect(second.ran).toBe(false);
+    expect(Buffer.compare(second.body, first.body)).toBe(0);
+  },
+);
 
-test("a response too long to keep is not stored, and its parts are dropped", async () => {
-  await using bench = await openBench();
+testEachStore("a response too long to keep is not stored, and its parts are dropped", async (database) => {
+  await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);
   const claimed = await idempotency.claim(requestOf(key));
@@ -37,8 +41,8 @@ test("a response too long to keep is not stored, and its parts are dropped", asy
   expect(bench.store.stats.items).toBe(65);
 });
 
-test("what is discarded is not stored, and nothing is recorded after the end", async () => {
-  await using bench = await openBench();
+testEachStore("what is discarded is not stored, and nothing is recorded after the end", async (database) => {
+  await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);
   const claimed = await idempotency.claim(requestOf(key));
@@ -57,8 +61,8 @@ test("what is discarded is not stored, and nothing is recorded after the end", a
   expect(bench.store.stats.items).toBe(0);
 });
 
-test("parts that a dead store refuses disturb nobody", async () => {
-  await using bench = await openBench();
+testEachStore("parts that a dead store refuses disturb nobody", async (database) => {
+  await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);
   const claimed = await idempotency.claim(requestOf(key));

@@ -5,6 +5,7 @@ import { issueKey, rotateKey } from "../../src/keys/issue.ts";
 import { KeyRing } from "../../src/keys/keyring.ts";
 import { effectiveStatus, mayBecome } from "../../src/keys/status.ts";
 import { openBench } from "../ledger/fixtures.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 
@@ -63,8 +64,8 @@ describe("a key's status", () => {
 });
 
 describe("an issued key", () => {
-  test("is stored as a hash and a prefix, never as itself", async () => {
-    await using bench = await openBench();
+  testEachStore("is stored as a hash and a prefix, never as itself", async (database) => {
+    await using bench = await openBench(database);
     const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit", creditNano: 50 });
     expect(key.prefix).toBe(secret.slice(0, 12));
     expect(key).toMatchObject({ status: "active", scope: "all", models: null, period: "none", label: null });
@@ -73,8 +74,8 @@ describe("an issued key", () => {
     expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 50 });
   });
 
-  test("with a token budget is monthly unless told otherwise", async () => {
-    await using bench = await openBench();
+  testEachStore("with a token budget is monthly unless told otherwise", async (database) => {
+    await using bench = await openBench(database);
     const { key } = await issueKey(bench.operator, bench.clock, { mode: "token_budget", budgetTokens: 5 });
     expect(key).toMatchObject({ period: "month", budgetTokens: 5 });
   });
@@ -83,25 +84,28 @@ describe("an issued key", () => {
 describe("a secret", () => {
   const failing = () => Promise.reject(new Error("the disk is full"));
 
-  test("is not handed out when its key could not be stored", async () => {
-    await using bench = await openBench();
+  testEachStore("is not handed out when its key could not be stored", async (database) => {
+    await using bench = await openBench(database);
     const store = Object.assign(Object.create(bench.operator), { insertKey: failing });
     await expect(issueKey(store, bench.clock, { mode: "credit" })).rejects.toThrow("the disk is full");
     expect((await bench.operator.load()).keys).toEqual([]);
   });
 
-  test("is not handed out when its rotation could not be stored, and the old one lives on", async () => {
-    await using bench = await openBench();
-    const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit" });
-    const store = Object.assign(Object.create(bench.operator), { updateKey: failing });
-    await expect(rotateKey(store, bench.clock, key, 0)).rejects.toThrow("the disk is full");
-    expect((await bench.operator.findKeyByHash(hashSecret(secret), 0))?.id).toBe(key.id);
-  });
+  testEachStore(
+    "is not handed out when its rotation could not be stored, and the old one lives on",
+    async (database) => {
+      await using bench = await openBench(database);
+      const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit" });
+      const store = Object.assign(Object.create(bench.operator), { updateKey: failing });
+      await expect(rotateKey(store, bench.clock, key, 0)).rejects.toThrow("the disk is full");
+      expect((await bench.operator.findKeyByHash(hashSecret(secret), 0))?.id).toBe(key.id);
+    },
+  );
 });
 
 describe("the key ring", () => {
-  test("finds living secrets, and nothing that is malformed or unknown", async () => {
-    await using bench = await openBench();
+  testEachStore("finds living secrets, and nothing that is malformed or unknown", async (database) => {
+    await using bench = await openBench(database);
     const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit" });
     const ring = new KeyRing(bench.clock, [key]);
     expect(ring.find(secret)).toEqual(key);
@@ -113,47 +117,53 @@ describe("the key ring", () => {
     expect(ring.size).toBe(1);
   });
 
-  test("lets the old secret live for the grace time after a rotation, and not at all without", async () => {
-    await using bench = await openBench();
-    const issued = await issueKey(bench.operator, bench.clock, { mode: "credit" });
-    const ring = new KeyRing(bench.clock, [issued.key]);
-    const rotated = await rotateKey(bench.operator, bench.clock, issued.key, 1_000);
-    ring.apply({ keys: [rotated.key] });
-    expect(ring.find(issued.secret)?.id).toBe(issued.key.id);
-    expect(ring.find(rotated.secret)?.prefix).toBe(rotated.secret.slice(0, 12));
-    bench.clock.advance(1_000);
-    expect(ring.find(issued.secret)).toBeNull();
-    const again = await rotateKey(bench.operator, bench.clock, rotated.key, 0);
-    ring.apply({ keys: [again.key] });
-    expect(ring.find(rotated.secret)).toBeNull();
-    expect(ring.find(issued.secret)).toBeNull();
-    expect(ring.find(again.secret)?.id).toBe(issued.key.id);
-  });
+  testEachStore(
+    "lets the old secret live for the grace time after a rotation, and not at all without",
+    async (database) => {
+      await using bench = await openBench(database);
+      const issued = await issueKey(bench.operator, bench.clock, { mode: "credit" });
+      const ring = new KeyRing(bench.clock, [issued.key]);
+      const rotated = await rotateKey(bench.operator, bench.clock, issued.key, 1_000);
+      ring.apply({ keys: [rotated.key] });
+      expect(ring.find(issued.secret)?.id).toBe(issued.key.id);
+      expect(ring.find(rotated.secret)?.prefix).toBe(rotated.secret.slice(0, 12));
+      bench.clock.advance(1_000);
+      expect(ring.find(issued.secret)).toBeNull();
+      const again = await rotateKey(bench.operator, bench.clock, rotated.key, 0);
+      ring.apply({ keys: [again.key] });
+      expect(ring.find(rotated.secret)).toBeNull();
+      expect(ring.find(issued.secret)).toBeNull();
+      expect(ring.find(again.secret)?.id).toBe(issued.key.id);
+    },
+  );
 
-  test("has only two secrets of a key: one of two rotations ago is dead within its old grace", async () => {
-    await using bench = await openBench();
-    const first = await issueKey(bench.operator, bench.clock, { mode: "credit" });
-    const ring = new KeyRing(bench.clock, [first.key]);
-    const second = await rotateKey(bench.operator, bench.clock, first.key, 60_000);
-    ring.apply({ keys: [second.key] });
-    const third = await rotateKey(bench.operator, bench.clock, second.key, 60_000);
-    ring.apply({ keys: [third.key] });
-    expect(ring.find(first.secret)).toBeNull();
-    expect(await bench.operator.findKeyByHash(hashSecret(first.secret), bench.clock.wallMs())).toBeNull();
-    expect(ring.find(second.secret)?.id).toBe(first.key.id);
-    expect(ring.find(third.secret)?.id).toBe(first.key.id);
+  testEachStore(
+    "has only two secrets of a key: one of two rotations ago is dead within its old grace",
+    async (database) => {
+      await using bench = await openBench(database);
+      const first = await issueKey(bench.operator, bench.clock, { mode: "credit" });
+      const ring = new KeyRing(bench.clock, [first.key]);
+      const second = await rotateKey(bench.operator, bench.clock, first.key, 60_000);
+      ring.apply({ keys: [second.key] });
+      const third = await rotateKey(bench.operator, bench.clock, second.key, 60_000);
+      ring.apply({ keys: [third.key] });
+      expect(ring.find(first.secret)).toBeNull();
+      expect(await bench.operator.findKeyByHash(hashSecret(first.secret), bench.clock.wallMs())).toBeNull();
+      expect(ring.find(second.secret)?.id).toBe(first.key.id);
+      expect(ring.find(third.secret)?.id).toBe(first.key.id);
 
-    const revoked = await bench.operator.updateKey(third.key.id, { status: "revoked" });
-    ring.apply({ keys: [revoked] });
-    expect(ring.find(first.secret)).toBeNull();
-    expect(ring.find(second.secret)?.status).toBe("revoked");
-    expect(ring.find(third.secret)?.status).toBe("revoked");
-    const restarted = new KeyRing(bench.clock, (await bench.operator.load()).keys);
-    expect(restarted.find(first.secret)).toBeNull();
-  });
+      const revoked = await bench.operator.updateKey(third.key.id, { status: "revoked" });
+      ring.apply({ keys: [revoked] });
+      expect(ring.find(first.secret)).toBeNull();
+      expect(ring.find(second.secret)?.status).toBe("revoked");
+      expect(ring.find(third.secret)?.status).toBe("revoked");
+      const restarted = new KeyRing(bench.clock, (await bench.operator.load()).keys);
+      expect(restarted.find(first.secret)).toBeNull();
+    },
+  );
 
-  test("keeps the secrets of two keys apart when both are rotated", async () => {
-    await using bench = await openBench();
+  testEachStore("keeps the secrets of two keys apart when both are rotated", async (database) => {
+    await using bench = await openBench(database);
     const [one, two] = [
       await issueKey(bench.operator, bench.clock, { mode: "credit" }),
       await issueKey(bench.operator, bench.clock, { mode: "token_budget" }),

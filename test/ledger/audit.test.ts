@@ -1,123 +1,24 @@
-import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
-import { join } from "node:path";
-import { audit, checkTotals } from "../../src/ledger/audit.ts";
-import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
+import { expect } from "bun:test";
+import { audit } from "../../src/ledger/audit.ts";
+import { testEachStore } from "../store/each-store.ts";
+import { holdFor, openBench, settlement } from "./fixtures.ts";
 
-test("an audit of an honest ledger finds nothing, whatever kinds of entries it has", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 100);
-  const budget = await bench.addKey({ mode: "token_budget", budgetTokens: 50, period: "week" });
-  for (const [payer, cost] of [
-    [key, 60],
-    [key, 70],
-    [budget, 30],
-  ] as const) {
-    const hold = holdFor(bench.ledger, payer, 20);
-    await bench.ledger.settle(hold, settlement(hold, cost));
-  }
-  const correction = { keyId: key.id, amountNano: 15, reference: null, note: "goodwill", atMs: 0 };
-  await bench.operator.recordAdjustment(correction);
-  expect(await audit(bench.operator)).toEqual({ accounts: 2, differences: [] });
-});
-
-test("an audit names every total that was tampered with", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 100);
-  const hold = holdFor(bench.ledger, key, 20);
-  await bench.ledger.settle(hold, settlement(hold, 20));
-  const intruder = new Database(join(bench.dir, "sluice.db"));
-  intruder.run("UPDATE accounts SET posted = posted + 1000, requests = 7");
-  intruder.close();
-  expect((await audit(bench.operator)).differences).toEqual([
-    { keyId: key.id, field: "posted", kept: 1080, recomputed: 80 },
-    { keyId: key.id, field: "requests", kept: 7, recomputed: 1 },
-  ]);
-});
-
-test("entries cannot be changed or deleted, not even by hand", async () => {
-  await using bench = await openBench();
-  await bench.addKey({}, 100);
-  const intruder = new Database(join(bench.dir, "sluice.db"));
-  expect(() => intruder.run("UPDATE entries SET amount = 1")).toThrow("only ever added");
-  expect(() => intruder.run("DELETE FROM entries")).toThrow("only ever added");
-  intruder.close();
-});
-
-test("totals that disagree with one another are found without reading the history", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 100);
-  const hold = holdFor(bench.ledger, key, 40);
-  await bench.ledger.settle(hold, settlement(hold, 40));
-  const check = async () => checkTotals(await bench.operator.load());
-  await check();
-  const intruder = new Database(join(bench.dir, "sluice.db"));
-  for (const wrong of ["posted = 61", "day_spend = 41", "period_used = 41", "posted = -1, purchased = 39"]) {
-    intruder.run(`UPDATE accounts SET ${wrong}`);
-    await expect(check()).rejects.toThrow(`does not add up for key ${key.id}`);
-    intruder.run(
-      "UPDATE accounts SET posted = 60, purchased = 100, used = 40, day_spend = 40, period_used = 40",
-    );
-  }
-  intruder.close();
-  await check();
-});
-
-/** One purchase of three, which together are more than 2^53 nano-credits, and odd: a double cannot hold that. */
-const bought = 3_100_000_000_000_001n;
-const beyondDouble = 3n * bought;
-
-test("a key whose lifetime sums are larger than a double holds starts, charges and audits clean", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 1_000);
-  await bench.store.close();
-  const history = new Database(join(bench.dir, "sluice.db"), { safeIntegers: true });
-  history
-    .query(`INSERT INTO entries (key_no, kind, amount, at_ms)
-      SELECT no, kinds.column1, sign * ?1, 0
-      FROM keys, (SELECT 'topup' AS column1, 1 AS sign UNION ALL SELECT 'charge', -1) AS kinds,
-        (VALUES (1), (2), (3)) AS times`)
-    .run(bought);
-  history
-    .query(
-      "UPDATE accounts SET purchased = purchased + ?1, used = used + ?1, day_spend = ?1, period_used = ?1",
-    )
-    .run(beyondDouble);
-  history.close();
-
-  const next = await startProcess(bench.dir, bench.clock);
-  for (let call = 0; call < 3; call += 1) {
-    const hold = holdFor(next.ledger, key, 101);
-    await next.ledger.settle(hold, settlement(hold, 101));
-  }
-  expect(next.ledger.summary(key.id)).toMatchObject({ posted: 697, available: 697, held: 0 });
-  expect(await audit(bench.operator)).toEqual({ accounts: 1, differences: [] });
-  checkTotals(await bench.operator.load());
-  await next.store.close();
-
-  const intruder = new Database(join(bench.dir, "sluice.db"));
-  intruder.run("UPDATE accounts SET used = used + 1");
-  intruder.close();
-  expect((await audit(bench.operator)).differences).toEqual([
-    {
-      keyId: key.id,
-      field: "used",
-      kept: String(beyondDouble + 304n),
-      recomputed: String(beyondDouble + 303n),
-    },
-  ]);
-});
-
-test("what a key is given in its life is bounded, in words", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 1_000);
-  const rich = new Database(join(bench.dir, "sluice.db"), { safeIntegers: true });
-  rich
-    .query("UPDATE accounts SET purchased = purchased + ?1, used = used + ?1")
-    .run(999_999_999_999_999_000n);
-  rich.close();
-  const topUp = { keyId: key.id, amountNano: 1, reference: null, note: null, atMs: 0 };
-  await expect(bench.operator.recordTopUp({ ...topUp, amountNano: 1_000_000 })).rejects.toThrow(
-    "at most 1000000000 credits in its life",
-  );
-});
+testEachStore(
+  "an audit of an honest ledger finds nothing, whatever kinds of entries it has",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const budget = await bench.addKey({ mode: "token_budget", budgetTokens: 50, period: "week" });
+    for (const [payer, cost] of [
+      [key, 60],
+      [key, 70],
+      [budget, 30],
+    ] as const) {
+      const hold = holdFor(bench.ledger, payer, 20);
+      await bench.ledger.settle(hold, settlement(hold, cost));
+    }
+    const correction = { keyId: key.id, amountNano: 15, reference: null, note: "goodwill", atMs: 0 };
+    await bench.operator.recordAdjustment(correction);
+    expect(await audit(bench.operator)).toEqual({ accounts: 2, differences: [] });
+  },
+);

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import type { KeyRecord } from "../../src/store/store.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { type Bench, holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
@@ -13,8 +14,8 @@ async function spend(bench: Bench, key: KeyRecord, tokens: number): Promise<void
 }
 
 describe("a token-budget key", () => {
-  test("counts tokens against its budget, and no money", async () => {
-    await using bench = await openBench();
+  testEachStore("counts tokens against its budget, and no money", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     await spend(bench, key, 30);
     holdFor(bench.ledger, key, 20);
@@ -35,19 +36,22 @@ describe("a token-budget key", () => {
     expect(record?.costNano).toBe(0);
   });
 
-  test("is refused with 429 limit_reached when all is used, until the next period", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
-    await spend(bench, key, 100);
-    const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
-    expect(refusal.code).toBe("limit_reached");
-    expect(refusal.retryAfterSeconds).toBe(12 * 3600);
-    bench.clock.advance(12 * hourMs);
-    expect(holdFor(bench.ledger, key, 100).state).toBe("open");
-  });
+  testEachStore(
+    "is refused with 429 limit_reached when all is used, until the next period",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+      await spend(bench, key, 100);
+      const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
+      expect(refusal.code).toBe("limit_reached");
+      expect(refusal.retryAfterSeconds).toBe(12 * 3600);
+      bench.clock.advance(12 * hourMs);
+      expect(holdFor(bench.ledger, key, 100).state).toBe("open");
+    },
+  );
 
-  test("is refused with 402 when something is left, but not enough", async () => {
-    await using bench = await openBench();
+  testEachStore("is refused with 402 when something is left, but not enough", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     await spend(bench, key, 60);
     const refusal = refusalOf(() => holdFor(bench.ledger, key, 41));
@@ -56,8 +60,8 @@ describe("a token-budget key", () => {
     expect(refusal.message).toContain("40 of this period's budget");
   });
 
-  test("is refused with 429 balance_temporarily_reserved when others hold it", async () => {
-    await using bench = await openBench();
+  testEachStore("is refused with 429 balance_temporarily_reserved when others hold it", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     holdFor(bench.ledger, key, 60);
     const refusal = refusalOf(() => holdFor(bench.ledger, key, 41));
@@ -65,19 +69,22 @@ describe("a token-budget key", () => {
     expect(refusal.message).toContain("token budget");
   });
 
-  test("without a period is refused with 402 when it is used up, because waiting would not help", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "none" });
-    await spend(bench, key, 100);
-    bench.clock.advance(400 * dayMs);
-    const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
-    expect(refusal.code).toBe("insufficient_credit");
-    expect(refusal.message).toContain("does not refresh");
-    expect(bench.ledger.summary(key.id).periodEndsMs).toBeNull();
-  });
+  testEachStore(
+    "without a period is refused with 402 when it is used up, because waiting would not help",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "none" });
+      await spend(bench, key, 100);
+      bench.clock.advance(400 * dayMs);
+      const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
+      expect(refusal.code).toBe("insufficient_credit");
+      expect(refusal.message).toContain("does not refresh");
+      expect(bench.ledger.summary(key.id).periodEndsMs).toBeNull();
+    },
+  );
 
-  test("without a budget is unlimited", async () => {
-    await using bench = await openBench();
+  testEachStore("without a budget is unlimited", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: null, period: "month" });
     await spend(bench, key, 5_000_000);
     expect(bench.ledger.summary(key.id)).toMatchObject({
@@ -87,8 +94,8 @@ describe("a token-budget key", () => {
     });
   });
 
-  test("is charged in the period in which the request was admitted", async () => {
-    await using bench = await openBench();
+  testEachStore("is charged in the period in which the request was admitted", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     const late = holdFor(bench.ledger, key, 80);
     bench.clock.advance(dayMs);
@@ -99,22 +106,25 @@ describe("a token-budget key", () => {
     expect(await bench.operator.readTotals(key.id)).toMatchObject({ periodUsed: 40, used: 120 });
   });
 
-  test("has no second budget when the clock is set back, even across a restart", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
-    bench.clock.jumpWall(dayMs);
-    await spend(bench, key, 100);
-    bench.clock.jumpWall(-dayMs);
-    const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
-    expect(refusal.code).toBe("limit_reached");
-    expect(refusal.retryAfterSeconds).toBe((12 + 24) * 3600);
-    const next = await startProcess(bench.dir, bench.clock);
-    expect(refusalOf(() => holdFor(next.ledger, key, 1)).code).toBe("limit_reached");
-    await next.store.close();
-  });
+  testEachStore(
+    "has no second budget when the clock is set back, even across a restart",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+      bench.clock.jumpWall(dayMs);
+      await spend(bench, key, 100);
+      bench.clock.jumpWall(-dayMs);
+      const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
+      expect(refusal.code).toBe("limit_reached");
+      expect(refusal.retryAfterSeconds).toBe((12 + 24) * 3600);
+      const next = await startProcess(database, bench.clock);
+      expect(refusalOf(() => holdFor(next.ledger, key, 1)).code).toBe("limit_reached");
+      await next.store.close();
+    },
+  );
 
-  test("takes another budget at once, and keeps what is open within its hold", async () => {
-    await using bench = await openBench();
+  testEachStore("takes another budget at once, and keeps what is open within its hold", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     const hold = holdFor(bench.ledger, key, 80);
     await bench.operator.updateKey(key.id, { budgetTokens: 50 });

@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { type ExportFormat, exportEntries } from "../../src/ledger/export.ts";
 import type { JournalItem } from "../../src/store/store.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { settleItem } from "../store/fixtures.ts";
 import { type Bench, openBench } from "./fixtures.ts";
 
@@ -10,8 +11,8 @@ async function exported(bench: Bench, format: ExportFormat): Promise<readonly st
   return chunks;
 }
 
-test("CSV has a heading, quotes what needs it, and defuses formulas", async () => {
-  await using bench = await openBench();
+testEachStore("CSV has a heading, quotes what needs it, and defuses formulas", async (database) => {
+  await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const topUp = { keyId: key.id, amountNano: 5, reference: "=1+1", note: 'paid, "late"\nby mail', atMs: 7 };
   await bench.operator.recordTopUp(topUp);
@@ -23,24 +24,27 @@ test("CSV has a heading, quotes what needs it, and defuses formulas", async () =
   expect(text).toEndWith(`2,${key.id},topup,5,7,,,,0,'=1+1,"paid, ""late""\nby mail"\n`);
 });
 
-test("JSON lines are the entries themselves, in chunks that do not grow with the history", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 10_000);
-  const items = Array.from({ length: 2_400 }, (): JournalItem => settleItem(key.id, 1));
-  await bench.store.commit(items);
-  const chunks = await exported(bench, "jsonl");
-  expect(chunks).toHaveLength(3);
-  const lines = chunks.join("").trimEnd().split("\n");
-  expect(lines).toHaveLength(2_401);
-  expect(JSON.parse(lines[2_400] ?? "")).toMatchObject({
-    id: 2_401,
-    keyId: key.id,
-    kind: "charge",
-    amount: -1,
-  });
-});
+testEachStore(
+  "JSON lines are the entries themselves, in chunks that do not grow with the history",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 10_000);
+    const items = Array.from({ length: 2_400 }, (): JournalItem => settleItem(key.id, 1));
+    await bench.store.commit(items);
+    const chunks = await exported(bench, "jsonl");
+    expect(chunks).toHaveLength(3);
+    const lines = chunks.join("").trimEnd().split("\n");
+    expect(lines).toHaveLength(2_401);
+    expect(JSON.parse(lines[2_400] ?? "")).toMatchObject({
+      id: 2_401,
+      keyId: key.id,
+      kind: "charge",
+      amount: -1,
+    });
+  },
+);
 
-test("an empty ledger exports an empty file", async () => {
-  await using bench = await openBench();
+testEachStore("an empty ledger exports an empty file", async (database) => {
+  await using bench = await openBench(database);
   expect(await exported(bench, "jsonl")).toEqual([]);
 });

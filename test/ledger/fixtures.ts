@@ -1,13 +1,12 @@
 import { newId } from "../../src/base/id.ts";
 import { type Hold, Ledger, type Settlement } from "../../src/ledger/ledger.ts";
-import type { BatchWriter } from "../../src/store/journal/batch-writer.ts";
-import { openStore } from "../../src/store/open.ts";
 import type { KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
 import { StoreWatcher } from "../../src/store/watcher.ts";
-import { keyRecord, openGatewayStore, temporaryFolder, usageRecord } from "../store/fixtures.ts";
+import { keyRecord, usageRecord } from "../store/fixtures.ts";
+import type { TestDatabase, WrapWriter } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 
-/** What runs in one process: it can be started again over the same folder, as after a crash. */
+/** What runs in one process: it can be started again on the same database, as after a crash. */
 export interface Process {
   readonly store: Store;
   readonly ledger: Ledger;
@@ -15,11 +14,11 @@ export interface Process {
 }
 
 export async function startProcess(
-  dir: string,
+  database: TestDatabase,
   clock: FakeClock,
-  wrapWriter?: (writer: BatchWriter) => BatchWriter,
+  wrapWriter?: WrapWriter,
 ): Promise<Process> {
-  const store = await openGatewayStore(dir, clock, wrapWriter);
+  const store = await database.openGateway(clock, wrapWriter);
   const snapshot = await store.load();
   const ledger = await Ledger.open({ store, clock, snapshot });
   const watcher = new StoreWatcher({
@@ -35,20 +34,17 @@ export async function startProcess(
 
 /** A ledger over a real store, and an operator beside it as the command line would be. */
 export interface Bench extends AsyncDisposable, Process {
-  readonly dir: string;
   readonly clock: FakeClock;
   readonly operator: Store;
   addKey(overrides: Partial<KeyRecord>, creditNano?: number): Promise<KeyRecord>;
 }
 
-export async function openBench(wrapWriter?: (writer: BatchWriter) => BatchWriter): Promise<Bench> {
-  const folder = temporaryFolder();
+export async function openBench(database: TestDatabase, wrapWriter?: WrapWriter): Promise<Bench> {
   const clock = new FakeClock();
-  const running = await startProcess(folder.dir, clock, wrapWriter);
-  const operator = await openStore({ dir: folder.dir, clock, role: "operator" });
+  const running = await startProcess(database, clock, wrapWriter);
+  const operator = await database.openOperator(clock);
   return {
     ...running,
-    dir: folder.dir,
     clock,
     operator,
     async addKey(overrides, creditNano = 0) {
@@ -60,7 +56,6 @@ export async function openBench(wrapWriter?: (writer: BatchWriter) => BatchWrite
     async [Symbol.asyncDispose]() {
       await running.store.close();
       await operator.close();
-      folder[Symbol.dispose]();
     },
   };
 }

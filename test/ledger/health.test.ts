@@ -1,74 +1,84 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { FaultyWriter } from "../simulation/faulty-writer.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
-test("while charges cannot be written, new holds are refused with 503 and what runs is settled later", async () => {
-  let isFull = false;
-  const wrap = (inner: BatchWriter): BatchWriter => ({
-    write(items, rollUp) {
-      if (isFull) throw new BatchFailure("full", "database or disk is full");
-      return inner.write(items, rollUp);
-    },
-    close: () => inner.close(),
-  });
-  await using bench = await openBench(wrap);
-  const key = await bench.addKey({}, 100);
-  const running = holdFor(bench.ledger, key, 40);
-  isFull = true;
-  const settling = bench.ledger.settle(running, settlement(running, 30));
-  await waitFor(() => !bench.store.healthy, "the full disk to be noticed");
-  const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
-  expect(refusal.code).toBe("service_unavailable");
-  expect(refusal.retryAfterSeconds).toBeGreaterThan(0);
-  isFull = false;
-  expect(await settling).toEqual({ charged: 30, overrun: 0 });
-  expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 70 });
-});
+testEachStore(
+  "while charges cannot be written, new holds are refused with 503 and what runs is settled later",
+  async (database) => {
+    let isFull = false;
+    const wrap = (inner: BatchWriter): BatchWriter => ({
+      write(items, rollUp) {
+        if (isFull) throw new BatchFailure("full", "database or disk is full");
+        return inner.write(items, rollUp);
+      },
+      close: () => inner.close(),
+    });
+    await using bench = await openBench(database, wrap);
+    const key = await bench.addKey({}, 100);
+    const running = holdFor(bench.ledger, key, 40);
+    isFull = true;
+    const settling = bench.ledger.settle(running, settlement(running, 30));
+    await waitFor(() => !bench.store.healthy, "the full disk to be noticed");
+    const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
+    expect(refusal.code).toBe("service_unavailable");
+    expect(refusal.retryAfterSeconds).toBeGreaterThan(0);
+    isFull = false;
+    expect(await settling).toEqual({ charged: 30, overrun: 0 });
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 70 });
+  },
+);
 
-test("a database that is locked for a moment delays charges and refuses nobody", async () => {
-  const writers: FaultyWriter[] = [];
-  await using bench = await openBench((inner) => {
-    const writer = new FaultyWriter(inner);
-    writers.push(writer);
-    return writer;
-  });
-  const key = await bench.addKey({}, 100);
-  const first = holdFor(bench.ledger, key, 10);
-  writers[0]?.lock();
-  const settling = bench.ledger.settle(first, settlement(first, 10));
-  await waitFor(() => bench.store.stats.failedBatches > 0, "the lock to be met");
-  expect(holdFor(bench.ledger, key, 10).state).toBe("open");
-  expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 100 });
-  writers[0]?.unlock();
-  await settling;
-  expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 90 });
-});
+testEachStore(
+  "a database that is locked for a moment delays charges and refuses nobody",
+  async (database) => {
+    const writers: FaultyWriter[] = [];
+    await using bench = await openBench(database, (inner) => {
+      const writer = new FaultyWriter(inner);
+      writers.push(writer);
+      return writer;
+    });
+    const key = await bench.addKey({}, 100);
+    const first = holdFor(bench.ledger, key, 10);
+    writers[0]?.lock();
+    const settling = bench.ledger.settle(first, settlement(first, 10));
+    await waitFor(() => bench.store.stats.failedBatches > 0, "the lock to be met");
+    expect(holdFor(bench.ledger, key, 10).state).toBe("open");
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 100 });
+    writers[0]?.unlock();
+    await settling;
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 90 });
+  },
+);
 
-test("a settle that the process does not survive is rejected, and never half there", async () => {
-  const writers: FaultyWriter[] = [];
-  await using bench = await openBench((inner) => {
-    const writer = new FaultyWriter(inner);
-    writers.push(writer);
-    return writer;
-  });
-  const key = await bench.addKey({}, 100);
-  const hold = holdFor(bench.ledger, key, 10);
-  writers[0]?.dieAt("before");
-  await expect(bench.ledger.settle(hold, settlement(hold, 10))).rejects.toThrow("dead");
-  expect(bench.store.healthy).toBe(false);
-  const progressing = refusalOf(() => holdFor(bench.ledger, key, 10));
-  expect(progressing.code).toBe("service_unavailable");
-  const next = await startProcess(bench.dir, bench.clock);
-  expect(next.ledger.summary(key.id).posted).toBe(100);
-  await next.store.close();
-});
+testEachStore(
+  "a settle that the process does not survive is rejected, and never half there",
+  async (database) => {
+    const writers: FaultyWriter[] = [];
+    await using bench = await openBench(database, (inner) => {
+      const writer = new FaultyWriter(inner);
+      writers.push(writer);
+      return writer;
+    });
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 10);
+    writers[0]?.dieAt("before");
+    await expect(bench.ledger.settle(hold, settlement(hold, 10))).rejects.toThrow("dead");
+    expect(bench.store.healthy).toBe(false);
+    const progressing = refusalOf(() => holdFor(bench.ledger, key, 10));
+    expect(progressing.code).toBe("service_unavailable");
+    const next = await startProcess(database, bench.clock);
+    expect(next.ledger.summary(key.id).posted).toBe(100);
+    await next.store.close();
+  },
+);
 
-test("progress that cannot be written any more disturbs nobody", async () => {
+testEachStore("progress that cannot be written any more disturbs nobody", async (database) => {
   const writers: FaultyWriter[] = [];
-  await using bench = await openBench((inner) => {
+  await using bench = await openBench(database, (inner) => {
     const writer = new FaultyWriter(inner);
     writers.push(writer);
     return writer;

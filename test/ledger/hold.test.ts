@@ -1,12 +1,13 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
 describe("a credit key", () => {
-  test("holds what is available and reports it", async () => {
-    await using bench = await openBench();
+  testEachStore("holds what is available and reports it", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 10);
     holdFor(bench.ledger, key, 4);
     holdFor(bench.ledger, key, 6);
@@ -14,18 +15,21 @@ describe("a credit key", () => {
     expect(bench.ledger.openHolds).toBe(2);
   });
 
-  test("is refused with 402 when the posted balance is below the hold, saying what was needed and is there", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 2 * nanoPerCredit);
-    const refusal = refusalOf(() => holdFor(bench.ledger, key, 3 * nanoPerCredit));
-    expect(refusal.code).toBe("insufficient_credit");
-    expect(refusal.message).toContain("3 credits");
-    expect(refusal.message).toContain("there are 2 left");
-    expect(bench.ledger.summary(key.id).held).toBe(0);
-  });
+  testEachStore(
+    "is refused with 402 when the posted balance is below the hold, saying what was needed and is there",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 2 * nanoPerCredit);
+      const refusal = refusalOf(() => holdFor(bench.ledger, key, 3 * nanoPerCredit));
+      expect(refusal.code).toBe("insufficient_credit");
+      expect(refusal.message).toContain("3 credits");
+      expect(refusal.message).toContain("there are 2 left");
+      expect(bench.ledger.summary(key.id).held).toBe(0);
+    },
+  );
 
-  test("is refused with 429 when the balance is enough but others hold it", async () => {
-    await using bench = await openBench();
+  testEachStore("is refused with 429 when the balance is enough but others hold it", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 10);
     const first = holdFor(bench.ledger, key, 6);
     const refusal = refusalOf(() => holdFor(bench.ledger, key, 5));
@@ -35,41 +39,46 @@ describe("a credit key", () => {
     expect(holdFor(bench.ledger, key, 5).state).toBe("open");
   });
 
-  test("may hold nothing, as a free model asks for", async () => {
-    await using bench = await openBench();
+  testEachStore("may hold nothing, as a free model asks for", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({});
     expect(holdFor(bench.ledger, key, 0).amount).toBe(0);
   });
 });
 
-test("a key that the ledger has never heard of is a bug, not a refusal", async () => {
-  await using bench = await openBench();
+testEachStore("a key that the ledger has never heard of is a bug, not a refusal", async (database) => {
+  await using bench = await openBench(database);
   const key = await bench.addKey({});
   expect(() => holdFor(bench.ledger, { ...key, id: "key_unknown" }, 1)).toThrow("no account");
   expect(() => holdFor(bench.ledger, key, 0.5)).toThrow("whole number");
 });
 
-test("1,000 racers on a balance for 10 admit exactly 10, and the sum charged is exact", async () => {
-  const racers = process.env["SLUICE_SOAK"] === "1" ? 10_000 : 1_000;
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 1_000);
-  const outcomes = await Promise.all(
-    Array.from({ length: racers }, async () => {
-      await Promise.resolve();
-      try {
-        return holdFor(bench.ledger, key, 100);
-      } catch (error) {
-        return (error as GatewayError).code;
-      }
-    }),
-  );
-  const admitted = outcomes.filter((outcome) => typeof outcome !== "string");
-  expect(admitted).toHaveLength(10);
-  expect(outcomes.filter((outcome) => outcome === "balance_temporarily_reserved")).toHaveLength(racers - 10);
-  await Promise.all(admitted.map((hold) => bench.ledger.settle(hold, settlement(hold, 73))));
-  expect(await bench.operator.readTotals(key.id)).toMatchObject({
-    posted: 1_000 - 730,
-    used: 730,
-    requests: 10,
-  });
-});
+testEachStore(
+  "1,000 racers on a balance for 10 admit exactly 10, and the sum charged is exact",
+  async (database) => {
+    const racers = process.env["SLUICE_SOAK"] === "1" ? 10_000 : 1_000;
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 1_000);
+    const outcomes = await Promise.all(
+      Array.from({ length: racers }, async () => {
+        await Promise.resolve();
+        try {
+          return holdFor(bench.ledger, key, 100);
+        } catch (error) {
+          return (error as GatewayError).code;
+        }
+      }),
+    );
+    const admitted = outcomes.filter((outcome) => typeof outcome !== "string");
+    expect(admitted).toHaveLength(10);
+    expect(outcomes.filter((outcome) => outcome === "balance_temporarily_reserved")).toHaveLength(
+      racers - 10,
+    );
+    await Promise.all(admitted.map((hold) => bench.ledger.settle(hold, settlement(hold, 73))));
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({
+      posted: 1_000 - 730,
+      used: 730,
+      requests: 10,
+    });
+  },
+);

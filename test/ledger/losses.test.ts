@@ -1,19 +1,23 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { describeLosses } from "../../src/ledger/losses.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { settleItem } from "../store/fixtures.ts";
 import { openBench } from "./fixtures.ts";
 
-test("what could not be written is told charge by charge, in the unit of its key, and where the ledger was saved", async () => {
-  await using bench = await openBench();
-  const credit = await bench.addKey({}, 100);
-  const tokens = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
-  const [paid, counted] = [settleItem(credit.id, 1_500).charge, settleItem(tokens.id, 42).charge];
-  expect(describeLosses({ unwritten: [], files: null }, bench.ledger)).toEqual([]);
-  expect(describeLosses({ unwritten: [], files: { rescuedTo: null } }, bench.ledger)).toEqual([]);
-  const gone = { unwritten: [paid, counted], files: { rescuedTo: "/data/copy.db" } };
-  expect(describeLosses(gone, bench.ledger)).toEqual([
-    `A charge was NOT written: exchange ${paid.exchangeId}, key ${credit.id}, 0.000001500 credits.`,
-    `A charge was NOT written: exchange ${counted.exchangeId}, key ${tokens.id}, 42 tokens.`,
-    expect.stringContaining("sluice restore /data/copy.db"),
-  ]);
-});
+testEachStore(
+  "what could not be written is told charge by charge, in the unit of its key, and where the ledger was saved",
+  async (database) => {
+    await using bench = await openBench(database);
+    const credit = await bench.addKey({}, 100);
+    const tokens = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    const [paid, counted] = [settleItem(credit.id, 1_500).charge, settleItem(tokens.id, 42).charge];
+    expect(describeLosses({ unwritten: [], files: null }, bench.ledger)).toEqual([]);
+    expect(describeLosses({ unwritten: [], files: { rescuedTo: null } }, bench.ledger)).toEqual([]);
+    const gone = { unwritten: [paid, counted], files: { rescuedTo: "/data/copy.db" } };
+    expect(describeLosses(gone, bench.ledger)).toEqual([
+      `A charge was NOT written: exchange ${paid.exchangeId}, key ${credit.id}, 0.000001500 credits.`,
+      `A charge was NOT written: exchange ${counted.exchangeId}, key ${tokens.id}, 42 tokens.`,
+      expect.stringContaining("sluice restore /data/copy.db"),
+    ]);
+  },
+);

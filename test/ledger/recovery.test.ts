@@ -1,87 +1,96 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import { Account } from "../../src/ledger/account.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { recoverHolds } from "../../src/ledger/recover.ts";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { emptyTotals, type JournalItem } from "../../src/store/store.ts";
-import { openGatewayStore } from "../store/fixtures.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 
 describe("after a crash", () => {
-  test("what an open hold had produced is charged as interrupted, without a usage record", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 100);
-    const hold = holdFor(bench.ledger, key, 60);
-    bench.ledger.progress(hold, 12);
-    bench.ledger.journalProgress();
-    await bench.store.commit([]);
-    const next = await startProcess(bench.dir, bench.clock);
-    expect(next.ledger.summary(key.id)).toMatchObject({ posted: 88, held: 0, used: 12, requests: 0 });
-    const entries = await bench.operator.listEntries({ afterId: 1, limit: 10 });
-    expect(entries).toMatchObject([
-      { amount: -12, exchangeId: hold.id, outcome: "interrupted", basis: "estimated" },
-    ]);
-    expect((await bench.operator.load()).openHolds).toEqual([]);
-    await next.store.close();
-  });
+  testEachStore(
+    "what an open hold had produced is charged as interrupted, without a usage record",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 100);
+      const hold = holdFor(bench.ledger, key, 60);
+      bench.ledger.progress(hold, 12);
+      bench.ledger.journalProgress();
+      await bench.store.commit([]);
+      const next = await startProcess(database, bench.clock);
+      expect(next.ledger.summary(key.id)).toMatchObject({ posted: 88, held: 0, used: 12, requests: 0 });
+      const entries = await bench.operator.listEntries({ afterId: 1, limit: 10 });
+      expect(entries).toMatchObject([
+        { amount: -12, exchangeId: hold.id, outcome: "interrupted", basis: "estimated" },
+      ]);
+      expect((await bench.operator.load()).openHolds).toEqual([]);
+      await next.store.close();
+    },
+  );
 
-  test("today's spend is still there, and gone tomorrow", async () => {
-    await using bench = await openBench();
+  testEachStore("today's spend is still there, and gone tomorrow", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 20);
     await bench.ledger.settle(hold, settlement(hold, 20));
-    const next = await startProcess(bench.dir, bench.clock);
+    const next = await startProcess(database, bench.clock);
     expect(next.ledger.summary(key.id)).toMatchObject({ todaySpend: 20, lifetimeSpend: 20 });
     bench.clock.advance(86_400_000);
     expect(next.ledger.summary(key.id)).toMatchObject({ todaySpend: 0, lifetimeSpend: 20 });
     await next.store.close();
   });
 
-  test("a hold without progress has left no trace and costs nothing", async () => {
-    await using bench = await openBench();
+  testEachStore("a hold without progress has left no trace and costs nothing", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     holdFor(bench.ledger, key, 60);
-    const next = await startProcess(bench.dir, bench.clock);
+    const next = await startProcess(database, bench.clock);
     expect(next.ledger.summary(key.id)).toMatchObject({ posted: 100, held: 0 });
     await next.store.close();
   });
 
-  test("progress beyond the balance is charged as far as it goes; the rest is overrun", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 10);
-    const hold = holdFor(bench.ledger, key, 10);
-    bench.ledger.progress(hold, 14);
-    bench.ledger.journalProgress();
-    await bench.store.commit([]);
-    const next = await startProcess(bench.dir, bench.clock);
-    expect(next.ledger.summary(key.id)).toMatchObject({ posted: 0, used: 10 });
-    const entries = await bench.operator.listEntries({ afterId: 1, limit: 10 });
-    expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual([
-      ["charge", -10],
-      ["overrun", 4],
-    ]);
-    await next.store.close();
-  });
+  testEachStore(
+    "progress beyond the balance is charged as far as it goes; the rest is overrun",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 10);
+      const hold = holdFor(bench.ledger, key, 10);
+      bench.ledger.progress(hold, 14);
+      bench.ledger.journalProgress();
+      await bench.store.commit([]);
+      const next = await startProcess(database, bench.clock);
+      expect(next.ledger.summary(key.id)).toMatchObject({ posted: 0, used: 10 });
+      const entries = await bench.operator.listEntries({ afterId: 1, limit: 10 });
+      expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual([
+        ["charge", -10],
+        ["overrun", 4],
+      ]);
+      await next.store.close();
+    },
+  );
 
-  test("tokens are charged to the period in which they were admitted, past or present", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
-    const past = holdFor(bench.ledger, key, 60);
-    bench.ledger.progress(past, 50);
-    bench.clock.advance(86_400_000);
-    const present = holdFor(bench.ledger, key, 60);
-    bench.ledger.progress(present, 30);
-    bench.ledger.journalProgress();
-    await bench.store.commit([]);
-    const next = await startProcess(bench.dir, bench.clock);
-    expect(next.ledger.summary(key.id)).toMatchObject({ budgetUsed: 30, budgetHeld: 0 });
-    expect(await bench.operator.readTotals(key.id)).toMatchObject({ used: 80, periodUsed: 30 });
-    await next.store.close();
-  });
+  testEachStore(
+    "tokens are charged to the period in which they were admitted, past or present",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+      const past = holdFor(bench.ledger, key, 60);
+      bench.ledger.progress(past, 50);
+      bench.clock.advance(86_400_000);
+      const present = holdFor(bench.ledger, key, 60);
+      bench.ledger.progress(present, 30);
+      bench.ledger.journalProgress();
+      await bench.store.commit([]);
+      const next = await startProcess(database, bench.clock);
+      expect(next.ledger.summary(key.id)).toMatchObject({ budgetUsed: 30, budgetHeld: 0 });
+      expect(await bench.operator.readTotals(key.id)).toMatchObject({ used: 80, periodUsed: 30 });
+      await next.store.close();
+    },
+  );
 
-  test("10,000 open holds are all settled before the ledger is open", async () => {
-    await using bench = await openBench();
+  testEachStore("10,000 open holds are all settled before the ledger is open", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 1_000_000);
     const items = Array.from(
       { length: 10_000 },
@@ -98,40 +107,43 @@ describe("after a crash", () => {
       }),
     );
     await bench.store.commit(items);
-    const next = await startProcess(bench.dir, bench.clock);
+    const next = await startProcess(database, bench.clock);
     expect(next.ledger.summary(key.id)).toMatchObject({ posted: 980_000, used: 20_000 });
     await next.store.close();
   });
 
-  test("charges that cannot be written are told instead of waited for, and follow at the next start", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 100);
-    const hold = holdFor(bench.ledger, key, 60);
-    bench.ledger.progress(hold, 12);
-    bench.ledger.journalProgress();
-    await bench.store.commit([]);
-    let isFull = true;
-    const full: BatchWriter = {
-      write() {
-        if (isFull) throw new BatchFailure("full", "database or disk is full");
-      },
-      close() {},
-    };
-    const store = await openGatewayStore(bench.dir, bench.clock, () => full);
-    const { accounts, openHolds } = await store.load();
-    const [totals] = accounts;
-    const account = new Account(key, totals ?? emptyTotals(key.id));
-    const recovering = recoverHolds(store, openHolds, () => account, bench.clock.wallMs(), 20);
-    await expect(recovering).rejects.toThrow(/1 interrupted requests cannot be written.*The disk is full/);
-    isFull = false;
-    await store.close();
-    const next = await startProcess(bench.dir, bench.clock);
-    expect(next.ledger.summary(key.id)).toMatchObject({ posted: 88, used: 12 });
-    await next.store.close();
-  });
+  testEachStore(
+    "charges that cannot be written are told instead of waited for, and follow at the next start",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 100);
+      const hold = holdFor(bench.ledger, key, 60);
+      bench.ledger.progress(hold, 12);
+      bench.ledger.journalProgress();
+      await bench.store.commit([]);
+      let isFull = true;
+      const full: BatchWriter = {
+        write() {
+          if (isFull) throw new BatchFailure("full", "database or disk is full");
+        },
+        close() {},
+      };
+      const store = await database.openGateway(bench.clock, () => full);
+      const { accounts, openHolds } = await store.load();
+      const [totals] = accounts;
+      const account = new Account(key, totals ?? emptyTotals(key.id));
+      const recovering = recoverHolds(store, openHolds, () => account, bench.clock.wallMs(), 20);
+      await expect(recovering).rejects.toThrow(/1 interrupted requests cannot be written.*The disk is full/);
+      isFull = false;
+      await store.close();
+      const next = await startProcess(database, bench.clock);
+      expect(next.ledger.summary(key.id)).toMatchObject({ posted: 88, used: 12 });
+      await next.store.close();
+    },
+  );
 
-  test("a ledger whose totals disagree is not opened", async () => {
-    await using bench = await openBench();
+  testEachStore("a ledger whose totals disagree is not opened", async (database) => {
+    await using bench = await openBench(database);
     await bench.addKey({}, 100);
     const snapshot = await bench.store.load();
     const opening = Ledger.open({
@@ -142,8 +154,8 @@ describe("after a crash", () => {
     await expect(opening).rejects.toThrow("sluice ledger audit");
   });
 
-  test("an account without a key is a bug that stops the start", async () => {
-    await using bench = await openBench();
+  testEachStore("an account without a key is a bug that stops the start", async (database) => {
+    await using bench = await openBench(database);
     await bench.addKey({}, 100);
     const snapshot = await bench.store.load();
     const opening = Ledger.open({
@@ -156,8 +168,8 @@ describe("after a crash", () => {
 });
 
 describe("progress", () => {
-  test("reaches the journal by itself, and only its latest figure", async () => {
-    await using bench = await openBench();
+  testEachStore("reaches the journal by itself, and only its latest figure", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
     bench.ledger.progress(hold, 3);
@@ -169,27 +181,30 @@ describe("progress", () => {
     expect((await bench.operator.load()).openHolds).toMatchObject([{ holdId: hold.id, chargeSoFar: 9 }]);
   });
 
-  test("of one hold is written at most every 200 ms, and then the rest follows", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 100);
-    const hold = holdFor(bench.ledger, key, 60);
-    const journaled = async () => {
-      bench.ledger.journalProgress();
-      await bench.store.commit([]);
-      return (await bench.operator.load()).openHolds.map(({ chargeSoFar }) => chargeSoFar);
-    };
-    bench.ledger.progress(hold, 1);
-    expect(await journaled()).toEqual([1]);
-    bench.ledger.progress(hold, 2);
-    bench.clock.advance(199);
-    expect(await journaled()).toEqual([1]);
-    bench.clock.advance(1);
-    const isLatest = async () => (await bench.operator.load()).openHolds[0]?.chargeSoFar === 2;
-    await waitFor(isLatest, "the rest to follow by itself");
-  });
+  testEachStore(
+    "of one hold is written at most every 200 ms, and then the rest follows",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 100);
+      const hold = holdFor(bench.ledger, key, 60);
+      const journaled = async () => {
+        bench.ledger.journalProgress();
+        await bench.store.commit([]);
+        return (await bench.operator.load()).openHolds.map(({ chargeSoFar }) => chargeSoFar);
+      };
+      bench.ledger.progress(hold, 1);
+      expect(await journaled()).toEqual([1]);
+      bench.ledger.progress(hold, 2);
+      bench.clock.advance(199);
+      expect(await journaled()).toEqual([1]);
+      bench.clock.advance(1);
+      const isLatest = async () => (await bench.operator.load()).openHolds[0]?.chargeSoFar === 2;
+      await waitFor(isLatest, "the rest to follow by itself");
+    },
+  );
 
-  test("after the end changes nothing, and the end takes the row away", async () => {
-    await using bench = await openBench();
+  testEachStore("after the end changes nothing, and the end takes the row away", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const settled = holdFor(bench.ledger, key, 10);
     const released = holdFor(bench.ledger, key, 10);
@@ -205,9 +220,9 @@ describe("progress", () => {
     expect((await bench.operator.load()).openHolds).toEqual([]);
   });
 
-  test("of a stream that ends soon is never written at all", async () => {
+  testEachStore("of a stream that ends soon is never written at all", async (database) => {
     const written: string[] = [];
-    await using bench = await openBench((inner) => ({
+    await using bench = await openBench(database, (inner) => ({
       write(items, rollUp) {
         written.push(...items.map(({ kind }) => kind));
         return inner.write(items, rollUp);
@@ -224,18 +239,21 @@ describe("progress", () => {
   });
 });
 
-test("what was interrupted is kept with its ending, and its charge is part of the spend", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 100);
-  const hold = holdFor(bench.ledger, key, 10);
-  bench.ledger.progress(hold, 4);
-  bench.ledger.journalProgress();
-  await bench.store.commit([]);
-  const next = await startProcess(bench.dir, bench.clock);
-  const [row] = (await next.store.reports.exchanges({ limit: 10 })).rows;
-  expect(row).toMatchObject({ exchangeId: hold.id, outcome: "interrupted", charged: 4, usage: null });
-  expect(await next.store.summarizeUsage({ by: "model", sinceMs: 0 })).toMatchObject([
-    { group: "house-model", requests: 0, interrupted: 1, spendNano: 4, interruptedSpendNano: 4 },
-  ]);
-  await next.store.close();
-});
+testEachStore(
+  "what was interrupted is kept with its ending, and its charge is part of the spend",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 10);
+    bench.ledger.progress(hold, 4);
+    bench.ledger.journalProgress();
+    await bench.store.commit([]);
+    const next = await startProcess(database, bench.clock);
+    const [row] = (await next.store.reports.exchanges({ limit: 10 })).rows;
+    expect(row).toMatchObject({ exchangeId: hold.id, outcome: "interrupted", charged: 4, usage: null });
+    expect(await next.store.summarizeUsage({ by: "model", sinceMs: 0 })).toMatchObject([
+      { group: "house-model", requests: 0, interrupted: 1, spendNano: 4, interruptedSpendNano: 4 },
+    ]);
+    await next.store.close();
+  },
+);

@@ -1,6 +1,7 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Entry, Store } from "../../src/store/store.ts";
+import { testEachStore } from "../store/each-store.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 
 async function entriesOf(store: Store, kind: Entry["kind"]): Promise<readonly Entry[]> {
@@ -9,42 +10,45 @@ async function entriesOf(store: Store, kind: Entry["kind"]): Promise<readonly En
 }
 
 describe("settling", () => {
-  test("charges the real cost, gives the rest back, and is on disk when it resolves", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 100);
-    const hold = holdFor(bench.ledger, key, 60);
-    const settled = await bench.ledger.settle(hold, settlement(hold, 25));
-    expect(settled).toEqual({ charged: 25, overrun: 0 });
-    expect(hold.state).toBe("settled");
-    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 75, used: 25, requests: 1 });
-    expect(bench.ledger.summary(key.id)).toMatchObject({
-      posted: 75,
-      held: 0,
-      available: 75,
-      purchased: 100,
-      used: 25,
-      todaySpend: 25,
-      lifetimeSpend: 25,
-      lastCostNano: 25,
-      requests: 1,
-      inputTokens: 14,
-      outputTokens: 5,
-      totalTokens: 19,
-      budgetTokens: null,
-      budgetRemaining: null,
-    });
-  });
+  testEachStore(
+    "charges the real cost, gives the rest back, and is on disk when it resolves",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 100);
+      const hold = holdFor(bench.ledger, key, 60);
+      const settled = await bench.ledger.settle(hold, settlement(hold, 25));
+      expect(settled).toEqual({ charged: 25, overrun: 0 });
+      expect(hold.state).toBe("settled");
+      expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 75, used: 25, requests: 1 });
+      expect(bench.ledger.summary(key.id)).toMatchObject({
+        posted: 75,
+        held: 0,
+        available: 75,
+        purchased: 100,
+        used: 25,
+        todaySpend: 25,
+        lifetimeSpend: 25,
+        lastCostNano: 25,
+        requests: 1,
+        inputTokens: 14,
+        outputTokens: 5,
+        totalTokens: 19,
+        budgetTokens: null,
+        budgetRemaining: null,
+      });
+    },
+  );
 
-  test("charges nothing when the provider's figure is an explicit 0", async () => {
-    await using bench = await openBench();
+  testEachStore("charges nothing when the provider's figure is an explicit 0", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
     expect(await bench.ledger.settle(hold, settlement(hold, 0))).toEqual({ charged: 0, overrun: 0 });
     expect(await entriesOf(bench.operator, "charge")).toMatchObject([{ amount: 0, basis: "measured" }]);
   });
 
-  test("of a cancelled stream writes an entry and no usage record", async () => {
-    await using bench = await openBench();
+  testEachStore("of a cancelled stream writes an entry and no usage record", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
     await bench.ledger.settle(
@@ -58,8 +62,8 @@ describe("settling", () => {
     expect(bench.ledger.summary(key.id)).toMatchObject({ used: 7, requests: 0, lastCostNano: 0 });
   });
 
-  test("above the hold takes what is free, and says the rest as overrun", async () => {
-    await using bench = await openBench();
+  testEachStore("above the hold takes what is free, and says the rest as overrun", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
     const other = holdFor(bench.ledger, key, 30);
@@ -69,8 +73,8 @@ describe("settling", () => {
     expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 0, available: 0 });
   });
 
-  test("makes the usage record say what was charged, not what it cost", async () => {
-    await using bench = await openBench();
+  testEachStore("makes the usage record say what was charged, not what it cost", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 50);
     const hold = holdFor(bench.ledger, key, 50);
     await bench.ledger.settle(hold, settlement(hold, 80));
@@ -78,50 +82,59 @@ describe("settling", () => {
     expect(record?.costNano).toBe(50);
   });
 
-  test("goes only as far as the balance that an operator has lowered meanwhile", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 100);
-    const hold = holdFor(bench.ledger, key, 80);
-    const lower = { keyId: key.id, amountNano: -70, reference: null, note: null, atMs: 0 };
-    await bench.operator.recordAdjustment(lower);
-    await bench.watcher.refresh();
-    expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 30, held: 80, available: 0 });
-    expect(await bench.ledger.settle(hold, settlement(hold, 50))).toEqual({ charged: 30, overrun: 20 });
-    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 0 });
-  });
+  testEachStore(
+    "goes only as far as the balance that an operator has lowered meanwhile",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 100);
+      const hold = holdFor(bench.ledger, key, 80);
+      const lower = { keyId: key.id, amountNano: -70, reference: null, note: null, atMs: 0 };
+      await bench.operator.recordAdjustment(lower);
+      await bench.watcher.refresh();
+      expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 30, held: 80, available: 0 });
+      expect(await bench.ledger.settle(hold, settlement(hold, 50))).toEqual({ charged: 30, overrun: 20 });
+      expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 0 });
+    },
+  );
 
-  test("never takes the balance below 0, even when it is lowered while the charge is on its way", async () => {
-    await using bench = await openBench();
-    const key = await bench.addKey({}, 100);
-    const hold = holdFor(bench.ledger, key, 80);
-    const settling = bench.ledger.settle(hold, settlement(hold, 80));
-    const lower = { keyId: key.id, amountNano: -70, reference: null, note: null, atMs: 0 };
-    await bench.operator.recordAdjustment(lower);
-    expect(await settling).toEqual({ charged: 80, overrun: 0 });
-    expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 0, used: 80, purchased: 80 });
-    expect(await entriesOf(bench.operator, "adjustment")).toMatchObject([{ amount: -70 }, { amount: 50 }]);
-    expect(await entriesOf(bench.operator, "overrun")).toMatchObject([{ amount: 50 }]);
-    await bench.watcher.refresh();
-    expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 0, available: 0, used: 80 });
-    expect((await audit(bench.operator)).differences).toEqual([]);
-  });
+  testEachStore(
+    "never takes the balance below 0, even when it is lowered while the charge is on its way",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 100);
+      const hold = holdFor(bench.ledger, key, 80);
+      const settling = bench.ledger.settle(hold, settlement(hold, 80));
+      const lower = { keyId: key.id, amountNano: -70, reference: null, note: null, atMs: 0 };
+      await bench.operator.recordAdjustment(lower);
+      expect(await settling).toEqual({ charged: 80, overrun: 0 });
+      expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 0, used: 80, purchased: 80 });
+      expect(await entriesOf(bench.operator, "adjustment")).toMatchObject([{ amount: -70 }, { amount: 50 }]);
+      expect(await entriesOf(bench.operator, "overrun")).toMatchObject([{ amount: 50 }]);
+      await bench.watcher.refresh();
+      expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 0, available: 0, used: 80 });
+      expect((await audit(bench.operator)).differences).toEqual([]);
+    },
+  );
 });
 
-test("a cost that is no amount is refused and leaves the hold open, to be released", async () => {
-  await using bench = await openBench();
-  const key = await bench.addKey({}, 100);
-  const hold = holdFor(bench.ledger, key, 60);
-  for (const cost of [Number.NaN, -1, 0.5]) {
-    await expect(bench.ledger.settle(hold, settlement(hold, cost))).rejects.toThrow("whole number");
-  }
-  expect(() => bench.ledger.progress(hold, 1.5)).toThrow("whole number");
-  expect(bench.ledger.release(hold)).toBe(true);
-  expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 100, held: 0 });
-});
+testEachStore(
+  "a cost that is no amount is refused and leaves the hold open, to be released",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const hold = holdFor(bench.ledger, key, 60);
+    for (const cost of [Number.NaN, -1, 0.5]) {
+      await expect(bench.ledger.settle(hold, settlement(hold, cost))).rejects.toThrow("whole number");
+    }
+    expect(() => bench.ledger.progress(hold, 1.5)).toThrow("whole number");
+    expect(bench.ledger.release(hold)).toBe(true);
+    expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 100, held: 0 });
+  },
+);
 
 describe("a hold ends once", () => {
-  test("when it is settled twice, at the same time or later", async () => {
-    await using bench = await openBench();
+  testEachStore("when it is settled twice, at the same time or later", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
     const both = await Promise.all([
@@ -133,8 +146,8 @@ describe("a hold ends once", () => {
     expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 90 });
   });
 
-  test("when a settle races a cancel, whoever comes first wins", async () => {
-    await using bench = await openBench();
+  testEachStore("when a settle races a cancel, whoever comes first wins", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const settledFirst = holdFor(bench.ledger, key, 10);
     const settling = bench.ledger.settle(settledFirst, settlement(settledFirst, 10));
@@ -149,8 +162,8 @@ describe("a hold ends once", () => {
 });
 
 describe("what a day has spent", () => {
-  test("is told for the UTC day, and is 0 on the next", async () => {
-    await using bench = await openBench();
+  testEachStore("is told for the UTC day, and is 0 on the next", async (database) => {
+    await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const first = holdFor(bench.ledger, key, 10);
     await bench.ledger.settle(first, settlement(first, 10));

@@ -1,7 +1,7 @@
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { Changes, Store } from "../../src/store/store.ts";
 import { StoreWatcher } from "../../src/store/watcher.ts";
-import { openGatewayStore } from "../store/fixtures.ts";
+import type { TestDatabase } from "../store/kind.ts";
 import type { FakeClock } from "../support/clock.ts";
 import { FaultyWriter } from "./faulty-writer.ts";
 
@@ -14,12 +14,12 @@ export interface GatewayLife {
 }
 
 export async function startGateway(
-  dir: string,
+  database: TestDatabase,
   clock: FakeClock,
   onChanges: (changes: Changes) => void,
 ): Promise<GatewayLife> {
   let writer: FaultyWriter | null = null;
-  const store = await openGatewayStore(dir, clock, (inner) => {
+  const store = await database.openGateway(clock, (inner) => {
     writer = new FaultyWriter(inner);
     return writer;
   });

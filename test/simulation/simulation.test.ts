@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { storeKinds } from "../store/each-store.ts";
+import type { StoreKind } from "../store/kind.ts";
 import { SeededRandom } from "./random.ts";
 import { Simulation } from "./simulation.ts";
 
@@ -9,26 +8,22 @@ import { Simulation } from "./simulation.ts";
 const replay = process.env["SEED"];
 const runs = process.env["SLUICE_SOAK"] === "1" ? 100_000 : 500;
 const steps = 150;
-/** In memory where the system has such a place: an fsync there is free, and the ledger cannot tell. */
-const parent = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-async function simulate(seed: number): Promise<void> {
-  const dir = mkdtempSync(join(parent, "sluice-simulation-"));
+async function simulate(kind: StoreKind, seed: number): Promise<void> {
+  await using database = await kind.create({ isVolatile: true });
   try {
-    await Simulation.run(new SeededRandom(seed), dir, steps);
+    await Simulation.run(new SeededRandom(seed), database, steps);
   } catch (error) {
     throw new Error(`The simulation failed. Replay it with SEED=${seed}.`, { cause: error });
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
   }
 }
 
-test(
-  `the ledger agrees with the model and the database in ${replay ?? runs} random histories`,
-  async () => {
-    if (replay !== undefined) return simulate(Number(replay));
+test.each(storeKinds)(
+  `the ledger agrees with the model and the database in ${replay ?? runs} random histories ($name)`,
+  async (kind) => {
+    if (replay !== undefined) return simulate(kind, Number(replay));
     const firstSeed = process.env["SLUICE_SOAK"] === "1" ? Date.now() % 1_000_000_000 : 1;
-    for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) await simulate(seed);
+    for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) await simulate(kind, seed);
     expect(runs).toBeGreaterThanOrEqual(500);
   },
   { timeout: 24 * 3_600_000 },

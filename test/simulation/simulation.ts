@@ -2,10 +2,10 @@ import { strict as assert } from "node:assert";
 import { GatewayError } from "../../src/base/errors.ts";
 import { newId } from "../../src/base/id.ts";
 import type { Hold } from "../../src/ledger/ledger.ts";
-import { openStore } from "../../src/store/open.ts";
 import { type Changes, type Store, StoreRefusal } from "../../src/store/store.ts";
 import { settlement } from "../ledger/fixtures.ts";
 import { keyRecord } from "../store/fixtures.ts";
+import type { TestDatabase } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 import { AccountModel } from "./account-model.ts";
 import { checkDatabase, checkExchanges, checkMemory } from "./checks.ts";
@@ -30,7 +30,7 @@ const hourMs = 3_600_000;
  */
 export class Simulation {
   readonly #random: SeededRandom;
-  readonly #dir: string;
+  readonly #database: TestDatabase;
   readonly #clock: FakeClock;
   readonly #operator: Store;
   readonly #accounts: readonly AccountModel[];
@@ -41,23 +41,23 @@ export class Simulation {
 
   private constructor(parts: {
     random: SeededRandom;
-    dir: string;
+    database: TestDatabase;
     clock: FakeClock;
     operator: Store;
     accounts: readonly AccountModel[];
     life: GatewayLife;
   }) {
     this.#random = parts.random;
-    this.#dir = parts.dir;
+    this.#database = parts.database;
     this.#clock = parts.clock;
     this.#operator = parts.operator;
     this.#accounts = parts.accounts;
     this.#life = parts.life;
   }
 
-  static async run(random: SeededRandom, dir: string, steps: number): Promise<void> {
+  static async run(random: SeededRandom, database: TestDatabase, steps: number): Promise<void> {
     const clock = new FakeClock("2026-03-10T20:00:00Z");
-    const operator = await openStore({ dir, clock, role: "operator" });
+    const operator = await database.openOperator(clock);
     const keys = [
       keyRecord({ mode: "credit" }),
       keyRecord({ mode: "token_budget", budgetTokens: 1_000, period: "day" }),
@@ -66,8 +66,8 @@ export class Simulation {
     for (const key of keys) await operator.insertKey(key, key.mode === "credit" ? 1_000 : 0);
     const accounts = keys.map((key) => new AccountModel(key));
     for (const account of accounts) if (account.isCredit) account.posted = 1_000;
-    const life = await startGateway(dir, clock, (changes) => applyToModels(accounts, changes));
-    const simulation = new Simulation({ random, dir, clock, operator, accounts, life });
+    const life = await startGateway(database, clock, (changes) => applyToModels(accounts, changes));
+    const simulation = new Simulation({ random, database, clock, operator, accounts, life });
     try {
       for (let step = 0; step < steps; step += 1) await simulation.#step();
       await simulation.#finish();
@@ -213,7 +213,7 @@ export class Simulation {
     this.#waiting = [];
     this.#running = [];
     const { openHolds } = await this.#operator.load();
-    this.#life = await startGateway(this.#dir, this.#clock, (changes) =>
+    this.#life = await startGateway(this.#database, this.#clock, (changes) =>
       applyToModels(this.#accounts, changes),
     );
     await checkExchanges(this.#operator, this.#exchanges, openHolds);

@@ -1,29 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Clock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { noUsage } from "../../src/base/usage.ts";
-import type { BatchWriter } from "../../src/store/journal/batch-writer.ts";
-import { openUnlocked } from "../../src/store/sqlite/open.ts";
-import type { ExchangeEnding, JournalItem, KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
+import type { ExchangeEnding, JournalItem, KeyRecord, UsageRecord } from "../../src/store/store.ts";
 
 export interface TemporaryFolder extends Disposable {
   readonly dir: string;
 }
 
-export function temporaryFolder(): TemporaryFolder {
-  const dir = mkdtempSync(join(tmpdir(), "sluice-store-"));
+export function temporaryFolder(parent = tmpdir()): TemporaryFolder {
+  const dir = mkdtempSync(join(parent, "sluice-store-"));
   return { dir, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) };
-}
-
-/** A gateway's store without the folder's lock, so that a test can leave it behind as a crash would. */
-export function openGatewayStore(
-  dir: string,
-  clock: Clock,
-  wrapWriter?: (writer: BatchWriter) => BatchWriter,
-): Promise<Store> {
-  return openUnlocked({ dir, clock, role: "gateway", journal: "inline" }, () => {}, wrapWriter);
 }
 
 let lastKey = 0;

@@ -11,7 +11,7 @@ import { adminBase, adminRoutes } from "../../../src/admin/routes/admin.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { KeyRing } from "../../../src/keys/keyring.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
-import { openUnlocked } from "../../../src/store/sqlite/open.ts";
+import { openStore } from "../../../src/store/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { configFor, upstreamKeys } from "../../support/config.ts";
@@ -35,7 +35,7 @@ export interface AdminServer extends AsyncDisposable {
 export async function startAdmin(): Promise<AdminServer> {
   const dir = mkdtempSync(join(tmpdir(), "sluice-admin-"));
   const clock = new FakeClock();
-  const store = await openUnlocked({ dir, clock, role: "gateway", journal: "inline" }, () => {});
+  const store = await openStore({ dir, clock, role: "gateway", journal: "inline" });
   const deps = await makeDeps(dir, store, clock);
   const server = Bun.serve({
     port: 0,

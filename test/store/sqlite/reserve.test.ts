@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { DiskReserve } from "../../src/store/sqlite/reserve.ts";
-import { waitFor } from "../support/wait.ts";
-import { temporaryFolder } from "./fixtures.ts";
+import { DiskReserve } from "../../../src/store/sqlite/reserve.ts";
+import { waitFor } from "../../support/wait.ts";
+import { temporaryFolder } from "../fixtures.ts";
 
 test("a reserve is spent once, and made again when there is room", async () => {
   using folder = temporaryFolder();

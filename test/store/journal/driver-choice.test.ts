@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { DriverChoice } from "../../src/store/journal/driver-choice.ts";
+import { DriverChoice } from "../../../src/store/journal/driver-choice.ts";
 
 function observe(choice: DriverChoice, commitsMs: readonly number[]): void {
   for (const commitMs of commitsMs) choice.observe(commitMs);

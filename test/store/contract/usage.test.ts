@@ -1,11 +1,9 @@
-import { Database } from "bun:sqlite";
-import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import type { Store } from "../../src/store/store.ts";
-import { FaultyWriter } from "../simulation/faulty-writer.ts";
-import { FakeClock } from "../support/clock.ts";
-import { waitFor } from "../support/wait.ts";
-import { keyRecord, openGatewayStore, settleItem, temporaryFolder, usageRecord } from "./fixtures.ts";
+import { describe, expect } from "bun:test";
+import type { Store } from "../../../src/store/store.ts";
+import { FaultyWriter } from "../../simulation/faulty-writer.ts";
+import { FakeClock } from "../../support/clock.ts";
+import { testEachStore } from "../each-store.ts";
+import { keyRecord, settleItem, usageRecord } from "../fixtures.ts";
 
 const dayMs = 86_400_000;
 const noonMs = Date.UTC(2026, 10, 15, 12);
@@ -17,10 +15,9 @@ async function commitRecord(store: Store, keyId: string, changes: Parameters<typ
 }
 
 describe("sums of usage", () => {
-  test("are right at once, before and after they are rolled up", async () => {
-    using folder = temporaryFolder();
+  testEachStore("are right at once, before and after they are rolled up", async (database) => {
     const clock = new FakeClock();
-    const store = await openGatewayStore(folder.dir, clock);
+    const store = await database.openGateway(clock);
     const [one, two] = [keyRecord(), keyRecord()];
     await store.insertKey(one, 10_000);
     await store.insertKey(two, 10_000);
@@ -78,25 +75,16 @@ describe("sums of usage", () => {
     };
     await check(store);
     await store.close();
-    const reopened = await openGatewayStore(folder.dir, clock);
+    const reopened = await database.openGateway(clock);
     await check(reopened);
     await reopened.close();
-    const database = new Database(join(folder.dir, "sluice.db"));
-    expect(database.query("SELECT count(*) AS rows FROM usage_key_hours").get()).toEqual({ rows: 3 });
-    expect(
-      database.query("SELECT sum(requests) AS total FROM latency_all_hours WHERE measure = 'total'").get(),
-    ).toEqual({
-      total: 3,
-    });
-    database.close();
   });
 
-  test("survive a crash before they were rolled up, counted once", async () => {
-    using folder = temporaryFolder();
+  testEachStore("survive a crash before they were rolled up, counted once", async (database) => {
     const clock = new FakeClock();
     const key = keyRecord();
     const writers: FaultyWriter[] = [];
-    const first = await openGatewayStore(folder.dir, clock, (inner) => {
+    const first = await database.openGateway(clock, (inner) => {
       const writer = new FaultyWriter(inner);
       writers.push(writer);
       return writer;
@@ -107,46 +95,17 @@ describe("sums of usage", () => {
     await first.commit([]).catch(() => {});
     await first.close();
     for (let start = 0; start < 2; start += 1) {
-      const next = await openGatewayStore(folder.dir, clock);
+      const next = await database.openGateway(clock);
       expect(await next.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([
         { requests: 3, spendNano: 3 },
       ]);
       await next.close();
     }
   });
-
-  test("of many keys are written along before they grow large", async () => {
-    using folder = temporaryFolder();
-    const store = await openGatewayStore(folder.dir, new FakeClock());
-    const key = keyRecord();
-    await store.insertKey(key, 10_000);
-    for (let model = 0; model < 120; model += 1)
-      await commitRecord(store, key.id, { model: `model ${model}` });
-    const database = new Database(join(folder.dir, "sluice.db"));
-    expect(database.query("SELECT * FROM usage_key_hours LIMIT 1").get()).not.toBeNull();
-    database.close();
-    expect(await store.summarizeUsage({ by: "model", sinceMs: 0 })).toHaveLength(120);
-    await store.close();
-  });
-
-  test("are rolled up by themselves after a second", async () => {
-    using folder = temporaryFolder();
-    const store = await openGatewayStore(folder.dir, new FakeClock());
-    const key = keyRecord();
-    await store.insertKey(key, 10_000);
-    await store.commit([settleItem(key.id, 1)]);
-    const database = new Database(join(folder.dir, "sluice.db"));
-    const rows = () => database.query("SELECT * FROM usage_key_hours").all().length;
-    expect(rows()).toBe(0);
-    await waitFor(() => rows() === 1, "the sums to be written");
-    database.close();
-    await store.close();
-  });
 });
 
-test("usage records come back as they were, newest first, by key and outcome", async () => {
-  using folder = temporaryFolder();
-  const store = await openGatewayStore(folder.dir, new FakeClock());
+testEachStore("usage records come back as they were, newest first, by key and outcome", async (database) => {
+  const store = await database.openGateway(new FakeClock());
   const [one, two] = [keyRecord(), keyRecord()];
   await store.insertKey(one, 10_000);
   await store.insertKey(two, 10_000);

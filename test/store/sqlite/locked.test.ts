@@ -1,13 +1,13 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import type { StoreSettings } from "../../src/store/settings.ts";
-import { patiently } from "../../src/store/sqlite/connection.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { restoreDatabase } from "../../src/store/sqlite/restore.ts";
-import { StoreRefusal } from "../../src/store/store.ts";
-import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import type { StoreSettings } from "../../../src/store/settings.ts";
+import { patiently } from "../../../src/store/sqlite/connection.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
+import { StoreRefusal } from "../../../src/store/store.ts";
+import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 
 const holdLock = `
 const { Database } = require("bun:sqlite");

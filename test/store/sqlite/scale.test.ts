@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { systemClock } from "../../src/base/clock.ts";
-import { newId } from "../../src/base/id.ts";
-import { KeyRing } from "../../src/keys/keyring.ts";
-import { audit } from "../../src/ledger/audit.ts";
-import { Ledger } from "../../src/ledger/ledger.ts";
-import { openStore } from "../../src/store/open.ts";
-import { fillStore } from "../bench/fill.ts";
-import { temporaryFolder } from "./fixtures.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { newId } from "../../../src/base/id.ts";
+import { KeyRing } from "../../../src/keys/keyring.ts";
+import { audit } from "../../../src/ledger/audit.ts";
+import { Ledger } from "../../../src/ledger/ledger.ts";
+import { openStore } from "../../../src/store/open.ts";
+import { fillStore } from "../../bench/fill.ts";
+import { temporaryFolder } from "../fixtures.ts";
 
 const isSoak = process.env["SLUICE_SOAK"] === "1";
 const size = isSoak ? { keys: 10_000, records: 1_000_000 } : { keys: 300, records: 20_000 };

@@ -2,12 +2,13 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { dataFolder } from "../../src/store/sqlite/folder.ts";
-import { finishRestore, refuseMissingLedger } from "../../src/store/sqlite/missing-ledger.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { restoreDatabase } from "../../src/store/sqlite/restore.ts";
-import { keyRecord, openGatewayStore, settleItem, temporaryFolder } from "./fixtures.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { dataFolder } from "../../../src/store/sqlite/folder.ts";
+import { finishRestore, refuseMissingLedger } from "../../../src/store/sqlite/missing-ledger.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
+import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
+import { openGatewayStore } from "./fixtures.ts";
 
 const script = new URL("./restoring-process.ts", import.meta.url).pathname;
 const nowMs = Date.UTC(2026, 10, 15);
@@ -33,7 +34,7 @@ async function crashedFolder(dir: string): Promise<{ data: string; copy: string 
   const store = await openGatewayStore(live, systemClock);
   const key = keyRecord();
   await store.insertKey(key, 1_000);
-  await store.files?.backup(copy);
+  await store.files.backup(copy);
   await store.commit([settleItem(key.id, 600)]);
   cpSync(live, data, { recursive: true });
   await store.close();

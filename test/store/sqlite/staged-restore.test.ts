@@ -2,16 +2,16 @@ import { afterEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { issueKey } from "../../src/keys/issue.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { keptAs } from "../../src/store/sqlite/restore.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { issueKey } from "../../../src/keys/issue.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { keptAs } from "../../../src/store/sqlite/restore.ts";
 import {
   applyStagedRestore,
   endStagedRestore,
   hasStagedRestore,
   stageRestore,
-} from "../../src/store/sqlite/staged-restore.ts";
+} from "../../../src/store/sqlite/staged-restore.ts";
 
 const nowMs = 1_794_700_000_000;
 const folders: string[] = [];

@@ -1,12 +1,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { newStats } from "../../src/store/health.ts";
-import { Journal } from "../../src/store/journal/journal.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { ThreadWriter } from "../../src/store/sqlite/thread-writer.ts";
-import { sqliteTroubles } from "../../src/store/sqlite/troubles.ts";
-import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { ThreadWriter } from "../../../src/store/sqlite/thread-writer.ts";
+import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
+import { newJournal } from "../journal/fixtures.ts";
 
 test("a writer thread writes the same as the thread that asks", async () => {
   using folder = temporaryFolder();
@@ -53,7 +51,7 @@ test("a writer thread that dies makes the store unhealthy for good, and nobody w
     };`,
   );
   const writer = await ThreadWriter.open("unused", source);
-  const journal = new Journal({ writer, stats: newStats(), reserve: null, troubles: sqliteTroubles });
+  const journal = newJournal(writer);
   await expect(journal.commit([])).rejects.toThrow("out of memory");
   expect(journal.healthy).toBe(false);
   await expect(journal.commit([])).rejects.toThrow("out of memory");

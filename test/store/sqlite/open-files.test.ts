@@ -2,12 +2,12 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import type { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
-import type { KeyRecord } from "../../src/store/store.ts";
-import { waitFor } from "../support/wait.ts";
-import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import type { SqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import type { KeyRecord } from "../../../src/store/store.ts";
+import { waitFor } from "../../support/wait.ts";
+import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 
 /** A gateway's store in `dir/data` with a key that has 1,000 and one charge of 100. */
 async function openCharged(

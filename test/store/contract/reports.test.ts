@@ -1,7 +1,9 @@
-import { describe, expect, test } from "bun:test";
-import { type Clock, systemClock } from "../../src/base/clock.ts";
-import type { JournalItem, Store } from "../../src/store/store.ts";
-import { keyRecord, openGatewayStore, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
+import { describe, expect } from "bun:test";
+import { type Clock, systemClock } from "../../../src/base/clock.ts";
+import type { JournalItem, Store } from "../../../src/store/store.ts";
+import { testEachStore } from "../each-store.ts";
+import { keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
+import type { TestDatabase } from "../kind.ts";
 
 const hourMs = 3_600_000;
 const noonMs = Date.UTC(2026, 10, 15, 12);
@@ -19,14 +21,16 @@ function spent(keyId: string, { atMs, costNano, model = "house-model" }: Spent):
   return { ...item, record: { ...item.record, atMs, model } };
 }
 
-async function withStore(work: (store: Store, reopen: () => Promise<Store>) => Promise<void>): Promise<void> {
-  using folder = temporaryFolder();
-  const open: Store[] = [await openGatewayStore(folder.dir, clock)];
+async function withStore(
+  database: TestDatabase,
+  work: (store: Store, reopen: () => Promise<Store>) => Promise<void>,
+): Promise<void> {
+  const open: Store[] = [await database.openGateway(clock)];
   const [first] = open;
   if (first === undefined) throw new Error("no store");
   const reopen = async () => {
     await open.pop()?.close();
-    const next = await openGatewayStore(folder.dir, clock);
+    const next = await database.openGateway(clock);
     open.push(next);
     return next;
   };
@@ -40,8 +44,8 @@ async function withStore(work: (store: Store, reopen: () => Promise<Store>) => P
 const day = { sinceMs: noonMs - 24 * hourMs, untilMs: noonMs + hourMs, resolution: "hour" } as const;
 
 describe("sums", () => {
-  test("count an exchange at once, and once only after they were written", async () => {
-    await withStore(async (store, reopen) => {
+  testEachStore("count an exchange at once, and once only after they were written", async (database) => {
+    await withStore(database, async (store, reopen) => {
       const key = keyRecord();
       await store.insertKey(key, 1_000_000);
       await store.commit([
@@ -61,8 +65,8 @@ describe("sums", () => {
     });
   });
 
-  test("name the largest spenders first", async () => {
-    await withStore(async (store, reopen) => {
+  testEachStore("name the largest spenders first", async (database) => {
+    await withStore(database, async (store, reopen) => {
       const [small, large] = [keyRecord(), keyRecord()];
       await store.insertKey(small, 1_000_000);
       await store.insertKey(large, 1_000_000);
@@ -84,8 +88,8 @@ describe("sums", () => {
 });
 
 describe("exchanges", () => {
-  test("come newest first, filtered, a page at a time", async () => {
-    await withStore(async (store) => {
+  testEachStore("come newest first, filtered, a page at a time", async (database) => {
+    await withStore(database, async (store) => {
       const [one, other] = [keyRecord(), keyRecord()];
       await store.insertKey(one, 1_000_000);
       await store.insertKey(other, 1_000_000);
@@ -103,8 +107,8 @@ describe("exchanges", () => {
     });
   });
 
-  test("are found by id, with their charge and their overrun", async () => {
-    await withStore(async (store) => {
+  testEachStore("are found by id, with their charge and their overrun", async (database) => {
+    await withStore(database, async (store) => {
       const key = keyRecord();
       await store.insertKey(key, 1_000);
       const item = spent(key.id, { atMs: noonMs, costNano: 600 });
@@ -123,8 +127,8 @@ describe("exchanges", () => {
 });
 
 describe("the admin's own records", () => {
-  test("keep the audit log and the token's hash", async () => {
-    await withStore(async (store, reopen) => {
+  testEachStore("keep the audit log and the token's hash", async (database) => {
+    await withStore(database, async (store, reopen) => {
       expect(await store.admin.readAdminTokenHash()).toBeNull();
       await store.admin.saveAdminTokenHash("ab12");
       const change = { atMs: 1, actor: "token", address: "::1", target: null, detail: null };

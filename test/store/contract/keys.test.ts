@@ -1,13 +1,13 @@
-import { describe, expect, test } from "bun:test";
-import { nanoPerCredit } from "../../src/base/money.ts";
-import { openStore } from "../../src/store/open.ts";
-import { type OperatorEntry, type Store, StoreRefusal } from "../../src/store/store.ts";
-import { FakeClock } from "../support/clock.ts";
-import { keyRecord, temporaryFolder } from "./fixtures.ts";
+import { describe, expect } from "bun:test";
+import { nanoPerCredit } from "../../../src/base/money.ts";
+import { type OperatorEntry, type Store, StoreRefusal } from "../../../src/store/store.ts";
+import { FakeClock } from "../../support/clock.ts";
+import { testEachStore } from "../each-store.ts";
+import { keyRecord } from "../fixtures.ts";
+import type { TestDatabase } from "../kind.ts";
 
-async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
-  using folder = temporaryFolder();
-  const store = await openStore({ dir: folder.dir, clock: new FakeClock(), role: "operator" });
+async function withStore(database: TestDatabase, work: (store: Store) => Promise<void>): Promise<void> {
+  const store = await database.openOperator(new FakeClock());
   await work(store);
   await store.close();
 }
@@ -22,8 +22,8 @@ function entryFor(keyId: string, overrides: Partial<OperatorEntry> = {}): Operat
 }
 
 describe("a key", () => {
-  test("comes back as it was stored, with its opening credit", () =>
-    withStore(async (store) => {
+  testEachStore("comes back as it was stored, with its opening credit", (database) =>
+    withStore(database, async (store) => {
       const key = keyRecord({
         label: "all of it",
         models: ["a", "b"],
@@ -40,33 +40,37 @@ describe("a key", () => {
       expect(await store.listEntries({ afterId: 0, limit: 5, keyId: key.id })).toMatchObject([
         { kind: "topup", amount: 25, note: "opening credit", atMs: 7 },
       ]);
-    }));
+    }),
+  );
 
-  test("that does not exist is not found", () =>
-    withStore(async (store) => {
+  testEachStore("that does not exist is not found", (database) =>
+    withStore(database, async (store) => {
       expect(await store.findKey("key_unknown")).toBeNull();
       expect(await store.findKeyByHash("no", 0)).toBeNull();
       expect(await store.readTotals("key_unknown")).toBeNull();
       expect(await reasonOf(store.updateKey("key_unknown", { label: "x" }))).toBe("unknown_key");
       expect(await reasonOf(store.recordTopUp(entryFor("key_unknown")))).toBe("unknown_key");
-    }));
+    }),
+  );
 
-  test("is not found by a prefix that two keys share", () =>
-    withStore(async (store) => {
+  testEachStore("is not found by a prefix that two keys share", (database) =>
+    withStore(database, async (store) => {
       await store.insertKey(keyRecord({ prefix: "slu_same0000" }), 0);
       await store.insertKey(keyRecord({ prefix: "slu_same0000" }), 0);
       expect(await store.findKey("slu_same0000")).toBeNull();
-    }));
+    }),
+  );
 
-  test("is inserted whole or not at all", () =>
-    withStore(async (store) => {
+  testEachStore("is inserted whole or not at all", (database) =>
+    withStore(database, async (store) => {
       const budget = keyRecord({ mode: "token_budget" });
       expect(await reasonOf(store.insertKey(budget, 5))).toBe("wrong_mode");
       expect(await store.findKey(budget.id)).toBeNull();
-    }));
+    }),
+  );
 
-  test("changes only where it is told to, and every change raises the revision", () =>
-    withStore(async (store) => {
+  testEachStore("changes only where it is told to, and every change raises the revision", (database) =>
+    withStore(database, async (store) => {
       const key = keyRecord({ label: "old" });
       await store.insertKey(key, 0);
       const before = await store.currentRevision();
@@ -77,22 +81,24 @@ describe("a key", () => {
         keys: [changed],
         entries: [],
       });
-    }));
+    }),
+  );
 
-  test("is found by the secret before its last rotation while the grace lasts", () =>
-    withStore(async (store) => {
+  testEachStore("is found by the secret before its last rotation while the grace lasts", (database) =>
+    withStore(database, async (store) => {
       const key = keyRecord();
       await store.insertKey(key, 0);
       await store.updateKey(key.id, { hash: "new", previousHash: key.hash, previousUntilMs: 100 });
       expect((await store.findKeyByHash(key.hash, 99))?.id).toBe(key.id);
       expect(await store.findKeyByHash(key.hash, 100)).toBeNull();
       expect((await store.findKeyByHash("new", 100))?.id).toBe(key.id);
-    }));
+    }),
+  );
 });
 
 describe("the list of keys", () => {
-  test("comes in pages, oldest first", () =>
-    withStore(async (store) => {
+  testEachStore("comes in pages, oldest first", (database) =>
+    withStore(database, async (store) => {
       const keys = Array.from({ length: 5 }, (_, index) => keyRecord({ label: `key ${index}` }));
       for (const key of keys) await store.insertKey(key, 0);
       const first = await store.listKeys({ limit: 3 });
@@ -100,25 +106,29 @@ describe("the list of keys", () => {
       const second = await store.listKeys({ limit: 3, cursor: first.nextCursor ?? "" });
       expect(second.keys.map(({ label }) => label)).toEqual(["key 3", "key 4"]);
       expect(second.nextCursor).toBeNull();
-    }));
+    }),
+  );
 
-  test("is searched by a part of the label or the beginning of prefix and id, all literally", () =>
-    withStore(async (store) => {
-      const key = keyRecord({ label: "100% of_it" });
-      await store.insertKey(key, 0);
-      await store.insertKey(keyRecord({ label: "1000 of it" }), 0);
-      const found = async (search: string) =>
-        (await store.listKeys({ limit: 9, search })).keys.map(({ id }) => id);
-      expect(await found("0% of_")).toEqual([key.id]);
-      expect(await found(key.prefix.slice(0, 12))).toEqual([key.id]);
-      expect(await found(key.id.slice(0, 20))).toEqual([key.id]);
-      expect(await found("nothing like it")).toEqual([]);
-    }));
+  testEachStore(
+    "is searched by a part of the label or the beginning of prefix and id, all literally",
+    (database) =>
+      withStore(database, async (store) => {
+        const key = keyRecord({ label: "100% of_it" });
+        await store.insertKey(key, 0);
+        await store.insertKey(keyRecord({ label: "1000 of it" }), 0);
+        const found = async (search: string) =>
+          (await store.listKeys({ limit: 9, search })).keys.map(({ id }) => id);
+        expect(await found("0% of_")).toEqual([key.id]);
+        expect(await found(key.prefix.slice(0, 12))).toEqual([key.id]);
+        expect(await found(key.id.slice(0, 20))).toEqual([key.id]);
+        expect(await found("nothing like it")).toEqual([]);
+      }),
+  );
 });
 
 describe("a top-up", () => {
-  test("with the same reference again is the same entry", () =>
-    withStore(async (store) => {
+  testEachStore("with the same reference again is the same entry", (database) =>
+    withStore(database, async (store) => {
       const key = keyRecord();
       await store.insertKey(key, 0);
       const topUp = entryFor(key.id, { reference: "invoice 1", note: "thanks" });
@@ -127,10 +137,11 @@ describe("a top-up", () => {
       expect(first.repeated).toBe(false);
       expect(again).toEqual({ entry: first.entry, repeated: true });
       expect(await store.readTotals(key.id)).toMatchObject({ posted: 10 });
-    }));
+    }),
+  );
 
-  test("is refused when its reference stands for something else", () =>
-    withStore(async (store) => {
+  testEachStore("is refused when its reference stands for something else", (database) =>
+    withStore(database, async (store) => {
       const key = keyRecord();
       await store.insertKey(key, 0);
       await store.recordTopUp(entryFor(key.id, { reference: "invoice 1" }));
@@ -138,10 +149,11 @@ describe("a top-up", () => {
       expect(await reasonOf(store.recordTopUp(other))).toBe("reference_conflict");
       const same = entryFor(key.id, { reference: "invoice 1" });
       expect(await reasonOf(store.recordAdjustment(same))).toBe("reference_conflict");
-    }));
+    }),
+  );
 
-  test("needs a sensible amount, and a key that has credit", () =>
-    withStore(async (store) => {
+  testEachStore("needs a sensible amount, and a key that has credit", (database) =>
+    withStore(database, async (store) => {
       const key = keyRecord();
       const budget = keyRecord({ mode: "token_budget" });
       await store.insertKey(key, 0);
@@ -151,11 +163,12 @@ describe("a top-up", () => {
       }
       expect(await reasonOf(store.recordTopUp(entryFor(budget.id)))).toBe("wrong_mode");
       expect(await store.readTotals(key.id)).toMatchObject({ posted: 0 });
-    }));
+    }),
+  );
 });
 
-test("an adjustment corrects in both directions, never below 0", () =>
-  withStore(async (store) => {
+testEachStore("an adjustment corrects in both directions, never below 0", (database) =>
+  withStore(database, async (store) => {
     const key = keyRecord();
     await store.insertKey(key, 10);
     await store.recordAdjustment(entryFor(key.id, { amountNano: 5 }));
@@ -164,4 +177,5 @@ test("an adjustment corrects in both directions, never below 0", () =>
       "invalid_amount",
     );
     expect(await store.readTotals(key.id)).toMatchObject({ posted: 0, purchased: 0 });
-  }));
+  }),
+);

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { openConnection } from "../../src/store/sqlite/connection.ts";
-import { migrate, migrations } from "../../src/store/sqlite/migrate.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { restoreDatabase } from "../../src/store/sqlite/restore.ts";
-import { keyRecord, temporaryFolder } from "./fixtures.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { openConnection } from "../../../src/store/sqlite/connection.ts";
+import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
+import { keyRecord, temporaryFolder } from "../fixtures.ts";
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
@@ -48,8 +48,8 @@ test("a file that this user may not close to others is refused", async () => {
   for (const name of readdirSync(dir)) chmodSync(join(dir, name), 0o666);
   chmodSync(dir, 0o777);
   const open = `
-    const { openSqliteStore } = await import(${JSON.stringify(import.meta.resolve("../../src/store/sqlite/open.ts"))});
-    const { systemClock } = await import(${JSON.stringify(import.meta.resolve("../../src/base/clock.ts"))});
+    const { openSqliteStore } = await import(${JSON.stringify(import.meta.resolve("../../../src/store/sqlite/open.ts"))});
+    const { systemClock } = await import(${JSON.stringify(import.meta.resolve("../../../src/base/clock.ts"))});
     await openSqliteStore({ dir: ${JSON.stringify(dir)}, clock: systemClock, role: "operator" })
       .then(() => console.log("opened"), (error) => console.log(error.message));`;
   const script = join(dir, "open.ts");

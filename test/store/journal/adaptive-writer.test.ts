@@ -1,15 +1,8 @@
 import { expect, test } from "bun:test";
-import { systemClock } from "../../src/base/clock.ts";
-import { AdaptiveWriter } from "../../src/store/journal/adaptive-writer.ts";
-import { BatchFailure, type TimedWriter } from "../../src/store/journal/batch-writer.ts";
-import { type Driver, DriverChoice } from "../../src/store/journal/driver-choice.ts";
-import { openConnection } from "../../src/store/sqlite/connection.ts";
-import { dataFolder } from "../../src/store/sqlite/folder.ts";
-import { InlineWriter } from "../../src/store/sqlite/inline-writer.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { ThreadWriter } from "../../src/store/sqlite/thread-writer.ts";
-import type { JournalItem } from "../../src/store/store.ts";
-import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
+import { AdaptiveWriter } from "../../../src/store/journal/adaptive-writer.ts";
+import { BatchFailure, type TimedWriter } from "../../../src/store/journal/batch-writer.ts";
+import { type Driver, DriverChoice } from "../../../src/store/journal/driver-choice.ts";
+import type { JournalItem } from "../../../src/store/store.ts";
 
 /** Takes note of what reaches it, as `inline:one`; its commits take as long as the test says. */
 class NotingWriter implements TimedWriter {
@@ -102,32 +95,4 @@ test("a lock during the change keeps the old writer, with its sums, and closes t
   await write("1");
   expect(notes).toEqual(["thread:closed", "inline:1"]);
   expect(drivers).toEqual([]);
-});
-
-test("a ledger that is written by both in turn has every charge and every sum once", async () => {
-  using folder = temporaryFolder();
-  const { dir } = folder;
-  const setup = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
-  const key = keyRecord();
-  await setup.insertKey(key, 1_000);
-  const file = dataFolder(dir).databaseFile;
-  const database = openConnection(file, { busyTimeoutMs: 100 });
-  const choice = new DriverChoice("inline");
-  const writer = new AdaptiveWriter({
-    inline: new InlineWriter(database),
-    openThread: () => ThreadWriter.open(file),
-    choice,
-    onChange: () => {},
-  });
-  for (let batch = 0; batch < 12; batch += 1) {
-    choice.decide(batch % 4 < 2 ? "inline" : "thread");
-    await writer.write([settleItem(key.id, 10)], false);
-  }
-  await writer.close();
-  database.close();
-  expect(await setup.readTotals(key.id)).toMatchObject({ posted: 880, requests: 12 });
-  expect(await setup.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([
-    { requests: 12, spendNano: 120 },
-  ]);
-  await setup.close();
 });

@@ -2,8 +2,8 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { migrate, migrations, schemaVersion } from "../../src/store/sqlite/migrate.ts";
-import { temporaryFolder } from "./fixtures.ts";
+import { migrate, migrations, schemaVersion } from "../../../src/store/sqlite/migrate.ts";
+import { temporaryFolder } from "../fixtures.ts";
 
 const nowMs = Date.UTC(2026, 10, 15, 12);
 

@@ -2,11 +2,11 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { restoreDatabase } from "../../src/store/sqlite/restore.ts";
-import { type RefusalReason, StoreRefusal } from "../../src/store/store.ts";
-import { keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
+import { type RefusalReason, StoreRefusal } from "../../../src/store/store.ts";
+import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 
 const nowMs = Date.UTC(2026, 10, 15, 12);
 

@@ -2,13 +2,13 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import type { StoreSettings } from "../../src/store/settings.ts";
-import { openConnection, readPragma } from "../../src/store/sqlite/connection.ts";
-import { migrations } from "../../src/store/sqlite/migrate.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { StoreRefusal } from "../../src/store/store.ts";
-import { keyRecord, temporaryFolder } from "./fixtures.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import type { StoreSettings } from "../../../src/store/settings.ts";
+import { openConnection, readPragma } from "../../../src/store/sqlite/connection.ts";
+import { migrations } from "../../../src/store/sqlite/migrate.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { StoreRefusal } from "../../../src/store/store.ts";
+import { keyRecord, temporaryFolder } from "../fixtures.ts";
 
 function open(dir: string, role: StoreSettings["role"] = "gateway") {
   return openSqliteStore({ dir, clock: systemClock, role });

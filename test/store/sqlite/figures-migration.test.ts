@@ -1,9 +1,10 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { migrate, migrations } from "../../src/store/sqlite/migrate.ts";
-import { FakeClock } from "../support/clock.ts";
-import { openGatewayStore, temporaryFolder } from "./fixtures.ts";
+import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
+import { FakeClock } from "../../support/clock.ts";
+import { temporaryFolder } from "../fixtures.ts";
+import { openGatewayStore } from "./fixtures.ts";
 
 const noonMs = Date.UTC(2026, 10, 15, 12);
 /** They were counted by the hour in which they began. */

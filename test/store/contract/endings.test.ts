@@ -1,0 +1,283 @@
+import { describe, expect, test } from "bun:test";
+import type { AttemptRecord } from "../../../src/base/attempt.ts";
+import { EndingQueue } from "../../../src/store/ending-queue.ts";
+import { EndingRetention } from "../../../src/store/ending-retention.ts";
+import type { ExchangeEnding, JournalItem, Store } from "../../../src/store/store.ts";
+import { FakeClock } from "../../support/clock.ts";
+import { waitFor } from "../../support/wait.ts";
+import { testEachStore } from "../each-store.ts";
+import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
+import type { TestDatabase } from "../kind.ts";
+
+const noonMs = Date.UTC(2026, 10, 15, 12);
+
+async function withStore(
+  database: TestDatabase,
+  work: (store: Store, reopen: () => Promise<Store>) => Promise<void>,
+): Promise<void> {
+  const clock = new FakeClock();
+  let store = await database.openGateway(clock);
+  const reopen = async () => {
+    await store.close();
+    store = await database.openGateway(clock);
+    return store;
+  };
+  try {
+    await work(store, reopen);
+  } finally {
+    await store.close();
+  }
+}
+
+const attempt: AttemptRecord = {
+  deployment: "openai/gpt-5.6",
+  provider: "openai",
+  upstreamModel: "gpt-5.6",
+  status: 500,
+  code: "upstream_error",
+  failure: "status_500",
+  cause: null,
+  said: "on fire",
+  durationMs: 12,
+  left: "ended",
+};
+
+describe("endings", () => {
+  testEachStore("come back as they were, with their attempts", async (database) => {
+    await withStore(database, async (store) => {
+      const key = keyRecord();
+      await store.insertKey(key, 1_000);
+      const ending = exchangeEnding(key.id, {
+        outcome: "failed",
+        status: 502,
+        code: "upstream_error",
+        message: "The provider failed.",
+        model: "house-model",
+        provider: "openai",
+        upstreamModel: "gpt-5.6",
+        attempts: 1,
+        attemptDetails: [attempt],
+      });
+      await store.commit([{ kind: "endings", endings: [ending] }]);
+      const { attemptDetails, atMs, ...kept } = ending;
+      expect(await store.reports.exchange(ending.exchangeId, null)).toEqual({
+        exchange: {
+          ...kept,
+          endedAtMs: atMs,
+          entryId: null,
+          usage: null,
+          basis: null,
+          charged: 0,
+          listCostNano: null,
+        },
+        attempts: [attempt],
+        entries: [],
+      });
+    });
+  });
+
+  testEachStore(
+    "are part of the figures at once, after they were rolled up, and after a restart",
+    async (database) => {
+      await withStore(database, async (store, reopen) => {
+        const key = keyRecord();
+        await store.insertKey(key, 10_000);
+        const cancelled = settleItem(key.id, 40, { outcome: "cancelled", model: "m", provider: "p" });
+        const ending = exchangeEnding(key.id, {
+          exchangeId: cancelled.holdId,
+          outcome: "cancelled",
+          model: "m",
+        });
+        await store.commit([
+          settleItem(key.id, 100),
+          { ...cancelled, record: null, ending },
+          {
+            kind: "endings",
+            endings: [
+              exchangeEnding(key.id, { alike: 9 }),
+              exchangeEnding(key.id, { outcome: "failed", status: 502, model: "m", totalMs: 700 }),
+              exchangeEnding(key.id, { outcome: "cancelled", model: "m" }),
+            ],
+          },
+        ]);
+        const expected = {
+          requests: 1,
+          completed: 1,
+          failed: 1,
+          refused: 10,
+          cancelled: 2,
+          spendNano: 140,
+          cancelledSpendNano: 40,
+          totalMs: 781,
+          totalCount: 2,
+        };
+        const check = async (reader: Store) => {
+          for (const by of ["key", "day", "hour"] as const) {
+            expect(await reader.summarizeUsage({ by, sinceMs: 0 })).toMatchObject([expected]);
+          }
+          for (const keyId of [undefined, key.id]) {
+            const range = { sinceMs: noonMs, untilMs: noonMs, resolution: "minute", keyId } as const;
+            expect(await reader.summarizeUsage({ by: "key", ...range })).toMatchObject([expected]);
+          }
+          const models = await reader.summarizeUsage({ by: "model", sinceMs: 0 });
+          expect(
+            models.map(({ group, refused, failed, cancelled }) => [group, refused, failed, cancelled]),
+          ).toEqual([
+            ["", 10, 0, 0],
+            ["house-model", 0, 0, 0],
+            ["m", 0, 1, 2],
+          ]);
+        };
+        await check(store);
+        const later = await reopen();
+        await check(later);
+        const found = await later.reports.exchange(cancelled.holdId, null);
+        expect(found?.exchange).toMatchObject({ outcome: "cancelled", charged: 40, usage: null });
+        await check(await reopen());
+      });
+    },
+  );
+
+  testEachStore(
+    "are listed with the completed ones by the moment they ended, page by page, each once",
+    async (database) => {
+      await withStore(database, async (store) => {
+        const key = keyRecord();
+        await store.insertKey(key, 1_000_000);
+        const expected: string[] = [];
+        for (let second = 0; second < 40; second += 1) {
+          const atMs = noonMs + second * 1000;
+          if (second % 3 === 0) {
+            const item = settleItem(key.id, 1, { atMs });
+            await store.commit([item]);
+            expected.push(item.charge.exchangeId);
+          } else {
+            const ending = exchangeEnding(key.id, { atMs, code: second % 2 === 0 ? "even" : "odd" });
+            await store.commit([{ kind: "endings", endings: [ending] }]);
+            expected.push(ending.exchangeId);
+          }
+        }
+        expected.reverse();
+        for (const limit of [1, 3, 7, 100]) {
+          const seen: string[] = [];
+          for (let cursor: string | undefined; ; ) {
+            const page = await store.reports.exchanges({ limit, cursor });
+            expect(page.rows.length).toBeLessThanOrEqual(limit);
+            seen.push(...page.rows.map(({ exchangeId }) => exchangeId));
+            if (page.next === null) break;
+            cursor = page.next;
+          }
+          expect(seen).toEqual(expected);
+        }
+        const count = async (query: object) =>
+          (await store.reports.exchanges({ limit: 100, ...query })).rows.length;
+        expect(await count({ outcome: "completed" })).toBe(14);
+        expect(await count({ outcome: "refused" })).toBe(26);
+        expect(await count({ code: "even" })).toBe(13);
+        expect(await count({ sinceMs: noonMs + 30_000 })).toBe(10);
+        expect(await count({ outcome: "failed" })).toBe(0);
+      });
+    },
+  );
+});
+
+describe("the queue of endings", () => {
+  testEachStore(
+    "keeps the first of a kind one by one, and counts the rest of a flood exactly",
+    async (database) => {
+      await withStore(database, async (store) => {
+        const key = keyRecord();
+        await store.insertKey(key, 1_000);
+        const queue = new EndingQueue({ store, onDropped: () => {} });
+        for (let call = 0; call < 20_000; call += 1) queue.take(exchangeEnding(key.id));
+        queue.take(exchangeEnding(key.id, { code: "insufficient_credit", status: 402 }));
+        await queue.close();
+        expect(queue.dropped).toBe(0);
+        const { rows } = await store.reports.exchanges({ limit: 500 });
+        expect(rows.length).toBeLessThan(150);
+        expect(rows.filter(({ code }) => code === "insufficient_credit")).toHaveLength(1);
+        expect(rows.reduce((sum, { alike }) => sum + 1 + alike, 0)).toBe(20_001);
+        expect(await store.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([{ refused: 20_001 }]);
+      });
+    },
+  );
+
+  test("is bounded while nothing can be written, and says what it dropped", async () => {
+    const gate = Promise.withResolvers<void>();
+    const written: ExchangeEnding[] = [];
+    const commit = async (items: readonly JournalItem[]) => {
+      await gate.promise;
+      for (const item of items) if (item.kind === "endings") written.push(...item.endings);
+    };
+    const reported: number[] = [];
+    const queue = new EndingQueue({ store: { commit }, onDropped: (count) => reported.push(count) });
+    const calls = 30_000;
+    for (let call = 0; call < calls; call += 1) queue.take(exchangeEnding(`key_${call}`));
+    // A reader waits a moment for it, and no longer.
+    await queue.flush();
+    expect(written).toEqual([]);
+    gate.resolve();
+    await queue.close();
+    const kept = written.reduce((sum, { alike }) => sum + 1 + alike, 0);
+    expect(written.length).toBeLessThan(5_000);
+    expect(queue.dropped).toBe(calls - kept);
+    expect(reported.reduce((sum, count) => sum + count, 0)).toBe(queue.dropped);
+  });
+
+  test("counts as dropped what a broken store rejects", async () => {
+    const commit = () => Promise.reject(new Error("the disk is gone"));
+    const queue = new EndingQueue({ store: { commit }, onDropped: () => {} });
+    for (let call = 0; call < 60; call += 1) queue.take(exchangeEnding("key_1"));
+    await queue.close();
+    expect(queue.dropped).toBe(60);
+  });
+
+  testEachStore("writes by itself soon", async (database) => {
+    await withStore(database, async (store) => {
+      const key = keyRecord();
+      await store.insertKey(key, 1_000);
+      const queue = new EndingQueue({ store, onDropped: () => {} });
+      for (let call = 0; call < 60; call += 1) queue.take(exchangeEnding(key.id));
+      const refused = async () => (await store.summarizeUsage({ by: "key", sinceMs: 0 }))[0]?.refused;
+      await waitFor(async () => (await refused()) === 60, "the window to end");
+      await queue.close();
+    });
+  });
+});
+
+describe("retention", () => {
+  testEachStore(
+    "deletes what is too old or too many, oldest first, and no figure changes",
+    async (database) => {
+      await withStore(database, async (store) => {
+        const key = keyRecord();
+        await store.insertKey(key, 1_000);
+        const clock = new FakeClock();
+        const dayMs = 86_400_000;
+        for (let age = 40; age >= 0; age -= 1) {
+          const endings = Array.from({ length: 20 }, () =>
+            exchangeEnding(key.id, { atMs: clock.wallMs() - age * dayMs, code: `day ${age}` }),
+          );
+          await store.commit([{ kind: "endings", endings }]);
+        }
+        let limits = { exchangesMs: 30 * dayMs, exchangeRows: 1_000_000 };
+        const onError = (error: unknown) => {
+          throw error;
+        };
+        const retention = new EndingRetention({ store, clock, limits: () => limits, onError });
+        await retention.prune();
+        expect(await store.reports.endingsKept()).toEqual({
+          oldestAtMs: clock.wallMs() - 30 * dayMs,
+          count: 31 * 20,
+        });
+        limits = { ...limits, exchangeRows: 50 };
+        await retention.prune();
+        const { rows } = await store.reports.exchanges({ limit: 500 });
+        expect(rows).toHaveLength(50);
+        expect(new Set(rows.map(({ code }) => code))).toEqual(new Set(["day 0", "day 1", "day 2"]));
+        const days = await store.summarizeUsage({ by: "key", sinceMs: 0 });
+        expect(days).toMatchObject([{ refused: 41 * 20 }]);
+      });
+    },
+  );
+});

@@ -1,0 +1,41 @@
+import { expect } from "bun:test";
+import { systemClock } from "../../../src/base/clock.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { testEachStore } from "../each-store.ts";
+import { keyRecord } from "../fixtures.ts";
+
+function give(store: Store, keyId: string, digests: readonly string[], provider: string, atMs: number) {
+  return store.commit([{ kind: "given", given: { keyId, provider, digests, atMs } }]);
+}
+
+testEachStore("an id belongs to the key it was given to, and is known after a restart", async (database) => {
+  const store = await database.openGateway(systemClock);
+  const [one, other] = [keyRecord(), keyRecord()];
+  await store.insertKey(one, 0);
+  await store.insertKey(other, 0);
+  await give(store, one.id, ["a", "b"], "openai", 1000);
+  await give(store, other.id, ["b"], "azure", 1000);
+  expect(await store.findGivenIds(one.id, ["b", "a", "c"])).toEqual(["openai", "openai", null]);
+  expect(await store.findGivenIds(other.id, ["a", "b"])).toEqual([null, "azure"]);
+  await store.close();
+  const again = await database.openGateway(systemClock);
+  expect(await again.findGivenIds(one.id, ["a"])).toEqual(["openai"]);
+  await again.close();
+});
+
+testEachStore(
+  "the oldest go when they are too old or too many; one that is given again is young again",
+  async (database) => {
+    const store = await database.openGateway(systemClock);
+    const key = keyRecord();
+    await store.insertKey(key, 0);
+    await give(store, key.id, ["a", "b", "c", "d"], "openai", 1000);
+    await give(store, key.id, ["a"], "openai", 2000);
+    expect(await store.pruneGivenIds({ beforeMs: 1000, keep: 100, limit: 100 })).toBe(0);
+    expect(await store.pruneGivenIds({ beforeMs: 1500, keep: 100, limit: 2 })).toBe(2);
+    expect(await store.findGivenIds(key.id, ["a", "b", "c", "d"])).toEqual(["openai", null, null, "openai"]);
+    expect(await store.pruneGivenIds({ beforeMs: 0, keep: 1, limit: 100 })).toBe(1);
+    expect(await store.findGivenIds(key.id, ["a", "d"])).toEqual(["openai", null]);
+    await store.close();
+  },
+);

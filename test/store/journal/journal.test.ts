@@ -1,0 +1,149 @@
+import { describe, expect, test } from "bun:test";
+import { newStats } from "../../../src/store/health.ts";
+import { BatchFailure, type BatchWriter } from "../../../src/store/journal/batch-writer.ts";
+import type { JournalItem } from "../../../src/store/store.ts";
+import { waitFor } from "../../support/wait.ts";
+import { newJournal } from "./fixtures.ts";
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Takes note of every batch, by the ids of its holds. */
+function notingWriter(): BatchWriter & { readonly batches: string[][] } {
+  const batches: string[][] = [];
+  return {
+    batches,
+    write(items) {
+      const ids = items.flatMap((item) => (item.kind === "release" ? [item.holdId] : []));
+      if (ids.length > 0) batches.push(ids);
+    },
+    close() {},
+  };
+}
+
+const releases = (...ids: readonly string[]): JournalItem[] =>
+  ids.map((holdId) => ({ kind: "release", holdId }));
+
+describe("a batch", () => {
+  test("has a limit, so that a crowd does not stall the streams; all are written, in order, none torn apart", async () => {
+    const writer = notingWriter();
+    const journal = newJournal(writer);
+    const ended: number[] = [];
+    const pairs = Array.from({ length: 900 }, (_, index) => [`${index} first`, `${index} second`] as const);
+    await Promise.all(
+      pairs.map((pair, index) => journal.commit(releases(...pair)).then(() => ended.push(index))),
+    );
+    expect(writer.batches.flat()).toEqual(pairs.flat());
+    expect(ended).toEqual(pairs.map((_, index) => index));
+    for (const batch of writer.batches) {
+      expect(batch.length).toBeLessThanOrEqual(512);
+      expect(batch[0]).toEndWith("first");
+      expect(batch.at(-1)).toEndWith("second");
+    }
+    await journal.close();
+  });
+
+  test("of those who come while a crowd is being written goes out behind it, in order", async () => {
+    const writer = notingWriter();
+    const gate = Promise.withResolvers<void>();
+    const slow: BatchWriter = {
+      async write(items, rollUp) {
+        await gate.promise;
+        await writer.write(items, rollUp);
+      },
+      close() {},
+    };
+    const journal = newJournal(slow);
+    const early = Array.from({ length: 700 }, (_, index) => journal.commit(releases(`early ${index}`)));
+    await nextTurn();
+    await nextTurn();
+    const late = Array.from({ length: 700 }, (_, index) => journal.commit(releases(`late ${index}`)));
+    gate.resolve();
+    await Promise.all([...early, ...late]);
+    const expected = ["early", "late"].flatMap((who) => early.map((_, index) => `${who} ${index}`));
+    expect(writer.batches.flat()).toEqual(expected);
+    await journal.close();
+  });
+
+  test("may be a single commit that is larger than the limit", async () => {
+    const writer = notingWriter();
+    const journal = newJournal(writer);
+    const ids = Array.from({ length: 600 }, (_, index) => String(index));
+    await Promise.all([journal.commit(releases("before")), journal.commit(releases(...ids))]);
+    expect(writer.batches).toEqual([["before"], ids]);
+    await journal.close();
+  });
+
+  test.each([
+    [7, false],
+    [8, true],
+  ])(
+    "after one of %d items takes along who comes a turn later only in a crowd",
+    async (first, isTogether) => {
+      const writer = notingWriter();
+      const journal = newJournal(writer);
+      await journal.commit(releases(...Array.from({ length: first }, () => "first")));
+      await nextTurn();
+      const early = journal.commit(releases("early"));
+      await nextTurn();
+      await Promise.all([early, journal.commit(releases("late"))]);
+      expect(writer.batches.slice(1)).toEqual(isTogether ? [["early", "late"]] : [["early"], ["late"]]);
+      await journal.close();
+    },
+  );
+});
+
+describe("closing", () => {
+  test("does not wait forever for a disk that stays full", async () => {
+    const writer: BatchWriter = {
+      write() {
+        throw new BatchFailure("full", "database or disk is full");
+      },
+      close() {},
+    };
+    const journal = newJournal(writer, { patienceAtCloseMs: 20 });
+    const waiting = journal.commit([]);
+    await Promise.all([journal.close(), expect(waiting).rejects.toThrow("full")]);
+  });
+});
+
+test("a file that turns out to be damaged makes the store unhealthy for good", async () => {
+  const writer: BatchWriter = {
+    write() {
+      throw new BatchFailure("damaged", "database disk image is malformed");
+    },
+    close() {
+      throw new BatchFailure("damaged", "database disk image is malformed");
+    },
+  };
+  const journal = newJournal(writer);
+  await expect(journal.commit([])).rejects.toThrow("malformed");
+  expect(journal.healthy).toBe(false);
+  await journal.close();
+});
+
+describe("a full disk", () => {});
+
+describe("a lock", () => {
+  test("that lasts makes the store unhealthy, until it is gone", async () => {
+    let isLocked = true;
+    const writer: BatchWriter = {
+      write() {
+        if (isLocked) throw new BatchFailure("busy", "database is locked");
+      },
+      close() {},
+    };
+    const stats = newStats();
+    const journal = newJournal(writer, { stats });
+    const waiting = journal.commit([]);
+    await waitFor(() => stats.failedBatches > 0, "the lock to be met");
+    expect(journal.healthy).toBe(true);
+    await waitFor(() => !journal.healthy, "the lock to last too long");
+    expect(journal.trouble?.reason).toContain("locked by another program");
+    isLocked = false;
+    await waiting;
+    expect(journal.healthy).toBe(true);
+    await journal.close();
+  });
+});
