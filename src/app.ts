@@ -12,7 +12,7 @@ import { GivenIds } from "./gateway/given-ids.ts";
 import { LargeBodies } from "./gateway/large/large-bodies.ts";
 import { Ongoing } from "./gateway/ongoing.ts";
 import { Watchdog } from "./gateway/watchdog.ts";
-import { mountDashboard } from "./http/dashboard.ts";
+import { dashboardRoutes } from "./http/dashboard.ts";
 import { createEdge } from "./http/edge.ts";
 import { listen, listenForAdmin } from "./http/listen.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
@@ -132,7 +132,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   };
 
   const admin = await createAdmin({ gateway, store, live, version, endings });
-  const operatorsSide = [admin.mount, mountDashboard];
+  const operatorsSide = [admin.mount, dashboardRoutes];
   const ownAddress = settings.admin.listen;
   const server = await listen(
     createEdge(gateway, log, ownAddress === null ? operatorsSide : []),

@@ -9,10 +9,10 @@ const disconnectAfterSeconds = 1;
 export class HttpCall implements ClientCall {
   readonly request: Request;
   readonly route: Route;
-  readonly #server: Server<undefined>;
+  readonly #server: Server<unknown>;
   readonly #trusted: TrustedProxies;
 
-  constructor(request: Request, route: Route, server: Server<undefined>, trusted: TrustedProxies) {
+  constructor(request: Request, route: Route, server: Server<unknown>, trusted: TrustedProxies) {
     this.request = request;
     this.route = route;
     this.#server = server;
@@ -33,11 +33,7 @@ export class HttpCall implements ClientCall {
 }
 
 /** Where a request comes from; proxies are believed only if they are configured as trusted. */
-export function addressOn(
-  server: Server<undefined> | null,
-  request: Request,
-  trusted: TrustedProxies,
-): string {
+export function addressOn(server: Server<unknown> | null, request: Request, trusted: TrustedProxies): string {
   const peer = server?.requestIP(request)?.address ?? "unknown";
   return clientAddress(peer, request.headers.get("x-forwarded-for"), trusted);
 }

@@ -1,71 +1,81 @@
-import type { Server } from "bun";
 import { GatewayError } from "../base/errors.ts";
 import { plainError } from "./plain.ts";
 
-export type Handler = (request: Request, server: Server<undefined>) => Promise<Response> | Response;
+type Handler = (request: Request) => Promise<Response> | Response;
 
-/** A request as Bun's router hands it over, with the segments of the path that matched. */
+/** A request as Bun's router hands it over, with the decoded segments that its pattern names. */
 type RoutedRequest = Request & { readonly params?: Readonly<Record<string, string>> };
 
-/** Deeper paths than this exist nowhere. */
-const mostSegments = 12;
-
-const segmentNames = Array.from({ length: mostSegments }, (_, index) => `s${index}`);
+/** No route is deeper than this. */
+const maxSegments = 12;
 
 /**
- * Routes for the server that together match every path, and refuse the odd ones before anything else sees them.
+ * Patterns for Bun's router that match every path which no route has by name, and reject odd targets before Elysia's
+ * router sees them.
  *
- * `Request.url` has been normalised: backslashes are slashes there, and `..` is resolved. A proxy in front of us may
- * do neither, and then lets a path through that its rules forbid under its real name (`/v1/..\admin`). The server's
- * own router works on the target as it was sent, so it is asked for the path segment by segment. What it cannot cut
- * into segments (`//`, or too many of them) is never routed at all.
+ * `Request.url` is normalised: backslashes have become slashes, and `..` is resolved. A proxy in front may do neither,
+ * and would pass on a path that its rules forbid (`/v1/..\admin`). Bun's router matches the target as it was sent, so
+ * these patterns make it cut the path into segments. What it cannot cut (`//`, or too many segments) is never routed.
  */
-export function guardedRoutes(handle: Handler, notFound: Handler): Record<string, Handler> {
-  const guarded: Handler = (request, server) => {
-    const refusal = refuseTarget(request);
-    return refusal ?? handle(request, server);
-  };
-  const routes: Record<string, Handler> = { "/": guarded, "/*": notFound };
+export function guardPatterns(route: Handler, notFound: Handler): Record<string, Handler> {
+  const guard = guarded(route);
+  const patterns: Record<string, Handler> = { "/*": guarded(notFound) };
   let pattern = "";
-  for (const name of segmentNames) {
-    pattern += `/:${name}`;
-    routes[pattern] = guarded;
-    routes[`${pattern}/`] = guarded;
+  for (let index = 0; index < maxSegments; index += 1) {
+    pattern += `/:s${index}`;
+    patterns[pattern] = guard;
+    // Elysia strips one slash from the end of each pattern, and this one has to match `/a/b/`.
+    patterns[`${pattern}//`] = guard;
   }
-  return routes;
+  return patterns;
 }
 
-function refuseTarget(request: RoutedRequest): Response | null {
-  const segments = Object.values(request.params ?? {});
-  const path = `/${segments.join("/")}`;
-  if (!segments.every(isPlainSegment)) return plainError(path, oddPath());
-  return refuseHost(request, path);
+function guarded(handle: Handler): Handler {
+  return (request) => {
+    const problem = targetProblem(request);
+    if (problem !== null) return plainError(`/${segmentsOf(request).join("/")}`, problem);
+    makeUrlAbsolute(request);
+    return handle(request);
+  };
+}
+
+/** What is wrong with the segments that Bun's router has cut out, or with the Host. */
+export function targetProblem(request: Request): GatewayError | null {
+  if (!segmentsOf(request).every(isPlainSegment)) {
+    return new GatewayError(
+      "invalid_request",
+      "The path has a dot segment, a backslash, a control character or an encoded separator; send it in its plain form.",
+    );
+  }
+  return hostProblem(request);
+}
+
+/** Two `Host` lines arrive joined by a comma. Programs disagree on which of them counts, so both are rejected. */
+export function hostProblem(request: Request): GatewayError | null {
+  const host = request.headers.get("host");
+  if (host === null || hostForm.test(host)) return null;
+  return new GatewayError("invalid_request", "The Host header must name one host, once.");
+}
+
+function segmentsOf({ params = {} }: RoutedRequest): readonly string[] {
+  return Object.values(params);
 }
 
 /** What a second decoding would change, and what other software takes for a separator, an end or a dot segment. */
 const oddCharacters = /[\p{Cc}/\\?#%\ufffd]/u;
 
-/** A segment is given as the router has decoded it, once. */
+/** Takes a segment that has been decoded once. */
 function isPlainSegment(segment: string): boolean {
   return segment !== "." && segment !== ".." && !oddCharacters.test(segment);
-}
-
-function oddPath(): GatewayError {
-  return new GatewayError(
-    "invalid_request",
-    "The path has a dot segment, a backslash, a control character or an encoded separator; send it in its plain form.",
-  );
 }
 
 const hostForm = /^[\w.~:[\]%-]*$/;
 
 /**
- * Two `Host` lines arrive joined by a comma. Which of them counts is decided differently by every program on the way,
- * so neither does.
+ * Without a Host header the URL is a bare path. Elysia's router skips the scheme unseen, so that `/abcdef/v1/models` would
+ * be `/v1/models` to it. The request stays the same object, because Bun knows its connection by it.
  */
-export function refuseHost(request: Request, path: string): Response | null {
-  const host = request.headers.get("host");
-  if (host === null || hostForm.test(host)) return null;
-  const message = "The Host header must name one host, once.";
-  return plainError(path, new GatewayError("invalid_request", message));
+function makeUrlAbsolute(request: Request): void {
+  const { url } = request;
+  if (url.startsWith("/")) Object.defineProperty(request, "url", { value: `http://localhost${url}` });
 }

@@ -143,11 +143,15 @@ describe("the Host header", () => {
     }
   });
 
-  test.each(["a.example", "a.example:8787", "[::1]:8787", "127.0.0.1", "x", "A_b-c.example"])(
+  test.each(["a.example", "a.example:8787", "[::1]:8787", "127.0.0.1", "x", "A_b-c.example", "%", ""])(
     "%s is fine",
     async (name) => {
       expect((await raw("GET /v1/models", `Host: ${name}`)).status).toBe(200);
       expect((await raw("GET /healthz", `Host: ${name}`)).status).toBe(200);
+      for (const path of ["/admin/api/v1/keys?limit=1", "/admin/api/v1/keys/?limit=1"]) {
+        const bearer = `Authorization: Bearer ${adminToken}`;
+        expect((await raw(`GET ${path}`, `Host: ${name}`, bearer)).status, path).toBe(200);
+      }
     },
   );
 });

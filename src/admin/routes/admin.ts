@@ -1,4 +1,4 @@
-import type { Elysia } from "elysia";
+import { Elysia } from "elysia";
 import type { AdminDeps } from "../deps.ts";
 import { keyRoutes } from "./keys.ts";
 import { mountMetrics } from "./metrics.ts";
@@ -11,12 +11,13 @@ import { systemRoutes } from "./system.ts";
 
 export const adminBase = "/admin/api/v1";
 
-/** What the edge calls with its app, and with its knowledge of where a request comes from. */
-export type AdminMount = (app: Elysia, addressOf: (request: Request) => string) => Elysia;
+/** Called by the edge, which knows the address a request comes from. */
+export type AdminMount = (addressOf: AdminDeps["addressOf"]) => Elysia;
 
-/** The admin API whole. Whatever is not in the list is not there. */
+/** The whole admin API, and `/metrics`. */
 export function adminRoutes(withoutAddress: Omit<AdminDeps, "addressOf">): AdminMount {
-  return (app, addressOf) => {
+  return (addressOf) => {
+    const app = new Elysia();
     const deps = { ...withoutAddress, addressOf };
     const routes = [...keyRoutes, ...reportRoutes(deps), ...systemRoutes];
     for (const route of routes) mountRoute(app, adminBase, deps, route);

@@ -52,10 +52,15 @@ function problemWith({ type, schema, value, path }: ValueError): string {
   }
 }
 
-/** Everything in a query is text; numbers are read from it before it is checked. */
-export function checkedQuery(schema: TObject | undefined, url: URL): unknown {
+/**
+ * Everything in a query is text; numbers are read from it before it is checked.
+ * The URL's host may be missing or invalid.
+ */
+export function checkedQuery(schema: TObject | undefined, url: string): unknown {
   if (schema === undefined) return {};
-  const known = [...url.searchParams].filter(([name, value]) => name in schema.properties && value !== "");
+  const start = url.indexOf("?");
+  const query = new URLSearchParams(start === -1 ? "" : url.slice(start));
+  const known = [...query].filter(([name, value]) => name in schema.properties && value !== "");
   return checked(schema, Value.Default(schema, Value.Convert(schema, Object.fromEntries(known))));
 }
 

@@ -25,7 +25,7 @@ async function answer(
   const address = deps.addressOf(request);
   const verdict = admit(deps.guard, request, address, route.method !== "GET");
   if (verdict.kind === "refused") throw await turnedAway(deps.guard.lockout, verdict);
-  const query = checkedQuery(route.query, new URL(request.url));
+  const query = checkedQuery(route.query, request.url);
   const shared = { deps, request, params, query, actor: verdict.actor, address };
   if (route.method === "GET") {
     const result = await route.handle({ ...shared, body: null });

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Elysia } from "elysia";
 import { AdminToken } from "../../../src/admin/auth/admin-token.ts";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
@@ -40,7 +39,7 @@ export async function startAdmin(): Promise<AdminServer> {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: adminRoutes(deps)(new Elysia() as never, addressOf).fetch,
+    fetch: adminRoutes(deps)(addressOf).fetch,
   });
   const url = `http://127.0.0.1:${server.port}`;
   const call = (path: string, init: RequestInit = {}) =>
