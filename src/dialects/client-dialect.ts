@@ -6,7 +6,7 @@ import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
 import type { DroppedFields, FieldNames } from "./translation/dropped-fields.ts";
-import type { Stencil } from "./translation/shortcut.ts";
+import type { FrameTemplate } from "./translation/shortcut.ts";
 
 /**
  * The gateway as a server of a wire format. Readers throw an `invalid_request` GatewayError with the field's
@@ -91,9 +91,9 @@ export interface StreamPosition {
 export interface StreamWriter {
   write(event: IrEvent): string;
   /** How a delta of that block is written as long as nothing else is; null when that cannot be said. See shortcut.ts. */
-  stencil(index: number): Stencil | null;
-  /** Deltas of that block have been written by its stencil; this was their text. */
-  passed(index: number, text: string): void;
+  template(index: number): FrameTemplate | null;
+  /** Deltas of that block have been written by its template; this was their text. */
+  recordDeltas(index: number, text: string): void;
   /** The frames that end the stream properly; asked for once, after `finish`. */
   terminal(): string;
   /** The in-band failure; it may come at any point, even before anything was written. */

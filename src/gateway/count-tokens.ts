@@ -36,7 +36,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
     },
     deadlineMs: exchange.startedMs + providersCountMs,
     prepare: ({ upstreamModel }) => {
-      const body = patchBody(request.bytes, request.layout, { model: upstreamModel });
+      const body = patchBody(request.bytes, request.spans, { model: upstreamModel });
       return {
         dialect: "messages",
         purpose: "count_tokens",

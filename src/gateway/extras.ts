@@ -36,14 +36,14 @@ interface Destination {
  * requests, which ask for text alone.
  */
 export function askedExtras(request: ClientRequest, destination: Destination): AskedExtras | null {
-  const { outline, hostedTools, speaks, mentions } = request;
-  if (outline["background"] === true) {
+  const { truncated, hostedTools, speaks, mentions } = request;
+  if (truncated["background"] === true) {
     throw invalidRequest(
       "`background` must be false: a response is charged when it ends, and one in the background ends unseen.",
       "background",
     );
   }
-  const tier = askedTier(outline);
+  const tier = askedTier(truncated);
   if (tier === null && hostedTools.length === 0 && !speaks && mentions.audioInput === null) return null;
   const prices = new Prices(destination);
   if (tier !== null) prices.demand(tier.field, `tiers.${tier.name}`, (price) => price.tiers?.[tier.name]);

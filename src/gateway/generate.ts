@@ -47,8 +47,8 @@ export async function generate(
   const model = resolveModel(configured, key, request.modelId);
   exchange.model = model;
   refuseUnpriced(key, model);
-  refuseUnusableTools(request.outline, model);
-  const limit = clientDialect(dialect).limitOutput(request.outline, model);
+  refuseUnusableTools(request.truncated, model);
+  const limit = clientDialect(dialect).limitOutput(request.truncated, model);
   const { references } = request.mentions;
   const scope =
     references.length === 0 ? key.scope : await scopeOf(gateway.givenIds, configured, key, model, references);

@@ -76,34 +76,34 @@ export async function prepareLargeAttempt(
   deployment: Deployment,
 ): Promise<Attempt> {
   const { request, clientDialect: client, changes } = generation;
-  const { bytes, layout } = request;
+  const { bytes, spans } = request;
   const toward = dialectFor(generation, deployment);
   if (toward === client) {
     const wanted = wantedChanges(generation, deployment);
     const stripsReasoning = mayNeedStripping(client, deployment);
-    const job = { type: "patch", bytes, layout, dialect: client, stripsReasoning, changes: wanted } as const;
+    const job = { type: "patch", bytes, spans, dialect: client, stripsReasoning, changes: wanted } as const;
     return asItCame(generation, deployment, await largeBodies.run(job));
   }
-  const { body: outline, dialect: _, ...source } = sourceOf(generation, request.outline);
+  const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
   const { dialect: __, ...target } = targetOf(deployment, toward);
   const job = { type: "translate", bytes, changes, client, toward, source, target } as const;
-  const { body, dropped, restoration } = await largeBodies.run(job);
-  assert(restoration !== null, "a translated request brings what reading its answer needs");
+  const { body, dropped, toolMapping } = await largeBodies.run(job);
+  assert(toolMapping !== null, "a translated request brings what reading its answer needs");
   request.forgetBody();
-  const whole = sourceOf(generation, outline);
-  const made = translationOfAnswer(whole, targetOf(deployment, toward), restoration, dropped);
+  const whole = sourceOf(generation, truncated);
+  const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
   return inOtherWords(generation, deployment, toward, body, made);
 }
 
 function dialectFor({ clientDialect, request }: Generation, deployment: Deployment): ProviderDialectName {
-  return dialectToward(clientDialect, deployment.provider.settings.dialects, request.outline);
+  return dialectToward(clientDialect, deployment.provider.settings.dialects, request.truncated);
 }
 
 /** The client's own bytes, with only those spans replaced that must be. */
 function passThrough(generation: Generation, deployment: Deployment): Attempt {
   const { request, clientDialect: dialect } = generation;
-  const { bytes, layout, dropped } = withoutForeignReasoning(request, dialect, deployment);
-  const body = patchBody(bytes, layout, wantedChanges(generation, deployment));
+  const { bytes, spans, dropped } = withoutForeignReasoning(request, dialect, deployment);
+  const body = patchBody(bytes, spans, wantedChanges(generation, deployment));
   return asItCame(generation, deployment, { body, dropped });
 }
 
@@ -122,7 +122,7 @@ function askingForUsage(
 ): BodyChanges | null {
   const { streamUsage } = deployment.provider.settings;
   const option = (streamUsage ? providerDialect(dialect).passthrough?.usageOption : null) ?? null;
-  return option !== null && request.stream && !option.isSet(request.outline) ? option.changes : null;
+  return option !== null && request.stream && !option.isSet(request.truncated) ? option.changes : null;
 }
 
 function asItCame(
@@ -134,7 +134,7 @@ function asItCame(
   const hideUsage = askingForUsage(generation, deployment) !== null;
   request.forgetBody();
   const reread = () => {
-    const source = sourceOf(generation, request.large === null ? request.body : request.outline);
+    const source = sourceOf(generation, request.large === null ? request.body : request.truncated);
     return translate(source, targetOf(deployment, dialect));
   };
   const prepared = preparedFor(generation, deployment, dialect, body);

@@ -6,7 +6,7 @@ import type { KeyRecord } from "../store/store.ts";
 import type { ClientCall, Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { type BodyLimit, largeBodyBytes, readBody } from "./read-body.ts";
-import { ClientRequest, checkRequest, type Expected, expectedOf, parseOutline } from "./request.ts";
+import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
 
 /** Reads and checks the body of an admitted call. Its memory counts against the budget until that is done. */
 export async function readRequest(
@@ -51,20 +51,20 @@ async function readLarge(
   const wantsHash = request.headers.has("idempotency-key");
   const found = await largeBodies.run({ type: "read", bytes, expected, wantsHash });
   const {
-    outline: outlineText,
-    layout,
+    truncated: truncatedText,
+    spans,
     references,
     audioInput,
     hostedTools,
     estimatedInput,
     bodyHash,
   } = found;
-  const large = { outlineText, estimatedInput, bodyHash };
+  const large = { truncatedText, estimatedInput, bodyHash };
   const mentions = { references, audioInput, toolLists: [] };
-  const outline = parseOutline(large);
+  const truncated = parseTruncated(large);
   return new ClientRequest(
     bytes,
-    { outline, cutBytes: 0, memberCount: 0, layout, mentions, hostedTools },
+    { truncated, cutBytes: 0, memberCount: 0, spans, mentions, hostedTools },
     large,
   );
 }

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { estimateInput, estimateTruncatedInput } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ValidationOptions } from "../dialects/client-dialect.ts";
-import type { Layout } from "../dialects/json/json-spans.ts";
+import type { JsonSpans } from "../dialects/json/json-spans.ts";
 import { inspectBody, type Mentions } from "../dialects/names/inspect-body.ts";
 import { clientDialect } from "../dialects/registry.ts";
 import {
@@ -24,20 +24,20 @@ import type { Configured } from "./gateway.ts";
 /** What was found out about a large body on another thread (large/large-bodies.ts). */
 export interface LargeBody {
   /** JSON of the body with its texts cut short. */
-  readonly outlineText: string;
+  readonly truncatedText: string;
   readonly estimatedInput: number;
   /** Null when nobody will ask for it. */
   readonly bodyHash: string | null;
 }
 
-export function parseOutline({ outlineText }: LargeBody): JsonObject {
-  return JSON.parse(outlineText);
+export function parseTruncated({ truncatedText }: LargeBody): JsonObject {
+  return JSON.parse(truncatedText);
 }
 
 /** A client's request, read and found valid. */
 export class ClientRequest {
   readonly bytes: Uint8Array;
-  readonly layout: Layout;
+  readonly spans: JsonSpans;
   readonly mentions: Mentions;
   readonly hostedTools: readonly HostedTool[];
   readonly modelId: string;
@@ -47,28 +47,28 @@ export class ClientRequest {
   /** What is known of a body that is too large to be looked through again on the event loop; null for others. */
   readonly large: LargeBody | null;
   readonly #cutBytes: number;
-  #outline: JsonObject | null;
+  #truncated: JsonObject | null;
   #body: JsonObject | null;
 
   constructor(bytes: Uint8Array, checked: CheckedBody, large: LargeBody | null = null) {
-    const { outline, cutBytes, layout, mentions, hostedTools } = checked;
+    const { truncated, cutBytes, spans, mentions, hostedTools } = checked;
     this.large = large;
     this.bytes = bytes;
-    this.layout = layout;
+    this.spans = spans;
     this.mentions = mentions;
     this.hostedTools = hostedTools;
-    this.modelId = outline["model"] as string;
-    this.stream = outline["stream"] === true;
-    this.speaks = asksForSpeech(outline);
+    this.modelId = truncated["model"] as string;
+    this.stream = truncated["stream"] === true;
+    this.speaks = asksForSpeech(truncated);
     this.#cutBytes = cutBytes;
-    this.#outline = outline;
-    this.#body = cutBytes === 0 && large === null ? outline : null;
+    this.#truncated = truncated;
+    this.#body = cutBytes === 0 && large === null ? truncated : null;
   }
 
-  /** The body, of whose inner texts the long ones are cut short: for everything but translation. */
-  get outline(): JsonObject {
-    this.#outline ??= this.large === null ? parseBody(this.bytes).outline : parseOutline(this.large);
-    return this.#outline;
+  /** The body with its long nested strings truncated: enough for everything but translation. */
+  get truncated(): JsonObject {
+    this.#truncated ??= this.large === null ? parseBody(this.bytes).truncated : parseTruncated(this.large);
+    return this.#truncated;
   }
 
   get body(): JsonObject {
@@ -76,10 +76,10 @@ export class ClientRequest {
     return this.#body;
   }
 
-  /** What attachments cost is seen in the very texts that an outline lacks. */
+  /** The estimate of an attachment depends on its text, which truncated JSON lacks. */
   estimateInput(): number {
     if (this.large !== null) return this.large.estimatedInput;
-    return estimateTruncatedInput(this.outline, this.#cutBytes) ?? estimateInput(this.body);
+    return estimateTruncatedInput(this.truncated, this.#cutBytes) ?? estimateInput(this.body);
   }
 
   /**
@@ -87,7 +87,7 @@ export class ClientRequest {
    * thousands of objects, which every garbage collection would visit for as long as the provider thinks.
    */
   forgetBody(): void {
-    this.#outline = null;
+    this.#truncated = null;
     this.#body = null;
   }
 }
@@ -124,11 +124,11 @@ export interface CheckedBody extends ParsedBody {
 export function checkRequest(bytes: Uint8Array, { kind, options, limits }: Expected): CheckedBody {
   refuseTooManyMembers(bytes, limits);
   const parsed = parseBody(bytes);
-  refuseLongLists(parsed.outline, limits);
+  refuseLongLists(parsed.truncated, limits);
   const mentions = inspectBody(parsed, bytes);
-  validateRequest(kind, parsed.outline, options);
+  validateRequest(kind, parsed.truncated, options);
   const dialect = clientDialect(kind === "count_tokens" ? "messages" : kind);
-  return { ...parsed, mentions, hostedTools: hostedToolsOf(dialect, parsed.outline, mentions) };
+  return { ...parsed, mentions, hostedTools: hostedToolsOf(dialect, parsed.truncated, mentions) };
 }
 
 /** The interface gives the header 1 to 255 characters; anything else is a client's mistake worth telling. */

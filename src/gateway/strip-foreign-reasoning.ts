@@ -1,4 +1,4 @@
-import { type Layout, scanTopLevel } from "../dialects/json/json-spans.ts";
+import { type JsonSpans, scanTopLevel } from "../dialects/json/json-spans.ts";
 import { mayHoldEnvelope } from "../dialects/reasoning/foreign-reasoning.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { Deployment } from "../upstream/upstream.ts";
@@ -7,7 +7,7 @@ import type { ClientRequest } from "./request.ts";
 
 export interface PassthroughBody {
   readonly bytes: Uint8Array;
-  readonly layout: Layout;
+  readonly spans: JsonSpans;
   /** Fields of the request that were left out. */
   readonly dropped: readonly string[];
 }
@@ -24,15 +24,15 @@ export function withoutForeignReasoning(
   dialect: ClientDialectName,
   deployment: Deployment,
 ): PassthroughBody {
-  const { bytes, layout } = request;
+  const { bytes, spans } = request;
   const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
   if (stripForeignReasoning === null || !mayNeedStripping(dialect, deployment) || !mayHoldEnvelope(bytes)) {
-    return { bytes, layout, dropped: nothing };
+    return { bytes, spans, dropped: nothing };
   }
   const body = stripForeignReasoning(request.body);
-  if (body === request.body) return { bytes, layout, dropped: nothing };
+  if (body === request.body) return { bytes, spans, dropped: nothing };
   const written = new TextEncoder().encode(JSON.stringify(body));
-  return { bytes: written, layout: scanTopLevel(written), dropped: [fieldNames.reasoning] };
+  return { bytes: written, spans: scanTopLevel(written), dropped: [fieldNames.reasoning] };
 }
 
 /** Only vendors refuse what others have thought, and not every dialect has a field to hold it. */

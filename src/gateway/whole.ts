@@ -2,7 +2,7 @@ import { GatewayError } from "../base/errors.ts";
 import type { ReportedExtras } from "../base/extra-usage.ts";
 import { isObject, type JsonObject, nestsTooDeeply } from "../base/json.ts";
 import type { ReportedUsage } from "../base/usage.ts";
-import { nonsense, reportedFailure } from "../dialects/errors/failure.ts";
+import { malformedAnswer, reportedFailure } from "../dialects/errors/failure.ts";
 import { producedText } from "../dialects/produced.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
@@ -89,8 +89,8 @@ function parseAnswer(dialect: ProviderDialectName, bytes: Uint8Array): JsonObjec
   } catch (cause) {
     throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
   }
-  if (!isObject(body)) throw nonsense("it is not an object");
-  if (nestsTooDeeply(body)) throw nonsense("it is nested too deeply");
+  if (!isObject(body)) throw malformedAnswer("it is not an object");
+  if (nestsTooDeeply(body)) throw malformedAnswer("it is nested too deeply");
   if (Array.isArray(body[providerDialect(dialect).answerField])) return body;
-  throw isObject(body["error"]) ? reportedFailure(body) : nonsense("it has no content");
+  throw isObject(body["error"]) ? reportedFailure(body) : malformedAnswer("it has no content");
 }

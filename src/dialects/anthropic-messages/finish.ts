@@ -23,7 +23,7 @@ export function readFinish(end: JsonObject): IrFinish | null {
   };
 }
 
-const words: Readonly<Record<FinishReason, string>> = {
+const wireReasons: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
   stop_sequence: "stop_sequence",
   tool_calls: "tool_use",
@@ -35,7 +35,7 @@ const words: Readonly<Record<FinishReason, string>> = {
 
 /** The fields that say why it ended. Details belong to a refusal only, as in Anthropic's own answers. */
 export function addFinish(end: JsonObject, finish: IrFinish): void {
-  end["stop_reason"] = words[finish.reason];
+  end["stop_reason"] = wireReasons[finish.reason];
   end["stop_sequence"] = finish.stopSequence;
   if (finish.reason === "refusal") {
     end["stop_details"] = { type: "refusal", category: null, explanation: finish.explanation };

@@ -50,7 +50,7 @@ const knownTools: readonly KnownTool[] = [
   {
     family: /^memory_/,
     name: "memory",
-    description: "Keeps dropped in files under /memories.",
+    description: "Keeps notes in files under /memories.",
     schema: {
       type: "object",
       properties: {

@@ -3,7 +3,7 @@ import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../ir
 import { numberOf, objectOf, stringOf, stringsOf } from "../json/json-fields.ts";
 import { readEffort } from "../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../translation/dropped-fields.ts";
-import { noteLeftOut } from "./left-out.ts";
+import { dropUnsupported } from "./drop-unsupported.ts";
 import { readMessages, readSystem } from "./messages-in.ts";
 import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
 
@@ -11,7 +11,7 @@ import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
 const defaultMaxTokens = 1024;
 
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
-  noteLeftOut(body, dropped);
+  dropUnsupported(body, dropped);
   return {
     stream: body["stream"] === true,
     system: readSystem(body["system"]),

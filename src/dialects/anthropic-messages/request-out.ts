@@ -26,7 +26,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const asked = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
   const tools = writeTools(request, target, dropped);
   limitCacheMarks(tools, system, asked);
-  noteDropped(request, dropped);
+  dropUnsupported(request, dropped);
   const body: JsonObject = { model: target.upstreamModel, max_tokens: maxTokens };
   if (system.length > 0) body["system"] = system;
   body["messages"] = asked;
@@ -131,7 +131,7 @@ function addTier(body: JsonObject, request: IrRequest, dropped: DroppedFields): 
   else if (request.serviceTier !== null) dropped.add("service_tier");
 }
 
-function noteDropped(request: IrRequest, dropped: DroppedFields): void {
+function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.format?.type === "json_schema" && request.format.description !== null) {
     dropped.add(dropped.names.formatDescription);
   }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { nonsense, reportedFailure } from "../errors/failure.ts";
+import { malformedAnswer, reportedFailure } from "../errors/failure.ts";
 import type { IrAssistantBlock, IrResponse } from "../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../json/json-fields.ts";
 import { readFinish } from "./finish.ts";
@@ -8,8 +8,8 @@ import { readUsage } from "./usage-in.ts";
 export function readResponse(body: JsonObject): IrResponse {
   if (body["type"] === "error" || isObject(body["error"])) throw reportedFailure(body);
   const finish = readFinish(body);
-  if (!Array.isArray(body["content"])) throw nonsense("a message without content");
-  if (finish === null) throw nonsense("a message without a stop_reason");
+  if (!Array.isArray(body["content"])) throw malformedAnswer("a message without content");
+  if (finish === null) throw malformedAnswer("a message without a stop_reason");
   return {
     blocks: objectsOf(body["content"]).flatMap(readBlock),
     finish,

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
-import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
+import { cutShort, malformedAnswer, reportedFailure } from "../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
 import type { StreamReader } from "../provider-dialect.ts";
@@ -35,7 +35,7 @@ export class MessagesStreamReader implements StreamReader {
     const data = parseObject(frame.data);
     if (data === null) {
       if (frame.data === "[DONE]") return;
-      throw nonsense("a Messages event that is no JSON object");
+      throw malformedAnswer("a Messages event that is no JSON object");
     }
     const type = stringOf(data["type"]) ?? frame.event;
     if (type === "error" || isObject(data["error"])) throw reportedFailure(data);
@@ -79,7 +79,7 @@ export class MessagesStreamReader implements StreamReader {
   }
 
   #start(message: JsonObject): void {
-    if (this.#begun) throw nonsense("a second message_start");
+    if (this.#begun) throw malformedAnswer("a second message_start");
     this.#begun = true;
     this.#usage = mergeUsage(this.#usage, message["usage"]);
     this.#emit({ type: "start", usage: outputToCome(readUsage(this.#usage)) });

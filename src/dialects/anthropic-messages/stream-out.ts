@@ -6,7 +6,7 @@ import type { ClientCall, StreamWriter } from "../client-dialect.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { partSeparator } from "../reasoning/reasoning-envelope.ts";
 import { namedFrame } from "../sse/sse.ts";
-import { fillIn, type Stencil } from "../translation/shortcut.ts";
+import { type FrameTemplate, fillTemplate } from "../translation/shortcut.ts";
 import { addFinish } from "./finish.ts";
 import { heartbeat, inBandError } from "./in-band.ts";
 import { signatureOf } from "./response-out.ts";
@@ -66,12 +66,12 @@ export class MessagesStreamWriter implements StreamWriter {
     }
   }
 
-  stencil(index: number): Stencil | null {
+  template(index: number): FrameTemplate | null {
     const block = this.#block(index);
-    return this.#isFirst(block) && block.written !== null ? stencilOf(block.head, block.written) : null;
+    return this.#isFirst(block) && block.written !== null ? templateOf(block.head, block.written) : null;
   }
 
-  passed(index: number, text: string): void {
+  recordDeltas(index: number, text: string): void {
     measure(this.#block(index), text);
   }
 
@@ -168,7 +168,7 @@ export class MessagesStreamWriter implements StreamWriter {
 
   #delta(block: Block, text: string): string {
     assert(block.written !== null, "a block is opened before its deltas are written");
-    return fillIn(stencilOf(block.head, block.written), text);
+    return fillTemplate(templateOf(block.head, block.written), text);
   }
 
   /** Signed reasoning is a block even when its text is withheld; text that never came is none. */
@@ -220,7 +220,7 @@ const deltas = {
 } as const;
 
 /** Nearly all events of a stream are deltas: only their text is worth a serialiser. */
-function stencilOf(head: IrBlockHead, index: number): Stencil {
+function templateOf(head: IrBlockHead, index: number): FrameTemplate {
   const { type, field } = deltas[head.type];
   const data = `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":"`;
   return { before: `event: content_block_delta\ndata: ${data}`, after: '"}}\n\n' };

@@ -4,7 +4,7 @@ import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
-import { earlier, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
+import { type EventAction, earlier, StreamScanner } from "../sse/stream-scanner.ts";
 import { CallCounter } from "../usage/extra-usage.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
 import { countBlock, extrasOf, readUsage } from "./usage-in.ts";
@@ -39,7 +39,7 @@ export class MessagesScanner extends StreamScanner {
     return this.#readsExtras ? earlier(end, events.indexOf(blockMark)) : end;
   }
 
-  protected judge({ data }: RawEvent): Ruling {
+  protected actionFor({ data }: RawEvent): EventAction {
     const event = jsonOf(data);
     switch (event?.["type"]) {
       case "message_stop":
@@ -48,15 +48,15 @@ export class MessagesScanner extends StreamScanner {
         this.failure = reportedFailure(event);
         return "stop";
       case "content_block_start":
-        this.#noteGiven(event);
+        this.#recordIds(event);
         if (isObject(event["content_block"])) countBlock(event["content_block"], this.#calls);
         return "forward";
       case "message_start":
-        this.#noteGiven(event);
+        this.#recordIds(event);
         if (isObject(event["message"])) this.#readUsage(event["message"]["usage"]);
         return "forward";
       case "message_delta":
-        this.#noteGiven(event);
+        this.#recordIds(event);
         this.#isFinal = this.#readUsage(event["usage"]) || this.#isFinal;
         return "forward";
       default:
@@ -64,7 +64,7 @@ export class MessagesScanner extends StreamScanner {
     }
   }
 
-  #noteGiven(event: JsonObject): void {
+  #recordIds(event: JsonObject): void {
     const ids = givenIdsOfEvent(event);
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }

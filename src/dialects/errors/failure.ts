@@ -27,7 +27,7 @@ export function reportedFailure(body: JsonObject): GatewayError {
 }
 
 /** The provider sent something that its own dialect does not allow. */
-export function nonsense(what: string): GatewayError {
+export function malformedAnswer(what: string): GatewayError {
   return new GatewayError("upstream_error", `The provider's answer makes no sense: ${what}.`);
 }
 

@@ -16,26 +16,26 @@ import {
 import type { Span } from "./truncated-json.ts";
 
 /**
- * Where the members that the gateway may have to change stand in a body's bytes. A body that passes through
- * is never written again from its parsed form, because that would lose how numbers are spelled, the order
- * of duplicate names, and the white space; instead a few spans are replaced (patch.ts).
+ * The byte positions of the members that the gateway may have to change. A passthrough body is never serialized again
+ * from its parsed form, because that would change number formats, duplicate names and white space; a few spans
+ * are replaced instead (patch.ts).
  */
-export interface Layout {
+export interface JsonSpans {
   /** The index of the opening brace. */
   readonly openedAt: number;
-  /** All members, also those that are of no interest here. */
+  /** Counts all members, including those not listed in `members`. */
   readonly memberCount: number;
   readonly members: readonly Member[];
 }
 
 export interface Member {
   readonly name: string;
-  /** Its place among all members. */
+  /** Its index among all members. */
   readonly position: number;
   /** The index of the quote before the name. */
   readonly start: number;
   readonly valueStart: number;
-  /** The index after the value. */
+  /** Exclusive. */
   readonly end: number;
   /** The index of the comma before the member, or -1. */
   readonly commaBefore: number;
@@ -43,7 +43,7 @@ export interface Member {
   readonly commaAfter: number;
 }
 
-/** What the gateway reads and may set. Two of a name would let a provider read another value than was checked. */
+/** What the gateway reads and may set. With a duplicate, a provider could read another value than the one checked here. */
 export const governedNames = [
   "n",
   "model",
@@ -61,25 +61,25 @@ export const maxDepth = 64;
 const noneKnown: readonly Span[] = [];
 
 /**
- * Finds the governed members of the object that is the whole body; a 400 when that cannot be done. Members
- * that are known to be objects or arrays, and where they end, are not looked into again.
+ * Finds the governed members of the body's top-level object; throws a 400 if it is malformed. The `known` spans of
+ * nested objects and arrays are skipped without being scanned again.
  */
 export function scanTopLevel(
   bytes: Uint8Array,
   known: readonly Span[] = noneKnown,
   nested: MemberTally = { members: 0 },
-): Layout {
+): JsonSpans {
   return scanObject(bytes, skipSpace(bytes, 0), governedNames, known, nested);
 }
 
-/** The same for an object inside the body, such as `stream_options`. Members of objects within it are counted. */
+/** The same for an object inside the body, such as `stream_options`. `nested` counts the members of objects within it. */
 export function scanObject(
   bytes: Uint8Array,
   openedAt: number,
   names: readonly string[],
   known: readonly Span[] = noneKnown,
   nested: MemberTally = { members: 0 },
-): Layout {
+): JsonSpans {
   if (bytes[openedAt] !== openBrace) throw invalidRequest("The request body must be a JSON object.");
   const members: Member[] = [];
   let position = 0;
@@ -132,7 +132,7 @@ export function brokenJson(): Error {
   );
 }
 
-/** The name at these bytes if it is one of `names`, without making a string of every name in the body. */
+/** The name at these bytes if it is one of `names`. Avoids allocating a string for every name in the body. */
 function nameAmong(
   names: readonly string[],
   bytes: Uint8Array,
@@ -155,7 +155,7 @@ function isNameAt(name: string, bytes: Uint8Array, from: number): boolean {
   return true;
 }
 
-/** `"mod\u0065l"` is `model` to every parser, so it must be to this one. */
+/** Every parser reads `"mod\u0065l"` as `model`, so this one has to as well. */
 function escapedNameAmong(
   names: readonly string[],
   bytes: Uint8Array,

@@ -1,6 +1,6 @@
 import type { Json } from "../../base/json.ts";
 import { openBrace } from "./json-bytes.ts";
-import { type GovernedName, type Layout, type Member, scanObject } from "./json-spans.ts";
+import { type GovernedName, type JsonSpans, type Member, scanObject } from "./json-spans.ts";
 
 /** What to set, by name; `undefined` takes the member out. The last one reaches into `stream_options`. */
 export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined } & {
@@ -15,30 +15,30 @@ interface Edit {
 }
 
 /** The body with some members set or taken out. Every other byte stays what and where it was. */
-export function patchBody(bytes: Uint8Array, layout: Layout, changes: BodyChanges): Uint8Array {
+export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Uint8Array {
   const edits =
     changes["stream_options.include_usage"] === undefined
-      ? editMembers(layout, changes)
-      : editStreamOptions(bytes, layout, changes);
+      ? editMembers(spans, changes)
+      : editStreamOptions(bytes, spans, changes);
   return edits.length === 0 ? bytes : apply(bytes, edits);
 }
 
 /** Keeps what else the client put into `stream_options`; anything that is no object there is replaced. */
-function editStreamOptions(bytes: Uint8Array, layout: Layout, changes: BodyChanges): Edit[] {
+function editStreamOptions(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Edit[] {
   const { "stream_options.include_usage": includeUsage, ...members } = changes;
-  const options = layout.members.find((member) => member.name === "stream_options");
+  const options = spans.members.find((member) => member.name === "stream_options");
   if (options === undefined || bytes[options.valueStart] !== openBrace) {
-    return editMembers(layout, { ...members, stream_options: { include_usage: includeUsage === true } });
+    return editMembers(spans, { ...members, stream_options: { include_usage: includeUsage === true } });
   }
   const inner = scanObject(bytes, options.valueStart, ["include_usage"]);
-  return [...editMembers(layout, members), ...editMembers(inner, { include_usage: includeUsage === true })];
+  return [...editMembers(spans, members), ...editMembers(inner, { include_usage: includeUsage === true })];
 }
 
-function editMembers(layout: Layout, changes: Readonly<Record<string, Json | undefined>>): Edit[] {
+function editMembers(spans: JsonSpans, changes: Readonly<Record<string, Json | undefined>>): Edit[] {
   const edits: Edit[] = [];
   let inserted = "";
   let removedCount = 0;
-  for (const member of layout.members) {
+  for (const member of spans.members) {
     if (!Object.hasOwn(changes, member.name)) continue;
     const value = changes[member.name];
     if (value === undefined) {
@@ -50,12 +50,12 @@ function editMembers(layout: Layout, changes: Readonly<Record<string, Json | und
   }
   for (const name of Object.keys(changes)) {
     const value = changes[name];
-    if (value === undefined || layout.members.some((member) => member.name === name)) continue;
+    if (value === undefined || spans.members.some((member) => member.name === name)) continue;
     inserted += `${inserted === "" ? "" : ","}${JSON.stringify(name)}:${JSON.stringify(value)}`;
   }
   if (inserted !== "") {
-    const text = layout.memberCount > removedCount ? `${inserted},` : inserted;
-    edits.push({ from: layout.openedAt + 1, to: layout.openedAt + 1, text });
+    const text = spans.memberCount > removedCount ? `${inserted},` : inserted;
+    edits.push({ from: spans.openedAt + 1, to: spans.openedAt + 1, text });
   }
   return edits;
 }

@@ -12,51 +12,50 @@ import {
 import { endOfText } from "./json-text.ts";
 
 /**
- * A JSON text with its long strings cut short. Most of a long conversation is text that nobody here reads:
- * it passes through as it came. What is left of one with short turns is a seventh of the bytes, with every
- * name, number and shape of the whole, and parsing it costs a fifth.
+ * A JSON text with its long strings truncated. Most of a long conversation is text that the gateway only forwards.
+ * Without it, a conversation of short turns shrinks to a seventh of its bytes, keeps every name, number and shape,
+ * and costs a fifth to parse.
  *
- * Strings are replaced by strings, so the whole is JSON exactly when the outline is and its cut strings
- * were; the latter is seen to here, everything else by the parser.
+ * A string is always replaced by a string. So the original is valid JSON if and only if the truncated text is and the
+ * removed strings were. The removed strings are checked here, the rest by the parser.
  */
-export interface Outline {
-  /** A view of memory that the next outline will use: parse it before anything is awaited. */
+export interface TruncatedJson {
+  /** A view of a shared buffer that the next call overwrites: parse it before any await. */
   readonly bytes: Uint8Array;
-  /** How much more text, in bytes of UTF-8, the whole has. */
+  /** Bytes of UTF-8 text that the original has beyond this. */
   readonly cutBytes: number;
-  /** Where the objects and arrays that are the body's own members stand in the whole, in order. */
+  /** Positions in the original of the objects and arrays that are direct members of the body, in order. */
   readonly nested: readonly Span[];
-  /** The members of all its objects; a name that stands twice counts twice. */
+  /** Members of all objects, at every level. A duplicate name counts twice. */
   readonly memberCount: number;
 }
 
 export interface Span {
   readonly start: number;
-  /** The index after its last byte. */
+  /** Exclusive. */
   readonly end: number;
 }
 
-/** Below it nothing is gained, and what is translated has to be parsed whole anyway. */
+/** Truncating a smaller body saves nothing, and a translated one has to be parsed whole anyway. */
 const smallestBody = 8 * 1024;
 
-/** Long enough to be worth it, and longer than any word that has a meaning in a dialect. */
+/** Longer than any string that has a meaning in a dialect. */
 const shortestCut = 64;
 
-/** What is left of a long string: one character, because some strings must not be empty. */
+/** Replaces a long string. One character, because schemas require some strings to be non-empty. */
 const remainder = 0x7e;
 export const cutText = String.fromCharCode(remainder);
 
-/** So many bytes are cheaper to copy one by one than to call the native copy for. */
+/** Up to this many bytes, a loop is faster than a native copy. */
 const nearby = 128;
 
 const room = new Uint8Array(256 * 1024);
 
 /**
- * Null where the body is better parsed whole: when it is small, mostly structure or mostly pictures, and
- * when something is wrong with it, so that there is one place that says what. The body's own strings stay,
- * the model's name among them.
+ * Null if the body should be parsed whole: it is small, mostly structure or mostly images, or it is invalid, so that
+ * errors are reported in one place. Strings that are direct members of the body, such as the model's name, are kept.
  */
-export function outlineOf(bytes: Uint8Array, maxDepth: number): Outline | null {
+export function truncateJson(bytes: Uint8Array, maxDepth: number): TruncatedJson | null {
   if (bytes.length < smallestBody || !isUtf8(bytes)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const text = { escapeBytes: 0 };
@@ -97,12 +96,12 @@ export function outlineOf(bytes: Uint8Array, maxDepth: number): Outline | null {
   return { bytes: room.subarray(0, written), cutBytes, nested, memberCount };
 }
 
-/** Whether the string that ends here names a member. Names stay, so that twice the same is seen. */
+/** Whether the string that ends here is a member's name. Names are kept, so that duplicates are found. */
 function isName(bytes: Uint8Array, closedAt: number): boolean {
   return bytes[skipSpace(bytes, closedAt + 1)] === colon;
 }
 
-/** Copies a part of the body behind what is there; past the room's end nothing is written, only counted. */
+/** Appends a part of the body to `room`. What does not fit is counted but not written. */
 function keep(bytes: Uint8Array, from: number, to: number, written: number): number {
   const end = written + to - from;
   if (to - from > nearby) {

@@ -32,8 +32,8 @@ export interface Mentions {
  * governed one, and for a governed name inside the body that is given twice. A parsed object has each name once, so a
  * body whose bytes have more members than its objects repeats a name; only then are the bytes searched for it.
  */
-export function inspectBody({ outline, cutBytes, memberCount }: ParsedBody, bytes: Uint8Array): Mentions {
-  const found = inspect(outline);
+export function inspectBody({ truncated, cutBytes, memberCount }: ParsedBody, bytes: Uint8Array): Mentions {
+  const found = inspect(truncated);
   if (found.members !== memberCount) refuseDuplicate(bytes);
   const isCut = cutBytes > 0 && found.references.some(({ id }) => id === cutText);
   const { references, toolLists, audioInput } = isCut ? inspect(parseWhole(bytes)) : found;

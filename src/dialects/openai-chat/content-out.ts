@@ -17,10 +17,10 @@ export class ContentWriter {
   write(blocks: readonly IrContent[]): Json {
     const [first] = blocks;
     if (blocks.length === 1 && first !== undefined && this.#isPlain(first)) return first.text;
-    const spelled = blocks.flatMap(flattenContent);
-    const [only] = spelled;
-    if (spelled.length === 1 && only !== undefined && this.#isPlain(only)) return only.text;
-    return spelled.map((block) => this.#part(block));
+    const flattened = blocks.flatMap(flattenContent);
+    const [only] = flattened;
+    if (flattened.length === 1 && only !== undefined && this.#isPlain(only)) return only.text;
+    return flattened.map((block) => this.#part(block));
   }
 
   #isPlain(block: IrContent): block is IrText {

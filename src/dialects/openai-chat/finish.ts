@@ -15,7 +15,7 @@ export function readFinish(reason: Json | undefined): IrFinish | null {
   return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: null };
 }
 
-const words: Readonly<Record<FinishReason, string>> = {
+const wireReasons: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
   stop_sequence: "stop",
   pause: "stop",
@@ -26,5 +26,5 @@ const words: Readonly<Record<FinishReason, string>> = {
 };
 
 export function writeFinish(finish: IrFinish): Json {
-  return words[finish.reason];
+  return wireReasons[finish.reason];
 }

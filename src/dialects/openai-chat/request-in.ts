@@ -7,7 +7,7 @@ import { readMessages } from "./messages-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
 /** Fields that are read below; every other one is left out, and said so. */
-const understood: ReadonlySet<string> = new Set([
+const translatedFields: ReadonlySet<string> = new Set([
   ...["model", "messages", "stream", "stream_options", "tools", "functions", "tool_choice", "function_call"],
   ...["parallel_tool_calls", "reasoning_effort", "response_format", "max_completion_tokens", "max_tokens"],
   ...["stop", "temperature", "top_p", "top_k", "user", "safety_identifier", "prompt_cache_key"],
@@ -16,7 +16,7 @@ const understood: ReadonlySet<string> = new Set([
 
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   refuseWhatChangesTheAnswer(body);
-  dropOthers(body, understood, dropped);
+  dropOthers(body, translatedFields, dropped);
   return {
     stream: body["stream"] === true,
     ...readMessages(body["messages"]),

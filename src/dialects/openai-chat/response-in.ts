@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { nonsense, reportedFailure } from "../errors/failure.ts";
+import { malformedAnswer, reportedFailure } from "../errors/failure.ts";
 import type { IrAssistantBlock, IrResponse } from "../ir/ir.ts";
 import { firstObjectOf, objectOf, stringOf } from "../json/json-fields.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
@@ -11,9 +11,9 @@ export function readResponse(body: JsonObject): IrResponse {
   if (isFailure(body)) throw reportedFailure(body);
   const choice = firstObjectOf(body["choices"]);
   const message = objectOf(choice?.["message"]);
-  if (choice === null || message === null) throw nonsense("a chat completion without a message");
+  if (choice === null || message === null) throw malformedAnswer("a chat completion without a message");
   const finish = readFinish(choice["finish_reason"]);
-  if (finish === null) throw nonsense("a chat completion without a finish_reason");
+  if (finish === null) throw malformedAnswer("a chat completion without a finish_reason");
   return {
     blocks: readBlocks(message),
     finish,
@@ -31,7 +31,7 @@ function readBlocks(message: JsonObject): IrAssistantBlock[] {
   const refusal = stringOf(message["refusal"]) ?? "";
   if (refusal !== "") blocks.push({ type: "refusal", text: refusal });
   for (const call of callsOf(message)) {
-    if (call.name === null) throw nonsense("a tool call without a name");
+    if (call.name === null) throw malformedAnswer("a tool call without a name");
     blocks.push({
       type: "tool_call",
       id: call.id ?? "",

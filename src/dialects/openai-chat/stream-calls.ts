@@ -1,4 +1,4 @@
-import { nonsense } from "../errors/failure.ts";
+import { malformedAnswer } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import type { CallFragment } from "./delta-in.ts";
 
@@ -39,7 +39,7 @@ export class CallAssembler {
   /** A function that was called without input was called with an empty object. */
   end(): void {
     for (const call of this.#calls) {
-      if (call.block === null) throw nonsense("a tool call without a name");
+      if (call.block === null) throw malformedAnswer("a tool call without a name");
       if (call.empty && !call.custom) this.#input(call, call.block, "{}");
       this.#emit({ type: "block_end", index: call.block, proof: null });
     }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { cutShort, nonsense, reportedFailure } from "../errors/failure.ts";
+import { cutShort, malformedAnswer, reportedFailure } from "../errors/failure.ts";
 import type { IrEvent, IrFinish, ReasoningProof } from "../ir/ir.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../json/json-fields.ts";
 import type { StreamReader } from "../provider-dialect.ts";
@@ -39,7 +39,7 @@ export class ChatStreamReader implements StreamReader {
       return;
     }
     const chunk = parseObject(frame.data);
-    if (chunk === null) throw nonsense("a chat chunk that is no JSON object");
+    if (chunk === null) throw malformedAnswer("a chat chunk that is no JSON object");
     if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk);
     if (!this.#begun) this.#emit({ type: "start", usage: null });
     this.#begun = true;

@@ -8,7 +8,7 @@ import { objectOf } from "../json/json-fields.ts";
 import { partSeparator } from "../reasoning/reasoning-envelope.ts";
 import { keepaliveComment } from "../sse/frame.ts";
 import { dataFrame } from "../sse/sse.ts";
-import { fillIn, type Stencil } from "../translation/shortcut.ts";
+import { type FrameTemplate, fillTemplate } from "../translation/shortcut.ts";
 import { writeFinish } from "./finish.ts";
 import { inBandError } from "./in-band.ts";
 import { writeUsage } from "./usage-out.ts";
@@ -28,7 +28,7 @@ export class ChatStreamWriter implements StreamWriter {
   readonly #opening: string;
   readonly #wantsUsage: boolean;
   /** Of blocks of text; nearly all events of a stream are their deltas, so only the text is left to be written. */
-  readonly #stencils = new Map<number, Stencil>();
+  readonly #templates = new Map<number, FrameTemplate>();
   readonly #calls = new Map<number, OpenCall>();
   #finish: IrFinish | null = null;
   #usage: Usage | null = null;
@@ -69,11 +69,11 @@ export class ChatStreamWriter implements StreamWriter {
     }
   }
 
-  stencil(index: number): Stencil | null {
-    return this.#stencils.get(index) ?? null;
+  template(index: number): FrameTemplate | null {
+    return this.#templates.get(index) ?? null;
   }
 
-  passed(): void {}
+  recordDeltas(): void {}
 
   terminal(): string {
     const finish = this.#finish;
@@ -93,7 +93,7 @@ export class ChatStreamWriter implements StreamWriter {
 
   #begin(index: number, head: IrBlockHead): string {
     if (head.type !== "tool_call") {
-      this.#stencils.set(index, this.#cut(textFields[head.type]));
+      this.#templates.set(index, this.#templateFor(textFields[head.type]));
       if (head.type === "refusal") this.#declined = true;
       return "";
     }
@@ -106,8 +106,8 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   #delta(index: number, text: string): string {
-    const stencil = this.#stencils.get(index);
-    if (stencil !== undefined) return fillIn(stencil, text);
+    const template = this.#templates.get(index);
+    if (template !== undefined) return fillTemplate(template, text);
     const call = this.#calls.get(index);
     assert(call !== undefined, `block ${index} has not begun`);
     const fragment: JsonObject = call.custom
@@ -120,7 +120,7 @@ export class ChatStreamWriter implements StreamWriter {
     return this.#opening + JSON.stringify(delta) + this.#closing(JSON.stringify(finish));
   }
 
-  #cut(field: string): Stencil {
+  #templateFor(field: string): FrameTemplate {
     return { before: `${this.#opening}{"${field}":"`, after: `"}${this.#closing("null")}` };
   }
 

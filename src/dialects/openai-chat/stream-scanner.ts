@@ -4,7 +4,7 @@ import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent, rawEvents } from "../sse/raw-events.ts";
-import { earlier, none, type Ruling, StreamScanner } from "../sse/stream-scanner.ts";
+import { type EventAction, earlier, none, StreamScanner } from "../sse/stream-scanner.ts";
 import { givenIds } from "./given-ids.ts";
 import { readExtras, readUsage } from "./usage-in.ts";
 
@@ -63,7 +63,7 @@ export class ChatScanner extends StreamScanner {
     return this.#readsExtras ? earlier(first, events.indexOf(audioMark)) : first;
   }
 
-  protected judge({ data, end }: RawEvent): Ruling {
+  protected actionFor({ data, end }: RawEvent): EventAction {
     if (data === "[DONE]") return "hold";
     const chunk = jsonOf(data);
     if (chunk === null) return "forward";
@@ -71,7 +71,7 @@ export class ChatScanner extends StreamScanner {
       this.failure = reportedFailure(chunk);
       return "stop";
     }
-    if (this.#readsExtras) this.#noteGiven(chunk);
+    if (this.#readsExtras) this.#recordIds(chunk);
     if (!isObject(chunk["usage"])) return "forward";
     const usage = readUsage(chunk["usage"]);
     if (usage !== null) {
@@ -85,7 +85,7 @@ export class ChatScanner extends StreamScanner {
   }
 
   /** A spoken answer comes in many chunks, and each may say its id. */
-  #noteGiven(chunk: JsonObject): void {
+  #recordIds(chunk: JsonObject): void {
     const ids = givenIds(chunk).filter((id) => !this.given.includes(id));
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }

@@ -48,17 +48,17 @@ export function readCall(item: JsonObject): IrToolCall | null {
   };
 }
 
-export interface Told {
+export interface AnswerKinds {
   readonly called: boolean;
   readonly refused: boolean;
 }
 
 /** OpenAI says only that it is done; what was done tells the rest. */
-export function readFinish(response: JsonObject, told: Told): IrFinish {
-  return { reason: finishReason(response, told), stopSequence: null, explanation: null };
+export function readFinish(response: JsonObject, kinds: AnswerKinds): IrFinish {
+  return { reason: finishReason(response, kinds), stopSequence: null, explanation: null };
 }
 
-function finishReason(response: JsonObject, { called, refused }: Told): FinishReason {
+function finishReason(response: JsonObject, { called, refused }: AnswerKinds): FinishReason {
   if (response["status"] === "incomplete") {
     const details = response["incomplete_details"];
     const filtered = isObject(details) && details["reason"] === "content_filter";

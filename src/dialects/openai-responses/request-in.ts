@@ -17,7 +17,7 @@ const stateful: Readonly<Record<string, string>> = {
 };
 
 /** Everything that has a place in the intermediate form, or means nothing beyond the provider itself. */
-const understood: ReadonlySet<string> = new Set([
+const translatedFields: ReadonlySet<string> = new Set([
   ...Object.keys(stateful),
   ...["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"],
   ...["include", "stream", "stream_options", "max_output_tokens", "temperature", "top_p", "top_logprobs"],
@@ -29,7 +29,7 @@ const reasoningFields: ReadonlySet<string> = new Set(["effort", "summary", "gene
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   refuseStateful(body);
   readInclude(body, dropped);
-  noteUnknown(body, dropped);
+  dropUnsupported(body, dropped);
   const conversation = readInput(body["input"], dropped);
   const tools = readTools(body["tools"], conversation.lateTools, dropped);
   const instructions = stringOf(body["instructions"]);
@@ -80,8 +80,8 @@ function readInclude(body: JsonObject, dropped: DroppedFields): void {
   if (include.some((entry) => entry !== "reasoning.encrypted_content")) dropped.add("include");
 }
 
-function noteUnknown(body: JsonObject, dropped: DroppedFields): void {
-  dropOthers(body, understood, dropped);
+function dropUnsupported(body: JsonObject, dropped: DroppedFields): void {
+  dropOthers(body, translatedFields, dropped);
   if (body["truncation"] === "auto") dropped.add("truncation");
 }
 

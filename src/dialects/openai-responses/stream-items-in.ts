@@ -128,8 +128,8 @@ export class IncomingItem {
   }
 
   #isRepetition(channel: Channel): boolean {
-    const told = this.#reasoningChannel;
-    return told !== null && channel !== told;
+    const first = this.#reasoningChannel;
+    return first !== null && channel !== first;
   }
 
   #open(channel: Channel, at: number): Part | null {

@@ -80,12 +80,12 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   /** Its frames are numbered, so no two are the same around their text. */
-  stencil(): null {
+  template(): null {
     return null;
   }
 
-  passed(): void {
-    assert(false, "without a stencil nothing is written by it");
+  recordDeltas(): void {
+    assert(false, "without a template nothing is written by it");
   }
 
   terminal(): string {

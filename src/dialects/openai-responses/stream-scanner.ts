@@ -4,7 +4,7 @@ import type { ReportedUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import type { ScannerOptions } from "../provider-dialect.ts";
 import { jsonOf, type RawEvent } from "../sse/raw-events.ts";
-import { earlier, type Ruling, type ScanPosition, StreamScanner } from "../sse/stream-scanner.ts";
+import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../sse/stream-scanner.ts";
 import { CallCounter } from "../usage/extra-usage.ts";
 import { givenIds } from "./given-ids.ts";
 import { countItem, readExtras, readUsage } from "./usage-in.ts";
@@ -49,7 +49,7 @@ export class ResponsesScanner extends StreamScanner {
     return earlier(earlier(first, events.indexOf(createdMark)), events.indexOf(itemMark));
   }
 
-  protected judge({ data }: RawEvent): Ruling {
+  protected actionFor({ data }: RawEvent): EventAction {
     const event = jsonOf(data);
     switch (event?.["type"]) {
       case "response.failed":

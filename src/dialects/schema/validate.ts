@@ -4,57 +4,57 @@ import type { JsonObject } from "../../base/json.ts";
 import { countTokensSchema } from "../anthropic-messages/schema.ts";
 import type { ValidationOptions } from "../client-dialect.ts";
 import { countValues } from "../json/count-values.ts";
-import { brokenJson, type Layout, maxDepth, scanTopLevel } from "../json/json-spans.ts";
-import { outlineOf } from "../json/truncated-json.ts";
+import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
+import { truncateJson } from "../json/truncated-json.ts";
 import { type ClientDialectName, clientDialect } from "../registry.ts";
 import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
 
-/** What a body is to be: a request of a dialect, or one that counts Format B's tokens. A name, so that threads can be told. */
+/** What a body is validated as: a request of a dialect, or of Anthropic's token count. A string, so that it can be sent to a worker. */
 export type RequestKind = ClientDialectName | "count_tokens";
 
-/** How much structure a body may have. Its bytes say little of that: two are enough for an item of a list. */
+/** Limits of a body's structure. Its size does not bound that: a list item takes as little as two bytes. */
 export interface StructureLimits {
-  /** Items of lists and members of objects, at all levels together. */
+  /** List items and object members, all levels together. */
   readonly maxMembers: number;
-  /** Of each of the lists `messages`, `input` and `tools`. */
+  /** For each of `messages`, `input` and `tools`. */
   readonly maxListItems: number;
 }
 
-/** A body that can be worked with: as values to read, and as a map of its bytes to patch (patch.ts). */
+/** A parsed body: values to read, and the positions in its bytes that can be patched (patch.ts). */
 export interface ParsedBody {
-  /** The body, of whose texts the long ones may be cut short (truncated-json.ts). */
-  readonly outline: JsonObject;
-  /** How much text was cut, in bytes; 0 when the outline is the whole. */
+  /** The body; its long strings may be truncated (truncated-json.ts). */
+  readonly truncated: JsonObject;
+  /** How many bytes of text were cut; 0 if nothing was truncated. */
   readonly cutBytes: number;
-  readonly layout: Layout;
-  /** The members of all its objects; a name that stands twice counts twice. */
+  readonly spans: JsonSpans;
+  /** Members of all objects, at every level. A duplicate name counts twice. */
   readonly memberCount: number;
 }
 
-/** A byte-order mark is kept and so refused as no JSON: the provider that gets these bytes may refuse it too. */
+/** A byte-order mark is kept, so that it is rejected as invalid JSON: a provider that gets these bytes may reject it too. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Throws `invalid_request` for what is no JSON object, no UTF-8, nested too deep, or says a governed name
+ * Throws `invalid_request` if the body is not a JSON object, not UTF-8, nested too deeply, or has a governed name
  * twice. The bytes are scanned before they are parsed, because parsing millions of open brackets takes
- * seconds. Names like `__proto__` come out as plain fields.
+ * seconds. Names like `__proto__` become plain fields.
  */
 export function parseBody(bytes: Uint8Array): ParsedBody {
   if (bytes.length === 0) throw invalidRequest("The request body is empty; send a JSON object.");
-  const outline = outlineOf(bytes, maxDepth);
-  if (outline === null) {
+  const truncated = truncateJson(bytes, maxDepth);
+  if (truncated === null) {
     const tally = { members: 0 };
-    const layout = scanTopLevel(bytes, [], tally);
-    const memberCount = layout.memberCount + tally.members;
-    return { outline: parseWhole(bytes), cutBytes: 0, layout, memberCount };
+    const spans = scanTopLevel(bytes, [], tally);
+    const memberCount = spans.memberCount + tally.members;
+    return { truncated: parseWhole(bytes), cutBytes: 0, spans, memberCount };
   }
-  const { cutBytes, nested, memberCount } = outline;
-  const layout = scanTopLevel(bytes, nested);
-  return { outline: parseWhole(outline.bytes), cutBytes, layout, memberCount };
+  const { cutBytes, nested, memberCount } = truncated;
+  const spans = scanTopLevel(bytes, nested);
+  return { truncated: parseWhole(truncated.bytes), cutBytes, spans, memberCount };
 }
 
-/** Throws `invalid_request` for a body with more structure than allowed, before anybody parses it. */
+/** Throws `invalid_request` for a body with more structure than allowed, before it is parsed. */
 export function refuseTooManyMembers(bytes: Uint8Array, { maxMembers }: StructureLimits): void {
   if (countValues(bytes, maxMembers) <= maxMembers) return;
   throw invalidRequest(
@@ -70,7 +70,7 @@ export function refuseLongLists(body: JsonObject, { maxListItems }: StructureLim
   }
 }
 
-/** With all of its texts. The scan has seen an opening brace, so what parses is an object. */
+/** Nothing truncated. `scanTopLevel` has seen an opening brace, so a successful parse gives an object. */
 export function parseWhole(bytes: Uint8Array): JsonObject {
   const text = decodeUtf8(bytes);
   try {
@@ -88,7 +88,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Throws `invalid_request` with the failing field's path; unknown fields pass. An outline is as good as the whole. */
+/** Throws `invalid_request` with the failing field's path; unknown fields pass. Works on truncated JSON too. */
 export function validateRequest(kind: RequestKind, body: JsonObject, options: ValidationOptions): void {
   const schema = schemaOf(kind, options);
   if (compiled(schema).Check(body)) return;

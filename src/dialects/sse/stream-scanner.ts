@@ -17,8 +17,8 @@ export function earlier(one: number, other: number): number {
   return Math.min(one, other);
 }
 
-/** What becomes of one event: it leaves, it is left out, or the stream's proper end or failure begins with it. */
-export type Ruling = "forward" | "drop" | "hold" | "stop";
+/** What to do with an event. `hold` begins the stream's proper end, `stop` its failure. */
+export type EventAction = "forward" | "drop" | "hold" | "stop";
 
 /** Where a stream stands, for dialects whose events are numbered. */
 export interface ScanPosition {
@@ -85,7 +85,7 @@ export abstract class StreamScanner {
 
   /** Where in these bytes the first mark stands, or `none`. It must not come after the event that carries it. */
   protected abstract firstMark(events: Buffer): number;
-  protected abstract judge(event: RawEvent): Ruling;
+  protected abstract actionFor(event: RawEvent): EventAction;
   /** The text that an event produced, all of it that a provider bills. */
   protected abstract producedBy(event: JsonObject): string;
 
@@ -102,13 +102,13 @@ export abstract class StreamScanner {
       const mark = this.firstMark(events.subarray(at));
       if (mark === none) break;
       const event = rawEvent(events, at + wholeEventsEnd(events.subarray(at, at + mark)));
-      const ruling = this.judge(event);
-      if (ruling === "hold") this.held = events.subarray(event.start);
-      if (ruling === "hold" || ruling === "stop") {
+      const action = this.actionFor(event);
+      if (action === "hold") this.held = events.subarray(event.start);
+      if (action === "hold" || action === "stop") {
         keptTo = event.start;
         break;
       }
-      if (ruling === "drop") {
+      if (action === "drop") {
         if (event.start > keptFrom) kept.push(events.subarray(keptFrom, event.start));
         keptFrom = event.end;
       }

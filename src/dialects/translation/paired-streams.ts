@@ -3,24 +3,24 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import type { ClientCall, ClientDialect, StreamWriter } from "../client-dialect.ts";
 import { eventsOf } from "../ir/events.ts";
-import { FiguresAge } from "../ir/figures-age.ts";
 import type { IrEvent } from "../ir/ir.ts";
+import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { ProviderDialect, StreamReader } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
-import { type Restoration, StreamRestorer } from "./restore-answer.ts";
-import { Shortcut, stencilOf } from "./shortcut.ts";
+import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
+import { Shortcut, templateOf } from "./shortcut.ts";
 import type { StreamTranslator } from "./translation.ts";
 
 /** Everything that an answer needs on its way from the provider to the client. */
-export interface Ways {
+export interface TranslationContext {
   readonly client: ClientDialect;
   readonly provider: ProviderDialect;
   readonly call: ClientCall;
-  readonly restoration: Restoration;
+  readonly toolMapping: ToolMapping;
 }
 
 /** Frames that differ in more than their text are not worth looking for a shortcut again and again. */
-const maxFutile = 4;
+const maxUnusedShortcuts = 4;
 
 /** A provider's stream reader and a client's stream writer put together. */
 export class PairedStreams implements StreamTranslator {
@@ -31,28 +31,28 @@ export class PairedStreams implements StreamTranslator {
   #written = "";
   #produced = "";
   #wholeRead = false;
-  /** What the last frame told, if it was one thing only. */
-  #told: IrEvent | null = null;
-  #toldMore = false;
+  /** What the last frame emitted, if it was one thing only. */
+  #emitted: IrEvent | null = null;
+  #emittedMore = false;
   /** Shortcuts that were made in a row and never used. */
-  #futile = 0;
+  #unusedShortcuts = 0;
   shortcut: Shortcut | null = null;
   #usage: ReportedUsage | null = null;
-  readonly #figuresAge = new FiguresAge();
+  readonly #usageFreshness = new UsageFreshness();
   serviceTier: string | null = null;
   started = false;
 
-  constructor({ client, provider, call, restoration }: Ways) {
+  constructor({ client, provider, call, toolMapping }: TranslationContext) {
     this.#provider = provider;
     this.#writer = client.createStreamWriter(call);
-    this.#restorer = new StreamRestorer(restoration, (event) => this.#write(event));
-    this.#reader = provider.createStreamReader((event) => this.#tell(event));
+    this.#restorer = new StreamRestorer(toolMapping, (event) => this.#write(event));
+    this.#reader = provider.createStreamReader((event) => this.#receive(event));
   }
 
   push(frame: SseFrame): string {
-    this.#told = null;
-    this.#toldMore = false;
-    this.#figuresAge.nextFrame();
+    this.#emitted = null;
+    this.#emittedMore = false;
+    this.#usageFreshness.nextFrame();
     this.#reader.push(frame);
     this.shortcut = this.#findShortcut(frame);
     return this.#take();
@@ -70,7 +70,7 @@ export class PairedStreams implements StreamTranslator {
   }
 
   get usage(): ReportedUsage | null {
-    return this.#figuresAge.judge(this.#usage);
+    return this.#usageFreshness.apply(this.#usage);
   }
 
   get ended(): boolean {
@@ -95,32 +95,32 @@ export class PairedStreams implements StreamTranslator {
     return produced;
   }
 
-  #tell(event: IrEvent): void {
-    this.#toldMore = this.#told !== null;
-    this.#told = event;
-    this.#figuresAge.see(event);
+  #receive(event: IrEvent): void {
+    this.#emittedMore = this.#emitted !== null;
+    this.#emitted = event;
+    this.#usageFreshness.observe(event);
     this.#restorer.push(event);
   }
 
   #findShortcut({ event, data }: SseFrame): Shortcut | null {
-    const told = this.#told;
-    if (told?.type !== "delta" || this.#toldMore || !this.#restorer.keepsDeltas) return null;
+    const emitted = this.#emitted;
+    if (emitted?.type !== "delta" || this.#emittedMore || !this.#restorer.keepsDeltas) return null;
     // A frame that was cut in two comes here, however many of its kind have taken the shortcut.
-    if (this.shortcut?.fits(told.index, event, data) === true) return this.shortcut;
-    const to = this.#writer.stencil(told.index);
-    if (to === null || this.#futile === maxFutile) return null;
-    this.#futile += 1;
-    const from = stencilOf(event, data, told.text, (probed) => this.#reader.plainText(probed));
+    if (this.shortcut?.fits(emitted.index, event, data) === true) return this.shortcut;
+    const to = this.#writer.template(emitted.index);
+    if (to === null || this.#unusedShortcuts === maxUnusedShortcuts) return null;
+    this.#unusedShortcuts += 1;
+    const from = templateOf(event, data, emitted.text, (probed) => this.#reader.plainText(probed));
     return from === null
       ? null
-      : new Shortcut(told.index, from, to, (text) => this.#passed(told.index, text));
+      : new Shortcut(emitted.index, from, to, (text) => this.#recordDeltas(emitted.index, text));
   }
 
-  #passed(index: number, text: string): void {
-    this.#futile = 0;
-    this.#writer.passed(index, text);
-    this.#figuresAge.nextFrame();
-    this.#figuresAge.sawContent();
+  #recordDeltas(index: number, text: string): void {
+    this.#unusedShortcuts = 0;
+    this.#writer.recordDeltas(index, text);
+    this.#usageFreshness.nextFrame();
+    this.#usageFreshness.observeContent();
     this.#produce(text);
   }
 

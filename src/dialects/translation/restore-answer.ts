@@ -3,7 +3,7 @@ import { InputUnwrapper, unwrapInput } from "../tools/custom-input.ts";
 import type { ClientTool, ToolNames } from "../tools/names.ts";
 
 /** How the provider's answer is read again in the client's terms; the reverse of fitting the request. */
-export interface Restoration {
+export interface ToolMapping {
   /** Null when the provider was given the client's own names. */
   readonly names: ToolNames | null;
   /** A function that was only added to force a format: its input is the answer's text. */
@@ -11,10 +11,10 @@ export interface Restoration {
   readonly mint: (prefix: string) => string;
 }
 
-export function restoreResponse(response: IrResponse, restoration: Restoration): IrResponse {
+export function restoreResponse(response: IrResponse, toolMapping: ToolMapping): IrResponse {
   const { finish, usage, serviceTier } = response;
   const blocks = has(response.blocks, "tool_call")
-    ? response.blocks.map((block) => restoreBlock(block, restoration))
+    ? response.blocks.map((block) => restoreBlock(block, toolMapping))
     : response.blocks;
   const agreed = agreeing(finish, has(blocks, "tool_call"), has(blocks, "refusal"));
   return { blocks, finish: agreed, usage, serviceTier };
@@ -24,11 +24,11 @@ function has(blocks: readonly IrAssistantBlock[], type: IrAssistantBlock["type"]
   return blocks.some((block) => block.type === type);
 }
 
-function restoreBlock(block: IrAssistantBlock, restoration: Restoration): IrAssistantBlock {
+function restoreBlock(block: IrAssistantBlock, toolMapping: ToolMapping): IrAssistantBlock {
   if (block.type !== "tool_call") return block;
-  if (block.name === restoration.formatTool) return { type: "text", text: block.input };
-  const tool = restoration.names?.client(block.name) ?? refOf(block);
-  const id = block.id === "" ? restoration.mint("call_") : block.id;
+  if (block.name === toolMapping.formatTool) return { type: "text", text: block.input };
+  const tool = toolMapping.names?.client(block.name) ?? refOf(block);
+  const id = block.id === "" ? toolMapping.mint("call_") : block.id;
   const wrapped = tool.kind === "custom" && block.kind !== "custom";
   return { ...block, ...tool, id, input: wrapped ? unwrapInput(block.input) : block.input };
 }
@@ -49,14 +49,14 @@ function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinis
 
 /** The same for a stream, event by event. */
 export class StreamRestorer {
-  readonly #restoration: Restoration;
+  readonly #toolMapping: ToolMapping;
   readonly #emit: (event: IrEvent) => void;
   readonly #unwrappers = new Map<number, InputUnwrapper>();
   #called = false;
   #declined = false;
 
-  constructor(restoration: Restoration, emit: (event: IrEvent) => void) {
-    this.#restoration = restoration;
+  constructor(toolMapping: ToolMapping, emit: (event: IrEvent) => void) {
+    this.#toolMapping = toolMapping;
     this.#emit = emit;
   }
 
@@ -89,11 +89,11 @@ export class StreamRestorer {
   #head(index: number, head: IrBlockHead): IrBlockHead {
     if (head.type === "refusal") this.#declined = true;
     if (head.type !== "tool_call") return head;
-    if (head.name === this.#restoration.formatTool) return { type: "text" };
+    if (head.name === this.#toolMapping.formatTool) return { type: "text" };
     this.#called = true;
-    const tool = this.#restoration.names?.client(head.name) ?? refOf(head);
+    const tool = this.#toolMapping.names?.client(head.name) ?? refOf(head);
     if (tool.kind === "custom" && head.kind !== "custom") this.#unwrappers.set(index, new InputUnwrapper());
-    return { type: "tool_call", ...tool, id: head.id === "" ? this.#restoration.mint("call_") : head.id };
+    return { type: "tool_call", ...tool, id: head.id === "" ? this.#toolMapping.mint("call_") : head.id };
   }
 
   #delta(index: number, fragment: string): void {

@@ -9,14 +9,14 @@ import { parseObject } from "../json/json-fields.ts";
  */
 
 /** A frame without its text: the text stands between the two, as the inside of a JSON string. */
-export interface Stencil {
+export interface FrameTemplate {
   /** Up to and including the opening quote. */
   readonly before: string;
   /** From the closing quote on, to the end of the frame. */
   readonly after: string;
 }
 
-export function fillIn({ before, after }: Stencil, text: string): string {
+export function fillTemplate({ before, after }: FrameTemplate, text: string): string {
   return before + escaped(text) + after;
 }
 
@@ -28,16 +28,16 @@ function escaped(text: string): string {
 const probe = "<another text>";
 
 /**
- * The frame's stencil, as providers usually write one, in one `data` line. Which of its strings is the text
+ * The frame's template, as providers usually write one, in one `data` line. Which of its strings is the text
  * is found by trying: with the probe in its place, `textOf` must find the probe. Null where that fails, or
  * where the text was written with other escapes than ours.
  */
-export function stencilOf(
+export function templateOf(
   event: string,
   data: string,
   text: string,
   textOf: (data: JsonObject) => string | null,
-): Stencil | null {
+): FrameTemplate | null {
   const literal = JSON.stringify(text);
   const at = data.lastIndexOf(literal);
   if (at === -1 || text === probe || data.includes("\n")) return null;
@@ -65,14 +65,14 @@ const firstPrintable = 32;
 export class Shortcut {
   /** Of the block whose deltas they are. */
   readonly index: number;
-  readonly #from: Stencil;
-  readonly #to: Stencil;
+  readonly #from: FrameTemplate;
+  readonly #to: FrameTemplate;
   /** The end of one frame and the beginning of the next, because a string of fewer pieces is sooner put together. */
   readonly #between: string;
   readonly #produce: (text: string) => void;
   #written = "";
 
-  constructor(index: number, from: Stencil, to: Stencil, produce: (text: string) => void) {
+  constructor(index: number, from: FrameTemplate, to: FrameTemplate, produce: (text: string) => void) {
     this.index = index;
     this.#from = from;
     this.#to = to;

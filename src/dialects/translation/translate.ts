@@ -2,18 +2,18 @@ import { newId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ClientCall, ClientDialect, Source } from "../client-dialect.ts";
 import { EventCollector } from "../ir/events.ts";
-import { FiguresAge } from "../ir/figures-age.ts";
 import type { IrResponse } from "../ir/ir.ts";
+import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { ToolNames } from "../tools/names.ts";
 import { adaptRequest } from "./adapt-request.ts";
 import { DroppedFields } from "./dropped-fields.ts";
-import { PairedStreams, type Ways } from "./paired-streams.ts";
+import { PairedStreams, type TranslationContext } from "./paired-streams.ts";
 import { restoreResponse } from "./restore-answer.ts";
 import type {
-  PlainRestoration,
   ResponseCollector,
+  SerializedToolMapping,
   StreamTranslator,
   TranslatedResponse,
   Translation,
@@ -28,8 +28,8 @@ export function translate(source: Source, target: Target, mint = newId): Transla
   const request = client.readRequest(source.body, dropped);
   const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
   const body = provider.writeRequest(adapted, target, dropped);
-  const ways = { client, provider, call: { source, mint }, restoration: { names, formatTool, mint } };
-  return new PairedDialects(body, dropped.fields, ways);
+  const context = { client, provider, call: { source, mint }, toolMapping: { names, formatTool, mint } };
+  return new PairedDialects(body, dropped.fields, context);
 }
 
 /**
@@ -40,22 +40,22 @@ export function translate(source: Source, target: Target, mint = newId): Transla
 function reread(source: Source, target: Target, mint: Mint): Translation {
   const client = source.dialect;
   const provider = target.dialect;
-  const restoration = { names: null, formatTool: null, mint };
-  const ways = { client, provider, call: { source, mint }, restoration };
-  return new PairedDialects(source.body, [], ways);
+  const toolMapping = { names: null, formatTool: null, mint };
+  const context = { client, provider, call: { source, mint }, toolMapping };
+  return new PairedDialects(source.body, [], context);
 }
 
 /** For a request that was translated on another thread: what is left is to bring the answer back. */
 export function translationOfAnswer(
   source: Source,
   target: Target,
-  { tools, formatTool }: PlainRestoration,
+  { tools, formatTool }: SerializedToolMapping,
   dropped: readonly string[],
   mint: Mint = newId,
 ): Translation {
-  const restoration = { names: ToolNames.of(tools), formatTool, mint };
-  const ways = { client: source.dialect, provider: target.dialect, call: { source, mint }, restoration };
-  return new PairedDialects(source.body, dropped, ways);
+  const toolMapping = { names: ToolNames.of(tools), formatTool, mint };
+  const context = { client: source.dialect, provider: target.dialect, call: { source, mint }, toolMapping };
+  return new PairedDialects(source.body, dropped, context);
 }
 
 type Mint = ClientCall["mint"];
@@ -63,30 +63,30 @@ type Mint = ClientCall["mint"];
 class PairedDialects implements Translation {
   readonly body: JsonObject;
   readonly dropped: readonly string[];
-  readonly #ways: Ways;
+  readonly #context: TranslationContext;
 
-  constructor(body: JsonObject, dropped: readonly string[], ways: Ways) {
+  constructor(body: JsonObject, dropped: readonly string[], context: TranslationContext) {
     this.body = body;
     this.dropped = dropped;
-    this.#ways = ways;
+    this.#context = context;
   }
 
   response(body: JsonObject): TranslatedResponse {
-    const { client, provider, call, restoration } = this.#ways;
-    return writeWhole(client, call, restoreResponse(provider.readResponse(body), restoration));
+    const { client, provider, call, toolMapping } = this.#context;
+    return writeWhole(client, call, restoreResponse(provider.readResponse(body), toolMapping));
   }
 
-  plainRestoration(): PlainRestoration {
-    const { names, formatTool } = this.#ways.restoration;
+  serializeToolMapping(): SerializedToolMapping {
+    const { names, formatTool } = this.#context.toolMapping;
     return { tools: names?.entries() ?? [], formatTool };
   }
 
   stream(): StreamTranslator {
-    return new PairedStreams(this.#ways);
+    return new PairedStreams(this.#context);
   }
 
   collect(): ResponseCollector {
-    return new PairedCollector(this.#ways);
+    return new PairedCollector(this.#context);
   }
 }
 
@@ -108,28 +108,28 @@ function producedBy(response: IrResponse): string {
 }
 
 class PairedCollector implements ResponseCollector {
-  readonly #ways: Ways;
+  readonly #context: TranslationContext;
   readonly #collector = new EventCollector();
-  readonly #figuresAge = new FiguresAge();
+  readonly #usageFreshness = new UsageFreshness();
   readonly #reader: StreamReader;
 
-  constructor(ways: Ways) {
-    this.#ways = ways;
-    this.#reader = ways.provider.createStreamReader((event) => {
-      this.#figuresAge.see(event);
+  constructor(context: TranslationContext) {
+    this.#context = context;
+    this.#reader = context.provider.createStreamReader((event) => {
+      this.#usageFreshness.observe(event);
       this.#collector.push(event);
     });
   }
 
   push(frame: SseFrame): void {
-    this.#figuresAge.nextFrame();
+    this.#usageFreshness.nextFrame();
     this.#reader.push(frame);
   }
 
   end(): TranslatedResponse {
     this.#reader.end();
-    const { client, call, restoration } = this.#ways;
-    const whole = writeWhole(client, call, restoreResponse(this.#collector.response(), restoration));
-    return { ...whole, usage: this.#figuresAge.judge(whole.usage) };
+    const { client, call, toolMapping } = this.#context;
+    const whole = writeWhole(client, call, restoreResponse(this.#collector.response(), toolMapping));
+    return { ...whole, usage: this.#usageFreshness.apply(whole.usage) };
   }
 }

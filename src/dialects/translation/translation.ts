@@ -18,13 +18,13 @@ export interface Translation {
   response(body: JsonObject): TranslatedResponse;
   stream(): StreamTranslator;
   /** What reading the answer needs of the request, as data that can cross between threads. */
-  plainRestoration(): PlainRestoration;
+  serializeToolMapping(): SerializedToolMapping;
   /** For a provider that streams although it was not asked to: its frames become one response. */
   collect(): ResponseCollector;
 }
 
 /** Tools by the names that the provider was given, and the one that only forces a format. */
-export interface PlainRestoration {
+export interface SerializedToolMapping {
   readonly tools: readonly (readonly [string, ClientTool])[];
   readonly formatTool: string | null;
 }

@@ -1,12 +1,12 @@
 import type { ErrorCode } from "../../base/errors.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
-import type { Layout } from "../../dialects/json/json-spans.ts";
+import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { Reference } from "../../dialects/names/inspect-body.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
-import type { PlainRestoration } from "../../dialects/translation/translation.ts";
+import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { Expected } from "../request.ts";
 
 /**
@@ -28,7 +28,7 @@ export interface ReadJob {
 export interface PatchJob {
   readonly type: "patch";
   readonly bytes: Uint8Array;
-  readonly layout: Layout;
+  readonly spans: JsonSpans;
   readonly dialect: ClientDialectName;
   /** Whether reasoning of other providers is taken out. */
   readonly stripsReasoning: boolean;
@@ -47,8 +47,8 @@ export interface TranslateJob {
 
 export interface ReadResult {
   /** JSON of the body with its texts cut short, small enough to be parsed on the loop. */
-  readonly outline: string;
-  readonly layout: Layout;
+  readonly truncated: string;
+  readonly spans: JsonSpans;
   readonly references: readonly Reference[];
   readonly audioInput: string | null;
   readonly hostedTools: readonly HostedTool[];
@@ -61,7 +61,7 @@ export interface PreparedResult {
   readonly body: Uint8Array;
   readonly dropped: readonly string[];
   /** How the answer's tools are called by the client; null where nothing was translated. */
-  readonly restoration: PlainRestoration | null;
+  readonly toolMapping: SerializedToolMapping | null;
 }
 
 export type ResultOf<J extends Job> = J extends ReadJob ? ReadResult : PreparedResult;

@@ -8,7 +8,7 @@ import { parseWhole } from "../../dialects/schema/validate.ts";
 import { translate } from "../../dialects/translation/translate.ts";
 import { checkRequest } from "../request.ts";
 import type { Job, PatchJob, PreparedResult, ReadJob, ReadResult, TranslateJob } from "./jobs.ts";
-import { outlineText } from "./outline.ts";
+import { truncateBody } from "./truncate-body.ts";
 
 /** Does on any thread what a job says. Throws a GatewayError for what is refused. */
 export function runJob(job: Job): ReadResult | PreparedResult {
@@ -23,28 +23,28 @@ export function runJob(job: Job): ReadResult | PreparedResult {
 }
 
 function read({ bytes, expected, wantsHash }: ReadJob): ReadResult {
-  const { outline, cutBytes, layout, mentions, hostedTools } = checkRequest(bytes, expected);
+  const { truncated, cutBytes, spans, mentions, hostedTools } = checkRequest(bytes, expected);
   return {
-    outline: outlineText(outline),
-    layout,
+    truncated: truncateBody(truncated),
+    spans,
     references: mentions.references,
     audioInput: mentions.audioInput,
     hostedTools,
-    estimatedInput: estimateTruncatedInput(outline, cutBytes) ?? estimateInput(parseWhole(bytes)),
+    estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(parseWhole(bytes)),
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
   };
 }
 
-function patch({ bytes, layout, dialect, stripsReasoning, changes }: PatchJob): PreparedResult {
+function patch({ bytes, spans, dialect, stripsReasoning, changes }: PatchJob): PreparedResult {
   const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
   const body = stripsReasoning && mayHoldEnvelope(bytes) ? parseWhole(bytes) : null;
   const stripped = body === null || stripForeignReasoning === null ? body : stripForeignReasoning(body);
   if (stripped === null || stripped === body) {
-    return { body: shared(patchBody(bytes, layout, changes)), dropped: [], restoration: null };
+    return { body: shared(patchBody(bytes, spans, changes)), dropped: [], toolMapping: null };
   }
   const written = Buffer.from(JSON.stringify(stripped));
   const patched = patchBody(written, scanTopLevel(written), changes);
-  return { body: shared(patched), dropped: [fieldNames.reasoning], restoration: null };
+  return { body: shared(patched), dropped: [fieldNames.reasoning], toolMapping: null };
 }
 
 /** Names that a client made up are told back to it, but not in full length. */
@@ -58,7 +58,7 @@ function translated(job: TranslateJob): PreparedResult {
   return {
     body: shared(Buffer.from(JSON.stringify(made.body))),
     dropped: made.dropped.map((name) => name.slice(0, longestName)),
-    restoration: made.plainRestoration(),
+    toolMapping: made.serializeToolMapping(),
   };
 }
 

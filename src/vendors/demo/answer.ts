@@ -2,7 +2,7 @@ import { newId } from "../../base/id.ts";
 import { countPieces, piecesOf } from "./pieces.ts";
 import type { DemoRequest, DemoTool } from "./request.ts";
 import { sampleOf } from "./sample.ts";
-import type { Wishes } from "./wishes.ts";
+import type { Scenario } from "./scenario.ts";
 
 /** What the demo has decided to say, before any dialect. */
 export interface DemoAnswer {
@@ -33,11 +33,11 @@ export interface DemoUsage {
 const fewTools = 3;
 const longestQuote = 160;
 
-export function answerTo(request: DemoRequest, wishes: Wishes): DemoAnswer {
-  const tool = toolFor(request, wishes);
+export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
+  const tool = toolFor(request, scenario);
   const call = tool === null ? null : callOf(tool, request);
   const thinking = request.thinks ? piecesOf(thoughts(request)) : [];
-  const text = call === null ? piecesOf(words(request, wishes)) : [];
+  const text = call === null ? piecesOf(words(request, scenario)) : [];
   const callTokens = call === null ? 0 : countPieces(call.name) + countPieces(call.arguments);
   const wanted = thinking.length + text.length + callTokens;
   const most = request.maxTokens ?? wanted;
@@ -50,14 +50,14 @@ export function answerTo(request: DemoRequest, wishes: Wishes): DemoAnswer {
     text: kept,
     call,
     truncated: kept.length < text.length,
-    usage: wishes.usage ? { input: request.inputTokens, output, thinking: thinking.length } : null,
+    usage: scenario.usage ? { input: request.inputTokens, output, thinking: thinking.length } : null,
   };
 }
 
 /** The tool that must be called, else one that the text names, else the first of a few. */
-function toolFor(request: DemoRequest, wishes: Wishes): DemoTool | null {
+function toolFor(request: DemoRequest, scenario: Scenario): DemoTool | null {
   const { tools, toolChoice, text } = request;
-  if (request.toolResult !== null || toolChoice === "none" || !wishes.tools) return null;
+  if (request.toolResult !== null || toolChoice === "none" || !scenario.tools) return null;
   const forced = tools.find(({ name }) => name === toolChoice);
   const named = tools.find(({ name }) => text.includes(name));
   const first = toolChoice === "any" || tools.length <= fewTools ? tools[0] : undefined;
@@ -78,9 +78,9 @@ function thoughts(request: DemoRequest): string {
   return `The user wrote ${request.text.length} characters. As a demo I know nothing, so I shall say so kindly.`;
 }
 
-function words(request: DemoRequest, wishes: Wishes): string {
+function words(request: DemoRequest, scenario: Scenario): string {
   if (request.schema !== null) return JSON.stringify(sampleOf(request.schema, "demo"));
-  if (wishes.words !== null) return prose(wishes.words);
+  if (scenario.words !== null) return prose(scenario.words);
   if (request.toolResult !== null)
     return `The tool says: ${quoted(request.toolResult)} That is all I needed to know.`;
   return (

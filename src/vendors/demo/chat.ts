@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { DemoAnswer, DemoUsage } from "./answer.ts";
-import { type Beat, content, type DemoDialect, framing } from "./dialect.ts";
+import { content, type DemoDialect, framing, type PacedFrame } from "./dialect.ts";
 import { piecesOf } from "./pieces.ts";
 import {
   type DemoRequest,
@@ -57,9 +57,9 @@ export const chat: DemoDialect = {
     };
   },
 
-  *stream(answer: DemoAnswer): Generator<Beat> {
+  *stream(answer: DemoAnswer): Generator<PacedFrame> {
     const { usage, call } = answer;
-    const tellsUsage = answer.request.wantsStreamUsage && usage !== null;
+    const reportsUsage = answer.request.wantsStreamUsage && usage !== null;
     const head = {
       id: newId("chatcmpl-"),
       object: "chat.completion.chunk",
@@ -70,7 +70,7 @@ export const chat: DemoDialect = {
       data({
         ...head,
         choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
-        ...(tellsUsage ? { usage: null } : {}),
+        ...(reportsUsage ? { usage: null } : {}),
       });
     yield framing(chunk({ role: "assistant", content: "" }));
     for (const piece of answer.thinking) yield content(chunk({ reasoning_content: piece }));
@@ -83,7 +83,7 @@ export const chat: DemoDialect = {
       }
     }
     yield framing(chunk({}, finishOf(answer)));
-    if (tellsUsage) yield framing(data({ ...head, choices: [], usage: usageOf(usage) }));
+    if (reportsUsage) yield framing(data({ ...head, choices: [], usage: usageOf(usage) }));
     yield framing("data: [DONE]\n\n");
   },
 

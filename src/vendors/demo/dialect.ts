@@ -3,7 +3,7 @@ import type { DemoAnswer } from "./answer.ts";
 import type { DemoRequest } from "./request.ts";
 
 /** One event of a stream. Content comes at a human pace, what frames it at once. */
-export interface Beat {
+export interface PacedFrame {
   readonly frame: string;
   readonly content: boolean;
 }
@@ -12,17 +12,17 @@ export interface Beat {
 export interface DemoDialect {
   read(body: JsonObject): DemoRequest;
   whole(answer: DemoAnswer): JsonObject;
-  stream(answer: DemoAnswer): Generator<Beat>;
+  stream(answer: DemoAnswer): Generator<PacedFrame>;
   error(status: number, message: string): JsonObject;
   /** The in-stream form of an error. */
   errorFrame(message: string): string;
 }
 
-export function framing(frame: string): Beat {
+export function framing(frame: string): PacedFrame {
   return { frame, content: false };
 }
 
-export function content(frame: string): Beat {
+export function content(frame: string): PacedFrame {
   return { frame, content: true };
 }
 

@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { DemoAnswer } from "./answer.ts";
-import { type Beat, content, type DemoDialect, eventFrame, framing } from "./dialect.ts";
+import { content, type DemoDialect, eventFrame, framing, type PacedFrame } from "./dialect.ts";
 import { piecesOf } from "./pieces.ts";
 import { type DemoRequest, inputTokensOf, objectOr, objectsIn, textOf, wholeNumberOr } from "./request.ts";
 
@@ -43,7 +43,7 @@ export const messages: DemoDialect = {
     };
   },
 
-  *stream(answer: DemoAnswer): Generator<Beat> {
+  *stream(answer: DemoAnswer): Generator<PacedFrame> {
     yield framing(eventFrame({ type: "message_start", message: opening(answer) }));
     yield framing(eventFrame({ type: "ping" }));
     let index = 0;
@@ -80,7 +80,7 @@ export const messages: DemoDialect = {
   errorFrame: (message) => eventFrame({ type: "error", error: { type: "api_error", message } }),
 };
 
-function* blockOf(index: number, start: JsonObject, deltas: readonly JsonObject[]): Generator<Beat> {
+function* blockOf(index: number, start: JsonObject, deltas: readonly JsonObject[]): Generator<PacedFrame> {
   yield framing(eventFrame({ type: "content_block_start", index, content_block: start }));
   for (const delta of deltas) yield content(eventFrame({ type: "content_block_delta", index, delta }));
   yield framing(eventFrame({ type: "content_block_stop", index }));

@@ -1,12 +1,12 @@
-import type { Beat } from "./dialect.ts";
+import type { PacedFrame } from "./dialect.ts";
 
 export interface Pace {
   readonly pieceMs: number;
   /** A silence in the middle of the content. */
   readonly pauseMs: number;
-  readonly accident: "cut" | "stall" | "break" | null;
-  /** How many beats of content there are. */
-  readonly contentBeats: number;
+  readonly interruption: "cut" | "stall" | "break" | null;
+  /** How many frames of content there are. */
+  readonly contentFrames: number;
   readonly errorFrame: string;
 }
 
@@ -32,26 +32,26 @@ export function abortable(ms: number, signal: AbortSignal): Promise<void> {
  * that stalls stops the demo as it would stop a provider.
  */
 export function pacedBody(
-  beats: Generator<Beat>,
+  frames: Generator<PacedFrame>,
   pace: Pace,
   signal: AbortSignal,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const middle = Math.floor(pace.contentBeats / 2);
-  let told = 0;
+  const middle = Math.floor(pace.contentFrames / 2);
+  let contentSent = 0;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { value: beat, done } = beats.next();
+        const { value: next, done } = frames.next();
         if (done) return controller.close();
-        if (beat.content && told++ === middle) {
+        if (next.content && contentSent++ === middle) {
           if (pace.pauseMs > 0) await abortable(pace.pauseMs, signal);
-          if (pace.accident === "stall") await abortable(Number.POSITIVE_INFINITY, signal);
-          if (pace.accident === "break") controller.enqueue(encoder.encode(pace.errorFrame));
-          if (pace.accident !== null) return controller.close();
+          if (pace.interruption === "stall") await abortable(Number.POSITIVE_INFINITY, signal);
+          if (pace.interruption === "break") controller.enqueue(encoder.encode(pace.errorFrame));
+          if (pace.interruption !== null) return controller.close();
         }
-        if (signal.aborted || (beat.content && pace.pieceMs > 0)) await abortable(pace.pieceMs, signal);
-        controller.enqueue(encoder.encode(beat.frame));
+        if (signal.aborted || (next.content && pace.pieceMs > 0)) await abortable(pace.pieceMs, signal);
+        controller.enqueue(encoder.encode(next.frame));
       },
     },
     { highWaterMark: 0 },

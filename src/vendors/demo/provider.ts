@@ -13,7 +13,7 @@ import { messages } from "./messages.ts";
 import { abortable, pacedBody } from "./pace.ts";
 import { piecesOf } from "./pieces.ts";
 import { responses } from "./responses.ts";
-import { type Wishes, wishesIn } from "./wishes.ts";
+import { readScenario, type Scenario } from "./scenario.ts";
 
 const dialects: Readonly<Record<string, DemoDialect>> = { chat, responses, messages };
 
@@ -50,13 +50,13 @@ export class DemoProvider implements Provider {
       return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });
     const request = dialect.read(body);
     if (purpose === "count_tokens") return Response.json({ input_tokens: request.inputTokens });
-    const wishes = wishesIn(request.text);
-    if (wishes.sleepMs > 0 || signal.aborted) await abortable(wishes.sleepMs, signal);
-    if (wishes.failStatus !== null) return failure(wishes.failStatus, wishes, dialect);
-    const answer = answerTo(request, wishes);
+    const scenario = readScenario(request.text);
+    if (scenario.sleepMs > 0 || signal.aborted) await abortable(scenario.sleepMs, signal);
+    if (scenario.failStatus !== null) return failure(scenario.failStatus, scenario, dialect);
+    const answer = answerTo(request, scenario);
     return request.stream
-      ? streamed(answer, wishes, dialect, signal)
-      : whole(answer, wishes, dialect, signal);
+      ? streamed(answer, scenario, dialect, signal)
+      : whole(answer, scenario, dialect, signal);
   }
 }
 
@@ -75,33 +75,38 @@ function parse(text: string): JsonObject | null {
   }
 }
 
-function failure(status: number, wishes: Wishes, dialect: DemoDialect): Response {
+function failure(status: number, scenario: Scenario, dialect: DemoDialect): Response {
   const body = dialect.error(status, `The demo fails with status ${status}, as you asked.`);
-  const { retryAfterSeconds } = wishes;
+  const { retryAfterSeconds } = scenario;
   const headers = retryAfterSeconds === null ? {} : { "retry-after": String(retryAfterSeconds) };
   return Response.json(body, { status, headers });
 }
 
 async function whole(
   answer: DemoAnswer,
-  wishes: Wishes,
+  scenario: Scenario,
   dialect: DemoDialect,
   signal: AbortSignal,
 ): Promise<Response> {
-  if (wishes.pauseMs > 0) await abortable(wishes.pauseMs, signal);
-  if (wishes.accident === "stall") await abortable(Number.POSITIVE_INFINITY, signal);
+  if (scenario.pauseMs > 0) await abortable(scenario.pauseMs, signal);
+  if (scenario.interruption === "stall") await abortable(Number.POSITIVE_INFINITY, signal);
   const body = JSON.stringify(dialect.whole(answer));
-  const sent = wishes.accident === null ? body : body.slice(0, body.length / 2);
+  const sent = scenario.interruption === null ? body : body.slice(0, body.length / 2);
   return new Response(sent, { headers: { "content-type": "application/json" } });
 }
 
-function streamed(answer: DemoAnswer, wishes: Wishes, dialect: DemoDialect, signal: AbortSignal): Response {
-  const callBeats = answer.call === null ? 0 : piecesOf(answer.call.arguments).length;
+function streamed(
+  answer: DemoAnswer,
+  scenario: Scenario,
+  dialect: DemoDialect,
+  signal: AbortSignal,
+): Response {
+  const callFrames = answer.call === null ? 0 : piecesOf(answer.call.arguments).length;
   const pace = {
-    pieceMs: wishes.pieceMs,
-    pauseMs: wishes.pauseMs,
-    accident: wishes.accident,
-    contentBeats: answer.thinking.length + answer.text.length + callBeats,
+    pieceMs: scenario.pieceMs,
+    pauseMs: scenario.pauseMs,
+    interruption: scenario.interruption,
+    contentFrames: answer.thinking.length + answer.text.length + callFrames,
     errorFrame: dialect.errorFrame("The demo breaks here, as you asked."),
   };
   return new Response(pacedBody(dialect.stream(answer), pace, signal), {

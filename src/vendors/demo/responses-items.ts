@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ToolCall } from "./answer.ts";
-import { type Beat, content, eventFrame, framing } from "./dialect.ts";
+import { content, eventFrame, framing, type PacedFrame } from "./dialect.ts";
 import { piecesOf } from "./pieces.ts";
 
 export function reasoningItem(text: string): JsonObject {
@@ -33,16 +33,16 @@ function textPart(text: string): JsonObject {
   return { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-/** The events of one stream, numbered; each item is told from its empty beginning to its complete end. */
+/** The events of one stream, numbered; each item is contentSent from its empty beginning to its complete end. */
 export class ItemStream {
   #sequence = 0;
   #output = 0;
 
-  event(type: string, fields: JsonObject): Beat {
+  event(type: string, fields: JsonObject): PacedFrame {
     return framing(this.#frame(type, fields));
   }
 
-  *item(item: JsonObject, pieces: readonly string[]): Generator<Beat> {
+  *item(item: JsonObject, pieces: readonly string[]): Generator<PacedFrame> {
     const at = { output_index: this.#output };
     this.#output += 1;
     yield this.event("response.output_item.added", { ...at, item: beginning(item) });
@@ -53,7 +53,7 @@ export class ItemStream {
     yield this.event("response.output_item.done", { ...at, item });
   }
 
-  *#reasoning(body: JsonObject, pieces: readonly string[]): Generator<Beat> {
+  *#reasoning(body: JsonObject, pieces: readonly string[]): Generator<PacedFrame> {
     const at = { ...body, summary_index: 0 };
     const text = pieces.join("");
     const part = (said: string) => ({ ...at, part: { type: "summary_text", text: said } });
@@ -64,7 +64,7 @@ export class ItemStream {
     yield this.event("response.reasoning_summary_part.done", part(text));
   }
 
-  *#message(body: JsonObject, pieces: readonly string[]): Generator<Beat> {
+  *#message(body: JsonObject, pieces: readonly string[]): Generator<PacedFrame> {
     const at = { ...body, content_index: 0 };
     const text = pieces.join("");
     yield this.event("response.content_part.added", { ...at, part: textPart("") });
@@ -75,14 +75,14 @@ export class ItemStream {
     yield this.event("response.content_part.done", { ...at, part: textPart(text) });
   }
 
-  *#call(body: JsonObject, args: string): Generator<Beat> {
+  *#call(body: JsonObject, args: string): Generator<PacedFrame> {
     for (const delta of piecesOf(args)) {
       yield this.#content("response.function_call_arguments.delta", { ...body, delta });
     }
     yield this.event("response.function_call_arguments.done", { ...body, arguments: args });
   }
 
-  #content(type: string, fields: JsonObject): Beat {
+  #content(type: string, fields: JsonObject): PacedFrame {
     return content(this.#frame(type, fields));
   }
 

@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { DemoAnswer } from "./answer.ts";
-import type { Beat, DemoDialect } from "./dialect.ts";
+import type { DemoDialect, PacedFrame } from "./dialect.ts";
 import { type DemoRequest, inputTokensOf, objectOr, objectsIn, textOf, wholeNumberOr } from "./request.ts";
 import { callItem, ItemStream, messageItem, reasoningItem } from "./responses-items.ts";
 
@@ -36,7 +36,7 @@ export const responses: DemoDialect = {
     return closing(newId("resp_"), answer, itemsOf(answer));
   },
 
-  *stream(answer: DemoAnswer): Generator<Beat> {
+  *stream(answer: DemoAnswer): Generator<PacedFrame> {
     const events = new ItemStream();
     const id = newId("resp_");
     const response = responseOf(id, answer, "in_progress", []);

@@ -3,7 +3,7 @@ import { GatewayError } from "../../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { estimateInput, estimateTruncatedInput } from "../../../src/catalog/estimate.ts";
 import { maxDepth, scanTopLevel } from "../../../src/dialects/json/json-spans.ts";
-import { outlineOf } from "../../../src/dialects/json/truncated-json.ts";
+import { truncateJson } from "../../../src/dialects/json/truncated-json.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -15,15 +15,15 @@ import { type SeededRandom, seededRandom } from "../../support/random.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** What an outline stands for: a scan of all the bytes, and a parse of all the text. */
+/** The same without truncation: a scan of all the bytes, and a parse of all the text. */
 function parsePlainly(bytes: Uint8Array): ParsedBody {
   const tally = { members: 0 };
-  const layout = scanTopLevel(bytes, [], tally);
+  const spans = scanTopLevel(bytes, [], tally);
   return {
-    outline: parseWhole(bytes),
+    truncated: parseWhole(bytes),
     cutBytes: 0,
-    layout,
-    memberCount: layout.memberCount + tally.members,
+    spans,
+    memberCount: spans.memberCount + tally.members,
   };
 }
 
@@ -36,8 +36,8 @@ describe("a long body", () => {
       { role: "user", content: filler },
       { role: "assistant", content: 'é"\u0007'.repeat(100) },
     ];
-    const { outline, cutBytes } = parseBody(bytesOf(JSON.stringify({ model: "m", messages })));
-    expect(outline).toEqual({
+    const { truncated, cutBytes } = parseBody(bytesOf(JSON.stringify({ model: "m", messages })));
+    expect(truncated).toEqual({
       model: "m",
       messages: [
         { role: "user", content: "~" },
@@ -49,13 +49,13 @@ describe("a long body", () => {
 
   test("keeps the texts of its own members, and every name", () => {
     const body = { model: longText, system: filler, metadata: { [longText]: 1, [`${longText}!`]: longText } };
-    const { outline } = parseBody(bytesOf(JSON.stringify(body)));
-    expect(outline).toEqual({ ...body, metadata: { [longText]: 1, [`${longText}!`]: "~" } });
+    const { truncated } = parseBody(bytesOf(JSON.stringify(body)));
+    expect(truncated).toEqual({ ...body, metadata: { [longText]: 1, [`${longText}!`]: "~" } });
   });
 
   test("is outlined again into the same memory, which the first one's values do not notice", () => {
     const body = (role: string) => ({ messages: [{ role, content: filler }] });
-    const first = parseBody(bytesOf(JSON.stringify(body("first")))).outline;
+    const first = parseBody(bytesOf(JSON.stringify(body("first")))).truncated;
     parseBody(bytesOf(JSON.stringify(body("other"))));
     expect(first).toEqual({ messages: [{ role: "first", content: "~" }] });
   });
@@ -67,7 +67,7 @@ describe("a long body", () => {
   ] as const) {
     test(`that is ${what} is parsed whole`, () => {
       const bytes = bytesOf(JSON.stringify(body));
-      expect(outlineOf(bytes, maxDepth)).toBeNull();
+      expect(truncateJson(bytes, maxDepth)).toBeNull();
       expect(parseBody(bytes)).toEqual(parsePlainly(bytes));
     });
   }
@@ -87,7 +87,7 @@ describe("a long body", () => {
   }
 });
 
-describe("an outline says of any bytes what the whole says", () => {
+describe("truncated JSON says of any bytes what the whole says", () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     test(`seed ${seed}`, () => {
       const random = seededRandom(seed);
@@ -103,7 +103,7 @@ describe("an outline says of any bytes what the whole says", () => {
   }
 });
 
-/** By how much the outline's estimate is above the whole's. */
+/** By how much the estimate of the truncated JSON is above the whole's. */
 function expectSame(bytes: Uint8Array): number {
   const plain = resultOf(() => parsePlainly(bytes));
   const parsed = resultOf(() => parseBody(bytes));
@@ -111,14 +111,14 @@ function expectSame(bytes: Uint8Array): number {
     expect(parsed).toEqual(plain);
     return 0;
   }
-  expect(parsed.layout).toEqual(plain.layout);
+  expect(parsed.spans).toEqual(plain.spans);
   expect(parsed.memberCount).toBe(plain.memberCount);
-  expectCut(parsed.outline, plain.outline, 0);
+  expectCut(parsed.truncated, plain.truncated, 0);
   for (const kind of ["chat", "responses", "messages", "count_tokens"] as const) {
-    expect(verdict(kind, parsed.outline)).toEqual(verdict(kind, plain.outline));
+    expect(verdict(kind, parsed.truncated)).toEqual(verdict(kind, plain.truncated));
   }
-  const estimate = estimateInput(plain.outline);
-  return (estimateTruncatedInput(parsed.outline, parsed.cutBytes) ?? estimate) - estimate;
+  const estimate = estimateInput(plain.truncated);
+  return (estimateTruncatedInput(parsed.truncated, parsed.cutBytes) ?? estimate) - estimate;
 }
 
 function resultOf<Result>(run: () => Result): Result | GatewayError {
@@ -135,15 +135,15 @@ function verdict(kind: RequestKind, body: JsonObject) {
 }
 
 /** The same values of the same names in the same order, but for long texts further inside. */
-function expectCut(outline: Json | undefined, whole: Json | undefined, depth: number): void {
+function expectCut(truncated: Json | undefined, whole: Json | undefined, depth: number): void {
   if (typeof whole === "object" && whole !== null) {
-    expect(Array.isArray(outline)).toBe(Array.isArray(whole));
-    expect(Object.keys(outline as JsonObject)).toEqual(Object.keys(whole));
+    expect(Array.isArray(truncated)).toBe(Array.isArray(whole));
+    expect(Object.keys(truncated as JsonObject)).toEqual(Object.keys(whole));
     for (const [name, value] of Object.entries(whole)) {
-      expectCut((outline as JsonObject)[name], value as Json, depth + 1);
+      expectCut((truncated as JsonObject)[name], value as Json, depth + 1);
     }
-  } else if (outline !== whole) {
-    expect(outline).toBe("~");
+  } else if (truncated !== whole) {
+    expect(truncated).toBe("~");
     expect((whole as string).length).toBeGreaterThan(10);
     expect(depth).toBeGreaterThan(1);
   }

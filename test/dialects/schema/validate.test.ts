@@ -29,10 +29,10 @@ function accepted(kind: RequestKind, body: JsonObject, anthropicBeta = false) {
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 describe("a body", () => {
-  test("comes out as values and as a layout of its bytes", () => {
-    const { outline: body, layout } = parseBody(bytesOf('{"model":"m","messages":[]}'));
+  test("comes out as values and as a spans of its bytes", () => {
+    const { truncated: body, spans } = parseBody(bytesOf('{"model":"m","messages":[]}'));
     expect(body).toEqual({ model: "m", messages: [] });
-    expect(layout.members.map((member) => member.name)).toEqual(["model"]);
+    expect(spans.members.map((member) => member.name)).toEqual(["model"]);
   });
 
   for (const [what, bytes] of [
@@ -74,14 +74,14 @@ describe("a body", () => {
   });
 
   test("with a name like __proto__ pollutes nothing", () => {
-    const { outline: body } = parseBody(bytesOf('{"__proto__":{"model":"x"},"constructor":1}'));
+    const { truncated: body } = parseBody(bytesOf('{"__proto__":{"model":"x"},"constructor":1}'));
     expect(body["model"]).toBeUndefined();
     expect(({} as JsonObject)["model"]).toBeUndefined();
     expect(refused("chat", body).param).toBe("model");
   });
 
   test("may hold lone surrogates and numbers beyond a double", () => {
-    const { outline: body } = parseBody(bytesOf('{"a":"\\ud800","b":1e999}'));
+    const { truncated: body } = parseBody(bytesOf('{"a":"\\ud800","b":1e999}'));
     expect(body["a"]).toBe("\ud800");
   });
 

@@ -15,7 +15,7 @@ const outputFields: ReadonlySet<string> = new Set(["effort", "format"]);
 const metadataFields: ReadonlySet<string> = new Set(["user_id"]);
 
 /** What a request says that no other dialect can, and that its reader therefore passes over. */
-export function noteLeftOut(body: JsonObject, dropped: DroppedFields): void {
+export function dropUnsupported(body: JsonObject, dropped: DroppedFields): void {
   dropOthers(body, bodyFields, dropped);
   const { output_config: config, metadata } = body;
   if (isObject(config)) dropOthers(config, outputFields, dropped, "output_config.");

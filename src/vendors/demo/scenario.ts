@@ -1,9 +1,9 @@
 /**
  * What a request's text asks of the demo, for trying things out (docs/demo.md is the user's side of this).
- * Wishes with a number may stand anywhere in the text; the bare words only as a clause of their own, because
+ * Commands with a number may stand anywhere in the text; the bare words only as a clause of their own, because
  * people say "cut" and "fast" in ordinary sentences too.
  */
-export interface Wishes {
+export interface Scenario {
   /** Answer with this error status. */
   readonly failStatus: number | null;
   readonly retryAfterSeconds: number | null;
@@ -14,7 +14,7 @@ export interface Wishes {
   readonly words: number | null;
   readonly usage: boolean;
   /** How the answer ends in its middle, if it does. */
-  readonly accident: "cut" | "stall" | "break" | null;
+  readonly interruption: "cut" | "stall" | "break" | null;
   readonly pieceMs: number;
   readonly tools: boolean;
 }
@@ -24,7 +24,7 @@ const mostWords = 50_000;
 const humanPieceMs = 15;
 const slowPieceMs = 250;
 
-export function wishesIn(text: string): Wishes {
+export function readScenario(text: string): Scenario {
   const clauses = new Set(
     text
       .toLowerCase()
@@ -39,7 +39,7 @@ export function wishesIn(text: string): Wishes {
     pauseMs: secondsIn(text, /\bpause (?:for )?(\d{1,3}(?:\.\d+)?)\b/i),
     words: cappedWords(numberIn(text, /\bsay (\d{1,6}) words?\b/i)),
     usage: !says("no usage"),
-    accident: says("cut") ? "cut" : says("stall") ? "stall" : says("break") ? "break" : null,
+    interruption: says("cut") ? "cut" : says("stall") ? "stall" : says("break") ? "break" : null,
     pieceMs: says("fast") ? 0 : says("slow") ? slowPieceMs : humanPieceMs,
     tools: !says("no tools"),
   };

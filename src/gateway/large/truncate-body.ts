@@ -1,20 +1,19 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { cutText } from "../../dialects/json/truncated-json.ts";
 
-/** What a string and a name may have, from the kindest to the strictest. */
+/** The most characters of a string or a name, tried in turn until the result is small enough. */
 const lengths = [1024, 256, 64];
 
-/** The body's own strings are ids and names that are looked up, and texts; the longest of the former. */
+/** Strings that are direct members of the body may be ids or names that are looked up; none of those is longer. */
 const longestOwn = 4096;
 
-/** Takes ten milliseconds or so to parse. */
+/** Takes about ten milliseconds to parse. */
 const largestChars = 2 * 1024 * 1024;
 
 /**
- * JSON of a body with every name, number and shape of the whole, but with its long texts cut short: as short as it
- * takes to have something that is parsed in a moment.
+ * A body as JSON with every name, number and shape, but with its long strings truncated until it is quick to parse.
  */
-export function outlineText(body: JsonObject): string {
+export function truncateBody(body: JsonObject): string {
   let text = "";
   for (const length of lengths) {
     text = JSON.stringify(cutObject(body, length, longestOwn));
