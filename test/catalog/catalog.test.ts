@@ -97,12 +97,12 @@ describe("the price of a hold", () => {
         deployment("a", { price: price(1, 2) }),
         deployment("b", { price: price(0.5, 8, 0.1, 3) }),
       ],
-      fallbacks: ["dear"],
+      fallbacks: ["expensive"],
     });
-    const dear = model("dear", { deployments: [deployment("a", { price: price(20, 5) })] });
-    const both = Catalog.from({ models: [cheap, dear] });
+    const expensive = model("expensive", { deployments: [deployment("a", { price: price(20, 5) })] });
+    const both = Catalog.from({ models: [cheap, expensive] });
     expect(both.holdPrice(cheap)).toEqual(price(20, 8, 20, 20));
-    expect(both.holdPrice(dear)).toEqual(price(20, 5));
+    expect(both.holdPrice(expensive)).toEqual(price(20, 5));
     expect(catalog.holdPrice(shared)).toBeNull();
   });
 });

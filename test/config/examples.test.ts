@@ -6,7 +6,7 @@ import { loadSettings } from "../../src/config/load.ts";
 const folder = new URL("../../config", import.meta.url).pathname;
 const files = readdirSync(folder).filter((file) => file.endsWith(".toml"));
 
-/** Every variable that a file asks for, set. */
+/** An environment with every variable that a file refers to. */
 function everyKeyOf(file: string): Record<string, string> {
   const names = readFileSync(join(folder, file), "utf8").matchAll(/"env:(\w+)"/g);
   return Object.fromEntries(Array.from(names, ([, name = ""]) => [name, `key-of-${name}`]));

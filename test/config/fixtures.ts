@@ -21,7 +21,7 @@ export function load(toml: string, given: Given = {}): LoadedSettings {
   return loadSettings({ file, env: given.env ?? {}, flags: given.flags });
 }
 
-/** The problems as `path: message`, for a text that must not load. */
+/** The problems of a text that must not load, as `path: message`. */
 export function problemsOf(toml: string, given: Given = {}): string[] {
   try {
     load(toml, given);

@@ -34,7 +34,7 @@ describe("finding the configuration", () => {
   });
 });
 
-describe("what beats what", () => {
+describe("precedence", () => {
   const file = `[server]\nhost = "file"\nport = 1\ndata = "from-file"\n[log]\nlevel = "warn"\n${demoModel}`;
   const env = { SLUICE_HOST: "env", SLUICE_PORT: "2", SLUICE_DATA: "/env", SLUICE_LOG_LEVEL: "debug" };
 
@@ -112,7 +112,7 @@ describe("defaults", () => {
     });
   });
 
-  test("a model's timeouts count more than its provider's, and those more than the defaults", () => {
+  test("a model's timeouts take precedence over its provider's, and those over the defaults", () => {
     const { settings } = load(
       `[providers.demo]\nkind = "demo"\ntimeouts = { connect = 1.5, gap = 7 }
        [[models]]\nid = "m"\nprovider = "demo"\nfree = true\ntimeouts = { gap = 9 }`,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { demoModel, problemsOf } from "./fixtures.ts";
 
-describe("everything that is wrong is told at once", () => {
-  test("problems of shape, of reference and of the environment stand in one list, each with its path", () => {
+describe("all problems are reported at once", () => {
+  test("problems of shape, of reference and of the environment are in one list, each with its path", () => {
     const toml = `
       usd_per_credit = 2
       [server]
@@ -53,7 +53,7 @@ describe("everything that is wrong is told at once", () => {
     expect(problemsOf(`${demoModel}deployments = 3`)[0]).toStartWith("models[0].deployments: must be a list");
   });
 
-  test("a syntax error names its line, also behind a list of several lines", () => {
+  test("a syntax error names its line, also after a list of several lines", () => {
     expect(problemsOf("[server]\ntrusted_proxies = [\n  1,\n]\nport = = 3\n")).toEqual([
       "line 5: Expected a value but found '='",
     ]);

@@ -7,7 +7,7 @@ import { load as loadFile } from "./fixtures.ts";
 
 type Setting = keyof typeof onReload;
 
-/** Each setting of the file by its path; providers and models are taken over whole. */
+/** Each setting of the file by its path. Providers and models are replaced as a whole. */
 function allSettings(): string[] {
   return Object.entries(configSchema.properties).flatMap(([section, schema]) => {
     const { properties } = schema as { properties?: object };
@@ -53,7 +53,7 @@ function load(text: string): Settings {
 }
 
 describe("a reload", () => {
-  test("knows of every setting whether it follows", () => {
+  test("has an entry for every setting", () => {
     expect(Object.keys(onReload).toSorted()).toEqual(allSettings().toSorted());
   });
 
@@ -71,7 +71,7 @@ describe("a reload", () => {
     const follows = onReload[name] === "follows";
     test(`${follows ? "takes over" : "names, and leaves as it was,"} ${name}`, () => {
       const [before, next] = [load(""), load(text)];
-      // The two files lie in two folders, and the data folder is relative to the file's or the working one.
+      // The two files are in two folders, and the data folder is relative to the file or the working folder.
       const from = { ...before, server: { ...before.server, dataDir: "/data" } };
       const dataDir = name === "server.data" ? "/other" : "/data";
       const to = { ...next, server: { ...next.server, dataDir } };

@@ -48,7 +48,7 @@ describe("secrets", () => {
     expect(settings.providers.get("openai")?.headers).toEqual({ "x-team": "blue", "x-api-key": "k" });
   });
 
-  test("a secret of several lines is refused, since it travels in a header", () => {
+  test("a secret of several lines is refused, because it is sent in a header", () => {
     expect(problemsOf(provider('"env:KEY"'), { env: { KEY: "a\nb" } })[0]).toContain("more than one line");
   });
 });
@@ -87,20 +87,20 @@ describe("a provider whose key is not set", () => {
 });
 
 describe("warnings", () => {
-  test("a model without a price is told, because credit keys cannot use it", () => {
+  test("a model without a price is reported, because credit keys cannot use it", () => {
     const { settings } = load('[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"');
     expect(settings.warnings).toEqual([
       'model "m" has no price, so credit keys cannot use it; give it a price or say free = true',
     ]);
   });
 
-  test("a configuration without any model is told", () => {
+  test("a configuration without any model is reported", () => {
     expect(load("").settings.warnings).toEqual([
       "there is no model to serve; add [[models]] to the configuration",
     ]);
   });
 
-  test("an address that will not match what its kind appends is told", () => {
+  test("an address that will not match what its kind appends is reported", () => {
     const of = (kind: string, url: string) =>
       load(`[providers.x]\nkind = "${kind}"\nbase_url = "${url}"`).settings.warnings.join("\n");
     expect(of("anthropic", "http://h/v1")).toContain("ends in /v1");

@@ -44,7 +44,7 @@ describe("a provider that is not connected to yet", () => {
 
   test("because the one it had was closed meanwhile, is given up just as soon", async () => {
     using server = new TestServer(
-      (peer) => void peer.say(answerWith("{}", "content-type: application/json\r\n")),
+      (peer) => void peer.write(answerWith("{}", "content-type: application/json\r\n")),
     );
     let dials = 0;
     const dial: Dial = (target, connection) => (dials++ === 0 ? dialByBun(target, connection) : swallow());

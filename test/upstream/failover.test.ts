@@ -173,7 +173,7 @@ describe("the order", () => {
 
 test("a connection that was closed meanwhile costs nothing but a fresh one", async () => {
   using server = new TestServer(
-    (peer) => void peer.say(answerWith("{}", "content-type: application/json\r\n")),
+    (peer) => void peer.write(answerWith("{}", "content-type: application/json\r\n")),
   );
   const { upstream, plan, log } = setUp([{ url: `http://127.0.0.1:${server.port}` }]);
   (await upstream.open(plan())).finished("completed");

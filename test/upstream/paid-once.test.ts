@@ -44,8 +44,8 @@ const malformed: readonly (readonly [what: string, answer: string])[] = [
 describe("a malformed answer was paid for: it is an error, and nobody is asked again, here or elsewhere", () => {
   for (const [what, answer] of malformed) {
     test(what, async () => {
-      using first = new TestServer((peer) => void peer.say(answer));
-      using second = new TestServer((peer) => void peer.say(good));
+      using first = new TestServer((peer) => void peer.write(answer));
+      using second = new TestServer((peer) => void peer.write(good));
       const setup = inTurn(first, second);
       expect(await refusalOf(setup)).toBe("502 upstream_error");
       expect(await refusalOf(setup, true)).toBe("502 upstream_error");
@@ -58,7 +58,7 @@ describe("a malformed answer was paid for: it is an error, and nobody is asked a
 
   test("on a kept connection too", async () => {
     using server = new TestServer(
-      (peer) => void peer.say(peer.requests.length === 1 ? good : "nonsense\r\n\r\n"),
+      (peer) => void peer.write(peer.requests.length === 1 ? good : "nonsense\r\n\r\n"),
     );
     const setup = setUp([{ url: urlOf(server) }]);
     expect(await refusalOf(setup)).toBe("answered");
@@ -76,7 +76,7 @@ describe("a sole deployment whose kept connection is lost after it has read the 
     for (const afterMs of [0, 100, 400]) {
       test(`the provider ${how} after ${afterMs} ms`, async () => {
         using server = new TestServer((peer) => {
-          if (peer.requests.length === 1) peer.say(good);
+          if (peer.requests.length === 1) peer.write(good);
           else setTimeout(() => end(peer), afterMs);
         });
         const setup = setUp([{ url: urlOf(server) }]);

@@ -2,33 +2,33 @@ import { describe, expect, test } from "bun:test";
 import { AnswerReader } from "../../src/wire/answer-reader.ts";
 import { seededRandom } from "../support/random.ts";
 import { byteByByte, everyCut, randomCuts } from "./cuts.ts";
-import { type Heard, readPieces } from "./reading.ts";
+import { type ReadAnswer, readPieces } from "./reading.ts";
 
 const read = (text: string) => readPieces([Buffer.from(text, "latin1")]);
 
-function hears(text: string, expected: Partial<Heard>): void {
+function expectRead(text: string, expected: Partial<ReadAnswer>): void {
   const bytes = Buffer.from(text, "latin1");
   expect(readPieces([Buffer.from(bytes)])).toMatchObject(expected);
   for (const pieces of everyCut(bytes)) expect(readPieces(pieces)).toMatchObject(expected);
   expect(readPieces(byteByByte(bytes))).toMatchObject(expected);
 }
 
-/** Complete, with nothing behind it, on a connection that goes on. */
+/** Complete, without surplus bytes, on a connection that can be reused. */
 const proper = { isComplete: true, isReusable: true, endsWithConnection: false };
 
 describe("an answer, in one piece, in two wherever it is cut, and byte by byte", () => {
   test("with a length", () => {
     const text = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 8\r\n\r\n{"a": 1}';
-    hears(text, { ...proper, statuses: [200], body: '{"a": 1}' });
+    expectRead(text, { ...proper, statuses: [200], body: '{"a": 1}' });
   });
 
   test("with a length of nothing", () => {
-    hears("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", { ...proper, statuses: [200], body: "" });
+    expectRead("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", { ...proper, statuses: [200], body: "" });
   });
 
   test("in chunks", () => {
     const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-    hears(`${head}5\r\nhello\r\n6;x\r\n world\r\n0\r\n\r\n`, {
+    expectRead(`${head}5\r\nhello\r\n6;x\r\n world\r\n0\r\n\r\n`, {
       ...proper,
       statuses: [200],
       body: "hello world",
@@ -37,11 +37,11 @@ describe("an answer, in one piece, in two wherever it is cut, and byte by byte",
 
   test("in chunks with a trailer", () => {
     const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n";
-    hears(`${head}5\r\nhello\r\n0\r\nx-sum: 1\r\n\r\n`, { ...proper, body: "hello" });
+    expectRead(`${head}5\r\nhello\r\n0\r\nx-sum: 1\r\n\r\n`, { ...proper, body: "hello" });
   });
 
   test("until the connection ends", () => {
-    hears("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nhello", {
+    expectRead("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nhello", {
       body: "hello",
       isComplete: false,
       isReusable: false,
@@ -52,7 +52,7 @@ describe("an answer, in one piece, in two wherever it is cut, and byte by byte",
   test("after interim answers", () => {
     const interim =
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\ncontent-length: 9\r\n\r\n";
-    hears(`${interim}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`, {
+    expectRead(`${interim}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`, {
       ...proper,
       statuses: [200],
       body: "ok",
@@ -62,18 +62,18 @@ describe("an answer, in one piece, in two wherever it is cut, and byte by byte",
   for (const status of [204, 304]) {
     for (const header of ["", "content-length: 5\r\n", "transfer-encoding: chunked\r\n"]) {
       test(`of status ${status}, which has no body whatever it says: ${header.trim() || "nothing"}`, () => {
-        hears(`HTTP/1.1 ${status} X\r\n${header}\r\n`, { ...proper, statuses: [status], body: "" });
+        expectRead(`HTTP/1.1 ${status} X\r\n${header}\r\n`, { ...proper, statuses: [status], body: "" });
       });
     }
   }
 
-  test("whose status has no words behind it, nor a space", () => {
-    hears("HTTP/1.1 200 \r\ncontent-length: 2\r\n\r\nok", { ...proper, statuses: [200], body: "ok" });
-    hears("HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok", { ...proper, statuses: [200], body: "ok" });
-    hears("HTTP/1.1 200\r\n\r\nok", { statuses: [200], body: "ok", endsWithConnection: true });
+  test("whose status line has no reason phrase, nor a space for it", () => {
+    expectRead("HTTP/1.1 200 \r\ncontent-length: 2\r\n\r\nok", { ...proper, statuses: [200], body: "ok" });
+    expectRead("HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok", { ...proper, statuses: [200], body: "ok" });
+    expectRead("HTTP/1.1 200\r\n\r\nok", { statuses: [200], body: "ok", endsWithConnection: true });
   });
 
-  test("with bytes behind its end, after which the connection is not used again", () => {
+  test("with surplus bytes, after which the connection is not reused", () => {
     const spoilt = { isComplete: true, isReusable: false };
     for (const text of [
       "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok!",
@@ -101,14 +101,14 @@ describe("an answer, in one piece, in two wherever it is cut, and byte by byte",
             ];
         const interim = random.chance(0.2) ? "HTTP/1.1 103 Early Hints\r\n\r\n" : "";
         const bytes = Buffer.from(`${interim}HTTP/1.1 200 OK\r\nserver: x\r\n${header}\r\n\r\n${sent}`);
-        const heard = readPieces(randomCuts(bytes, random), reader);
-        expect({ seed, ...heard }).toMatchObject({ seed, ...proper, statuses: [200], body });
+        const answer = readPieces(randomCuts(bytes, random), reader);
+        expect({ seed, ...answer }).toMatchObject({ seed, ...proper, statuses: [200], body });
       }
     }
   });
 });
 
-describe("whether a connection is used again", () => {
+describe("whether a connection is reused", () => {
   const ended = "content-length: 0\r\n\r\n";
   for (const [what, text, isReusable] of [
     ["HTTP/1.1 says nothing of it", `HTTP/1.1 200 OK\r\n${ended}`, true],
@@ -231,7 +231,7 @@ describe("an answer that is not proper HTTP is refused", () => {
     });
   }
 
-  test("before its end has come, which it may never do", () => {
+  test("before its end has arrived, which may never happen", () => {
     for (const beginning of ["S", "HTTP/2", "HTTP/1.1 200 OK\na", "HTTP/1.1 200 OK\r\na: b\rc", "\r\n"]) {
       expect(() => read(beginning)).toThrow("not proper HTTP");
     }
@@ -245,7 +245,7 @@ describe("an answer that is not proper HTTP is refused", () => {
     for (let run = 0; run < 10; run++) expect(() => readPieces(randomCuts(head, random))).toThrow("too long");
   });
 
-  test("a head of just below 64 KiB is well", () => {
+  test("a head of just below 64 KiB is accepted", () => {
     const text = `${ok}x-long: ${"x".repeat(64_000)}\r\ncontent-length: 2\r\n\r\nok`;
     expect(read(text)).toMatchObject({ ...proper, body: "ok" });
   });

@@ -5,7 +5,7 @@ import { answerWith, type Peer, TestServer } from "./server.ts";
 
 describe("callers", () => {
   test("do not share a kept connection, and each finds its own again", async () => {
-    using server = new TestServer((peer) => void peer.say(answerWith(`${peer.number}`)));
+    using server = new TestServer((peer) => void peer.write(answerWith(`${peer.number}`)));
     const client = clientOf(server);
     for (let round = 0; round < 3; round++) {
       for (const [number, caller] of ["ada", "bob", "eve"].entries()) {
@@ -15,12 +15,12 @@ describe("callers", () => {
     expect(server.peers).toHaveLength(3);
   });
 
-  test("never get what a server says behind another's answer, however late that comes", async () => {
+  test("never get what a server sends after another's answer, however late it arrives", async () => {
     for (const lateMs of [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 5]) {
       using server = new TestServer((peer, { body }) => {
         const word = Buffer.from(body).toString();
-        peer.say(answerWith(`for ${word}`));
-        if (word === "ada") setTimeout(() => void peer.say(answerWith("for ada only")), lateMs);
+        peer.write(answerWith(`for ${word}`));
+        if (word === "ada") setTimeout(() => void peer.write(answerWith("for ada only")), lateMs);
       });
       const client = clientOf(server);
       expect((await exchange(client, "ada", "ada")).text).toBe("for ada");
@@ -37,12 +37,12 @@ describe("callers", () => {
     const first = post(client, "{}", "ada");
     await waitFor(() => waiting.length === 1, "the first request");
     const second = post(client, "{}", "bob");
-    await waiting[0]?.say(answerWith("ok"));
-    await first.heard.over;
+    await waiting[0]?.write(answerWith("ok"));
+    await first.recorder.over;
     await waitFor(() => waiting.length === 2, "the second request");
     expect(waiting[1]).not.toBe(waiting[0]);
-    await waiting[1]?.say(answerWith("ok"));
-    await second.heard.over;
+    await waiting[1]?.write(answerWith("ok"));
+    await second.recorder.over;
   });
 
   test("may have a connection that was made and then not needed by another", async () => {
@@ -54,8 +54,8 @@ describe("callers", () => {
     dials.succeed(0);
     await waitFor(() => waiting.length === 1, "the first request");
     const second = post(client, "{}", "ada");
-    await waiting[0]?.say(answerWith("ok"));
-    await first.heard.over;
+    await waiting[0]?.write(answerWith("ok"));
+    await first.recorder.over;
     await waitFor(() => waiting.length === 2, "the second request, on the same connection");
     dials.succeed(1);
     await waitFor(() => server.peers.length === 2, "the connection that was made for it");
@@ -69,8 +69,8 @@ describe("callers", () => {
 });
 
 describe("idle connections", () => {
-  test("of all callers together are bounded: who has been idle longest loses one", async () => {
-    using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+  test("of all callers together are bounded: the caller idle for longest loses one", async () => {
+    using server = new TestServer((peer) => void peer.write(answerWith("ok")));
     const client = clientOf(server, { maxIdle: 3 });
     for (const caller of ["a", "b", "c", "d", "e"]) await exchange(client, "{}", caller);
     await waitFor(() => server.peers.filter(({ isGone }) => isGone).length === 2, "two connections to go");
@@ -87,13 +87,13 @@ describe("idle connections", () => {
     const client = clientOf(server, { maxIdle: 2 });
     const sent = Array.from({ length: 5 }, () => post(client));
     await waitFor(() => waiting.length === 5, "five requests");
-    for (const peer of waiting.splice(0)) await peer.say(answerWith("ok"));
-    for (const { heard } of sent) expect(await heard.over).toBe("ended");
+    for (const peer of waiting.splice(0)) await peer.write(answerWith("ok"));
+    for (const { recorder } of sent) expect(await recorder.over).toBe("ended");
     await waitFor(() => server.peers.filter(({ isGone }) => isGone).length === 3, "three connections to go");
     const again = [post(client), post(client)];
     await waitFor(() => waiting.length === 2, "two requests");
-    for (const peer of waiting) await peer.say(answerWith("ok"));
-    for (const { heard } of again) expect(await heard.over).toBe("ended");
+    for (const peer of waiting) await peer.write(answerWith("ok"));
+    for (const { recorder } of again) expect(await recorder.over).toBe("ended");
     expect(server.peers).toHaveLength(5);
   });
 });

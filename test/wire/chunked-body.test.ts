@@ -51,7 +51,7 @@ describe("a chunked body", () => {
     });
   }
 
-  test("gives one piece for each that came, within the same memory", () => {
+  test("gives one piece per read, within the same memory", () => {
     const body = new ChunkedBody();
     const bytes = Buffer.from("3\r\nabc\r\n3\r\ndef\r\n3\r\ngh");
     const data = body.push(bytes);
@@ -59,7 +59,7 @@ describe("a chunked body", () => {
     expect(data.buffer).toBe(bytes.buffer);
   });
 
-  test("counts what comes behind its end, and takes nothing of it for data", () => {
+  test("counts surplus bytes, and does not take them for data", () => {
     expect(decode([Buffer.from("1\r\na\r\n0\r\n\r\nHTTP/1.1")])).toEqual({
       text: "a",
       isOver: true,
@@ -80,7 +80,7 @@ describe("a chunked body", () => {
     }
   });
 
-  test("random bodies, coded at random and cut at random, are what they were", () => {
+  test("random bodies, encoded and split at random, are decoded", () => {
     for (let seed = 1; seed <= 400; seed++) {
       const random = seededRandom(seed);
       const { coded, data } = randomBody(random);
@@ -164,7 +164,7 @@ describe("a chunked body that is malformed", () => {
     });
   }
 
-  test("the error has a code, as those of the operating system have", () => {
+  test("the error has a code, like those of the operating system", () => {
     expect(() => decode([Buffer.from("x")])).toThrow(expect.objectContaining({ code: "EPROTO" }));
   });
 });

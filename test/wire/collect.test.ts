@@ -5,11 +5,11 @@ import { answerWith, TestServer } from "./server.ts";
 
 const head = "POST / HTTP/1.1\r\nhost: test\r\n";
 
-test("a whole answer is its status and its text, wherever that was cut", async () => {
+test("a collected answer has its status and its text, however it was split", async () => {
   const text = "né à 😀";
   using server = new TestServer(async (peer) => {
     for (const byte of Buffer.from(answerWith(text))) {
-      await peer.say(Buffer.of(byte));
+      await peer.write(Buffer.of(byte));
       await Bun.sleep(0);
     }
   });
@@ -25,7 +25,7 @@ test("an answer that fails rejects with the cause", async () => {
   await expect(answer).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
-test("the signal ends the wait and the request", async () => {
+test("aborting the signal cancels the request", async () => {
   const leave = new AbortController();
   using server = new TestServer(() => leave.abort(new Error("enough")));
   const client = clientOf(server);
@@ -34,8 +34,8 @@ test("the signal ends the wait and the request", async () => {
   await server.peer(0).gone;
 });
 
-test("a signal that has fired before lets nothing be sent", async () => {
-  using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+test("with an aborted signal nothing is sent", async () => {
+  using server = new TestServer((peer) => void peer.write(answerWith("ok")));
   const dials = new CountedDials();
   const client = clientOf(server, { dial: dials.dial });
   const answer = collectAnswer(

@@ -4,30 +4,32 @@ import { clientOf, everythingArrived, exchange, post, Recorder } from "./recorde
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 describe("a connection", () => {
-  test("is used again, and the receiver is told of it only when it was made for the request", async () => {
-    using server = new TestServer((peer, { body }) => void peer.say(answerWith(`got ${Buffer.from(body)}`)));
+  test("is reused, and `connected` is only called if it was established for the request", async () => {
+    using server = new TestServer(
+      (peer, { body }) => void peer.write(answerWith(`got ${Buffer.from(body)}`)),
+    );
     const client = clientOf(server);
     const first = await exchange(client, "one");
     expect(first.events).toEqual(["connected", "answered 200", "ended"]);
     expect(first.text).toBe("got one");
     for (const word of ["two", "three"]) {
-      const { transfer, heard } = post(client, word);
+      const { transfer, recorder } = post(client, word);
       expect(transfer.isConnected).toBe(true);
-      await heard.over;
-      expect(heard.events).toEqual(["answered 200", "ended"]);
-      expect(heard.text).toBe(`got ${word}`);
+      await recorder.over;
+      expect(recorder.events).toEqual(["answered 200", "ended"]);
+      expect(recorder.text).toBe(`got ${word}`);
     }
     expect(server.peers).toHaveLength(1);
     expect(server.requests).toHaveLength(3);
   });
 
-  test("is free when the receiver hears the end, so that its next request goes on it", async () => {
-    using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+  test("is free when `ended` is called, so that the next request can use it", async () => {
+    using server = new TestServer((peer) => void peer.write(answerWith("ok")));
     const client = clientOf(server);
     const second = Promise.withResolvers<Recorder>();
-    const heard = new Recorder();
-    heard.ended = () => second.resolve(post(client).heard);
-    client.send("POST / HTTP/1.1\r\nhost: test\r\n", "{}", heard, "caller");
+    const recorder = new Recorder();
+    recorder.ended = () => second.resolve(post(client).recorder);
+    client.send("POST / HTTP/1.1\r\nhost: test\r\n", "{}", recorder, "caller");
     await (await second.promise).over;
     expect(server.peers).toHaveLength(1);
     expect(server.requests).toHaveLength(2);
@@ -41,10 +43,10 @@ describe("a connection", () => {
     await waitFor(() => waiting.length === 3, "three requests");
     const last = waiting[1];
     for (const peer of [waiting[0], waiting[2], last]) {
-      const before = sent.filter(({ heard }) => heard.events.includes("ended")).length;
-      await peer?.say(answerWith("ok"));
+      const before = sent.filter(({ recorder }) => recorder.events.includes("ended")).length;
+      await peer?.write(answerWith("ok"));
       await waitFor(
-        () => sent.filter(({ heard }) => heard.events.includes("ended")).length > before,
+        () => sent.filter(({ recorder }) => recorder.events.includes("ended")).length > before,
         "an answer to arrive",
       );
     }
@@ -54,30 +56,36 @@ describe("a connection", () => {
   });
 
   const spoiling: readonly (readonly [what: string, answer: (peer: Peer) => void])[] = [
-    ["the server says that it closes it", (peer) => void peer.say(answerWith("ok", "connection: close\r\n"))],
+    [
+      "the server says that it closes it",
+      (peer) => void peer.write(answerWith("ok", "connection: close\r\n")),
+    ],
     [
       "the answer lasts until it ends",
       (peer) => {
-        peer.say("HTTP/1.1 200 OK\r\n\r\nok");
+        peer.write("HTTP/1.1 200 OK\r\n\r\nok");
         peer.end();
       },
     ],
-    ["bytes have come behind the answer", (peer) => void peer.say(`${answerWith("ok")}surplus`)],
+    ["bytes have come behind the answer", (peer) => void peer.write(`${answerWith("ok")}surplus`)],
     [
       "bytes have come behind the last chunk",
       (peer) =>
-        void peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1"),
+        void peer.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1"),
     ],
-    ["the server speaks HTTP/1.0", (peer) => void peer.say("HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok")],
+    [
+      "the server speaks HTTP/1.0",
+      (peer) => void peer.write("HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok"),
+    ],
   ];
   for (const [what, answer] of spoiling) {
     test(`is not used again when ${what}`, async () => {
       using server = new TestServer(answer);
       const client = clientOf(server);
       for (let count = 1; count <= 2; count++) {
-        const heard = await exchange(client);
-        expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
-        expect(heard.text).toBe("ok");
+        const recorder = await exchange(client);
+        expect(recorder.events).toEqual(["connected", "answered 200", "ended"]);
+        expect(recorder.text).toBe("ok");
       }
       await waitFor(() => server.peers.every((peer) => peer.isGone), "both connections to end");
       expect(server.peers).toHaveLength(2);
@@ -89,13 +97,13 @@ describe("a connection", () => {
       accepted(peer) {
         if (peer.number > 0) return;
         peer.pause();
-        peer.say("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno");
+        peer.write("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno");
       },
     });
     const client = clientOf(server);
-    const heard = await exchange(client, Buffer.alloc(32 * 1024 * 1024));
-    expect(heard.events).toEqual(["connected", "answered 413", "ended"]);
-    expect(heard.text).toBe("no");
+    const recorder = await exchange(client, Buffer.alloc(32 * 1024 * 1024));
+    expect(recorder.events).toEqual(["connected", "answered 413", "ended"]);
+    expect(recorder.text).toBe("no");
     server.peer(0).resume();
     await server.peer(0).gone;
     expect(server.peer(0).requests).toHaveLength(0);
@@ -104,25 +112,25 @@ describe("a connection", () => {
     await waitFor(() => server.peers.length === 2, "a second connection");
   });
 
-  test("is dropped when the server says something that nobody asked for", async () => {
-    using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+  test("is dropped when the server sends unsolicited bytes", async () => {
+    using server = new TestServer((peer) => void peer.write(answerWith("ok")));
     const client = clientOf(server);
     await exchange(client);
-    await server.peer(0).say("HTTP/1.1 408 Request Timeout\r\n\r\n");
+    await server.peer(0).write("HTTP/1.1 408 Request Timeout\r\n\r\n");
     await server.peer(0).gone;
-    const heard = await exchange(client);
-    expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
+    const recorder = await exchange(client);
+    expect(recorder.events).toEqual(["connected", "answered 200", "ended"]);
   });
 
   test("that the server has closed while it was idle is not used", async () => {
-    using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+    using server = new TestServer((peer) => void peer.write(answerWith("ok")));
     const client = clientOf(server);
     await exchange(client);
     server.peer(0).end();
     await server.peer(0).gone;
     await everythingArrived();
-    const heard = await exchange(client);
-    expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
+    const recorder = await exchange(client);
+    expect(recorder.events).toEqual(["connected", "answered 200", "ended"]);
     expect(server.peers).toHaveLength(2);
   });
 });
@@ -137,11 +145,11 @@ describe("requests at the same time", () => {
       await waitFor(() => waiting.length === 20, "all requests");
       expect(new Set(waiting).size).toBe(20);
       for (const peer of waiting.splice(0)) {
-        peer.say(answerWith(Buffer.from(peer.requests.at(-1)?.body ?? []).toString()));
+        peer.write(answerWith(Buffer.from(peer.requests.at(-1)?.body ?? []).toString()));
       }
-      for (const [index, { heard }] of sent.entries()) {
-        expect(await heard.over).toBe("ended");
-        expect(heard.text).toBe(`request ${index}`);
+      for (const [index, { recorder }] of sent.entries()) {
+        expect(await recorder.over).toBe("ended");
+        expect(recorder.text).toBe(`request ${index}`);
       }
     }
     expect(server.peers).toHaveLength(20);
@@ -150,22 +158,22 @@ describe("requests at the same time", () => {
   test("get their own answers, however these are cut and interleaved", async () => {
     using server = new TestServer(async (peer, { body }) => {
       const word = Buffer.from(body).toString();
-      await peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+      await peer.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
       for (let count = 0; count < 10; count++) {
-        await peer.say(`${word.length.toString(16)}\r\n${word.slice(0, 2)}`);
+        await peer.write(`${word.length.toString(16)}\r\n${word.slice(0, 2)}`);
         await Bun.sleep(0);
-        await peer.say(`${word.slice(2)}\r\n`);
+        await peer.write(`${word.slice(2)}\r\n`);
       }
-      await peer.say("0\r\n\r\n");
+      await peer.write("0\r\n\r\n");
     });
     const client = clientOf(server);
     await Promise.all(
       Array.from({ length: 30 }, async (_, index) => {
         for (let turn = 0; turn < 3; turn++) {
           const word = `<${index}/${turn}>`;
-          const heard = await exchange(client, word);
-          expect(heard.events.at(-1)).toBe("ended");
-          expect(heard.text).toBe(word.repeat(10));
+          const recorder = await exchange(client, word);
+          expect(recorder.events.at(-1)).toBe("ended");
+          expect(recorder.text).toBe(word.repeat(10));
         }
       }),
     );

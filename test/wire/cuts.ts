@@ -1,12 +1,12 @@
 import type { SeededRandom } from "../support/random.ts";
 
-/** A copy in pieces, cut where the network may have cut it; a reader may overwrite what it is given. */
+/** A copy in pieces, as the network may split it. It is a copy because a reader may overwrite its input. */
 export function cutAt(bytes: Uint8Array, positions: readonly number[]): Buffer[] {
   const borders = [0, ...positions, bytes.length];
   return borders.slice(1).map((end, index) => Buffer.from(bytes.slice(borders[index], end)));
 }
 
-/** Cut into two, at each place where that is possible. */
+/** All ways to split it into two. */
 export function everyCut(bytes: Uint8Array): Buffer[][] {
   return Array.from({ length: bytes.length + 1 }, (_, at) => cutAt(bytes, [at]));
 }

@@ -10,7 +10,7 @@ import { readPieces } from "./reading.ts";
 const runs = process.env["SLUICE_SOAK"] === "1" ? 100_000 : 2_000;
 const batch = 10_000;
 
-/** What was made here of an answer that is all that a server says before it closes. */
+/** How our parser reads an answer after which the server closes. */
 interface OwnReading {
   readonly outcome: "complete" | "broken off" | "refused";
   readonly status: number | null;
@@ -29,22 +29,22 @@ function readHere(pieces: readonly Buffer[]): OwnReading {
   }
 }
 
-/** The answer up to its end: what follows that is dropped with the connection here, and is another answer to Node. */
+/** The answer up to its end. We drop surplus bytes with the connection; Node would read them as another answer. */
 function upToItsEnd(answer: Buffer): Buffer {
   const reader = new AnswerReader();
-  const nobody = { answered() {}, received() {} };
+  const ignore = { answered() {}, received() {} };
   try {
     for (const [index, byte] of answer.entries()) {
-      reader.read(Buffer.of(byte), nobody);
+      reader.read(Buffer.of(byte), ignore);
       if (reader.isComplete) return answer.subarray(0, index + 1);
     }
   } catch {
-    // Refused: then all of it is.
+    // Rejected, so all of it counts.
   }
   return answer;
 }
 
-/** Where Node may reject, or understand in another way, what is accepted here. */
+/** Where Node may reject, or read differently, what we accept. */
 const exceptions: readonly { readonly why: string; readonly isOne: RegExp }[] = [
   {
     why: "a tab is blank space behind a value (RFC 9110, 5.6.3), which parsers before llhttp 9 did not know",
@@ -57,7 +57,7 @@ const exceptions: readonly { readonly why: string; readonly isOne: RegExp }[] = 
 ];
 
 function disagreement(answer: Buffer, own: OwnReading, node: NodeReading): string | null {
-  // Without a status there is no whole head, and nothing that was accepted.
+  // Without a status there is no complete head, so nothing was accepted.
   if (own.outcome === "refused" || own.status === null) return null;
   const text = answer.toString("latin1");
   if (exceptions.some(({ isOne }) => isOne.test(text))) return null;
@@ -69,7 +69,7 @@ function disagreement(answer: Buffer, own: OwnReading, node: NodeReading): strin
   return disagreementOnHeaders(own, node.headers);
 }
 
-/** Names of letters, digits and hyphens are those that can be asked for here; of several the first counts. */
+/** Only names of letters, digits and hyphens can be looked up, and only the first of several is returned. */
 function disagreementOnHeaders(own: OwnReading, headers: readonly string[]): string | null {
   const seen = new Set<string>();
   for (let at = 0; at < headers.length; at += 2) {
@@ -132,7 +132,7 @@ if (nodePath === null) {
   });
 }
 
-test("how the network cuts an answer changes nothing", () => {
+test("how the network splits an answer changes nothing", () => {
   const random = seededRandom(3);
   for (let run = 0; run < 2_000; run++) {
     const answer = randomAnswer(random);

@@ -4,18 +4,18 @@ import { waitFor } from "../support/wait.ts";
 import { everythingArrived, Recorder } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
-/** By a real `fetch`, as servers behind a proxy are asked. */
+/** Over a real `fetch`, as for servers behind a proxy. */
 function ask({ port }: TestServer) {
-  const heard = new Recorder();
+  const recorder = new Recorder();
   const init = { method: "POST", body: "{}", decompress: false } as const;
   const transfer = new FetchTransfer(
     (signal) => fetch(`http://127.0.0.1:${port}/`, { ...init, signal }),
-    heard,
+    recorder,
   );
-  return { heard, transfer };
+  return { recorder, transfer };
 }
 
-/** A body that says a piece each time it is asked, and tells when it was cancelled. */
+/** A body with a piece for every pull, which records whether it was cancelled. */
 function endlessBody() {
   const body = { pulls: 0, isPulling: false, isCancelled: false };
   const stream = new ReadableStream<Uint8Array>(
@@ -37,77 +37,77 @@ function endlessBody() {
 }
 
 describe("a transfer by fetch", () => {
-  test("tells head, body and end", async () => {
-    using server = new TestServer((peer) => void peer.say(answerWith("hello", "x-name: value\r\n")));
-    const { heard, transfer } = ask(server);
+  test("delivers head, body and end", async () => {
+    using server = new TestServer((peer) => void peer.write(answerWith("hello", "x-name: value\r\n")));
+    const { recorder, transfer } = ask(server);
     expect(transfer.isConnected).toBe(true);
     const values: (string | null)[] = [];
-    heard.onHead = (head) => void values.push(head.get("x-name"), head.get("x-other"));
-    expect(heard.events).toEqual([]);
-    expect(await heard.over).toBe("ended");
-    expect(heard.events).toEqual(["answered 200", "ended"]);
-    expect(heard.text).toBe("hello");
+    recorder.onHead = (head) => void values.push(head.get("x-name"), head.get("x-other"));
+    expect(recorder.events).toEqual([]);
+    expect(await recorder.over).toBe("ended");
+    expect(recorder.events).toEqual(["answered 200", "ended"]);
+    expect(recorder.text).toBe("hello");
     expect(values).toEqual(["value", null]);
   });
 
-  test("tells an answer without a body, and one that is a refusal", async () => {
-    using server = new TestServer((peer) => void peer.say("HTTP/1.1 503 No\r\ncontent-length: 0\r\n\r\n"));
-    const { heard } = ask(server);
-    await heard.over;
-    expect(heard.events).toEqual(["answered 503", "ended"]);
+  test("delivers an answer without a body, and one with an error status", async () => {
+    using server = new TestServer((peer) => void peer.write("HTTP/1.1 503 No\r\ncontent-length: 0\r\n\r\n"));
+    const { recorder } = ask(server);
+    await recorder.over;
+    expect(recorder.events).toEqual(["answered 503", "ended"]);
   });
 
-  test("tells a body that breaks off as a failure", async () => {
+  test("fails if the body breaks off", async () => {
     const said = Promise.withResolvers<void>();
     using server = new TestServer(async (peer) => {
-      await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello");
+      await peer.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello");
       await said.promise;
       peer.reset();
     });
-    const { heard } = ask(server);
-    heard.onPiece = () => said.resolve();
-    await heard.over;
-    expect(heard.events).toEqual(["answered 200", "failed ECONNRESET"]);
-    expect(heard.text).toBe("hello");
+    const { recorder } = ask(server);
+    recorder.onPiece = () => said.resolve();
+    await recorder.over;
+    expect(recorder.events).toEqual(["answered 200", "failed ECONNRESET"]);
+    expect(recorder.text).toBe("hello");
   });
 
-  test("tells a question that fails, also one that fails at once", async () => {
+  test("fails if the request fails, even synchronously", async () => {
     for (const ask of [
       () => Promise.reject(Object.assign(new Error("no"), { code: "ENOTFOUND" })),
       () => {
         throw Object.assign(new Error("no"), { code: "ENOTFOUND" });
       },
     ]) {
-      const heard = new Recorder();
-      new FetchTransfer(ask, heard);
-      expect(heard.events).toEqual([]);
-      await heard.over;
-      expect(heard.events).toEqual(["failed ENOTFOUND"]);
+      const recorder = new Recorder();
+      new FetchTransfer(ask, recorder);
+      expect(recorder.events).toEqual([]);
+      await recorder.over;
+      expect(recorder.events).toEqual(["failed ENOTFOUND"]);
     }
   });
 });
 
-describe("a question that fails", () => {
+describe("a request that fails", () => {
   async function askFailing(code: string) {
-    const heard = new Recorder();
+    const recorder = new Recorder();
     let asked = 0;
     const transfer = new FetchTransfer(async () => {
       asked += 1;
       throw Object.assign(new Error("no"), { code });
-    }, heard);
+    }, recorder);
     const isConnected: boolean[] = [];
-    const { failed } = heard;
-    heard.failed = (cause) => {
+    const { failed } = recorder;
+    recorder.failed = (cause) => {
       isConnected.push(transfer.isConnected);
-      failed.call(heard, cause);
+      failed.call(recorder, cause);
     };
-    await heard.over;
-    return { events: heard.events, asked, isConnected };
+    await recorder.over;
+    return { events: recorder.events, asked, isConnected };
   }
 
-  test("by a lost connection is not asked again: nobody knows whether the server has read it", async () => {
-    const told = await askFailing("ECONNRESET");
-    expect(told).toEqual({ events: ["failed ECONNRESET"], asked: 1, isConnected: [true] });
+  test("by a lost connection is not resent: the server may have read it", async () => {
+    const outcome = await askFailing("ECONNRESET");
+    expect(outcome).toEqual({ events: ["failed ECONNRESET"], asked: 1, isConnected: [true] });
   });
 
   for (const code of ["ENOTFOUND", "ECONNREFUSED", "ERR_PROXY_TUNNEL"]) {
@@ -117,103 +117,103 @@ describe("a question that fails", () => {
   }
 
   test("by what is not HTTP has been answered, as over a connection of our own", async () => {
-    using server = new TestServer((peer) => void peer.say("HTTP/1.1 nonsense\r\n\r\n"));
-    const { heard } = ask(server);
-    expect(await heard.over).toBe("failed EPROTO");
+    using server = new TestServer((peer) => void peer.write("HTTP/1.1 nonsense\r\n\r\n"));
+    const { recorder } = ask(server);
+    expect(await recorder.over).toBe("failed EPROTO");
     expect(server.requests).toHaveLength(1);
   });
 });
 
 describe("pausing a transfer by fetch", () => {
-  test("stops a body that goes on as long as it is asked", async () => {
+  test("stops pulling from an endless body", async () => {
     const body = endlessBody();
-    const heard = new Recorder();
-    const transfer = new FetchTransfer(async () => new Response(body.stream), heard);
-    await waitFor(() => heard.pieces.length > 3, "some pieces");
+    const recorder = new Recorder();
+    const transfer = new FetchTransfer(async () => new Response(body.stream), recorder);
+    await waitFor(() => recorder.pieces.length > 3, "some pieces");
     transfer.pause();
     transfer.pause();
     await waitFor(() => !body.isPulling, "the last piece that was asked for");
     await everythingArrived();
     const { pulls } = body;
-    const { receivedBytes } = heard;
+    const { receivedBytes } = recorder;
     for (let round = 0; round < 10; round++) await everythingArrived();
     expect(body.pulls).toBe(pulls);
-    expect(heard.receivedBytes).toBe(receivedBytes);
+    expect(recorder.receivedBytes).toBe(receivedBytes);
     transfer.resume();
-    await waitFor(() => heard.receivedBytes > receivedBytes, "more pieces");
+    await waitFor(() => recorder.receivedBytes > receivedBytes, "more pieces");
     transfer.cancel();
   });
 
   test("by a real server: every byte arrives in order", async () => {
     const whole = Buffer.alloc(4 * 1024 * 1024, "0123456789;");
     using server = new TestServer(async (peer) => {
-      await peer.say(`HTTP/1.1 200 OK\r\ncontent-length: ${whole.length}\r\n\r\n`);
-      await peer.say(whole);
+      await peer.write(`HTTP/1.1 200 OK\r\ncontent-length: ${whole.length}\r\n\r\n`);
+      await peer.write(whole);
     });
-    const { heard, transfer } = ask(server);
-    heard.onPiece = () => {
+    const { recorder, transfer } = ask(server);
+    recorder.onPiece = () => {
       transfer.pause();
       setTimeout(() => transfer.resume(), 0);
     };
-    expect(await heard.over).toBe("ended");
-    expect(heard.bytes.equals(whole)).toBe(true);
+    expect(await recorder.over).toBe("ended");
+    expect(recorder.bytes.equals(whole)).toBe(true);
   });
 });
 
 describe("cancelling a transfer by fetch", () => {
-  async function expectEnd(peer: Peer, heard: Recorder, events: readonly string[]): Promise<void> {
+  async function expectEnd(peer: Peer, recorder: Recorder, events: readonly string[]): Promise<void> {
     await peer.gone;
     await everythingArrived();
-    expect(heard.events).toEqual([...events]);
+    expect(recorder.events).toEqual([...events]);
   }
 
-  test("before the head: the server sees the end, the receiver hears nothing", async () => {
+  test("before the head: the server sees the end, the receiver gets no calls", async () => {
     using server = new TestServer(() => {});
-    const { heard, transfer } = ask(server);
+    const { recorder, transfer } = ask(server);
     await waitFor(() => server.requests.length === 1, "the request");
     transfer.cancel();
     transfer.cancel();
-    await expectEnd(server.peer(0), heard, []);
+    await expectEnd(server.peer(0), recorder, []);
   });
 
   test("within the body", async () => {
     using server = new TestServer(
-      (peer) => void peer.say("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"),
+      (peer) => void peer.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"),
     );
-    const { heard, transfer } = ask(server);
-    await waitFor(() => heard.receivedBytes === 5, "some of the body");
+    const { recorder, transfer } = ask(server);
+    await waitFor(() => recorder.receivedBytes === 5, "some of the body");
     transfer.cancel();
-    await expectEnd(server.peer(0), heard, ["answered 200"]);
+    await expectEnd(server.peer(0), recorder, ["answered 200"]);
   });
 
   test("while it is paused", async () => {
     using server = new TestServer(
-      (peer) => void peer.say("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"),
+      (peer) => void peer.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"),
     );
-    const { heard, transfer } = ask(server);
-    heard.onPiece = () => transfer.pause();
-    await waitFor(() => heard.receivedBytes === 5, "some of the body");
+    const { recorder, transfer } = ask(server);
+    recorder.onPiece = () => transfer.pause();
+    await waitFor(() => recorder.receivedBytes === 5, "some of the body");
     transfer.cancel();
-    await expectEnd(server.peer(0), heard, ["answered 200"]);
+    await expectEnd(server.peer(0), recorder, ["answered 200"]);
   });
 
-  test("lets go of a body that nobody else ends", async () => {
+  test("cancels a body that ignores the signal", async () => {
     const body = endlessBody();
-    const heard = new Recorder();
-    const transfer = new FetchTransfer(async () => new Response(body.stream), heard);
-    await waitFor(() => heard.pieces.length > 3, "some pieces");
+    const recorder = new Recorder();
+    const transfer = new FetchTransfer(async () => new Response(body.stream), recorder);
+    await waitFor(() => recorder.pieces.length > 3, "some pieces");
     transfer.cancel();
     await waitFor(() => body.isCancelled, "the body to be cancelled");
-    expect(heard.events).toEqual(["answered 200"]);
+    expect(recorder.events).toEqual(["answered 200"]);
   });
 
-  test("by its receiver when that hears of the head", async () => {
+  test("by its receiver when it gets the head", async () => {
     const body = endlessBody();
-    const heard = new Recorder();
-    const transfer = new FetchTransfer(async () => new Response(body.stream), heard);
-    heard.onHead = () => transfer.cancel();
+    const recorder = new Recorder();
+    const transfer = new FetchTransfer(async () => new Response(body.stream), recorder);
+    recorder.onHead = () => transfer.cancel();
     await waitFor(() => body.isCancelled, "the body to be cancelled");
-    expect(heard.events).toEqual(["answered 200"]);
-    expect(heard.receivedBytes).toBe(0);
+    expect(recorder.events).toEqual(["answered 200"]);
+    expect(recorder.receivedBytes).toBe(0);
   });
 });

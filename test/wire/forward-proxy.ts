@@ -3,7 +3,7 @@ import type { Socket } from "bun";
 interface Side {
   other: Socket<Side> | null;
   hasAsked: boolean;
-  /** What came before the other side stood. */
+  /** Bytes that arrived before the other side was connected. */
   readonly early: Buffer[];
 }
 
@@ -25,7 +25,7 @@ export class ForwardProxy {
         open(socket) {
           socket.data = { other: null, hasAsked: false, early: [] };
         },
-        data: (socket, bytes) => this.#heard(socket, bytes, serverPort),
+        data: (socket, bytes) => this.#received(socket, bytes, serverPort),
         close: ({ data }) => void data.other?.end(),
         error() {},
       },
@@ -34,7 +34,7 @@ export class ForwardProxy {
     this.#stop = () => listener.stop(true);
   }
 
-  #heard(socket: Socket<Side>, bytes: Buffer, serverPort: number): void {
+  #received(socket: Socket<Side>, bytes: Buffer, serverPort: number): void {
     const { data } = socket;
     if (data.other !== null) {
       data.other.write(bytes);

@@ -1,14 +1,14 @@
 /**
  * The cases of llhttp's tests for responses (github.com/nodejs/llhttp, test/response), in our own words and bytes, with
- * what is expected here. Its lenient modes do not exist here, so their cases are as strict as the others.
+ * what we expect. Its lenient modes do not exist here, so their cases are as strict as the others.
  */
 
 export type Expected =
   /** The answer is whole; `spoilt` when the connection serves no other request. */
   | { readonly body: string; readonly status?: number; readonly spoilt?: true }
-  /** The answer lasts until the connection ends. */
+  /** The answer ends with the connection. */
   | { readonly untilClose: string; readonly status?: number }
-  /** More has to come. */
+  /** The answer is incomplete. */
   | "incomplete"
   | "refused";
 
@@ -16,7 +16,7 @@ export interface Case {
   readonly what: string;
   readonly answer: string;
   readonly expected: Expected;
-  /** Where it is not what llhttp does, or the case is about something that does not happen here. */
+  /** Why we differ from llhttp, or why the case does not apply. */
   readonly why?: string;
 }
 

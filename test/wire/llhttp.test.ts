@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { byteByByte, everyCut } from "./cuts.ts";
 import { type Expected, llhttpCases } from "./llhttp-cases.ts";
-import { type Heard, readPieces } from "./reading.ts";
+import { type ReadAnswer, readPieces } from "./reading.ts";
 
-function expectation(expected: Exclude<Expected, "refused">): Partial<Heard> {
+function expectation(expected: Exclude<Expected, "refused">): Partial<ReadAnswer> {
   if (expected === "incomplete") return { isComplete: false, endsWithConnection: false };
   const statuses = [expected.status ?? 200];
   if ("untilClose" in expected) return { statuses, body: expected.untilClose, endsWithConnection: true };
@@ -22,11 +22,11 @@ for (const [group, cases] of Object.entries(llhttpCases)) {
           }
           return;
         }
-        const heard = readPieces([Buffer.from(bytes)]);
-        expect(heard).toMatchObject(expectation(expected));
-        if (heard.isComplete)
-          expect(heard.isReusable).toBe(!(typeof expected === "object" && "spoilt" in expected));
-        // With bytes behind its end, where an answer ends depends on how much of them has come.
+        const read = readPieces([Buffer.from(bytes)]);
+        expect(read).toMatchObject(expectation(expected));
+        if (read.isComplete)
+          expect(read.isReusable).toBe(!(typeof expected === "object" && "spoilt" in expected));
+        // With surplus bytes, the result depends on how many of them have arrived.
         if (typeof expected === "object" && "spoilt" in expected) return;
         for (const pieces of [...cuts, ...everyCut(bytes)]) {
           expect(readPieces(pieces)).toMatchObject(expectation(expected));

@@ -12,7 +12,7 @@ describe("a connection that is lost", () => {
     ["closes", (peer) => peer.end()],
     ["resets", (peer) => peer.reset()],
   ];
-  const places: readonly (readonly [where: string, said: string, heard: readonly string[]])[] = [
+  const places: readonly (readonly [where: string, sent: string, events: readonly string[]])[] = [
     ["before the head", "", []],
     ["within the head", "HTTP/1.1 200 OK\r\ncontent-ty", []],
     ["after an interim answer", "HTTP/1.1 103 Early Hints\r\n\r\n", []],
@@ -24,15 +24,15 @@ describe("a connection that is lost", () => {
   ];
   for (const [how, end] of ends) {
     for (const [where, said, events] of places) {
-      test(`the server ${how} ${where}: the request fails, and is not sent again`, async () => {
+      test(`the server ${how} ${where}: the request fails, and is not resent`, async () => {
         using server = new TestServer(async (peer) => {
-          await peer.say(said);
+          await peer.write(said);
           await everythingArrived();
           end(peer);
         });
         const dials = new CountedDials();
-        const heard = await exchange(clientOf(server, { dial: dials.dial }));
-        expect(heard.events).toEqual(["connected", ...events, "failed ECONNRESET"]);
+        const recorder = await exchange(clientOf(server, { dial: dials.dial }));
+        expect(recorder.events).toEqual(["connected", ...events, "failed ECONNRESET"]);
         expect(dials.count).toBe(1);
         expect(server.requests).toHaveLength(1);
       });
@@ -41,28 +41,28 @@ describe("a connection that is lost", () => {
 
   test("an answer that lasts until the end ends well when the server closes", async () => {
     using server = new TestServer(async (peer) => {
-      await peer.say("HTTP/1.1 200 OK\r\n\r\nhello");
+      await peer.write("HTTP/1.1 200 OK\r\n\r\nhello");
       peer.end();
     });
-    const heard = await exchange(clientOf(server));
-    expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
-    expect(heard.text).toBe("hello");
+    const recorder = await exchange(clientOf(server));
+    expect(recorder.events).toEqual(["connected", "answered 200", "ended"]);
+    expect(recorder.text).toBe("hello");
   });
 
-  test("and badly when the server resets: nobody knows what is missing", async () => {
+  test("and fails when the server resets: something may be missing", async () => {
     using server = new TestServer(async (peer) => {
-      await peer.say("HTTP/1.1 200 OK\r\n\r\nhello");
+      await peer.write("HTTP/1.1 200 OK\r\n\r\nhello");
       await everythingArrived();
       peer.reset();
     });
-    const heard = await exchange(clientOf(server));
-    expect(heard.events).toEqual(["connected", "answered 200", "failed ECONNRESET"]);
+    const recorder = await exchange(clientOf(server));
+    expect(recorder.events).toEqual(["connected", "answered 200", "failed ECONNRESET"]);
   });
 
   test("an answer that is not HTTP fails the request and ends the connection", async () => {
-    using server = new TestServer((peer) => void peer.say("SSH-2.0-OpenSSH_9.6\r\n\r\n"));
-    const heard = await exchange(clientOf(server));
-    expect(heard.events).toEqual(["connected", "failed EPROTO"]);
+    using server = new TestServer((peer) => void peer.write("SSH-2.0-OpenSSH_9.6\r\n\r\n"));
+    const recorder = await exchange(clientOf(server));
+    expect(recorder.events).toEqual(["connected", "failed EPROTO"]);
     await server.peer(0).gone;
   });
 });
@@ -73,23 +73,23 @@ const ends: readonly (readonly [how: string, end: (peer: Peer) => void])[] = [
 ];
 
 /** Answers each request with its body. */
-const echo = (peer: Peer, { body }: WireRequest) => void peer.say(answerWith(`got ${Buffer.from(body)}`));
+const echo = (peer: Peer, { body }: WireRequest) => void peer.write(answerWith(`got ${Buffer.from(body)}`));
 
 describe("a kept connection that was closed before the next request was written", () => {
   for (const [how, end] of ends) {
-    test(`the server ${how} it: the request is sent again, once, on a new one`, async () => {
+    test(`the server ${how} it: the request is resent, once, on a new one`, async () => {
       using server = new TestServer(echo);
       const client = clientOf(server);
       await exchange(client, "one");
-      // The close is on its way, and the client has had no chance to hear of it.
+      // The close is in flight, and the client cannot have seen it.
       end(server.peer(0));
-      const heard = await exchange(client, "two");
-      expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
-      expect(heard.text).toBe("got two");
+      const recorder = await exchange(client, "two");
+      expect(recorder.events).toEqual(["connected", "answered 200", "ended"]);
+      expect(recorder.text).toBe("got two");
       expect(server.peers.map((peer) => peer.requests.length)).toEqual([1, 1]);
     });
 
-    test(`the server ${how} it and the new one as well: the request fails, and is not sent a third time`, async () => {
+    test(`the server ${how} it and the new one as well: the request fails, and is not resent again`, async () => {
       using server = new TestServer((peer, request) => {
         if (peer.number === 0) echo(peer, request);
         else end(peer);
@@ -104,10 +104,10 @@ describe("a kept connection that was closed before the next request was written"
     });
   }
 
-  test("is not made up for by another kept one, which may be as old", async () => {
+  test("is not replaced by another kept one, which may be just as stale", async () => {
     const released = Promise.withResolvers<void>();
     let dials = 0;
-    // The third connection and those after it take their time, so that a kept one becomes free before.
+    // The third and later connections open slowly, so that a kept one becomes free before.
     const dial: Dial = async (address, connection) => {
       dials += 1;
       if (dials >= 3) await released.promise;
@@ -118,8 +118,8 @@ describe("a kept connection that was closed before the next request was written"
     const client = clientOf(server, { dial });
     const warm = [post(client), post(client)];
     await waitFor(() => held.length === 2, "two connections");
-    for (const peer of held.splice(0)) await peer.say(answerWith("ok"));
-    await Promise.all(warm.map(({ heard }) => heard.over));
+    for (const peer of held.splice(0)) await peer.write(answerWith("ok"));
+    await Promise.all(warm.map(({ recorder }) => recorder.over));
 
     const busy = post(client);
     await waitFor(() => held.length === 1, "a request on one of them");
@@ -127,20 +127,20 @@ describe("a kept connection that was closed before the next request was written"
     const unlucky = post(client);
     await waitFor(() => dials === 3, "the other to be lost");
     const patient = post(client);
-    await held[0]?.say(answerWith("ok"));
-    await busy.heard.over;
+    await held[0]?.write(answerWith("ok"));
+    await busy.recorder.over;
     await waitFor(() => held.length === 2, "the next request, which may have the connection");
-    await held[1]?.say(answerWith("ok"));
-    await patient.heard.over;
-    expect(unlucky.heard.events).toEqual([]);
+    await held[1]?.write(answerWith("ok"));
+    await patient.recorder.over;
+    expect(unlucky.recorder.events).toEqual([]);
     released.resolve();
     await waitFor(() => held.length === 3, "the request that waits for a new one");
-    await held[2]?.say(answerWith("survived"));
-    expect(await unlucky.heard.over).toBe("ended");
-    expect(unlucky.heard.text).toBe("survived");
+    await held[2]?.write(answerWith("survived"));
+    expect(await unlucky.recorder.over).toBe("ended");
+    expect(unlucky.recorder.text).toBe("survived");
   });
 
-  test("the request can be cancelled before it is sent again: then it is not", async () => {
+  test("a request that is cancelled before the resend is not resent", async () => {
     const released = Promise.withResolvers<void>();
     let dials = 0;
     const dial: Dial = async (address, connection) => {
@@ -152,7 +152,7 @@ describe("a kept connection that was closed before the next request was written"
     const client = clientOf(server, { dial });
     await exchange(client);
     server.peer(0).reset();
-    const { transfer, heard } = post(client);
+    const { transfer, recorder } = post(client);
     expect(transfer.isConnected).toBe(true);
     await waitFor(() => dials === 2, "the second connection");
     expect(transfer.isConnected).toBe(false);
@@ -162,11 +162,11 @@ describe("a kept connection that was closed before the next request was written"
       () => server.peers.length === 2 && server.peer(1).isGone,
       "the second connection to be dropped",
     );
-    expect(heard.events).toEqual([]);
+    expect(recorder.events).toEqual([]);
     expect(server.requests).toHaveLength(1);
   });
 
-  test("many at once are each sent again, and each is answered", async () => {
+  test("many at once are each resent, and each is answered", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer, request) => {
       if (peer.number < 20) waiting.push(peer);
@@ -175,13 +175,13 @@ describe("a kept connection that was closed before the next request was written"
     const client = clientOf(server);
     const before = Array.from({ length: 20 }, () => post(client));
     await waitFor(() => waiting.length === 20, "twenty connections");
-    for (const peer of waiting) peer.say(answerWith("ok"));
-    await Promise.all(before.map(({ heard }) => heard.over));
+    for (const peer of waiting) peer.write(answerWith("ok"));
+    await Promise.all(before.map(({ recorder }) => recorder.over));
     for (const [index, peer] of server.peers.entries()) index % 2 === 0 ? peer.end() : peer.reset();
     const after = Array.from({ length: 20 }, (_, index) => post(client, `request ${index}`));
-    for (const [index, { heard }] of after.entries()) {
-      expect(await heard.over).toBe("ended");
-      expect(heard.text).toBe(`got request ${index}`);
+    for (const [index, { recorder }] of after.entries()) {
+      expect(await recorder.over).toBe("ended");
+      expect(recorder.text).toBe(`got request ${index}`);
     }
     expect(server.requests).toHaveLength(40);
   });
@@ -190,7 +190,7 @@ describe("a kept connection that was closed before the next request was written"
 describe("a kept connection that is lost after the server has read the request, which it may have begun to work on", () => {
   for (const [how, end] of ends) {
     for (const afterMs of [0, 1, 10, 100, 300, 900]) {
-      test(`the server ${how} it after ${afterMs} ms: the request fails, and is not sent again`, async () => {
+      test(`the server ${how} it after ${afterMs} ms: the request fails, and is not resent`, async () => {
         using server = new TestServer((peer, request) => {
           if (peer.requests.length === 1) echo(peer, request);
           else if (afterMs === 0) end(peer);
@@ -212,17 +212,17 @@ describe("a kept connection that is lost after the server has read the request, 
       await exchange(client);
       const peer = server.peer(0);
       const readBefore = peer.receivedBytes;
-      const { heard } = post(client, Buffer.alloc(32 * 1024 * 1024));
+      const { recorder } = post(client, Buffer.alloc(32 * 1024 * 1024));
       await waitFor(() => peer.receivedBytes > readBefore, "some of the request");
       end(peer);
-      expect(await heard.over).toMatch(/^failed /);
+      expect(await recorder.over).toMatch(/^failed /);
       expect(dials.count).toBe(1);
     });
 
     test(`the server ${how} it after the first byte of an answer: nor is that`, async () => {
       using server = new TestServer(async (peer, request) => {
         if (peer.requests.length === 1) return echo(peer, request);
-        await peer.say("H");
+        await peer.write("H");
         setTimeout(() => end(peer), 10);
       });
       const dials = new CountedDials();
@@ -239,8 +239,8 @@ describe("a kept connection that is lost after the server has read the request, 
       });
       const client = clientOf(server);
       for (let number = 0; number < 100; number++) {
-        const heard = await exchange(client, String(number));
-        expect(heard.text).toBe(heard.events.at(-1) === "ended" ? `got ${number}` : "");
+        const recorder = await exchange(client, String(number));
+        expect(recorder.text).toBe(recorder.events.at(-1) === "ended" ? `got ${number}` : "");
       }
       const bodies = server.requests.map(({ body }) => Buffer.from(body).toString());
       expect(new Set(bodies).size).toBe(bodies.length);

@@ -35,16 +35,16 @@ test("400 streams run at the same time, without a higher cap on fetches", async 
   });
   const client = clientOf({ port: Number(port) });
   const streams = Array.from({ length: count }, () => {
-    const heard = new Recorder();
-    client.send(head, body, heard, "caller");
-    return heard;
+    const recorder = new Recorder();
+    client.send(head, body, recorder, "caller");
+    return recorder;
   });
   await waitFor(() => provider.requests.length === count, "all requests at the provider at once");
   release.resolve();
-  expect(await Promise.all(streams.map((heard) => heard.over))).toEqual(Array(count).fill("ended"));
-  for (const heard of streams) {
-    expect(heard.events).toContain("answered 200");
-    expect(heard.text.trimEnd()).toEndWith("data: [DONE]");
+  expect(await Promise.all(streams.map((recorder) => recorder.over))).toEqual(Array(count).fill("ended"));
+  for (const recorder of streams) {
+    expect(recorder.events).toContain("answered 200");
+    expect(recorder.text.trimEnd()).toEndWith("data: [DONE]");
   }
   provider.stop();
   expect(await sluice.stop()).toBe(0);

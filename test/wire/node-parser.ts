@@ -1,6 +1,6 @@
 const script = new URL("node-parser-process.mjs", import.meta.url).pathname;
 
-/** What Node has made of an answer. */
+/** How Node reads an answer. */
 export interface NodeReading {
   /** The code of its error: `HPE_…` from its parser, `ECONNRESET` where the answer breaks off. */
   readonly problem: string | null;
@@ -11,10 +11,10 @@ export interface NodeReading {
   readonly isComplete: boolean;
 }
 
-/** Null where there is no Node. */
+/** Null if Node is not installed. */
 export const nodePath = Bun.which("node");
 
-/** Reads answers with Node's parser, which is strict unless it is told otherwise. */
+/** Reads answers with Node's parser, which is strict by default. */
 export async function readByNode(answers: readonly Uint8Array[]): Promise<NodeReading[]> {
   if (nodePath === null) throw new Error("there is no Node");
   const lines = answers.map((bytes) => JSON.stringify(Buffer.from(bytes).toString("base64")));

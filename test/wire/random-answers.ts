@@ -1,6 +1,6 @@
 import type { SeededRandom } from "../support/random.ts";
 
-/** Answers that are proper, or nearly so, for two parsers to agree on. */
+/** Valid and nearly valid answers, for comparing two parsers. */
 
 const statusLines = [
   "HTTP/1.1 200 OK",
@@ -26,7 +26,7 @@ const headers = [
   "keep-alive: timeout=5",
 ];
 
-/** Where they are put, one parser may see another end than the other. */
+/** Headers on which parsers may disagree about the end of the answer. */
 const traps = [
   "Content-Length: 5",
   "content-length: 005",
@@ -108,7 +108,7 @@ function randomChunks(random: SeededRandom, data: string): string {
   return `${coded}0${random.chance(0.1) ? random.pick(sizeEnds) : ""}\r\n${random.pick(trailers)}\r\n`;
 }
 
-/** Mostly as it was; else with a byte or two that are wrong, missing or too many. */
+/** Mostly unchanged, otherwise with a byte or two changed, removed or inserted. */
 function mutated(answer: Buffer, random: SeededRandom): Buffer {
   let text = answer.toString("latin1");
   for (let count = random.pick([0, 0, 1, 1, 2]); count > 0; count--) {
@@ -120,7 +120,7 @@ function mutated(answer: Buffer, random: SeededRandom): Buffer {
   return Buffer.from(text, "latin1");
 }
 
-/** The answer with each byte in turn replaced by, and preceded by, each that parsers have stumbled over. */
+/** The answer with each byte in turn replaced by, and preceded by, each byte that has confused parsers. */
 export function everySingleMutation(answer: string): Buffer[] {
   const found: Buffer[] = [];
   for (let at = 0; at <= answer.length; at++) {

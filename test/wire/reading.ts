@@ -2,8 +2,8 @@ import { expect } from "bun:test";
 import { AnswerReader } from "../../src/wire/answer-reader.ts";
 import type { Head } from "../../src/wire/transfer.ts";
 
-/** What a listener has heard, and what the connection is good for afterwards. */
-export interface Heard {
+/** What a listener received, and the state of the reader afterwards. */
+export interface ReadAnswer {
   readonly statuses: readonly number[];
   readonly body: string;
   readonly isComplete: boolean;
@@ -11,11 +11,11 @@ export interface Heard {
   readonly endsWithConnection: boolean;
 }
 
-/** Reads an answer that comes in these pieces. */
+/** Reads an answer that arrives in these pieces. */
 export function readPieces(
   pieces: readonly Buffer[],
   reader = new AnswerReader(),
-): Heard & { head: Head | null } {
+): ReadAnswer & { head: Head | null } {
   const statuses: number[] = [];
   let body = "";
   let head: Head | null = null;

@@ -9,7 +9,7 @@ import {
 import type { Head, Receiver, Transfer } from "../../src/wire/transfer.ts";
 import { answerWith, TestServer } from "./server.ts";
 
-/** Hears an answer and holds its teller to the rules: what in which order, and nothing after the end. */
+/** Records the calls of a transfer in their order, including any after the end. */
 export class Recorder implements Receiver {
   /** `connected`, `answered 200`, `ended`, `failed ECONNRESET`. */
   readonly events: string[] = [];
@@ -75,22 +75,22 @@ export function codeOf(cause: unknown): string {
   return cause instanceof Error && "code" in cause ? String(cause.code) : String(cause);
 }
 
-/** A client of a server on this machine. */
+/** A client for a server on this machine. */
 export function clientOf({ port }: { readonly port: number }, options: HttpClientOptions = {}): HttpClient {
   return new HttpClient({ hostname: "127.0.0.1", port, isSecure: false }, options);
 }
 
 /**
- * All that was under way has been heard: something that was sent later, over a connection of its own, has made its way
- * there and back. For tests that nothing happens.
+ * Waits until everything in flight has arrived: a request that was sent later, over a connection of its own, has been
+ * answered. For tests that nothing happens.
  */
 export async function everythingArrived(): Promise<void> {
-  using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+  using server = new TestServer((peer) => void peer.write(answerWith("ok")));
   const { events } = await exchange(clientOf(server));
   if (events.at(-1) !== "ended") throw new Error(`nothing arrives: ${events}`);
 }
 
-/** Counts the connections that are made: a request that has failed without another one was not sent again. */
+/** Counts the connections. A request that failed without another connection was not resent. */
 export class CountedDials {
   count = 0;
 
@@ -100,7 +100,7 @@ export class CountedDials {
   };
 }
 
-/** Makes connections when it is told to. */
+/** Opens or fails connections on demand. */
 export class HeldDials {
   readonly held: { address: ServerAddress; connection: Connection; settle: PromiseWithResolvers<unknown> }[] =
     [];
@@ -126,26 +126,26 @@ export class HeldDials {
   }
 }
 
-/** A request on its way, and what is heard of it. */
+/** A request in flight, and the recorder of its answer. */
 export interface Sent {
   readonly transfer: Transfer;
-  readonly heard: Recorder;
+  readonly recorder: Recorder;
 }
 
 const head = "POST /v1/chat HTTP/1.1\r\nhost: test\r\n";
 
 export function post(client: HttpClient, body: Uint8Array | string = "{}", caller = "caller"): Sent {
-  const heard = new Recorder();
-  return { transfer: client.send(head, body, heard, caller), heard };
+  const recorder = new Recorder();
+  return { transfer: client.send(head, body, recorder, caller), recorder };
 }
 
-/** Sends a request and waits for the end of its answer, whichever it is. */
+/** Sends a request and waits until it has ended or failed. */
 export async function exchange(
   client: HttpClient,
   body: Uint8Array | string = "{}",
   caller = "caller",
 ): Promise<Recorder> {
-  const { heard } = post(client, body, caller);
-  await heard.over;
-  return heard;
+  const { recorder } = post(client, body, caller);
+  await recorder.over;
+  return recorder;
 }

@@ -41,7 +41,7 @@ function expectArrived(server: TestServer, body: Uint8Array | string): void {
 describe("the server gets exactly the bytes of the body, and their number", () => {
   for (const [what, body] of bodies) {
     test(what, async () => {
-      using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+      using server = new TestServer((peer) => void peer.write(answerWith("ok")));
       const client = clientOf(server);
       for (let turn = 0; turn < 2; turn++) {
         expect((await exchange(client, body)).text).toBe("ok");
@@ -52,7 +52,7 @@ describe("the server gets exactly the bytes of the body, and their number", () =
   }
 
   test("at every size around that of the scratch buffer, as text and as bytes", async () => {
-    using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+    using server = new TestServer((peer) => void peer.write(answerWith("ok")));
     const client = clientOf(server);
     for (let length = scratchBytes - 110; length < scratchBytes + 5; length++) {
       const text = `${"é".repeat(40)}${".".repeat(length - 80)}`;
@@ -76,21 +76,21 @@ describe("the server gets exactly the bytes of the body, and their number", () =
         }
       }, 5);
     };
-    using server = new TestServer((peer) => void peer.say(answerWith("ok")), { accepted });
+    using server = new TestServer((peer) => void peer.write(answerWith("ok")), { accepted });
     const body = randomBytes(5 * megabyte);
-    const heard = await exchange(clientOf(server), body);
-    expect(heard.events).toEqual(["connected", "answered 200", "ended"]);
+    const recorder = await exchange(clientOf(server), body);
+    expect(recorder.events).toEqual(["connected", "answered 200", "ended"]);
     expectArrived(server, body);
   });
 
   test("when many that are large are sent at once", async () => {
-    using server = new TestServer((peer) => void peer.say(answerWith("ok")));
+    using server = new TestServer((peer) => void peer.write(answerWith("ok")));
     const client = clientOf(server);
     const sent = Array.from({ length: 16 }, (_, index) => {
       const body = Buffer.alloc(megabyte, `body ${index};`);
       return { body, ...post(client, body) };
     });
-    for (const { heard } of sent) expect(await heard.over).toBe("ended");
+    for (const { recorder } of sent) expect(await recorder.over).toBe("ended");
     const arrived = server.requests.map(({ body }) => Bun.hash(body));
     expect(arrived.toSorted()).toEqual(sent.map(({ body }) => Bun.hash(body)).toSorted());
   });

@@ -3,7 +3,7 @@ import { RequestReader, type WireRequest } from "../support/http-bytes.ts";
 
 /** One connection, as the server sees it. */
 export class Peer {
-  /** How many were accepted before it. */
+  /** Counted from 0 in the order of acceptance. */
   readonly number: number;
   readonly requests: WireRequest[] = [];
   receivedBytes = 0;
@@ -22,8 +22,8 @@ export class Peer {
     this.#leave = resolve;
   }
 
-  /** The bytes as they are; more than the kernel takes at once is written as it takes them. */
-  async say(data: string | Uint8Array): Promise<void> {
+  /** Writes the bytes as they are, as fast as the kernel accepts them. */
+  async write(data: string | Uint8Array): Promise<void> {
     let rest: Uint8Array = Buffer.from(data);
     while (rest.length > 0 && !this.isGone) {
       rest = rest.subarray(Math.max(0, this.#socket.write(rest)));
@@ -31,7 +31,7 @@ export class Peer {
     }
   }
 
-  /** The kernel's buffers have room again, or the connection is gone. */
+  /** Waits until the kernel's buffers have room, or the connection is gone. */
   async #room(): Promise<void> {
     const drained = new Promise<void>((resolve) => {
       this.#drained = resolve;
@@ -39,12 +39,12 @@ export class Peer {
     await Promise.race([drained, this.gone]);
   }
 
-  /** No more is said; what was said still arrives. */
+  /** Closes the connection after what was written. */
   end(): void {
     this.#socket.end();
   }
 
-  /** No more is said, but what the client says is still read. */
+  /** Closes only this side. What the client sends is still read. */
   halfClose(): void {
     this.#socket.shutdown();
   }
@@ -53,7 +53,7 @@ export class Peer {
     this.#socket.terminate();
   }
 
-  /** Takes no more bytes off the connection for now. */
+  /** Stops reading. */
   pause(): void {
     this.#socket.pause();
   }
@@ -62,7 +62,7 @@ export class Peer {
     this.#socket.resume();
   }
 
-  heard(bytes: Uint8Array): WireRequest[] {
+  received(bytes: Uint8Array): WireRequest[] {
     this.receivedBytes += bytes.length;
     const requests = this.#reader.push(bytes);
     this.requests.push(...requests);
@@ -84,7 +84,7 @@ export interface ServerOptions {
   readonly accepted?: (peer: Peer) => void;
 }
 
-/** A server that says nothing of its own accord, and counts its connections. */
+/** A TCP server that sends only what a test tells it to, and records its connections. */
 export class TestServer {
   readonly peers: Peer[] = [];
   readonly port: number;
@@ -102,7 +102,7 @@ export class TestServer {
           accepted?.(socket.data);
         },
         data: ({ data: peer }, bytes) => {
-          for (const request of peer.heard(bytes)) answer(peer, request);
+          for (const request of peer.received(bytes)) answer(peer, request);
         },
         drain: ({ data: peer }) => peer.drained(),
         close: ({ data: peer }) => peer.left(),
@@ -113,12 +113,12 @@ export class TestServer {
     this.#stop = () => listener.stop(true);
   }
 
-  /** All requests, in the order of the connections. */
+  /** All requests, in the order of their connections. */
   get requests(): WireRequest[] {
     return this.peers.flatMap((peer) => peer.requests);
   }
 
-  /** The connection of this number, which must have been made. */
+  /** The connection of this number. Throws if there is none. */
   peer(number: number): Peer {
     const peer = this.peers[number];
     if (peer === undefined) throw new Error(`there is no connection number ${number}`);

@@ -4,8 +4,8 @@ import type { SocketHandler } from "bun";
 import { type Connection, connectionEvents } from "../../src/wire/connection.ts";
 import { type Dial, HttpClient } from "../../src/wire/http-client.ts";
 import { waitFor } from "../support/wait.ts";
-import { askAsProcess } from "./asking.ts";
 import { everythingArrived, exchange, post } from "./recorder.ts";
+import { requestInProcess } from "./request-in-process.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
 const fileOf = (name: string) => new URL(`tls/${name}`, import.meta.url).pathname;
@@ -14,24 +14,24 @@ const right = { cert: read("server.pem"), key: read("server.key") };
 const wrongName = { cert: read("elsewhere.pem"), key: read("elsewhere.key") };
 const trusting = { NODE_EXTRA_CA_CERTS: fileOf("authority.pem") };
 
-const answering = (peer: Peer) => void peer.say(answerWith("ok"));
+const answering = (peer: Peer) => void peer.write(answerWith("ok"));
 
-/** Says an answer in pieces that leave one by one. */
+/** Sends an answer in separate pieces. */
 async function streaming(peer: Peer): Promise<void> {
-  await peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+  await peer.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
   for (let number = 0; number < 20; number++) {
-    await peer.say("5\r\nhello\r\n");
+    await peer.write("5\r\nhello\r\n");
     await Bun.sleep(1);
   }
-  await peer.say("0\r\n\r\n");
+  await peer.write("0\r\n\r\n");
 }
 
 describe("a server whose certificate is right", () => {
-  test("is asked over one connection, by name and by address", async () => {
+  test("is reached over one connection, by name and by address", async () => {
     for (const host of ["localhost", "127.0.0.1"]) {
       using server = new TestServer(answering, { tls: right });
-      const told = await askAsProcess(`https://${host}:${server.port}/v1`, 3, trusting);
-      expect(told).toEqual(Array.from({ length: 3 }, () => ({ status: 200, text: "ok" })));
+      const answers = await requestInProcess(`https://${host}:${server.port}/v1`, 3, trusting);
+      expect(answers).toEqual(Array.from({ length: 3 }, () => ({ status: 200, text: "ok" })));
       expect(server.peers).toHaveLength(1);
       expect(server.requests.map(({ path }) => path)).toEqual(Array(3).fill("/v1/chat/completions"));
       expect(server.requests[0]?.headers["authorization"]).toBe("Bearer sk-canary");
@@ -40,21 +40,21 @@ describe("a server whose certificate is right", () => {
 
   test("streams", async () => {
     using server = new TestServer(streaming, { tls: right });
-    const told = await askAsProcess(`https://localhost:${server.port}/v1`, 2, trusting);
-    expect(told).toEqual(Array.from({ length: 2 }, () => ({ status: 200, text: "hello".repeat(20) })));
+    const answers = await requestInProcess(`https://localhost:${server.port}/v1`, 2, trusting);
+    expect(answers).toEqual(Array.from({ length: 2 }, () => ({ status: 200, text: "hello".repeat(20) })));
     expect(server.peers).toHaveLength(1);
   });
 });
 
-describe("a server that cannot prove who it is gets nothing of the request", () => {
+describe("a server without a valid certificate gets nothing of the request", () => {
   for (const [what, tls, env, code] of [
     ["its authority is unknown", right, {}, "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
     ["its certificate is for another name", wrongName, trusting, "ERR_TLS_CERT_ALTNAME_INVALID"],
   ] as const) {
     test(what, async () => {
       using server = new TestServer(answering, { tls });
-      const told = await askAsProcess(`https://localhost:${server.port}/v1`, 2, env);
-      expect(told).toEqual([{ code }, { code }]);
+      const answers = await requestInProcess(`https://localhost:${server.port}/v1`, 2, env);
+      expect(answers).toEqual([{ code }, { code }]);
       expect(server.peers).toHaveLength(2);
       expect(server.peers.map(({ receivedBytes }) => receivedBytes)).toEqual([0, 0]);
     });
@@ -62,15 +62,15 @@ describe("a server that cannot prove who it is gets nothing of the request", () 
 
   test("it speaks no TLS", async () => {
     using server = new TestServer(answering, {
-      accepted: (peer) => void peer.say("HTTP/1.1 400 Bad Request\r\n\r\n"),
+      accepted: (peer) => void peer.write("HTTP/1.1 400 Bad Request\r\n\r\n"),
     });
-    const [told] = await askAsProcess(`https://localhost:${server.port}/v1`, 1, trusting);
-    expect(told).toHaveProperty("code");
+    const [answer] = await requestInProcess(`https://localhost:${server.port}/v1`, 1, trusting);
+    expect(answer).toHaveProperty("code");
     expect(server.requests).toEqual([]);
   });
 });
 
-/** As Bun dials, trusting the test's own authority. */
+/** Dials like Bun, but trusts the test's own authority. */
 const trusted = { ca: read("authority.pem") };
 const dial: Dial = ({ hostname, port }, data) =>
   Bun.connect({ hostname, port, data, socket: connectionEvents, tls: trusted });
@@ -84,38 +84,38 @@ describe("over TLS", () => {
     const body = Buffer.alloc(5 * 1024 * 1024, "sluice;");
     using server = new TestServer(
       async (peer, request) => {
-        await peer.say(`HTTP/1.1 200 OK\r\ncontent-length: ${request.body.length}\r\n\r\n`);
-        await peer.say(request.body);
+        await peer.write(`HTTP/1.1 200 OK\r\ncontent-length: ${request.body.length}\r\n\r\n`);
+        await peer.write(request.body);
       },
       { tls: right },
     );
-    const { transfer, heard } = post(secureClient(server), body);
-    heard.onPiece = () => {
+    const { transfer, recorder } = post(secureClient(server), body);
+    recorder.onPiece = () => {
       transfer.pause();
       setTimeout(() => transfer.resume(), 1);
     };
-    expect(await heard.over).toBe("ended");
-    expect(heard.bytes.equals(body)).toBe(true);
+    expect(await recorder.over).toBe("ended");
+    expect(recorder.bytes.equals(body)).toBe(true);
   });
 
-  test("the receiver hears of the connection after the handshake, and not before", async () => {
+  test("`connected` is called after the handshake, and not before", async () => {
     using server = new TestServer(answering, { tls: right });
     const client = secureClient(server);
     const first = post(client);
     expect(first.transfer.isConnected).toBe(false);
-    expect(await first.heard.over).toBe("ended");
-    expect(first.heard.events).toEqual(["connected", "answered 200", "ended"]);
+    expect(await first.recorder.over).toBe("ended");
+    expect(first.recorder.events).toEqual(["connected", "answered 200", "ended"]);
     expect((await exchange(client)).events).toEqual(["answered 200", "ended"]);
     expect(server.peers).toHaveLength(1);
   });
 
-  test("a second handshake, as Bun tells of when a server renegotiates, changes nothing", async () => {
+  test("a second handshake, as when a server renegotiates, changes nothing", async () => {
     const shaken = Promise.withResolvers<void>();
     using server = new TestServer(
       async (peer) => {
-        await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello");
+        await peer.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello");
         await shaken.promise;
-        await peer.say("again");
+        await peer.write("again");
       },
       { tls: right },
     );
@@ -135,27 +135,27 @@ describe("over TLS", () => {
       },
     );
     const first = post(client);
-    await waitFor(() => first.heard.receivedBytes === 5, "half of the answer");
+    await waitFor(() => first.recorder.receivedBytes === 5, "half of the answer");
     shakeAgain();
     const second = post(client);
     expect(second.transfer.isConnected).toBe(false);
     shaken.resolve();
-    expect(await first.heard.over).toBe("ended");
-    expect(first.heard.text).toBe("helloagain");
+    expect(await first.recorder.over).toBe("ended");
+    expect(first.recorder.text).toBe("helloagain");
     shakeAgain();
-    expect(await second.heard.over).toBe("ended");
+    expect(await second.recorder.over).toBe("ended");
   });
 
   test("a request that is cancelled ends its connection", async () => {
     using server = new TestServer(() => {}, { tls: right });
-    const { transfer, heard } = post(secureClient(server));
+    const { transfer, recorder } = post(secureClient(server));
     await waitFor(() => server.requests.length === 1, "the request");
     transfer.cancel();
     await server.peer(0).gone;
-    expect(heard.events).toEqual(["connected"]);
+    expect(recorder.events).toEqual(["connected"]);
   });
 
-  test("a kept connection that was reset before the request was written is made anew", async () => {
+  test("a kept connection that was reset before the request was written is replaced by a new one", async () => {
     using server = new TestServer(answering, { tls: right });
     const client = secureClient(server);
     await exchange(client);
@@ -195,13 +195,13 @@ describe("over TLS", () => {
   test("a reset within the body fails the request", async () => {
     using server = new TestServer(
       async (peer) => {
-        await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel");
+        await peer.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel");
         await everythingArrived();
         peer.reset();
       },
       { tls: right },
     );
-    const heard = await exchange(secureClient(server));
-    expect(heard.events).toEqual(["connected", "answered 200", "failed ECONNRESET"]);
+    const recorder = await exchange(secureClient(server));
+    expect(recorder.events).toEqual(["connected", "answered 200", "failed ECONNRESET"]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Asks a provider, as a process of its own: for what is read from the environment at its start, and to see that
- * it ends by itself. Takes a base URL and how often to ask; prints a line of JSON for each answer.
+ * Sends requests to a provider from a separate process: for settings that are read from the environment at start, and to
+ * see that the process exits by itself. Takes a base URL and a number of requests. Prints a line of JSON per answer.
  */
 
 import { createProvider } from "../../src/vendors/registry.ts";
@@ -13,7 +13,7 @@ const provider = createProvider(providerSettings({ baseUrl }));
 const never = new AbortController();
 const request = prepared({ body: '{"model":"m"}' });
 
-async function askAgainAndAgain(): Promise<void> {
+async function requestRepeatedly(): Promise<void> {
   for (let time = 0; time < Number(times); time++) {
     const answer = collectAnswer(
       (receiver) => provider.send(request, "sk-canary", receiver, "key"),
@@ -23,5 +23,5 @@ async function askAgainAndAgain(): Promise<void> {
   }
 }
 
-// Not awaited: the program is to be kept running by its connections alone.
-askAgainAndAgain();
+// Not awaited, so that only the connections keep the process alive.
+requestRepeatedly();

@@ -1,15 +1,15 @@
 const root = new URL("../..", import.meta.url).pathname;
 
-/** What a process of its own was told by a provider: a line for each time that it asked. */
-export type Told = { readonly status: number; readonly text: string } | { readonly code: string };
+/** The outcome of one request. */
+export type ProcessAnswer = { readonly status: number; readonly text: string } | { readonly code: string };
 
-/** Asks in a process of its own, which must end by itself. */
-export async function askAsProcess(
+/** Sends requests from a separate process, which must exit by itself. */
+export async function requestInProcess(
   baseUrl: string,
   times: number,
   env: Readonly<Record<string, string>>,
-): Promise<Told[]> {
-  const child = Bun.spawn([process.execPath, "test/wire/asking-process.ts", baseUrl, String(times)], {
+): Promise<ProcessAnswer[]> {
+  const child = Bun.spawn([process.execPath, "test/wire/request-process.ts", baseUrl, String(times)], {
     cwd: root,
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
     stdout: "pipe",
