@@ -1,12 +1,12 @@
 import { GatewayError } from "../base/errors.ts";
 import type { Prepared } from "../vendors/provider.ts";
-import { AttemptState, causeOf } from "./attempt-state.ts";
-import { CandidateSelector, giveUpCandidate } from "./candidate-selector.ts";
-import type { Candidate } from "./deployment-state.ts";
-import type { Directory } from "./directory.ts";
+import { type CallContext, UpstreamCall } from "./call/upstream-call.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
+import type { Candidate } from "./health/deployment-state.ts";
+import { AttemptState, causeOf } from "./selection/attempt-state.ts";
+import { CandidateSelector, giveUpCandidate } from "./selection/candidate-selector.ts";
+import type { Directory } from "./selection/directory.ts";
 import type { GenerationPlan, Opened, Plan } from "./upstream.ts";
-import { type CallContext, UpstreamCall } from "./upstream-call.ts";
 
 /** Logs failed attempts; a pino logger fits. Fields never hold keys, prompts or answers. */
 export interface UpstreamLog {

@@ -1,8 +1,8 @@
 import { isObject, type Json } from "../base/json.ts";
-import type { Directory } from "./directory.ts";
-import { tryTakeSlot } from "./slots.ts";
+import { type CallContext, UpstreamCall } from "./call/upstream-call.ts";
+import { tryTakeSlot } from "./health/slots.ts";
+import type { Directory } from "./selection/directory.ts";
 import type { Plan } from "./upstream.ts";
-import { type CallContext, UpstreamCall } from "./upstream-call.ts";
 
 /**
  * The provider's own count of a request's input; null if no provider offers one or the call fails, since the gateway

@@ -3,10 +3,10 @@ import type { Settings } from "../config/settings.ts";
 import { createProvider } from "../vendors/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
+import { DeadlineTimer } from "./call/deadline-timer.ts";
 import { countTokens } from "./count-tokens.ts";
-import { DeadlineTimer } from "./deadline-timer.ts";
-import { Directory } from "./directory.ts";
-import { healthOf } from "./health.ts";
+import { healthOf } from "./health/health.ts";
+import { Directory } from "./selection/directory.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface UpstreamOptions {
@@ -30,6 +30,6 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     open: (plan) => attempts.open(plan),
     countTokens: (plan) => countTokens(plan, directory, context),
-    health: () => healthOf(directory, clock.monotonicMs()),
+    health: () => healthOf(directory.states(), clock.monotonicMs()),
   };
 }

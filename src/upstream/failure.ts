@@ -4,7 +4,7 @@ import { reportedFailure } from "../dialects/errors/failure.ts";
 import { readErrorObject } from "../dialects/errors/refusal.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { VendorRefusal } from "../vendors/provider.ts";
-import type { Evidence } from "./breaker.ts";
+import type { Evidence } from "./health/breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
 export interface Failure {

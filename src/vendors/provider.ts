@@ -4,11 +4,11 @@ import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Head, Receiver, Transfer } from "../wire/transfer.ts";
 import type { ProviderSettings } from "./settings.ts";
 
-/** A request in a provider's own words, all but where it goes and the credential, which are the vendor's affair. */
+/** A request in a provider's dialect. The vendor adds its target and the credential. */
 export interface Prepared {
   readonly dialect: ProviderDialectName;
   readonly purpose: "generate" | "count_tokens";
-  /** As the provider calls it; some vendors want it in the request's target. */
+  /** The provider's name for it. Some vendors put it into the request's target. */
   readonly model: string;
   readonly stream: boolean;
   readonly body: Uint8Array | string;
@@ -19,7 +19,7 @@ export interface Prepared {
 export interface RefusedAnswer {
   readonly head: Head;
   readonly text: string;
-  /** By the wall clock, for those who say when to come back as a date. */
+  /** Wall clock; a Retry-After that is a date counts from here. */
   readonly receivedAtMs: number;
 }
 
@@ -28,11 +28,11 @@ export interface VendorRefusal extends Refusal {
   readonly retryAfterMs: number | null;
 }
 
-/** One configured provider: where it is, how it is asked, and how it is reached. */
+/** One provider of the configuration, ready to be called. */
 export interface Provider {
   readonly settings: ProviderSettings;
   /**
-   * Sends a request; its answer goes to the receiver, which hears nothing before this has returned. Requests of
+   * Sends a request. Its answer goes to the receiver, which is not called before this has returned. Requests of
    * different callers never share a connection.
    */
   send(prepared: Prepared, apiKey: string | null, receiver: Receiver, caller: string): Transfer;

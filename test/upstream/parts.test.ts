@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { DeadlineTimer } from "../../src/upstream/deadline-timer.ts";
-import { inspectStart, inspectWhole } from "../../src/upstream/inspect.ts";
-import { SlidingWindow } from "../../src/upstream/sliding-window.ts";
+import { DeadlineTimer } from "../../src/upstream/call/deadline-timer.ts";
+import { inspectStart, inspectWhole } from "../../src/upstream/call/inspect.ts";
+import { SlidingWindow } from "../../src/upstream/health/sliding-window.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 import { waitFor } from "../support/wait.ts";

@@ -1,5 +1,5 @@
-import { asBuffer } from "../base/as-buffer.ts";
-import type { GatewayError } from "../base/errors.ts";
+import { asBuffer } from "../../base/as-buffer.ts";
+import type { GatewayError } from "../../base/errors.ts";
 
 /** Bytes received from a provider and not read yet. */
 export class AnswerQueue {

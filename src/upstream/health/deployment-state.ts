@@ -1,8 +1,8 @@
-import type { Gate } from "../limits/concurrency.ts";
-import type { Provider } from "../vendors/provider.ts";
+import type { Gate } from "../../limits/concurrency.ts";
+import type { Provider } from "../../vendors/provider.ts";
+import type { Deployment } from "../upstream.ts";
 import type { Breaker } from "./breaker.ts";
 import type { KeyPool } from "./key-pool.ts";
-import type { Deployment } from "./upstream.ts";
 
 /** Shared by all deployments at one provider. */
 export interface ProviderState {

@@ -1,12 +1,12 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
+import { cancelled } from "../failure.ts";
+import type { Candidate } from "../health/deployment-state.ts";
+import { RetryBudget } from "../health/retry-budget.ts";
+import { releaseSlot, takeSlot, tryTakeSlot } from "../health/slots.ts";
+import type { Plan } from "../upstream.ts";
 import { abortableDelay } from "./abortable-delay.ts";
 import type { AttemptState } from "./attempt-state.ts";
-import type { Candidate } from "./deployment-state.ts";
 import { queueLimit, queueWaitMs } from "./directory.ts";
-import { cancelled } from "./failure.ts";
-import { RetryBudget } from "./retry-budget.ts";
-import { releaseSlot, takeSlot, tryTakeSlot } from "./slots.ts";
-import type { Plan } from "./upstream.ts";
 
 /** Per exchange; enough for every sane configuration, and a bound for the others. */
 const maxAttempts = 5;

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { Deadline } from "./deadline-timer.ts";
 
 /** In the settings 0 turns a limit off. */

@@ -1,7 +1,5 @@
-import type { GatewayError } from "../base/errors.ts";
-import { isMalformed, type Transfer } from "../wire/transfer.ts";
-import type { CallDeadlines } from "./call-deadlines.ts";
-import type { CallState } from "./call-state.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import { isMalformed, type Transfer } from "../../wire/transfer.ts";
 import {
   brokenOff,
   cancelled,
@@ -11,8 +9,10 @@ import {
   timeoutError,
   tooSlow,
   unreachable,
-} from "./failure.ts";
-import type { Plan } from "./upstream.ts";
+} from "../failure.ts";
+import type { Plan } from "../upstream.ts";
+import type { CallDeadlines } from "./call-deadlines.ts";
+import type { CallState } from "./call-state.ts";
 
 /** Why a call failed before its answer was handed over: a deadline, the client, or the provider. */
 export function failureBeforeAnswer(

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 
 /** A deadline that can be moved by assigning `dueMs`. */
 export interface Deadline {

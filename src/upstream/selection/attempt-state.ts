@@ -1,7 +1,7 @@
-import { type AttemptRecord, cutSaid } from "../base/attempt.ts";
-import { GatewayError } from "../base/errors.ts";
-import type { Candidate } from "./deployment-state.ts";
-import type { Failure } from "./failure.ts";
+import { type AttemptRecord, cutSaid } from "../../base/attempt.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { Failure } from "../failure.ts";
+import type { Candidate } from "../health/deployment-state.ts";
 
 type MutableRecord = { -readonly [Field in keyof AttemptRecord]: AttemptRecord[Field] };
 

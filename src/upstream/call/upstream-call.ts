@@ -1,18 +1,18 @@
-import { assert } from "../base/assert.ts";
-import type { Clock } from "../base/clock.ts";
-import { pickResponse } from "../vendors/http/response-headers.ts";
-import type { Prepared } from "../vendors/provider.ts";
-import { connectionLost, type Head, type Receiver, type Transfer } from "../wire/transfer.ts";
+import { assert } from "../../base/assert.ts";
+import type { Clock } from "../../base/clock.ts";
+import { pickResponse } from "../../vendors/http/response-headers.ts";
+import type { Prepared } from "../../vendors/provider.ts";
+import { connectionLost, type Head, type Receiver, type Transfer } from "../../wire/transfer.ts";
+import { errorWithin, type Failure, refused, unusable } from "../failure.ts";
+import type { Candidate } from "../health/deployment-state.ts";
+import { releaseSlot } from "../health/slots.ts";
+import type { Deployment, Opened, Plan } from "../upstream.ts";
 import { AnswerQueue } from "./answer-queue.ts";
 import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts";
 import { errorWithinStream, failureBeforeAnswer } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
 import type { DeadlineTimer } from "./deadline-timer.ts";
-import type { Candidate } from "./deployment-state.ts";
-import { errorWithin, type Failure, refused, unusable } from "./failure.ts";
 import { inspectHead, inspectStart, inspectWhole } from "./inspect.ts";
-import { releaseSlot } from "./slots.ts";
-import type { Deployment, Opened, Plan } from "./upstream.ts";
 
 export interface CallContext {
   readonly clock: Clock;

@@ -1,13 +1,13 @@
-import { assert } from "../base/assert.ts";
-import { inScope } from "../catalog/catalog.ts";
-import type { DeploymentSettings, ModelSettings, Settings } from "../config/settings.ts";
-import { Gate } from "../limits/concurrency.ts";
-import type { Provider } from "../vendors/provider.ts";
-import type { ProviderSettings } from "../vendors/settings.ts";
-import { Breaker } from "./breaker.ts";
-import type { Candidate, DeploymentState, ProviderState } from "./deployment-state.ts";
-import { KeyPool } from "./key-pool.ts";
-import type { Plan } from "./upstream.ts";
+import { assert } from "../../base/assert.ts";
+import { inScope } from "../../catalog/catalog.ts";
+import type { DeploymentSettings, ModelSettings, Settings } from "../../config/settings.ts";
+import { Gate } from "../../limits/concurrency.ts";
+import type { Provider } from "../../vendors/provider.ts";
+import type { ProviderSettings } from "../../vendors/settings.ts";
+import { Breaker } from "../health/breaker.ts";
+import type { Candidate, DeploymentState, ProviderState } from "../health/deployment-state.ts";
+import { KeyPool } from "../health/key-pool.ts";
+import type { Plan } from "../upstream.ts";
 
 /** How many requests may wait for a slot or for the end of a cool-down, and for how long; more would only time out later. */
 export const queueLimit = 64;

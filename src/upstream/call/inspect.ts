@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import type { Head } from "../wire/transfer.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Head } from "../../wire/transfer.ts";
 import { joined } from "./answer-queue.ts";
 
 /**

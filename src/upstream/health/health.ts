@@ -1,0 +1,22 @@
+import type { DeploymentHealth } from "../upstream.ts";
+import type { DeploymentState } from "./deployment-state.ts";
+
+/** Every deployment's health, for operators. */
+export function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentHealth[] {
+  return Array.from(states, ({ name, providerState, breaker, inFlight, gate, waitingForCoolDown }) => {
+    const { calls, failures } = breaker.recent(nowMs);
+    return {
+      name,
+      provider: providerState.provider.settings.name,
+      state: breaker.state(nowMs),
+      waitMs: Math.ceil(breaker.waitMs(nowMs)),
+      consecutiveFailures: breaker.consecutiveFailures,
+      recentCalls: calls,
+      recentFailures: failures,
+      inFlight,
+      waiting: (gate?.waiting ?? 0) + waitingForCoolDown,
+      keys: providerState.keys.size,
+      keysReady: providerState.keys.ready(nowMs),
+    };
+  });
+}
