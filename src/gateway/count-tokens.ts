@@ -14,8 +14,7 @@ const providersCountMs = 5000;
 
 /** The provider's own count where it offers one, else a local one; a provider's failure is never the client's. */
 export async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { configured } = gateway;
-  const { call } = exchange;
+  const { call, configured } = exchange;
   const key = await admit(gateway, exchange);
   const request = await readRequest(gateway, exchange, key, "count_tokens");
   const model = resolveModel(configured, key, request.modelId);

@@ -7,50 +7,17 @@ import { newId } from "../base/id.ts";
 import { withoutSecrets } from "../base/secrets.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
-import type { ErrorFormat } from "../dialects/errors/envelope.ts";
-import type { ClientDialectName } from "../dialects/registry.ts";
+import type { Claim } from "../idempotency/idempotency.ts";
+import type { ResponseRecorder } from "../idempotency/recorder.ts";
+import type { Hold } from "../ledger/ledger.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
-import type { Ending, ExchangeEnding, KeyMode, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
+import type { Ending, ExchangeEnding, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
+import type { ClientCall } from "./client-call.ts";
 import type { AskedExtras } from "./extras.ts";
+import type { Configured, Gateway } from "./gateway.ts";
+import type { Guarded } from "./watchdog.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
-
-/** One of the interface's endpoints, before it is mounted on an origin. */
-export type Endpoint = GenerationEndpoint | PlainEndpoint;
-
-interface EndpointBase {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  readonly errors: ErrorFormat;
-  readonly acceptsApiKeyHeader: boolean;
-}
-
-interface GenerationEndpoint extends EndpointBase {
-  readonly operation: "generate";
-  readonly dialect: ClientDialectName;
-}
-
-interface PlainEndpoint extends EndpointBase {
-  readonly operation: "models" | "usage" | "count_tokens";
-}
-
-/** An endpoint on one of the two origins; `path` includes the origin, such as `/token/v1/messages`. */
-export type Route = Endpoint & {
-  /** The mode whose keys this origin takes. */
-  readonly mode: KeyMode;
-};
-
-/** What the edge hands over: the request, and what only the server knows of its connection. */
-export interface ClientCall {
-  readonly request: Request;
-  readonly route: Route;
-  /** The client's address, proxies taken into account. */
-  readonly address: string;
-  /** Generation may wait long for a provider: the server must not cut a connection that is merely silent. */
-  keepWaiting(): void;
-  /** Cuts a connection whose reader has stalled. */
-  disconnect(): void;
-}
 
 /** How the key's rate bucket stands, told in the headers of every authenticated response. */
 export interface RateStanding {
@@ -62,10 +29,12 @@ export interface RateStanding {
 const maxExchangeMs = 300_000;
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
-/** One client request with all that is known of it so far; the way fills it in step by step. */
+/** One client request with all that is known of it so far; filled in step by step. */
 export class Exchange {
   readonly id = newId("req_");
   readonly call: ClientCall;
+  /** The configuration when the request came in. A reload meanwhile changes nothing for it. */
+  readonly configured: Configured;
   readonly atMs: number;
   readonly startedMs: number;
   key: KeyRecord | null = null;
@@ -88,13 +57,21 @@ export class Exchange {
   listCostNano: number | null = null;
   /** Answered with a stored response, which costs nothing and counts in no report. */
   isReplayed = false;
-  /** A stream is not over when its response begins: whoever relays it observes it. */
-  isObservedLater = false;
   /** Why an answer broke off after it had begun. */
   brokenBy: unknown = null;
   /** Its ending has been handed to the ledger together with its charge. */
   isEndingKept = false;
   dropped: readonly string[] = [];
+
+  // What the exchange has taken; `endExchange` gives it back. Its place is known to `Ongoing`.
+  claim: Claim | null = null;
+  hold: Hold | null = null;
+  answer: Opened | null = null;
+  recorder: ResponseRecorder | null = null;
+  /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
+  pump: Guarded | null = null;
+  isEnded = false;
+
   readonly #clock: Clock;
   /** Null for one that is too large to be compared with. */
   #body: Uint8Array | null = noBody;
@@ -103,8 +80,9 @@ export class Exchange {
   /** How long the attempt that was answered took to begin; null before that. */
   #answeredAfterMs: number | null = null;
 
-  constructor(call: ClientCall, clock: Clock) {
+  constructor(call: ClientCall, { clock, configured }: Pick<Gateway, "clock" | "configured">) {
     this.call = call;
+    this.configured = configured;
     this.#clock = clock;
     this.atMs = clock.wallMs();
     this.startedMs = clock.monotonicMs();
@@ -165,10 +143,11 @@ export class Exchange {
     this.attempts = this.failedAttempts.length;
   }
 
-  answeredBy({ deployment, attempts, answeredAfterMs }: Opened): void {
-    this.deployment = deployment;
-    this.attempts = attempts;
-    this.#answeredAfterMs = answeredAfterMs;
+  answeredBy(answer: Opened): void {
+    this.answer = answer;
+    this.deployment = answer.deployment;
+    this.attempts = answer.attempts;
+    this.#answeredAfterMs = answer.answeredAfterMs;
   }
 
   /** Every attempt in order. `error` is how the exchange ended: an answer may also fail after it has begun. */

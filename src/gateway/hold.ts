@@ -1,46 +1,46 @@
 import { GatewayError } from "../base/errors.ts";
 import { type HoldTokens, holdAmount } from "../catalog/price.ts";
 import type { ModelSettings } from "../config/settings.ts";
-import type { Hold } from "../ledger/ledger.ts";
 import type { KeyRecord } from "../store/store.ts";
+import { Bill } from "./bill.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
-export interface Held {
-  readonly hold: Hold;
-  /** What it was priced for. */
-  readonly held: HoldTokens;
+/** Who pays for a call, and what it may use at most. */
+export interface HoldRequest {
+  readonly key: KeyRecord;
+  readonly model: ModelSettings;
+  /** The input is a cheap estimate, an upper bound. */
+  readonly atMost: HoldTokens;
+  /** For an exact count of the input, where the estimate does not fit. */
+  readonly requestBytes: Uint8Array;
 }
 
 /**
- * Sets aside what the call may cost. The cheap estimate of the input is an upper bound, so it may admit and not
- * refuse: what it would refuse is counted, and the count decides. Nothing is awaited where the estimate fits.
+ * Sets aside what a call may cost. The estimate of the input is an upper bound, so it can admit a call but not refuse
+ * it: where it does not fit, the input is counted, and the count decides. Only that has to be awaited.
  */
-export function holdFor(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
-  model: ModelSettings,
-  estimated: HoldTokens,
-  requestBytes: Uint8Array,
-): Held | Promise<Held> {
-  const { catalog, settings } = gateway.configured;
+export function holdFor(gateway: Gateway, exchange: Exchange, wanted: HoldRequest): Bill | Promise<Bill> {
+  const { key, model, atMost, requestBytes } = wanted;
+  const { catalog, settings } = exchange.configured;
+  const { microUsdPerCredit } = settings;
   const price = catalog.holdPrice(model);
-  const asked = exchange.askedExtras?.most ?? null;
-  const amountOf = (tokens: HoldTokens) =>
-    holdAmount(key.mode, tokens, price, settings.microUsdPerCredit, asked);
-  const take = (held: HoldTokens): Held => {
+  const extras = exchange.askedExtras?.most ?? null;
+  const amountOf = (tokens: HoldTokens) => holdAmount(key.mode, tokens, price, microUsdPerCredit, extras);
+  const take = (held: HoldTokens): Bill => {
     const request = { keyId: key.id, exchangeId: exchange.id, model: model.id, amount: amountOf(held) };
-    return { hold: gateway.ledger.hold(request), held };
+    const hold = gateway.ledger.hold(request);
+    exchange.hold = hold;
+    return new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held });
   };
   try {
-    return take(estimated);
+    return take(atMost);
   } catch (error) {
-    const fitsWithoutInput = amountOf({ ...estimated, input: 0 }) < gateway.ledger.balance(key.id);
+    const fitsWithoutInput = amountOf({ ...atMost, input: 0 }) < gateway.ledger.balance(key.id);
     if (!isTooLittle(error) || !fitsWithoutInput) throw error;
     return gateway.tokens
       .request(requestBytes)
-      .then((counted) => take({ ...estimated, input: Math.min(counted, estimated.input) }));
+      .then((counted) => take({ ...atMost, input: Math.min(counted, atMost.input) }));
   }
 }
 

@@ -6,7 +6,7 @@ import { standingHeaders } from "./headers.ts";
 /** The public catalog without a key, the key's own with one; a bad credential never falls back to the public one. */
 export async function listModels(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admitOptional(gateway, exchange);
-  const { catalog } = gateway.configured;
+  const { catalog } = exchange.configured;
   const models = key === null ? catalog.publicModels() : catalog.modelsFor(key);
   return Response.json(catalog.list(models), { headers: standingHeaders(exchange) });
 }

@@ -51,10 +51,7 @@ export class Ongoing {
     });
   }
 
-  /**
-   * Takes a place for the exchange if there is one now, which there mostly is; if not, `enter` waits for it.
-   * Throws while nothing new is taken on. `leave` gives the place back.
-   */
+  /** Takes a place if one is free now; `leave` gives it back. Throws while nothing new is taken on. */
   tryEnter(exchange: Exchange, keyId: string): boolean {
     this.#refuseWhenOverloaded();
     if (!this.#all.tryEnter()) return false;
@@ -66,22 +63,24 @@ export class Ongoing {
     return true;
   }
 
-  /** Takes a place for the exchange, after a short wait if need be, or refuses it. `leave` gives it back. */
+  /** Takes a place, after a short wait if need be, or refuses the exchange. `leave` gives it back. */
   async enter(exchange: Exchange, keyId: string): Promise<void> {
-    this.#refuseWhenOverloaded();
-    await this.withoutPlace(exchange, async () => {
-      const { signal } = exchange;
-      if (!(await this.#all.enter(signal)))
-        throw exchange.endedBy ?? busy("The gateway is at its limit of concurrent requests.");
-      if (!(await this.#perKey.enter(keyId, signal))) {
-        this.#all.leave();
-        throw exchange.endedBy ?? busy("This key is at its limit of concurrent requests.");
-      }
-      this.#exchanges.set(exchange, null);
-      if (exchange.endedBy === null) return;
-      this.leave(exchange, keyId);
-      throw exchange.endedBy;
-    });
+    if (this.tryEnter(exchange, keyId)) return;
+    await this.withoutPlace(exchange, () => this.#waitToEnter(exchange, keyId));
+  }
+
+  async #waitToEnter(exchange: Exchange, keyId: string): Promise<void> {
+    const { signal } = exchange;
+    if (!(await this.#all.enter(signal)))
+      throw exchange.endedBy ?? busy("The gateway is at its limit of concurrent requests.");
+    if (!(await this.#perKey.enter(keyId, signal))) {
+      this.#all.leave();
+      throw exchange.endedBy ?? busy("This key is at its limit of concurrent requests.");
+    }
+    this.#exchanges.set(exchange, null);
+    if (exchange.endedBy === null) return;
+    this.leave(exchange, keyId);
+    throw exchange.endedBy;
   }
 
   /** Work that takes no place, and that a gateway which goes down waits for and ends like any other. */

@@ -3,7 +3,8 @@ import { countValues } from "../dialects/json/count-values.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { ClientCall, Exchange } from "./exchange.ts";
+import type { ClientCall } from "./client-call.ts";
+import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { type BodyLimit, largeBodyBytes, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
@@ -18,7 +19,7 @@ export async function readRequest(
   const { call } = exchange;
   const reservation = gateway.bodies.reserve(key.id);
   try {
-    const { maxBodyBytes, structure } = gateway.configured.settings.server;
+    const { maxBodyBytes, structure } = exchange.configured.settings.server;
     const bytes = await readBody(call.request, new ClientBodyLimit(maxBodyBytes, reservation));
     exchange.rememberBody(bytes);
     const expected = expectedOf(call, kind, structure);

@@ -18,7 +18,7 @@ import {
 } from "../dialects/schema/validate.ts";
 import { type HostedTool, hostedToolsOf } from "../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { ClientCall } from "./exchange.ts";
+import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./gateway.ts";
 
 /** What was found out about a large body on another thread (large/large-bodies.ts). */

@@ -1,11 +1,15 @@
 import { GatewayError } from "../base/errors.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Opened } from "../upstream/upstream.ts";
-import type { Bill, Evidence } from "./bill.ts";
+import { type Answering, recordShown, streamHeaders } from "./answering.ts";
+import type { Evidence } from "./bill.ts";
+import { endExchange } from "./end-exchange.ts";
 import type { Exchange } from "./exchange.ts";
+import { costText } from "./headers.ts";
+import type { Interruptible } from "./ongoing.ts";
 import { Produced } from "./produced.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
-import type { Guarded, Watchdog } from "./watchdog.ts";
+import type { Guarded } from "./watchdog.ts";
 
 /** Bun's direct stream: what is written leaves at once, and a full socket answers with a promise. */
 interface DirectController {
@@ -13,73 +17,56 @@ interface DirectController {
   end(): void;
 }
 
-export interface StreamPumpParts {
-  readonly exchange: Exchange;
-  readonly opened: Opened;
-  readonly relayer: StreamRelayer;
-  readonly bill: Bill;
-  /** Takes note of what the client has been shown; called before the exchange is settled. */
-  takeNote(relayer: StreamRelayer): void;
-  readonly requestBytes: Uint8Array;
-  /** Only there when the request has an idempotency key. */
-  readonly recorder: ResponseRecorder | null;
-  /** The response's own, for a replay. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The cost as one comment before the end, or "" for clients that did not ask for it. */
-  costComment(): string;
-  readonly watchdog: Watchdog;
-  /** 0 turns heartbeats off. */
-  readonly heartbeatMs: number;
-  readonly stalledReaderMs: number;
-  readonly monotonicMs: () => number;
-  /** Called once, when the stream is over in whatever way. */
-  over(outcome: "completed" | "failed" | "cancelled", error: unknown): void;
-}
-
 /** How often what was produced is journaled while a stream runs. */
 const progressEveryMs = 500;
 
-/** Text that waits to be counted is part of what a stream may keep in memory, also between two progress rows. */
+/** Produced text that is not counted yet is part of a stream's memory; beyond this it is counted early. */
 const mostProducedChars = 32 * 1024;
 
-/** How long bytes may still come behind the proper end; reading them lets the provider's connection be used again. */
+/** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
 const trailingMs = 1000;
 
 /**
- * Moves one provider's stream to one client. Exactly one of three things ends it: the provider's proper
- * end (settled, then the last bytes leave), a failure (settled for what was produced, then the in-band
- * error), or the client's leaving (upstream stopped, settled for what was produced).
+ * Moves one provider's stream to one client. Exactly one of three things ends it: the provider's proper end (settled,
+ * then the last bytes leave), a failure (settled for what was produced, then the in-band error), or the client's
+ * leaving (upstream stopped, settled for what was produced).
  */
-export class StreamPump implements Guarded {
-  readonly #parts: StreamPumpParts;
+export class StreamPump implements Guarded, Interruptible {
+  readonly #answering: Answering;
+  readonly #relayer: StreamRelayer;
+  readonly #opened: Opened;
+  readonly #exchange: Exchange;
+  /** Only there when the request has an idempotency key. */
+  readonly #recorder: ResponseRecorder | null;
+  readonly #monotonicMs: () => number;
   readonly #produced = new Produced();
+  /** `ending`: it is being settled, and its last bytes leave. `over`: nothing more is written. */
+  #state: "streaming" | "ending" | "over" = "streaming";
   #controller: DirectController | null = null;
-  #isOver = false;
-  #isConcluding = false;
   #interruptedBy: GatewayError | null = null;
   #blockedSinceMs = Number.POSITIVE_INFINITY;
   #lastWriteMs: number;
   #lastProgressMs = Number.NEGATIVE_INFINITY;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
-  constructor(parts: StreamPumpParts) {
-    this.#parts = parts;
-    this.#lastWriteMs = parts.monotonicMs();
-  }
-
-  /** From now on the stream is looked after until it is over, whether or not anybody reads it. */
-  begin(): void {
-    this.#parts.watchdog.watch(this);
+  constructor(answering: Answering, relayer: StreamRelayer) {
+    const { gateway, exchange, opened } = answering;
+    this.#answering = answering;
+    this.#relayer = relayer;
+    this.#opened = opened;
+    this.#exchange = exchange;
+    this.#recorder = exchange.recorder;
+    this.#monotonicMs = gateway.clock.monotonicMs;
+    this.#lastWriteMs = gateway.clock.monotonicMs();
   }
 
   /** The body of the client's response. */
   stream(): ReadableStream {
-    const source = {
+    return new ReadableStream({
       type: "direct",
-      pull: (controller: DirectController) => this.#run(controller),
+      pull: (controller) => this.#run(controller),
       cancel: () => this.clientLeft(),
-    };
-    return new ReadableStream(source as unknown as Bun.DirectUnderlyingSource);
+    });
   }
 
   async #run(controller: DirectController): Promise<void> {
@@ -95,23 +82,23 @@ export class StreamPump implements Guarded {
   }
 
   /**
-   * What has come already is written before anything is awaited: Bun then sends the response's head together
-   * with it, which otherwise leaves in ten pieces.
+   * Whatever has arrived is written before anything is awaited: Bun then sends the response's head together with it,
+   * and not in ten packets of its own. The same goes for each later chunk, which saves it a turn of the event loop.
    */
   async #pump(): Promise<void> {
-    const { opened, relayer } = this.#parts;
+    const relayer = this.#relayer;
     for (;;) {
-      const next = opened.read();
+      const next = this.#opened.read();
       const chunk = next instanceof Promise ? await next : next;
       if (chunk === null) break;
-      if (this.#isOver) return;
+      if (this.#state === "over") return;
       const blocked = this.#write(relayer.push(chunk));
       if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
       if (blocked !== undefined) await blocked;
       this.#throwIfBroken();
       if (relayer.ended) return this.#conclude();
     }
-    if (this.#isOver) return;
+    if (this.#state === "over") return;
     if (this.#interruptedBy !== null) throw this.#interruptedBy;
     await this.#write(relayer.end());
     this.#throwIfBroken();
@@ -119,51 +106,56 @@ export class StreamPump implements Guarded {
   }
 
   #throwIfBroken(): void {
-    const reason = this.#interruptedBy ?? this.#parts.relayer.brokenBy;
+    const reason = this.#interruptedBy ?? this.#relayer.brokenBy;
     if (reason !== null) throw reason;
   }
 
   /** The charge is durable before the end leaves. A recording must be whole by then, trailing bytes included. */
   async #conclude(): Promise<void> {
-    const { bill, relayer, recorder, headers, takeNote } = this.#parts;
-    this.#isConcluding = true;
-    const end: Piece[] = [relayer.terminal()];
+    const recorder = this.#recorder;
+    this.#state = "ending";
+    const end: Piece[] = [this.#relayer.terminal()];
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));
-    takeNote(relayer);
-    await bill.settle("completed", this.#evidence(), 200, recorder?.finish({ status: 200, headers }) ?? null);
+    const stored = recorder?.finish({ status: 200, headers: streamHeaders }) ?? null;
+    recordShown(this.#answering, this.#relayer);
+    await this.#answering.bill.settle("completed", this.#evidence(), 200, stored);
     try {
-      await this.#write(this.#parts.costComment());
+      await this.#write(this.#costComment());
       for (const piece of end) await this.#write(piece);
       if (recorder === null) await this.#readTrailing((piece) => this.#write(piece));
     } finally {
       // It is charged as completed, even if the client has left before the last bytes.
-      this.#finish("completed", null);
+      this.#end("completed", null);
     }
   }
 
-  /** A provider that breaks off or falls silent behind its proper end has harmed nobody. */
+  /** The cost as one comment before the end, for clients that asked for it. */
+  #costComment(): string {
+    const wantsCost = this.#exchange.call.request.headers.get("x-sluice-cost") === "comment";
+    return wantsCost ? `: x-sluice-cost: ${costText(this.#exchange, this.#answering.key)}\n\n` : "";
+  }
+
+  /** A provider that breaks off or falls silent after its proper end does no harm. */
   async #readTrailing(take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> {
-    const { opened, relayer, monotonicMs } = this.#parts;
-    this.#trailingUntilMs = monotonicMs() + trailingMs;
+    this.#trailingUntilMs = this.#monotonicMs() + trailingMs;
     try {
-      for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
-        const piece = relayer.push(chunk);
+      for (let chunk = await this.#opened.read(); chunk !== null; chunk = await this.#opened.read()) {
+        const piece = this.#relayer.push(chunk);
         if (piece.length > 0) await take(piece);
       }
     } catch {
-      opened.abort();
+      this.#opened.abort();
     }
   }
 
-  /** Undefined when it went out at once, which spares the stream a turn of the event loop per event. */
+  /** Undefined when it went out at once. */
   #write(piece: Piece): Promise<void> | undefined {
     if (piece.length === 0 || this.#controller === null) return undefined;
-    const { exchange, recorder, monotonicMs } = this.#parts;
-    exchange.sawFirstByte();
-    if (!this.#isConcluding) recorder?.append(bytesOf(piece));
+    this.#exchange.sawFirstByte();
+    if (this.#state === "streaming") this.#recorder?.append(bytesOf(piece));
     const written = this.#controller.write(piece);
-    this.#lastWriteMs = monotonicMs();
+    this.#lastWriteMs = this.#monotonicMs();
     if (!(written instanceof Promise)) return undefined;
     this.#blockedSinceMs = this.#lastWriteMs;
     return written.then(() => {
@@ -171,16 +163,16 @@ export class StreamPump implements Guarded {
     });
   }
 
-  /** By the watchdog's clock and not with the chunks: most streams are over before what they produced need be read. */
+  /** By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. */
   #journalProgress(nowMs: number): void {
-    const { relayer, bill } = this.#parts;
+    const relayer = this.#relayer;
     if (!relayer.started || nowMs - this.#lastProgressMs < progressEveryMs) return;
     this.#lastProgressMs = nowMs;
     this.#produced.add(relayer.takeProduced());
-    bill.progress(this.#produced, relayer.partialUsage);
+    this.#answering.bill.progress(this.#produced, relayer.partialUsage);
   }
 
-  /** Called by the watchdog, which looks after other streams too: what fails here ends this one alone. */
+  /** Called by the watchdog, which serves other streams too: what fails here ends this one alone. */
   check(nowMs: number): void {
     try {
       this.#lookAfter(nowMs);
@@ -190,75 +182,72 @@ export class StreamPump implements Guarded {
   }
 
   #lookAfter(nowMs: number): void {
-    const { heartbeatMs, stalledReaderMs, relayer, opened, exchange } = this.#parts;
-    if (nowMs > this.#trailingUntilMs) opened.abort();
-    // Bun tells of a client that leaves while it reads. Of one that left before, nobody ever asks for the stream.
-    if (this.#controller === null && exchange.call.request.signal.aborted) this.clientLeft();
+    const { call, configured } = this.#exchange;
+    const { heartbeatMs, stalledReaderMs } = configured.settings.server;
+    if (nowMs > this.#trailingUntilMs) this.#opened.abort();
+    // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.
+    if (this.#controller === null && call.request.signal.aborted) this.clientLeft();
     if (nowMs - this.#blockedSinceMs > stalledReaderMs) {
       this.clientLeft();
-      exchange.call.disconnect();
+      call.disconnect();
       return;
     }
-    if (!this.#isOver && !this.#isConcluding) this.#journalProgress(nowMs);
+    if (this.#state !== "streaming") return;
+    this.#journalProgress(nowMs);
     const isSilent = heartbeatMs > 0 && nowMs - this.#lastWriteMs >= heartbeatMs;
-    const mayWrite = this.#controller !== null && !this.#isConcluding && this.#blockedSinceMs > nowMs;
-    if (isSilent && mayWrite) {
-      this.#controller?.write(relayer.heartbeat());
-      this.#lastWriteMs = nowMs;
-    }
+    if (!isSilent || this.#controller === null || this.#blockedSinceMs <= nowMs) return;
+    this.#controller.write(this.#relayer.heartbeat());
+    this.#lastWriteMs = nowMs;
   }
 
-  /** Ends the stream from this side, in-band: the time is up, or the gateway is going down. */
+  /** Ends the stream from this side, in-band: the time is up, or the gateway is shutting down. */
   interrupt(error: GatewayError): void {
-    if (this.#isConcluding) return;
+    if (this.#state === "ending") return;
     this.#interruptedBy ??= error;
-    this.#parts.opened.abort();
+    this.#opened.abort();
   }
 
   /** What was produced is charged, and no usage record is written. Once the end is being settled, it counts as read. */
   clientLeft(): void {
-    if (this.#isOver || this.#isConcluding) {
-      this.#parts.opened.abort();
-      return;
-    }
-    this.#isOver = true;
-    this.#parts.opened.abort();
-    // It is under way until it is charged: a gateway that goes down must wait for it.
+    this.#opened.abort();
+    if (this.#state !== "streaming") return;
+    this.#state = "over";
+    // The exchange is under way until it is charged: a shutdown must wait for it.
     const settling = this.#settleBrokenOff("cancelled");
-    if (settling === undefined) this.#close("cancelled", null);
+    if (settling === undefined) this.#end("cancelled", null);
     else
       settling.then(
-        () => this.#close("cancelled", null),
-        (error) => this.#close("cancelled", error),
+        () => this.#end("cancelled", null),
+        (error) => this.#end("cancelled", error),
       );
   }
 
-  /** Whatever else goes wrong on the way, the client is told in-band as far as it can be, and the exchange is closed. */
+  /** Tells the client in-band as far as possible, and ends the exchange whatever else goes wrong. */
   async #fail(thrown: unknown): Promise<void> {
-    if (this.#isOver) return;
-    this.#isConcluding = true;
+    if (this.#state === "over") return;
+    this.#state = "ending";
     let error = publicErrorOf(this.#interruptedBy ?? thrown);
-    this.#parts.opened.abort();
+    this.#opened.abort();
     try {
-      this.#parts.exchange.brokenBy = error;
+      this.#exchange.brokenBy = error;
       await this.#settleBrokenOff("failed");
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
     try {
-      await this.#write(this.#parts.relayer.failure(error));
+      await this.#write(this.#relayer.failure(error));
     } catch {
-      // Nobody is left to be told.
+      // The client has left too.
     }
-    this.#finish("failed", error);
+    this.#end("failed", error);
   }
 
   /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
   #settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
-    const { bill, relayer, takeNote } = this.#parts;
+    const { bill } = this.#answering;
     try {
-      takeNote(relayer);
-      if (relayer.started) return bill.settle(outcome, this.#evidence(), 200, null);
+      recordShown(this.#answering, this.#relayer);
+      if (this.#relayer.started) return bill.settle(outcome, this.#evidence(), 200, null);
       bill.release();
       return undefined;
     } catch (thrown) {
@@ -267,32 +256,18 @@ export class StreamPump implements Guarded {
   }
 
   #evidence(): Evidence {
-    const { relayer, requestBytes } = this.#parts;
+    const relayer = this.#relayer;
     const { usage, partialUsage } = relayer;
     const produced = () => {
       this.#produced.add(relayer.takeProduced());
       return this.#produced;
     };
-    return { usage, partialUsage, produced, requestBytes };
+    return { usage, partialUsage, produced, requestBytes: this.#answering.generation.request.bytes };
   }
 
-  #finish(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#close(outcome, error);
-  }
-
-  /** Gives back all that the stream has taken. A charge that could not be made must not keep its hold. */
-  #close(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
-    const { bill, recorder, watchdog, opened, over } = this.#parts;
-    watchdog.forget(this);
-    try {
-      opened.finished(outcome);
-      if (bill.isOpen) bill.release();
-      recorder?.discard();
-    } finally {
-      over(outcome, error);
-    }
+  #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
+    this.#state = "over";
+    endExchange(this.#answering.gateway, this.#exchange, { status: 200, outcome, error });
   }
 }
 

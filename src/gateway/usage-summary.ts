@@ -27,7 +27,7 @@ export async function summarizeUsage(gateway: Gateway, exchange: Exchange): Prom
       provider_scope: key.scope,
       rpm_limit: key.rpmLimit,
     },
-    credits: creditUsage(summary, gateway.configured.settings.microUsdPerCredit),
+    credits: creditUsage(summary, exchange.configured.settings.microUsdPerCredit),
     tokens: tokenUsage(summary),
     requests: { total: summary.requests },
     explanation: explain(key, summary),

@@ -1,5 +1,5 @@
 import type { Server } from "bun";
-import type { ClientCall, Route } from "../gateway/exchange.ts";
+import type { ClientCall, Route } from "../gateway/client-call.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
 /** A short idle time, which is how Bun lets go of a connection whose reader has stalled. */

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
-import type { Route } from "../gateway/exchange.ts";
+import type { Route } from "../gateway/client-call.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { currentProxies } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";

@@ -1,22 +1,23 @@
 import { GatewayError } from "../base/errors.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
-import { conclude } from "../gateway/conclude.ts";
+import type { ClientCall } from "../gateway/client-call.ts";
 import { countTokens } from "../gateway/count-tokens.ts";
-import { type ClientCall, Exchange } from "../gateway/exchange.ts";
+import { endExchange } from "../gateway/end-exchange.ts";
+import { Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { generate } from "../gateway/generate.ts";
 import { standingHeaders } from "../gateway/headers.ts";
 import { listModels } from "../gateway/models.ts";
 import { summarizeUsage } from "../gateway/usage-summary.ts";
 
-/** Answers one call on one of the interface's routes, whatever happens, and tells the observers. */
+/** Answers one call on one of the interface's routes, whatever happens. Only a stream outlasts its response. */
 export async function respond(gateway: Gateway, call: ClientCall): Promise<Response> {
-  const exchange = new Exchange(call, gateway.clock);
+  const exchange = new Exchange(call, gateway);
   try {
     const response = await dispatch(gateway, exchange);
-    if (!exchange.isObservedLater) {
+    if (exchange.pump === null) {
       const outcome = exchange.isReplayed ? "replayed" : "completed";
-      conclude(gateway, exchange, { status: response.status, outcome, error: null });
+      endExchange(gateway, exchange, { status: response.status, outcome, error: null });
     }
     return response;
   } catch (error) {
@@ -24,7 +25,7 @@ export async function respond(gateway: Gateway, call: ClientCall): Promise<Respo
     const { status } = response;
     // A 4xx is the request's fault, whoever found out; anything else is the provider's or our own.
     const outcome = call.request.signal.aborted ? "cancelled" : status < 500 ? "refused" : "failed";
-    conclude(gateway, exchange, { status, outcome, error });
+    endExchange(gateway, exchange, { status, outcome, error });
     return response;
   }
 }

@@ -1,5 +1,5 @@
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
-import type { Endpoint, Route } from "../gateway/exchange.ts";
+import type { Endpoint, Route } from "../gateway/client-call.ts";
 
 function generation(dialect: ClientDialectName): Endpoint {
   const { route, errorFormat } = clientDialect(dialect);

@@ -5,7 +5,7 @@ export interface ClaimRequest extends ResponseScope {
   readonly bodyHash: string;
 }
 
-/** The right to run a request; it ends by `complete` or `release`. */
+/** The right to run a request; `Idempotency.end` gives it back. */
 export interface Claim extends ClaimRequest {
   /** Settled as soon as it is known whether there is a stored response. */
   readonly lookup: Promise<void>;

@@ -61,14 +61,13 @@ export class Idempotency {
     return new ResponseRecorder(this.#store, claim, () => this.#storingMs());
   }
 
-  /** The request failed or was given up: a retry runs again. */
-  release(claim: Claim): void {
-    this.#end(claim);
-  }
-
-  /** The response is stored: a retry replays it. */
-  complete(claim: Claim): void {
-    this.#end(claim);
+  /**
+   * The request is over: a retry replays its response if that was stored, and else runs again. A second end of the
+   * same claim must not end a later one of the same name.
+   */
+  end(claim: Claim): void {
+    const name = nameOf(claim);
+    if (this.#claims.get(name) === claim) this.#claims.delete(name);
   }
 
   startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
@@ -88,12 +87,6 @@ export class Idempotency {
       pruned += gone;
       if (gone < prunedAtOnce) return pruned;
     }
-  }
-
-  /** A second end of the same claim must not end a later one of the same name. */
-  #end(claim: Claim): void {
-    const name = nameOf(claim);
-    if (this.#claims.get(name) === claim) this.#claims.delete(name);
   }
 
   /**

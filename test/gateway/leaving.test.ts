@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { ClientCall } from "../../src/gateway/exchange.ts";
+import type { ClientCall } from "../../src/gateway/client-call.ts";
 import { respond } from "../../src/http/respond.ts";
 import { routes } from "../../src/http/routes.ts";
 import { type Answer, json, openAiError, silence } from "../support/answers.ts";

@@ -1,9 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { type ClientCall, Exchange } from "../../src/gateway/exchange.ts";
+import { Catalog } from "../../src/catalog/catalog.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import type { ClientCall } from "../../src/gateway/client-call.ts";
+import { Exchange } from "../../src/gateway/exchange.ts";
 import { Ongoing, type OngoingLimits } from "../../src/gateway/ongoing.ts";
 import { routes } from "../../src/http/routes.ts";
+import { createLogs } from "../../src/observe/log.ts";
+import { createUpstream } from "../../src/upstream/create.ts";
+
+const { settings } = loadSettings({ env: {}, cwd: import.meta.dir, flags: {} });
+const upstream = createUpstream({ settings, clock: systemClock, log: createLogs(settings.log).log });
+const configured = { settings, catalog: Catalog.from(settings), upstream };
 
 const free: OngoingLimits = { maxConcurrent: () => 100, maxPerKey: () => null, lagMs: () => 0 };
 
@@ -17,7 +26,7 @@ function exchange(signal: AbortSignal | null = null): Exchange {
     keepWaiting: () => undefined,
     disconnect: () => undefined,
   };
-  return new Exchange(call, systemClock);
+  return new Exchange(call, { clock: systemClock, configured });
 }
 
 async function refusalOf(entering: Promise<void>): Promise<GatewayError> {

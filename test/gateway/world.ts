@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createKey } from "../../src/admin/operations/create-key.ts";
@@ -6,6 +6,7 @@ import { type RunningGateway, startGateway } from "../../src/app.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
 import { loadSettings } from "../../src/config/load.ts";
+import type { Settings } from "../../src/config/settings.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import type { ExchangeFacts } from "../../src/observe/exchange.ts";
 import type { Entry, KeyRecord } from "../../src/store/store.ts";
@@ -32,11 +33,13 @@ export class World implements AsyncDisposable {
   /** Every exchange that was observed, in order: one line of the log each. */
   readonly observed: ExchangeFacts[] = [];
   readonly #folder: string;
+  readonly #config: string;
 
-  private constructor(provider: ScriptedProvider, running: RunningGateway, folder: string) {
+  private constructor(provider: ScriptedProvider, running: RunningGateway, folder: string, config: string) {
     this.provider = provider;
     this.running = running;
     this.#folder = folder;
+    this.#config = config;
     const observe = running.gateway.observe;
     Object.assign(running.gateway, {
       observe: (facts: ExchangeFacts) => {
@@ -50,15 +53,14 @@ export class World implements AsyncDisposable {
   static async start(options: Omit<ConfigOptions, "url"> = {}): Promise<World> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
     const provider = startProvider();
-    const file = join(folder, "sluice.toml");
-    await Bun.write(
-      file,
-      configFor({ url: provider.url, ...options }).replaceAll("PROVIDER_URL", provider.url),
-    );
-    const env = { SLUICE_DATA: join(folder, "data"), SLUICE_LOG_LEVEL: "silent", ...upstreamKeys };
-    const flags = { config: file, host: "127.0.0.1", port: 0 };
-    const { settings } = loadSettings({ env, cwd: folder, flags });
-    return new World(provider, await startGateway({ settings }), folder);
+    const config = configFor({ url: provider.url, ...options }).replaceAll("PROVIDER_URL", provider.url);
+    const running = await startGateway({ settings: settingsOf(folder, config) });
+    return new World(provider, running, folder, config);
+  }
+
+  /** What a changed file and SIGHUP do; `change` is given the configuration of the start. */
+  async reload(change: (config: string) => string): Promise<void> {
+    await this.running.reload(settingsOf(this.#folder, change(this.#config)));
   }
 
   get gateway(): Gateway {
@@ -111,4 +113,12 @@ export class World implements AsyncDisposable {
     this.provider.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+function settingsOf(folder: string, config: string): Settings {
+  const file = join(folder, "sluice.toml");
+  writeFileSync(file, config);
+  const env = { SLUICE_DATA: join(folder, "data"), SLUICE_LOG_LEVEL: "silent", ...upstreamKeys };
+  const flags = { config: file, host: "127.0.0.1", port: 0 };
+  return loadSettings({ env, cwd: folder, flags }).settings;
 }

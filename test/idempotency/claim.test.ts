@@ -118,10 +118,10 @@ describe("a request that is still running", () => {
     const idempotency = newIdempotency(bench);
     const first = await idempotency.claim(requestOf(key));
     if (first.kind !== "run") throw new Error("must run");
-    idempotency.release(first.claim);
+    idempotency.end(first.claim);
     const second = await idempotency.claim(requestOf(key));
     expect(second.kind).toBe("run");
-    idempotency.release(first.claim);
+    idempotency.end(first.claim);
     expect(await codeOf(idempotency.claim(requestOf(key)))).toBe("idempotency_in_flight");
   });
 

@@ -32,6 +32,6 @@ export async function serve(
   for (const chunk of chunks) recorder.append(chunk);
   const response = recorder.finish({ status: 200, headers: { "content-type": "text/event-stream" } });
   await ledger.settle(hold, settlement(hold, 10, { response }));
-  idempotency.complete(result.claim);
+  idempotency.end(result.claim);
   return { body: Buffer.concat(chunks), ran: true };
 }

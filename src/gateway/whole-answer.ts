@@ -9,6 +9,7 @@ import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
 import type { TranslatedResponse } from "../dialects/translation/translation.ts";
 import type { Opened } from "../upstream/upstream.ts";
+import type { Answering } from "./answering.ts";
 import type { Attempt } from "./prepare.ts";
 
 /** A provider's whole answer, as the client will read it. */
@@ -27,9 +28,17 @@ const nothingGiven: readonly string[] = [];
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Only a provider that streams has to be waited for; of the others the whole answer is there. */
-export function readWhole(opened: Opened, attempt: Attempt): WholeAnswer | Promise<WholeAnswer> {
-  if (opened.streaming) return collected(opened, attempt);
+/** Has to be awaited only where the provider streams although it was not asked to. */
+export function readWhole({
+  opened,
+  attempt,
+  generation,
+}: Pick<Answering, "opened" | "attempt" | "generation">): WholeAnswer | Promise<WholeAnswer> {
+  if (generation.stream) return readAsStream(opened, attempt);
+  return opened.streaming ? collect(opened, attempt) : readJson(opened, attempt);
+}
+
+function readJson(opened: Opened, attempt: Attempt): WholeAnswer {
   const bytes = opened.bytes();
   const body = parseAnswer(attempt.dialect, bytes);
   const extras = providerDialect(attempt.dialect).readExtras(body);
@@ -45,7 +54,7 @@ export function readWhole(opened: Opened, attempt: Attempt): WholeAnswer | Promi
 }
 
 /** For a provider that does not stream although it was asked to: its whole answer as a stream of the client's dialect. */
-export function readWholeAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
+function readAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
   const translator = attempt.reread().stream();
   const answer = parseAnswer(attempt.dialect, opened.bytes());
   const body = translator.pushWhole(answer) + translator.terminal();
@@ -59,7 +68,7 @@ export function readWholeAsStream(opened: Opened, attempt: Attempt): WholeAnswer
 }
 
 /** For a provider that streams although nobody asked it to. */
-async function collected(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
+async function collect(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
   const frames = new SseDecoder();
   const collector = attempt.reread().collect();
   const joiner = new FrameJoiner();

@@ -1,0 +1,42 @@
+import type { ReportedExtras } from "../base/extra-usage.ts";
+import type { KeyRecord } from "../store/store.ts";
+import type { Opened } from "../upstream/upstream.ts";
+import type { Bill } from "./bill.ts";
+import type { Exchange } from "./exchange.ts";
+import { usedExtras } from "./extras.ts";
+import type { Gateway } from "./gateway.ts";
+import type { Generation } from "./generation.ts";
+import type { Attempt } from "./prepare.ts";
+
+/** A provider that has begun to answer, and all that is needed to bring the answer to the client. */
+export interface Answering {
+  readonly gateway: Gateway;
+  readonly exchange: Exchange;
+  readonly key: KeyRecord;
+  readonly generation: Generation;
+  readonly attempt: Attempt;
+  readonly opened: Opened;
+  readonly bill: Bill;
+}
+
+/** What an answer has shown beside its content. */
+export interface Shown {
+  /** Ids of the provider's own things. */
+  readonly given: readonly string[];
+  readonly extras: ReportedExtras | null;
+}
+
+/** To be called before the exchange is settled: stores the ids the client knows now, and what else is charged. */
+export function recordShown({ gateway, exchange, key, opened }: Answering, { given, extras }: Shown): void {
+  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, given);
+  exchange.extras = usedExtras(exchange.askedExtras, extras);
+}
+
+export const jsonHeaders = { "content-type": "application/json" };
+
+export const streamHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  // Keeps nginx from buffering the stream.
+  "x-accel-buffering": "no",
+};

@@ -1,0 +1,30 @@
+import { assert } from "../base/assert.ts";
+import type { Bill } from "./bill.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+import { type HoldRequest, holdFor } from "./hold.ts";
+
+/**
+ * The frame around money, for every route that charges: hold, run, settle or release, exactly once.
+ *
+ * `run` is given the bill and reads from its answer what was used. It either settles the bill before it returns or, for
+ * a stream, leaves it to the pump of the exchange, which settles it when the stream ends. If `run` throws, nothing is
+ * charged. What nobody has settled by the end of the exchange is released there (end-exchange.ts).
+ */
+export async function charged<Answer>(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: HoldRequest,
+  run: (bill: Bill) => Promise<Answer>,
+): Promise<Answer> {
+  assert(exchange.hold === null, "an exchange has one hold");
+  const bill = await holdFor(gateway, exchange, wanted);
+  try {
+    const answer = await run(bill);
+    assert(!bill.isOpen || exchange.pump !== null, "an answer leaves unpaid");
+    return answer;
+  } catch (error) {
+    bill.release();
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+import type { ErrorFormat } from "../dialects/errors/envelope.ts";
+import type { ClientDialectName } from "../dialects/registry.ts";
+import type { KeyMode } from "../store/store.ts";
+
+/** One of the interface's endpoints, before it is mounted on an origin. */
+export type Endpoint = GenerationEndpoint | PlainEndpoint;
+
+interface EndpointBase {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly errors: ErrorFormat;
+  readonly acceptsApiKeyHeader: boolean;
+}
+
+interface GenerationEndpoint extends EndpointBase {
+  readonly operation: "generate";
+  readonly dialect: ClientDialectName;
+}
+
+interface PlainEndpoint extends EndpointBase {
+  readonly operation: "models" | "usage" | "count_tokens";
+}
+
+/** An endpoint on one of the two origins; `path` includes the origin, such as `/token/v1/messages`. */
+export type Route = Endpoint & {
+  /** The mode whose keys this origin takes. */
+  readonly mode: KeyMode;
+};
+
+/** What the edge hands over: the request, and what only the server knows of its connection. */
+export interface ClientCall {
+  readonly request: Request;
+  readonly route: Route;
+  /** The client's address, proxies taken into account. */
+  readonly address: string;
+  /** Generation may wait long for a provider: the server must not cut a connection that is merely silent. */
+  keepWaiting(): void;
+  /** Cuts a connection whose reader has stalled. */
+  disconnect(): void;
+}

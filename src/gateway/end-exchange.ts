@@ -1,0 +1,55 @@
+import { assert } from "../base/assert.ts";
+import type { Opened } from "../upstream/upstream.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+
+export interface ExchangeEnd {
+  /** The status the client was answered with. */
+  readonly status: number;
+  readonly outcome: "completed" | "failed" | "cancelled" | "refused" | "replayed";
+  readonly error: unknown;
+}
+
+/**
+ * The one place where an exchange ends, whoever ends it: gives back everything that it has taken, tells the observers,
+ * and keeps why it did not complete. Only the first call counts.
+ */
+export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeEnd): void {
+  if (exchange.isEnded) return;
+  exchange.isEnded = true;
+  try {
+    giveBack(gateway, exchange, end.outcome);
+  } finally {
+    report(gateway, exchange, end);
+  }
+}
+
+/** What cannot fail comes first. */
+function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
+  const { key, pump, claim, recorder, hold, answer } = exchange;
+  if (pump !== null) gateway.watchdog.forget(pump);
+  if (key !== null) gateway.ongoing.leave(exchange, key.id);
+  if (claim !== null) gateway.idempotency.end(claim);
+  recorder?.discard();
+  // Does nothing to a hold that was settled. A charge that could not be made must not keep its hold.
+  if (hold !== null) gateway.ledger.release(hold);
+  if (answer !== null) endAnswer(answer, exchange, outcome);
+  assert(outcome !== "completed" || hold === null || hold.state === "settled", "completed without a charge");
+}
+
+/** Frees the provider's place. Its breaker counts a failure only where neither the client nor the gateway left. */
+function endAnswer(answer: Opened, { endedBy }: Exchange, outcome: ExchangeEnd["outcome"]): void {
+  if (outcome === "completed") {
+    answer.finished("completed");
+    return;
+  }
+  answer.abort();
+  answer.finished(outcome === "cancelled" || endedBy !== null ? "cancelled" : "failed");
+}
+
+function report(gateway: Gateway, exchange: Exchange, { status, outcome, error }: ExchangeEnd): void {
+  gateway.observe(exchange.facts(status, outcome, error));
+  const isExplained = outcome === "completed" || outcome === "replayed" || exchange.isEndingKept;
+  if (isExplained || exchange.key === null) return;
+  gateway.endings.take(exchange.ending(outcome, status, error));
+}

@@ -1,0 +1,34 @@
+import { type Answering, streamHeaders } from "./answering.ts";
+import { standingHeaders } from "./headers.ts";
+import { PassthroughRelayer } from "./passthrough-relayer.ts";
+import { StreamPump } from "./stream-pump.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
+import { TranslatedRelayer } from "./translated-relayer.ts";
+
+/** Begins a stream. From here on its pump settles the bill and ends the exchange. */
+export function streamResponse(answering: Answering): Response {
+  const { gateway, exchange, opened } = answering;
+  // The gateway is shutting down, and there is still a status to say it with.
+  if (exchange.endedBy !== null) throw exchange.endedBy;
+  if (exchange.claim !== null) exchange.recorder = gateway.idempotency.record(exchange.claim);
+  const pump = new StreamPump(answering, relayerOf(answering));
+  const response = new Response(pump.stream(), {
+    headers: { ...standingHeaders(exchange), ...opened.headers, ...streamHeaders },
+  });
+  exchange.pump = pump;
+  gateway.ongoing.canInterrupt(exchange, pump);
+  gateway.watchdog.watch(pump);
+  return response;
+}
+
+function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {
+  if (attempt.translation !== null) return new TranslatedRelayer(attempt.translation.stream(), exchange.id);
+  return new PassthroughRelayer({
+    dialect: generation.clientDialect,
+    hideUsage: attempt.hideUsage,
+    readsExtras: generation.request.hostedTools.length > 0 || generation.request.speaks,
+    requestId: exchange.id,
+    model: generation.request.modelId,
+    atSeconds: generation.atSeconds,
+  });
+}

@@ -1,0 +1,60 @@
+import { GatewayError } from "../base/errors.ts";
+import { releaseBytes } from "../base/release.ts";
+import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
+import { addCostHeaders, addHeaders, standingHeaders } from "./headers.ts";
+import { Produced } from "./produced.ts";
+import type { WholeAnswer } from "./whole-answer.ts";
+
+/**
+ * Throws when the client has left and cannot come back for a whole answer: it is not charged for what it will never
+ * see. The runtime closes a connection on which a second request follows before the first is answered, so this is also
+ * what becomes of pipelined requests. With an idempotency key the answer is charged and stored for the retry.
+ */
+export function refuseUnreadable({ exchange }: Answering): void {
+  if (exchange.claim !== null || !exchange.call.request.signal.aborted) return;
+  throw new GatewayError("invalid_request", "The client left before its answer came.");
+}
+
+/** Resolves when the charge is durable. */
+export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
+  const { gateway, exchange, generation, opened, bill } = answering;
+  exchange.sawFirstByte();
+  // The provider has done its part, whatever becomes of the charge.
+  opened.finished("completed");
+  const recorder = exchange.claim === null ? null : gateway.idempotency.record(exchange.claim);
+  exchange.recorder = recorder;
+  recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
+  const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
+  recordShown(answering, whole);
+  const evidence = {
+    usage: whole.usage,
+    partialUsage: null,
+    produced: () => producedBy(whole),
+    requestBytes: generation.request.bytes,
+  };
+  return bill.settle("completed", evidence, 200, stored);
+}
+
+function producedBy(whole: WholeAnswer): Produced {
+  const produced = new Produced();
+  produced.add(whole.produced());
+  return produced;
+}
+
+export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {
+  const { gateway, exchange, key, generation, opened } = answering;
+  const headers = standingHeaders(exchange);
+  addHeaders(headers, opened.headers);
+  addHeaders(headers, contentHeaders(answering));
+  addCostHeaders(headers, gateway, exchange, key);
+  const response = new Response(whole.body, { headers });
+  // The response has a copy, and what was to be stored of it is on disk.
+  if (typeof whole.body !== "string") releaseBytes(whole.body);
+  releaseBytes(generation.request.bytes);
+  return response;
+}
+
+/** A provider that does not stream answers a request for a stream in one piece. */
+function contentHeaders({ generation }: Answering): Readonly<Record<string, string>> {
+  return generation.stream ? streamHeaders : jsonHeaders;
+}

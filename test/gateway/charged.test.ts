@@ -1,0 +1,218 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { GatewayError } from "../../src/base/errors.ts";
+import type { ReportedUsage } from "../../src/base/usage.ts";
+import type { Bill } from "../../src/gateway/bill.ts";
+import { charged } from "../../src/gateway/charged.ts";
+import { endExchange } from "../../src/gateway/end-exchange.ts";
+import { Exchange } from "../../src/gateway/exchange.ts";
+import { Produced } from "../../src/gateway/produced.ts";
+import { routes } from "../../src/http/routes.ts";
+import { type Caller, World } from "./world.ts";
+
+/** The frame around money, used by a route that is none of the interface's. */
+let world: World;
+beforeAll(async () => {
+  world = await World.start();
+});
+afterEach(() => {
+  world.observed.length = 0;
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const requestBytes = new TextEncoder().encode('{"input":"Hello"}');
+const used: ReportedUsage = {
+  inputTokens: 7,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+const nothingCharged: never[] = [];
+const sevenCharged = [{ amount: -7, basis: "measured", outcome: "completed" } as const];
+
+class Asked {
+  readonly exchange: Exchange;
+  readonly caller: Caller;
+
+  constructor(caller: Caller) {
+    const route = routes.find(({ mode, operation }) => mode === "token_budget" && operation === "generate");
+    if (route === undefined) throw new Error("there is no such route");
+    this.exchange = new Exchange(
+      {
+        request: new Request("http://localhost/v1/embeddings", { method: "POST" }),
+        route,
+        address: "127.0.0.1",
+        keepWaiting: () => undefined,
+        disconnect: () => undefined,
+      },
+      world.gateway,
+    );
+    this.caller = caller;
+    this.exchange.key = caller.key;
+  }
+
+  run<Answer>(work: (bill: Bill) => Promise<Answer>, outputTokens = 0): Promise<Answer> {
+    const { exchange, caller } = this;
+    const model = exchange.configured.catalog.find("gpt-test");
+    if (model === undefined) throw new Error("there is no such model");
+    exchange.model = model;
+    const atMost = { input: 20, output: outputTokens };
+    return charged(world.gateway, exchange, { key: caller.key, model, atMost, requestBytes }, work);
+  }
+
+  end(outcome: "completed" | "failed" | "cancelled"): void {
+    endExchange(world.gateway, this.exchange, { status: 200, outcome, error: null });
+  }
+}
+
+async function ask(): Promise<Asked> {
+  return new Asked(await world.tokenCaller(100));
+}
+
+function settle(bill: Bill): Promise<unknown> {
+  const evidence = { usage: used, partialUsage: null, produced: () => new Produced(), requestBytes };
+  return bill.settle("completed", evidence, 200, null);
+}
+
+function held(): number {
+  return world.gateway.ledger.openHolds;
+}
+
+describe("what is charged", () => {
+  test("is held while it runs, and settled for what was used", async () => {
+    const asked = await ask();
+    const answer = await asked.run(async (bill) => {
+      expect(held()).toBe(1);
+      expect(world.gateway.ledger.remaining(asked.caller.key.id)).toBe(80);
+      await settle(bill);
+      return "vectors";
+    });
+    expect(answer).toBe("vectors");
+    expect(asked.exchange.charged).toBe(7);
+    expect(held()).toBe(0);
+    asked.end("completed");
+    expect(await world.chargesOf(asked.caller)).toEqual(sevenCharged);
+  });
+
+  test("is refused before anything runs where it does not fit", async () => {
+    const asked = await ask();
+    let hasRun = false;
+    const running = asked.run(async () => {
+      hasRun = true;
+    }, 1000);
+    expect(await running.catch((error) => error)).toMatchObject({ code: "insufficient_credit" });
+    expect(hasRun).toBe(false);
+    expect(held()).toBe(0);
+    expect(await world.chargesOf(asked.caller)).toEqual(nothingCharged);
+  });
+
+  test("is given back when the work fails, at once or later", async () => {
+    const failure = new GatewayError("upstream_error", "The provider failed.");
+    const works = [
+      () => {
+        throw failure;
+      },
+      async () => {
+        await Bun.sleep(1);
+        throw failure;
+      },
+    ];
+    for (const work of works) {
+      const asked = await ask();
+      expect(await asked.run(work).catch((error) => error)).toBe(failure);
+      expect(held()).toBe(0);
+      expect(await world.chargesOf(asked.caller)).toEqual(nothingCharged);
+    }
+  });
+
+  test("stays charged, once, when the work fails after it was settled", async () => {
+    const asked = await ask();
+    const running = asked.run(async (bill) => {
+      await settle(bill);
+      await settle(bill);
+      bill.release();
+      throw new GatewayError("internal_error", "The response could not be made.");
+    });
+    expect(await running.catch((error) => error)).toMatchObject({ code: "internal_error" });
+    asked.end("failed");
+    expect(await world.chargesOf(asked.caller)).toEqual(sevenCharged);
+  });
+
+  test("cannot be left open by work that has ended", async () => {
+    const asked = await ask();
+    const forgetful = asked.run(async () => "vectors");
+    expect(await forgetful.catch(String)).toContain("an answer leaves unpaid");
+    expect(held()).toBe(0);
+    expect(await world.chargesOf(asked.caller)).toEqual(nothingCharged);
+  });
+
+  test("of a stream stays held until its pump settles it", async () => {
+    const asked = await ask();
+    const pump = { check: () => undefined };
+    const bill = await asked.run(async (open) => {
+      asked.exchange.pump = pump;
+      world.gateway.watchdog.watch(pump);
+      return open;
+    });
+    expect(held()).toBe(1);
+    await settle(bill);
+    asked.end("completed");
+    expect(await world.chargesOf(asked.caller)).toEqual(sevenCharged);
+  });
+
+  test("of a stream is given back at its end if nothing settled it", async () => {
+    const asked = await ask();
+    const pump = { check: () => undefined };
+    const bill = await asked.run(async (open) => {
+      asked.exchange.pump = pump;
+      world.gateway.watchdog.watch(pump);
+      return open;
+    });
+    asked.end("cancelled");
+    expect(held()).toBe(0);
+    expect(world.gateway.watchdog.size).toBe(0);
+    await settle(bill);
+    expect(await world.chargesOf(asked.caller)).toEqual(nothingCharged);
+  });
+
+  test("is held once in an exchange", async () => {
+    const asked = await ask();
+    await asked.run(settle);
+    expect(await asked.run(settle).catch(String)).toContain("an exchange has one hold");
+    asked.end("completed");
+    expect(await world.chargesOf(asked.caller)).toEqual(sevenCharged);
+  });
+});
+
+describe("the end of an exchange", () => {
+  test("is told once, and the first to end it says how", async () => {
+    const asked = await ask();
+    await asked.run(settle);
+    asked.end("completed");
+    asked.end("failed");
+    expect(world.observed.map(({ outcome }) => outcome)).toEqual(["completed"]);
+  });
+
+  test("gives back its place and its claim", async () => {
+    const asked = await ask();
+    const { exchange, caller } = asked;
+    const { gateway } = world;
+    const scope = { keyId: caller.key.id, route: "/v1/embeddings", idempotencyKey: "once" };
+    const claimed = await gateway.idempotency.claim({ ...scope, bodyHash: "0" });
+    if (claimed.kind === "run") exchange.claim = claimed.claim;
+    await gateway.ongoing.enter(exchange, caller.key.id);
+    expect([gateway.idempotency.running, gateway.ongoing.size]).toEqual([1, 1]);
+    asked.end("failed");
+    asked.end("failed");
+    expect([gateway.idempotency.running, gateway.ongoing.size]).toEqual([0, 0]);
+  });
+
+  test("as completed without a charge is a bug that is told, and leaves nothing behind", async () => {
+    const asked = await ask();
+    asked.exchange.pump = { check: () => undefined };
+    await asked.run(async () => "a stream");
+    expect(() => asked.end("completed")).toThrow("completed without a charge");
+    expect(held()).toBe(0);
+    expect(world.observed).toHaveLength(1);
+  });
+});
