@@ -36,7 +36,7 @@ export const onReload = {
 } as const satisfies Readonly<Record<string, "follows" | "restart">>;
 
 /** The settings of `server` that need a restart: names in `ServerSettings` and in the file. */
-const fixed = { host: "host", port: "port", dataDir: "data", reusePort: "reuse_port" } as const;
+const needsRestart = { host: "host", port: "port", dataDir: "data", reusePort: "reuse_port" } as const;
 
 export interface Reloaded {
   /** The settings in force: the new ones, with the old values of what needs a restart. */
@@ -47,8 +47,9 @@ export interface Reloaded {
 
 /** Applies the part of new settings that needs no restart. */
 export function reloadable(current: Settings, next: Settings): Reloaded {
-  const changed = Object.entries(fixed).filter(
-    ([name]) => current.server[name as keyof typeof fixed] !== next.server[name as keyof typeof fixed],
+  const changed = Object.entries(needsRestart).filter(
+    ([name]) =>
+      current.server[name as keyof typeof needsRestart] !== next.server[name as keyof typeof needsRestart],
   );
   const { host, port, dataDir, reusePort } = current.server;
   const notInForce = changed.map(([, name]) => `server.${name} has changed; that takes a restart`);

@@ -3,7 +3,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { JsonObject } from "../../src/base/json.ts";
 import { countTexts } from "../../src/catalog/tokens/bpe.ts";
 import { roughCount, TokenCounter } from "../../src/catalog/tokens/counter.ts";
-import { readableOf } from "../../src/catalog/tokens/request.ts";
+import { modelInputOf } from "../../src/catalog/tokens/model-input.ts";
 import { waitFor } from "../support/wait.ts";
 
 const noHurry = 60_000;
@@ -137,7 +137,7 @@ describe("counting a request", () => {
   });
 
   test("finds what there is to read in every dialect", () => {
-    const text = (body: JsonObject) => readableOf(body).texts;
+    const text = (body: JsonObject) => modelInputOf(body).texts;
     expect(text({ input: "hello", instructions: "Be brief." })).toEqual(["Be brief.", "hello"]);
     expect(
       text({ input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] }] }),
@@ -156,7 +156,7 @@ describe("counting a request", () => {
   });
 
   test("counts what is attached by a size of its own, and plain text as text", () => {
-    const fixed = (block: JsonObject) => readableOf({ messages: [{ role: "user", content: [block] }] });
+    const fixed = (block: JsonObject) => modelInputOf({ messages: [{ role: "user", content: [block] }] });
     expect(fixed({ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } })).toEqual({
       texts: [],
       fixedTokens: 1604,

@@ -1,5 +1,5 @@
 import { startThread } from "../../base/start-thread.ts";
-import { readableIn } from "./request.ts";
+import { parseModelInput } from "./model-input.ts";
 import type { Countable, CountDone, CountJob } from "./worker.ts";
 
 export interface TokenCounterOptions {
@@ -121,7 +121,7 @@ const maxParsedBytes = 1024 * 1024;
 export function roughCount(what: Countable): number {
   if (what instanceof Uint8Array && what.length >= maxParsedBytes) return Math.ceil(what.length / 4);
   const { texts, fixedTokens } =
-    what instanceof Uint8Array ? readableIn(what) : { texts: what, fixedTokens: 0 };
+    what instanceof Uint8Array ? parseModelInput(what) : { texts: what, fixedTokens: 0 };
   let tokens = fixedTokens;
   for (const text of texts) {
     const bytes = Buffer.byteLength(text);

@@ -1,5 +1,5 @@
 import { countTexts } from "./bpe.ts";
-import { readableIn } from "./request.ts";
+import { parseModelInput } from "./model-input.ts";
 
 declare const self: Worker;
 
@@ -19,7 +19,7 @@ export interface CountDone {
 
 self.onmessage = ({ data: { id, what, budgetMs } }: MessageEvent<CountJob>) => {
   const { texts, fixedTokens } =
-    what instanceof Uint8Array ? readableIn(what) : { texts: what, fixedTokens: 0 };
+    what instanceof Uint8Array ? parseModelInput(what) : { texts: what, fixedTokens: 0 };
   const done: CountDone = { id, tokens: fixedTokens + countTexts(texts, budgetMs) };
   self.postMessage(done);
 };

@@ -24,14 +24,14 @@ const unreadFields = new Set([
 ]);
 
 /** What a model reads of a request: texts to be counted, and parts with a fixed number of tokens. */
-export interface Readable {
+export interface ModelInput {
   readonly texts: string[];
   fixedTokens: number;
 }
 
 /** Works for all dialects: their messages, instructions and tools are in fields with different names. */
-export function readableOf(body: JsonObject): Readable {
-  const found: Readable = { texts: [], fixedTokens: 0 };
+export function modelInputOf(body: JsonObject): ModelInput {
+  const found: ModelInput = { texts: [], fixedTokens: 0 };
   collect(body["system"], found);
   collect(body["instructions"], found);
   collectMessages(body["messages"], found);
@@ -40,20 +40,20 @@ export function readableOf(body: JsonObject): Readable {
   return found;
 }
 
-function collectMessages(messages: Json | undefined, found: Readable): void {
+function collectMessages(messages: Json | undefined, found: ModelInput): void {
   if (typeof messages !== "string" && !Array.isArray(messages)) return;
   found.fixedTokens += tokensPerMessage * (typeof messages === "string" ? 1 : messages.length);
   collect(messages, found);
 }
 
-function collect(value: Json | undefined, found: Readable): void {
+function collect(value: Json | undefined, found: ModelInput): void {
   if (typeof value === "string") found.texts.push(value);
   else if (typeof value === "number" || typeof value === "boolean") found.texts.push(String(value));
   else if (Array.isArray(value)) for (const item of value) collect(item, found);
   else if (isObject(value)) collectBlock(value, found);
 }
 
-function collectBlock(block: JsonObject, found: Readable): void {
+function collectBlock(block: JsonObject, found: ModelInput): void {
   const attached = attachmentTokens(block);
   if (attached !== null) {
     found.fixedTokens += attached;
@@ -89,7 +89,7 @@ function attachmentTokens(block: JsonObject): number | null {
   }
 }
 
-function collectTools(tools: Json | undefined, found: Readable): void {
+function collectTools(tools: Json | undefined, found: ModelInput): void {
   if (!Array.isArray(tools) || tools.length === 0) return;
   found.fixedTokens += toolsPreamble;
   for (const tool of tools) {
@@ -101,7 +101,7 @@ function collectTools(tools: Json | undefined, found: Readable): void {
 }
 
 /** The bytes were validated as a JSON object before. */
-export function readableIn(bytes: Uint8Array): Readable {
+export function parseModelInput(bytes: Uint8Array): ModelInput {
   const body: Json = JSON.parse(new TextDecoder().decode(bytes));
-  return isObject(body) ? readableOf(body) : { texts: [], fixedTokens: 0 };
+  return isObject(body) ? modelInputOf(body) : { texts: [], fixedTokens: 0 };
 }
