@@ -178,6 +178,10 @@ describe("nobody waits for a large body of somebody else", () => {
         `${start},"x":{${Array.from({ length: 99_000 }, (_, index) => `"${"n".repeat(300)}${index}":1`).join(",")}}}`,
     ],
     [
+      "of 99,000 different names",
+      () => `${start},${Array.from({ length: 99_000 }, (_, index) => `"4294${index}":1`).join(",")}}`,
+    ],
+    [
       "of 9,900 messages of which the last is wrong",
       () =>
         `{"model":"demo","messages":[${`{"role":"user","content":"${"x".repeat(3000)}"},`.repeat(9_900)}{"role":1}]}`,

@@ -50,6 +50,10 @@ export function isGoverned(place: Place, name: string): boolean {
   return (place === "top" || place === "dialect") && governed[place].has(name);
 }
 
+export function isGovernedAnywhere(name: string): boolean {
+  return governed.top.has(name) || governed.dialect.has(name);
+}
+
 /** What a governed name may point to: a stored thing, by its id or by an object with its id, several, tools, or what a `type` says. */
 export type Mention = "id" | "holder" | "ids" | "tools" | "type";
 

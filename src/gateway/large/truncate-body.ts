@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { cutText } from "../../dialects/json/truncated-json.ts";
+import { isGovernedAnywhere } from "../../dialects/names/governed-names.ts";
 
 /** The most characters of a string or a name, tried in turn until the result is small enough. */
 const lengths = [1024, 256, 64];
@@ -10,37 +11,58 @@ const longestOwn = 4096;
 /** Takes about ten milliseconds to parse. */
 const largestChars = 2 * 1024 * 1024;
 
+/** Each name that a parser has not met before takes it microseconds; a body could be made of nothing else. */
+const mostNames = 2000;
+
 /**
- * A body as JSON with every name, number and shape, but with its long strings truncated until it is quick to parse.
+ * A body as JSON with every number and shape, but with its long strings truncated until it is quick to parse. After
+ * very many different names only the governed ones are kept.
  */
 export function truncateBody(body: JsonObject): string {
   let text = "";
   for (const length of lengths) {
-    text = JSON.stringify(cutObject(body, length, longestOwn));
+    text = JSON.stringify(new Truncation(length).object(body, longestOwn));
     if (text.length <= largestChars) break;
   }
   return text;
 }
 
-function cutObject(object: JsonObject, length: number, ownLength: number): JsonObject {
-  const cut: JsonObject = {};
-  for (const name of Object.keys(object)) {
-    const value = object[name];
-    if (value === undefined) continue;
-    const shortName = name.length > length ? name.slice(0, length) : name;
-    // Not by assignment, for which `__proto__` is no plain name.
-    Object.defineProperty(cut, shortName, {
-      value: cutValue(value, length, ownLength),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  }
-  return cut;
-}
+/** One pass over a body, with one length for its strings and names. */
+class Truncation {
+  readonly #length: number;
+  readonly #names = new Set<string>();
 
-function cutValue(value: Json, length: number, ownLength: number): Json {
-  if (typeof value === "string") return value.length > ownLength ? cutText : value;
-  if (Array.isArray(value)) return value.map((item) => cutValue(item, length, length));
-  return isObject(value) ? cutObject(value, length, length) : value;
+  constructor(length: number) {
+    this.#length = length;
+  }
+
+  object(object: JsonObject, textLength: number): JsonObject {
+    const cut: JsonObject = {};
+    for (const name of Object.keys(object)) {
+      const value = object[name];
+      const shortName = name.length > this.#length ? name.slice(0, this.#length) : name;
+      if (value === undefined || !this.#keeps(shortName)) continue;
+      // Not by assignment, for which `__proto__` is no plain name.
+      Object.defineProperty(cut, shortName, {
+        value: this.#value(value, textLength),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    }
+    return cut;
+  }
+
+  #keeps(name: string): boolean {
+    if (this.#names.has(name)) return true;
+    if (this.#names.size >= mostNames) return isGovernedAnywhere(name);
+    this.#names.add(name);
+    return true;
+  }
+
+  #value(value: Json, textLength: number): Json {
+    if (typeof value === "string") return value.length > textLength ? cutText : value;
+    if (Array.isArray(value)) return value.map((item) => this.#value(item, this.#length));
+    return isObject(value) ? this.object(value, this.#length) : value;
+  }
 }
