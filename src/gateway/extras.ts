@@ -37,15 +37,14 @@ interface Destination {
  */
 export function askedExtras(request: ClientRequest, destination: Destination): AskedExtras | null {
   const { truncated, hostedTools, speaks, mentions } = request;
-  if (truncated["background"] === true) {
-    throw invalidRequest(
-      "`background` must be false: a response is charged when it ends, and one in the background ends unseen.",
-      "background",
-    );
-  }
+  refuseBackground(truncated);
+  refuseOtherModels(truncated);
   const tier = askedTier(truncated);
-  if (tier === null && hostedTools.length === 0 && !speaks && mentions.audioInput === null) return null;
+  const modality = otherModality(truncated);
+  const isText = modality === null && !speaks && mentions.audioInput === null;
+  if (isText && tier === null && hostedTools.length === 0) return null;
   const prices = new Prices(destination);
+  if (modality !== null) prices.refuseUnlessFree("modalities", modality);
   if (tier !== null) prices.demand(tier.field, `tiers.${tier.name}`, (price) => price.tiers?.[tier.name]);
   if (mentions.audioInput !== null) {
     prices.demand(mentions.audioInput, "audio_input", (price) => price.audioInput);
@@ -63,6 +62,36 @@ export function askedExtras(request: ClientRequest, destination: Destination): A
   };
 }
 
+/** Not only `true`: some providers take `1` and `"yes"` for it. */
+function refuseBackground({ background = null }: JsonObject): void {
+  if (background === null || background === false) return;
+  throw invalidRequest(
+    "`background` must be false: a response is charged when it ends, and one in the background ends unseen.",
+    "background",
+  );
+}
+
+/** Fields by which routers such as OpenRouter and LiteLLM take another model than `model` says. */
+const modelChoices = ["models", "fallbacks", "preset"];
+
+function refuseOtherModels(body: JsonObject): void {
+  for (const field of modelChoices) {
+    if (body[field] == null) continue;
+    throw invalidRequest(
+      `\`${field}\` would let the provider choose another model than \`model\`; leave it out.`,
+      field,
+    );
+  }
+}
+
+/** What the answer is asked to be beside text and speech, such as a picture; null for nothing. */
+function otherModality({ modalities = null }: JsonObject): string | null {
+  if (modalities === null) return null;
+  const asked = Array.isArray(modalities) ? modalities : [modalities];
+  const other = asked.find((modality) => modality !== "text" && modality !== "audio");
+  return other === undefined ? null : String(other);
+}
+
 interface AskedTier {
   readonly field: string;
   readonly name: string;
@@ -74,8 +103,10 @@ const tierFields = ["service_tier", "speed", "inference_geo"];
 function askedTier(body: JsonObject): AskedTier | null {
   let asked: AskedTier | null = null;
   for (const field of tierFields) {
-    const name = body[field];
-    if (typeof name !== "string" || usualTiers.has(name)) continue;
+    const name = body[field] ?? null;
+    if (name === null) continue;
+    if (typeof name !== "string") throw invalidRequest(`\`${field}\` must be a string.`, field);
+    if (usualTiers.has(name)) continue;
     if (field === "inference_geo" && name === "global") continue;
     if (asked !== null) {
       throw invalidRequest(
@@ -119,6 +150,15 @@ class Prices {
     const { id } = this.#destination.model;
     throw invalidRequest(
       `\`${field}\` costs extra, and ${id} has no price for it (\`price.${name}\`). Leave it out, or ask the operator for a price.`,
+      field,
+    );
+  }
+
+  /** For what no price can be given here. */
+  refuseUnlessFree(field: string, value: string): void {
+    if (this.#have(this.#deployments, () => undefined)) return;
+    throw invalidRequest(
+      `\`${field}\` asks for ${JSON.stringify(value)}, and it is not known here what that costs; leave it out.`,
       field,
     );
   }

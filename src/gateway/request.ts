@@ -93,7 +93,9 @@ export class ClientRequest {
 }
 
 function asksForSpeech({ modalities, audio }: JsonObject): boolean {
-  return isObject(audio) || (Array.isArray(modalities) && modalities.includes("audio"));
+  return (
+    isObject(audio) || modalities === "audio" || (Array.isArray(modalities) && modalities.includes("audio"))
+  );
 }
 
 const maxIdempotencyKeyChars = 255;

@@ -140,6 +140,29 @@ test("a response in the background is refused", async () => {
   await expectPasses(responses, { background: null });
 });
 
+test("so is what a provider with a lenient parser takes for the background", async () => {
+  for (const background of [1, "true", "yes", [true], {}]) {
+    await expectRefused(responses, { background }, "background", "must be false");
+  }
+});
+
+test("a field by which a provider would take another model is refused", async () => {
+  await expectRefused(chat, { models: ["gpt-dear"] }, "models", "another model");
+  await expectRefused(chat, { fallbacks: [{ model: "gpt-dear" }] }, "fallbacks", "another model");
+  await expectRefused(chat, { preset: "dear" }, "preset", "another model");
+  await expectRefused(chat, { Models: ["gpt-dear"] }, "Models", "spell it");
+  await expectPasses(chat, { models: null });
+});
+
+test("an answer that is neither text nor speech has no price", async () => {
+  for (const modalities of [["text", "image"], ["AUDIO"], ["video"], "image"]) {
+    await expectRefused(chat, { modalities }, "modalities", "what that costs");
+  }
+  await expectRefused(unpriced(chat), { modalities: "audio" }, "modalities", "price.audio_output");
+  await expectPasses(chat, { modalities: ["text"] });
+  await expectPasses({ ...chat, body: { ...chat.body, model: "gpt-free" } }, { modalities: ["image"] });
+});
+
 describe("a service tier", () => {
   for (const route of [chat, responses, messages]) {
     test(`passes on ${route.path} when it is the usual one`, async () => {
@@ -155,6 +178,7 @@ describe("a service tier", () => {
         "price.tiers.priority",
       );
       await expectRefused(route, { service_tier: "scale" }, "service_tier", "price.tiers.scale");
+      await expectRefused(route, { service_tier: ["priority"] }, "service_tier", "a string");
     });
   }
 
@@ -250,7 +274,24 @@ describe("a hosted tool", () => {
     );
   });
 
+  test("that has no type is told by what else it has", async () => {
+    await expectRefused(chat, { tools: [{ google_search: {} }] }, "tools[0].type", "google_search");
+    await expectRefused(chat, { tools: [{ type: null, googleSearch: {} }] }, "tools[0].type", "googleSearch");
+    await expectRefused(
+      responses,
+      { tools: [{ type: ["web_search"] }] },
+      "tools[0].type",
+      "what its calls cost",
+    );
+    await expectPasses(unpriced(chat), { tools: [{ function: { name: "f" } }, {}] });
+    await expectPasses(unpriced(messages), { tools: [{ name: "f", input_schema: { type: "object" } }] });
+  });
+
   test("beside the tools needs a price, too", async () => {
+    await expectRefused(unpriced(chat), { enable_search: true }, "enable_search", "price.web_search");
+    await expectPasses(unpriced(chat), { enable_search: false });
+    await expectRefused(chat, { plugins: [{ id: "web" }] }, "plugins", "what its calls cost");
+    await expectRefused(chat, { compound_custom: { tools: {} } }, "compound_custom", "what its calls cost");
     await expectRefused(unpriced(chat), { web_search_options: {} }, "web_search_options", "price.web_search");
     await expectRefused(unpriced(messages), { mcp_servers: [{ url: "x" }] }, "mcp_servers", "price.mcp");
   });
@@ -409,6 +450,10 @@ describe("audio", () => {
       "price.audio_input",
     );
     await expectRefused(unpriced(chat), asked, "modalities", "price.audio_output");
+    for (const field of ["input_audio", "audio_url"]) {
+      const untyped = { role: "user", content: [{ [field]: { url: "https://example.com/a.wav" } }] };
+      await expectRefused(unpriced(chat), { messages: [untyped] }, "content[0]", "price.audio_input");
+    }
   });
 
   test("is charged by its tokens", async () => {

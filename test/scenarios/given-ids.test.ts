@@ -111,6 +111,18 @@ describe("an id that came in an answer", () => {
     await expectNotFound(bob, { ...base, conversation: { id: conversation } }, "conversation.id");
   });
 
+  test("is looked for in lists, too, and beside the conversation", async () => {
+    const response = fresh("resp_");
+    provider.script(json(responseWith({ id: response })));
+    await ask(alice, base);
+    await expectNotFound(bob, { ...base, previous_response_id: [response] }, "previous_response_id[0]");
+    await expectNotFound(bob, { ...base, conversation: [fresh("conv_")] }, "conversation[0]");
+    await expectNotFound(bob, { ...base, file_ids: [fresh("file-")] }, "file_ids[0]");
+    await expectNotFound(bob, { ...base, vector_store_ids: [fresh("vs_")] }, "vector_store_ids[0]");
+    const chat = { model: "gpt-test", messages: [{ role: "user", content: "x" }], file_ids: ["file-1"] };
+    await expectNotFound(bob, chat, "file_ids[0]", "/v1/chat/completions");
+  });
+
   test("may be a file's that a tool has made", async () => {
     const file = fresh("cfile_");
     const annotations = [{ type: "container_file_citation", container_id: fresh("cntr_"), file_id: file }];

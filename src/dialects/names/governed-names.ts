@@ -9,9 +9,10 @@ const topLevelNames: readonly string[] = [
   ...["model", "messages", "input", "system", "instructions", "prompt"],
   ...["stream", "stream_options", "n", "max_tokens", "max_completion_tokens", "max_output_tokens"],
   ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls", "mcp_servers"],
-  ...["web_search_options", "search_parameters", "include", "modalities", "audio"],
+  ...["web_search_options", "search_parameters", "enable_search", "plugins", "compound_custom"],
+  ...["models", "fallbacks", "preset", "include", "modalities", "audio"],
   ...["service_tier", "speed", "inference_geo", "background", "store"],
-  ...["previous_response_id", "conversation", "container"],
+  ...["previous_response_id", "conversation", "container", "file_ids", "vector_store_ids"],
   ...["thinking", "reasoning", "reasoning_effort", "output_config", "output_format", "text"],
   ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key"],
 ];
@@ -21,7 +22,7 @@ const nestedNames: readonly string[] = [
   ...["type", "id", "role", "content", "include_usage"],
   ...["tools", "max_uses", "execution", "environment", "memory_limit"],
   ...["file", "file_id", "file_ids", "source", "container", "container_id", "vector_store_ids"],
-  ...["input_audio", "audio", "result"],
+  ...["input_audio", "audio_url", "audio", "result"],
 ];
 
 /**
@@ -54,14 +55,19 @@ export function isGovernedAnywhere(name: string): boolean {
   return governed.top.has(name) || governed.dialect.has(name);
 }
 
-/** What a governed name may point to: a stored thing, by its id or by an object with its id, several, tools, or what a `type` says. */
-export type Mention = "id" | "holder" | "ids" | "tools" | "type";
+/**
+ * What a governed name may point to: a stored thing, by its id or by an object with its id, several, tools, what a
+ * `type` says, or speech.
+ */
+export type Mention = "id" | "holder" | "ids" | "tools" | "type" | "speech";
 
 const mentions = {
   top: new Map<string, Mention>([
     ["previous_response_id", "id"],
     ["conversation", "id"],
     ["container", "id"],
+    ["file_ids", "ids"],
+    ["vector_store_ids", "ids"],
     ["tools", "tools"],
   ]),
   dialect: new Map<string, Mention>([
@@ -74,6 +80,9 @@ const mentions = {
     ["vector_store_ids", "ids"],
     ["tools", "tools"],
     ["type", "type"],
+    // Some providers tell a part's type by its other fields.
+    ["input_audio", "speech"],
+    ["audio_url", "speech"],
   ]),
 } as const;
 

@@ -97,6 +97,7 @@ class BodyWalk implements Mentions {
       case "id":
         this.#refer(value, name);
         if (isObject(value)) this.#refer(value["id"], name, "id");
+        for (const [index, id] of listOf(value).entries()) this.#refer(id, name, index);
         break;
       case "holder":
         if (isObject(value)) this.#refer(value["id"], name, "id");
@@ -109,6 +110,9 @@ class BodyWalk implements Mentions {
         if (Array.isArray(value) && this.#path[0] !== "tool_choice") {
           this.toolLists.push({ path: pathOf([...this.#path, name]), tools: value });
         }
+        break;
+      case "speech":
+        if (value !== null) this.audioInput ??= pathOf(this.#path);
         break;
     }
   }

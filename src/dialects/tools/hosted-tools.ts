@@ -43,8 +43,8 @@ export function hostedToolsOf(
     for (let index = 0; index < tools.length; index += 1) {
       const tool = tools[index];
       if (!isObject(tool)) continue;
-      const { type } = tool;
-      if (typeof type !== "string" || isRunByClient(dialect, type, tool)) continue;
+      const type = typeOf(tool);
+      if (isRunByClient(dialect, type, tool)) continue;
       const maxUses = countOf(tool["max_uses"]) ?? maxCalls;
       found.push({ path: `${path}[${index}].type`, type, name: nameOf(type), maxUses });
     }
@@ -55,12 +55,24 @@ export function hostedToolsOf(
   return found.length === 0 ? none : found;
 }
 
-/** Hosted tools that are turned on by a field of the body. */
-const besideTheTools: readonly { readonly field: string; readonly name: HostedToolName }[] = [
+/** Hosted tools that are turned on by a field of the body: of OpenAI, xAI, Alibaba, Anthropic, OpenRouter, Groq. */
+const besideTheTools: readonly { readonly field: string; readonly name: HostedToolName | null }[] = [
   { field: "web_search_options", name: "web_search" },
   { field: "search_parameters", name: "web_search" },
+  { field: "enable_search", name: "web_search" },
   { field: "mcp_servers", name: "mcp" },
+  { field: "plugins", name: null },
+  { field: "compound_custom", name: null },
 ];
+
+/** A tool without a type is what its first field says (`google_search`), unless it is a function, or nothing at all. */
+function typeOf(tool: JsonObject): string {
+  const type = tool["type"] ?? null;
+  if (type !== null) return typeof type === "string" ? type : JSON.stringify(type);
+  const isFunction = isObject(tool["function"]) || typeof tool["name"] === "string";
+  const field = isFunction ? undefined : Object.keys(tool).find((name) => name !== "type");
+  return field ?? "function";
+}
 
 function isAsked(value: Json | undefined): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== false;
