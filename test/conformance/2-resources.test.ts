@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { countTokensResponse, messagesResponse } from "../../src/dialects/anthropic-messages/schema.ts";
-import { chatResponse } from "../../src/dialects/openai-chat/schema.ts";
-import { responsesResponse } from "../../src/dialects/openai-responses/schema.ts";
+import {
+  countTokensResponse,
+  messagesResponse,
+} from "../../src/dialects/anthropic-messages/client/schema.ts";
+import { chatResponse } from "../../src/dialects/openai-chat/client/schema.ts";
+import { responsesResponse } from "../../src/dialects/openai-responses/client/schema.ts";
 import { model, modelList } from "../../src/http/schemas/models.ts";
 import { usageSummary } from "../../src/http/schemas/usage.ts";
 import { fixture } from "../support/fixtures.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { countTokensResponse } from "../../src/dialects/anthropic-messages/schema.ts";
+import { countTokensResponse } from "../../src/dialects/anthropic-messages/client/schema.ts";
 import { modelList } from "../../src/http/schemas/models.ts";
 import { usageSummary } from "../../src/http/schemas/usage.ts";
 import { openAiError } from "../support/answers.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { defaults } from "../../src/config/defaults.ts";
-import { chatChunk } from "../../src/dialects/openai-chat/schema.ts";
+import { chatChunk } from "../../src/dialects/openai-chat/client/schema.ts";
 import { cutAfter, cutBefore, drip, sse } from "../support/answers.ts";
 import { answerFrom, fixture, fixtureText } from "../support/fixtures.ts";
 import { dataOf, readStream, StreamReader } from "../support/sse.ts";

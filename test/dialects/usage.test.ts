@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { mergeUsage } from "../../src/dialects/anthropic-messages/usage-in.ts";
+import { mergeUsage } from "../../src/dialects/anthropic-messages/provider/usage-in.ts";
 import { type ClientDialectName, providerDialect } from "../../src/dialects/registry.ts";
 
 const none = {

@@ -1,20 +1,20 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
-import { givenIds } from "./given-ids.ts";
+import { heartbeat, inBandError } from "./client/in-band.ts";
+import { limitOutput } from "./client/output-limit.ts";
+import { readRequest } from "./client/request-in.ts";
+import { writeResponse } from "./client/response-out.ts";
+import { requestSchema } from "./client/schema.ts";
+import { MessagesStreamWriter } from "./client/stream-out.ts";
+import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { forwardHeaders, requestHeaders } from "./headers.ts";
-import { heartbeat, inBandError } from "./in-band.ts";
-import { limitOutput } from "./output-limit.ts";
-import { readRequest } from "./request-in.ts";
-import { writeRequest } from "./request-out.ts";
-import { readResponse } from "./response-in.ts";
-import { writeResponse } from "./response-out.ts";
-import { requestSchema } from "./schema.ts";
-import { MessagesStreamReader } from "./stream-in.ts";
-import { MessagesStreamWriter } from "./stream-out.ts";
-import { MessagesScanner } from "./stream-scanner.ts";
-import { stripForeignReasoning } from "./strip-foreign-reasoning.ts";
-import { toolRules } from "./tool-rules.ts";
-import { readExtras, readUsage } from "./usage-in.ts";
+import { givenIds } from "./provider/given-ids.ts";
+import { writeRequest } from "./provider/request-out.ts";
+import { readResponse } from "./provider/response-in.ts";
+import { MessagesStreamReader } from "./provider/stream-in.ts";
+import { MessagesScanner } from "./provider/stream-scanner.ts";
+import { toolRules } from "./provider/tool-rules.ts";
+import { readExtras, readUsage } from "./provider/usage-in.ts";
 
 /** Anthropic gives these their names and schemas, and the client runs them. */
 const clientTools = /^(bash|text_editor|memory|computer)_/;

@@ -2,20 +2,20 @@ import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/frame.ts";
-import { givenIds } from "./given-ids.ts";
-import { inBandError } from "./in-band.ts";
-import { limitOutput } from "./output-limit.ts";
-import { readRequest } from "./request-in.ts";
-import { writeRequest } from "./request-out.ts";
-import { readResponse } from "./response-in.ts";
-import { writeResponse } from "./response-out.ts";
-import { chatRequest } from "./schema.ts";
-import { ChatStreamReader } from "./stream-in.ts";
-import { ChatStreamWriter } from "./stream-out.ts";
-import { ChatScanner } from "./stream-scanner.ts";
-import { toolRules } from "./tool-rules.ts";
-import { readExtras, readUsage } from "./usage-in.ts";
-import { usageOption } from "./usage-option.ts";
+import { inBandError } from "./client/in-band.ts";
+import { limitOutput } from "./client/output-limit.ts";
+import { readRequest } from "./client/request-in.ts";
+import { writeResponse } from "./client/response-out.ts";
+import { chatRequest } from "./client/schema.ts";
+import { ChatStreamWriter } from "./client/stream-out.ts";
+import { givenIds } from "./provider/given-ids.ts";
+import { writeRequest } from "./provider/request-out.ts";
+import { readResponse } from "./provider/response-in.ts";
+import { ChatStreamReader } from "./provider/stream-in.ts";
+import { ChatScanner } from "./provider/stream-scanner.ts";
+import { toolRules } from "./provider/tool-rules.ts";
+import { readExtras, readUsage } from "./provider/usage-in.ts";
+import { usageOption } from "./provider/usage-option.ts";
 
 /** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {

@@ -1,20 +1,20 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
-import { givenIds } from "./given-ids.ts";
-import { heartbeat, inBandError } from "./in-band.ts";
-import { limitOutput } from "./output-limit.ts";
-import { readRequest } from "./request-in.ts";
-import { writeRequest } from "./request-out.ts";
-import { readResponse } from "./response-in.ts";
-import { writeResponse } from "./response-out.ts";
-import { responsesRequest } from "./schema.ts";
-import { createStreamReader } from "./stream-in.ts";
-import { createStreamWriter } from "./stream-out.ts";
-import { ResponsesScanner } from "./stream-scanner.ts";
-import { stripForeignReasoning } from "./strip-foreign-reasoning.ts";
-import { toolRules } from "./tool-rules.ts";
-import { readExtras, readUsage } from "./usage-in.ts";
+import { heartbeat, inBandError } from "./client/in-band.ts";
+import { limitOutput } from "./client/output-limit.ts";
+import { readRequest } from "./client/request-in.ts";
+import { writeResponse } from "./client/response-out.ts";
+import { responsesRequest } from "./client/schema.ts";
+import { createStreamWriter } from "./client/stream-out.ts";
+import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
+import { givenIds } from "./provider/given-ids.ts";
+import { writeRequest } from "./provider/request-out.ts";
+import { readResponse } from "./provider/response-in.ts";
+import { createStreamReader } from "./provider/stream-in.ts";
+import { ResponsesScanner } from "./provider/stream-scanner.ts";
+import { toolRules } from "./provider/tool-rules.ts";
+import { readExtras, readUsage } from "./provider/usage-in.ts";
 
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
 const client: ClientDialect = {

@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { countTokensSchema } from "../anthropic-messages/schema.ts";
+import { countTokensSchema } from "../anthropic-messages/client/schema.ts";
 import type { ValidationOptions } from "../client-dialect.ts";
 import { countValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";

@@ -6,9 +6,14 @@ import {
   inputMessage,
   messagesRequest,
   messagesResponse,
-} from "../../dialects/anthropic-messages/schema.ts";
-import { chatChunk, chatMessage, chatRequest, chatResponse } from "../../dialects/openai-chat/schema.ts";
-import { responsesRequest, responsesResponse } from "../../dialects/openai-responses/schema.ts";
+} from "../../dialects/anthropic-messages/client/schema.ts";
+import {
+  chatChunk,
+  chatMessage,
+  chatRequest,
+  chatResponse,
+} from "../../dialects/openai-chat/client/schema.ts";
+import { responsesRequest, responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
 import { errorEnvelopeA, errorEnvelopeB } from "../schemas/errors.ts";
 import { model, modelList } from "../schemas/models.ts";
 import { creditUsage, tokenUsage, usageKey, usageSummary } from "../schemas/usage.ts";

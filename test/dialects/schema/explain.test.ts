@@ -6,9 +6,9 @@ import {
   betaMessagesRequest,
   countTokensRequest,
   messagesRequest,
-} from "../../../src/dialects/anthropic-messages/schema.ts";
-import { chatRequest } from "../../../src/dialects/openai-chat/schema.ts";
-import { responsesRequest } from "../../../src/dialects/openai-responses/schema.ts";
+} from "../../../src/dialects/anthropic-messages/client/schema.ts";
+import { chatRequest } from "../../../src/dialects/openai-chat/client/schema.ts";
+import { responsesRequest } from "../../../src/dialects/openai-responses/client/schema.ts";
 import { explain } from "../../../src/dialects/schema/explain.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 

@@ -1,0 +1,109 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type {
+  IrAssistantBlock,
+  IrMessage,
+  IrReasoning,
+  IrText,
+  IrToolCall,
+  IrToolResult,
+  IrUserBlock,
+} from "../../ir/ir.ts";
+import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { isReasoningEnvelope, unwrapReasoning } from "../../reasoning/reasoning-envelope.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { readBlock, readBlocks, readContent, readText, readTexts, withMark } from "./content-in.ts";
+
+/**
+ * Claude Code begins its prompt with a block for Anthropic's own accounting. It differs from request to
+ * request, so that another provider's cache would never hit.
+ */
+const billingMark = "x-anthropic-billing-header:";
+
+export function readSystem(system: Json | undefined): IrText[] {
+  const texts = readTexts(system);
+  if (typeof system === "string" && system.startsWith(billingMark)) {
+    const rest = system.slice(system.indexOf("\n") + 1);
+    return system.includes("\n") && rest.trim() !== "" ? [{ type: "text", text: rest }] : [];
+  }
+  return texts.filter((block) => !block.text.startsWith(billingMark));
+}
+
+export function readMessages(messages: Json | undefined, dropped: DroppedFields): IrMessage[] {
+  const read: IrMessage[] = [];
+  listOf(messages).forEach((message, index) => {
+    if (!isObject(message)) return;
+    const turn = readMessage(message, `messages[${index}].content`, dropped);
+    if (turn.blocks.length > 0) read.push(turn);
+  });
+  return read;
+}
+
+function readMessage({ role, content }: JsonObject, path: string, dropped: DroppedFields): IrMessage {
+  if (role === "system") return { role, blocks: readTexts(content) };
+  if (role !== "assistant") return { role: "user", blocks: readBlocks(content, path, readUserBlock) };
+  return { role, blocks: readBlocks(content, path, (block, at) => readAssistantBlock(block, at, dropped)) };
+}
+
+function readUserBlock(block: JsonObject, path: string): IrUserBlock | null {
+  return block["type"] === "tool_result" ? readResult(block, path) : readBlock(block, path);
+}
+
+function readResult(block: JsonObject, path: string): IrToolResult {
+  const result: IrToolResult = {
+    type: "tool_result",
+    id: stringOf(block["tool_use_id"]) ?? refuse(`${path}.tool_use_id`, "a result must name its call"),
+    kind: "function",
+    content: readContent(block["content"], `${path}.content`),
+    isError: block["is_error"] === true,
+  };
+  return withMark(result, block);
+}
+
+function readAssistantBlock(
+  block: JsonObject,
+  path: string,
+  dropped: DroppedFields,
+): IrAssistantBlock | null {
+  switch (block["type"]) {
+    case "text":
+      return readText(block);
+    case "thinking":
+      return readThinking(block);
+    case "redacted_thinking":
+      return readRedacted(block);
+    case "tool_use":
+      return readCall(block, path);
+    case "compaction":
+      return refuse(path, "the model's provider cannot read a compaction");
+    default:
+      // What Anthropic's own tools did means nothing to another provider.
+      dropped.add(path);
+      return null;
+  }
+}
+
+/** A signature that is a envelope holds another provider's proof; any other is Anthropic's own. */
+function readThinking(block: JsonObject): IrReasoning | null {
+  const text = stringOf(block["thinking"]) ?? "";
+  const signature = stringOf(block["signature"]) ?? "";
+  if (isReasoningEnvelope(signature)) return unwrapReasoning(signature, text);
+  const proof = signature === "" ? null : ({ maker: "anthropic", signature } as const);
+  return { type: "reasoning", parts: [text], proof };
+}
+
+function readRedacted(block: JsonObject): IrReasoning {
+  const data = stringOf(block["data"]) ?? "";
+  return { type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data } };
+}
+
+function readCall(block: JsonObject, path: string): IrToolCall {
+  const call: IrToolCall = {
+    type: "tool_call",
+    id: stringOf(block["id"]) ?? refuse(`${path}.id`, "a tool call must have an id"),
+    kind: "function",
+    namespace: null,
+    name: stringOf(block["name"]) ?? refuse(`${path}.name`, "a tool call must have a name"),
+    input: JSON.stringify(objectOf(block["input"]) ?? {}),
+  };
+  return withMark(call, block);
+}

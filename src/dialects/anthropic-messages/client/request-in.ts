@@ -1,0 +1,77 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
+import { numberOf, objectOf, stringOf, stringsOf } from "../../json/json-fields.ts";
+import { readEffort } from "../../reasoning/effort.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { dropUnsupported } from "./drop-unsupported.ts";
+import { readMessages, readSystem } from "./messages-in.ts";
+import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
+
+/** The interface's own default, where the dialect would demand the field. */
+const defaultMaxTokens = 1024;
+
+export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
+  dropUnsupported(body, dropped);
+  return {
+    stream: body["stream"] === true,
+    system: readSystem(body["system"]),
+    messages: readMessages(body["messages"], dropped),
+    tools: readTools(body),
+    toolChoice: readToolChoice(body),
+    parallelToolCalls: readParallel(body),
+    reasoning: readReasoning(body),
+    format: readFormat(body),
+    maxOutputTokens: numberOf(body["max_tokens"]) ?? defaultMaxTokens,
+    stop: stringsOf(body["stop_sequences"]),
+    sampling: {
+      temperature: numberOf(body["temperature"]),
+      topP: numberOf(body["top_p"]),
+      topK: numberOf(body["top_k"]),
+    },
+    identity: readIdentity(body),
+    serviceTier: readTier(stringOf(body["service_tier"])),
+    verbosity: null,
+    store: null,
+    metadata: null,
+  };
+}
+
+const thinkingTypes = ["adaptive", "enabled", "disabled"] as const;
+
+function readReasoning(body: JsonObject): IrReasoningSettings | null {
+  const thinking = objectOf(body["thinking"]);
+  const effort = readEffort(objectOf(body["output_config"])?.["effort"], "output_config.effort");
+  if (thinking === null) {
+    return effort === null
+      ? null
+      : { effort, thinking: null, budgetTokens: null, visible: null, summary: null };
+  }
+  const type = thinkingTypes.find((known) => known === thinking["type"]);
+  const display = stringOf(thinking["display"]);
+  return {
+    effort,
+    thinking: type ?? refuse("thinking.type", `must be one of ${thinkingTypes.join(", ")}`),
+    budgetTokens: numberOf(thinking["budget_tokens"]),
+    visible: display === null ? null : display !== "omitted",
+    summary: null,
+  };
+}
+
+/** `output_format` is where the beta had it. */
+function readFormat(body: JsonObject): IrFormat | null {
+  const format = objectOf(objectOf(body["output_config"])?.["format"]) ?? objectOf(body["output_format"]);
+  if (format === null) return null;
+  const schema = objectOf(format["schema"]);
+  if (format["type"] !== "json_schema") refuse("output_config.format.type", "must be json_schema");
+  if (schema === null) return refuse("output_config.format.schema", "must be a JSON schema");
+  return { type: "json_schema", name: null, description: null, schema, strict: null };
+}
+
+function readIdentity(body: JsonObject): IrIdentity {
+  const user = stringOf(objectOf(body["metadata"])?.["user_id"]);
+  return { user: user === "" ? null : user, safetyIdentifier: null, promptCacheKey: null };
+}
+
+function readTier(tier: string | null): string | null {
+  return tier === "standard_only" ? "default" : tier;
+}

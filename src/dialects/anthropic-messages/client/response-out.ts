@@ -1,0 +1,44 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { ClientCall } from "../../client-dialect.ts";
+import type { IrAssistantBlock, IrReasoning, IrResponse, ReasoningProof } from "../../ir/ir.ts";
+import { partSeparator, wrapProof } from "../../reasoning/reasoning-envelope.ts";
+import { callInput } from "../../tools/call-input.ts";
+import { addFinish } from "../finish.ts";
+import { writeUsage } from "./usage-out.ts";
+
+export function writeResponse(response: IrResponse, call: ClientCall): JsonObject {
+  const message: JsonObject = {
+    id: call.mint("msg_"),
+    type: "message",
+    role: "assistant",
+    model: call.source.model,
+    content: response.blocks.flatMap(writeBlock),
+  };
+  addFinish(message, response.finish);
+  message["usage"] = writeUsage(response.usage, response.serviceTier);
+  return message;
+}
+
+function writeBlock(block: IrAssistantBlock): JsonObject[] {
+  switch (block.type) {
+    case "text":
+    case "refusal":
+      return block.text === "" ? [] : [{ type: "text", text: block.text }];
+    case "tool_call":
+      return [{ type: "tool_use", id: block.id, name: block.name, input: callInput(block.input) }];
+    case "reasoning":
+      return writeReasoning(block);
+  }
+}
+
+function writeReasoning({ parts, proof }: IrReasoning): JsonObject[] {
+  if (proof?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: proof.data }];
+  const lengths = parts.map((part) => part.length);
+  return [{ type: "thinking", thinking: parts.join(partSeparator), signature: signatureOf(proof, lengths) }];
+}
+
+/** Anthropic's own as it is; anybody else's proof in a envelope, which the client returns untouched. */
+export function signatureOf(proof: ReasoningProof | null, partLengths: readonly number[]): string {
+  if (proof === null) return "";
+  return proof.maker === "anthropic" ? proof.signature : wrapProof(proof, partLengths);
+}

@@ -1,0 +1,85 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import type { ValidationOptions } from "../../client-dialect.ts";
+import {
+  anyInteger,
+  anyObject,
+  arrayOfObjects,
+  modelName,
+  positiveInteger,
+  streamFlag,
+  tokenCount,
+} from "../../schema/fields.ts";
+
+/** Interface 2.8 to 2.11. https://docs.claude.com/en/api/messages */
+
+const typedBlocks = Type.Array(Type.Object({ type: Type.String() }));
+
+const messagesContent = Type.Union([Type.String(), typedBlocks]);
+
+const user = Type.Literal("user");
+const assistant = Type.Literal("assistant");
+const system = Type.Literal("system");
+
+export const inputMessage = Type.Object({
+  role: Type.Union([user, assistant], {
+    description: "Text for the system belongs into the top-level field `system`.",
+  }),
+  content: messagesContent,
+});
+
+/**
+ * Claude Code puts messages of the role `system` between the others for model names it does not know. It
+ * always sends `anthropic-beta` then, which is what tells such a request from a mistake.
+ */
+const betaInputMessage = Type.Object({
+  role: Type.Union([user, assistant, system]),
+  content: messagesContent,
+});
+
+const countFields = (message: typeof inputMessage | typeof betaInputMessage) => ({
+  model: modelName,
+  messages: Type.Array(message, { minItems: 1 }),
+  system: Type.Optional(messagesContent),
+  tools: Type.Optional(arrayOfObjects),
+  tool_choice: Type.Optional(anyObject),
+});
+
+const requestFields = (message: typeof inputMessage | typeof betaInputMessage) => ({
+  ...countFields(message),
+  max_tokens: Type.Optional(
+    positiveInteger({ default: 1024, description: "Capped at the model's published output limit." }),
+  ),
+  stream: Type.Optional(streamFlag),
+  temperature: Type.Optional(Type.Number()),
+  top_p: Type.Optional(Type.Number()),
+  top_k: Type.Optional(anyInteger),
+  stop_sequences: Type.Optional(Type.Array(Type.String())),
+  metadata: Type.Optional(anyObject),
+});
+
+export const messagesRequest = Type.Object(requestFields(inputMessage));
+export const betaMessagesRequest = Type.Object(requestFields(betaInputMessage));
+
+export const countTokensRequest = Type.Object(countFields(inputMessage));
+export const betaCountTokensRequest = Type.Object(countFields(betaInputMessage));
+
+export const messagesResponse = Type.Object({
+  id: Type.String(),
+  type: Type.Literal("message"),
+  role: assistant,
+  model: Type.String(),
+  content: arrayOfObjects,
+  stop_reason: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  stop_sequence: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  usage: Type.Optional(Type.Object({ input_tokens: tokenCount, output_tokens: tokenCount })),
+});
+
+export const countTokensResponse = Type.Object({ input_tokens: tokenCount }, { additionalProperties: false });
+
+export function requestSchema({ anthropicBeta }: ValidationOptions): TSchema {
+  return anthropicBeta ? betaMessagesRequest : messagesRequest;
+}
+
+export function countTokensSchema({ anthropicBeta }: ValidationOptions): TSchema {
+  return anthropicBeta ? betaCountTokensRequest : countTokensRequest;
+}

@@ -1,0 +1,39 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+
+/** The same body when there is nothing to strip. */
+export function stripForeignReasoning(body: JsonObject): JsonObject {
+  const messages = listOf(body["messages"]);
+  const kept = messages.map(cleanMessage).filter((message) => message !== null);
+  if (kept.every((message, index) => message === messages[index]) && kept.length === messages.length) {
+    return body;
+  }
+  const cleaned = { ...body, messages: kept };
+  return mustNotThink(cleaned) ? { ...cleaned, thinking: { type: "disabled" } } : cleaned;
+}
+
+/** Null when nothing is left of it: a message may not be empty. */
+function cleanMessage(message: Json): Json {
+  const content = isObject(message) ? message["content"] : null;
+  if (!isObject(message) || !Array.isArray(content)) return message;
+  const kept = content.filter((block) => !isForeignReasoning(block, "thinking", "signature"));
+  if (kept.length === content.length) return message;
+  return kept.length === 0 ? null : { ...message, content: kept };
+}
+
+/** With a budget, Claude wants thinking before the calls that are being answered, and these have none now. */
+function mustNotThink(body: JsonObject): boolean {
+  if (objectOf(body["thinking"])?.["type"] !== "enabled") return false;
+  const messages = listOf(body["messages"]);
+  const answered = listOf(objectOf(messages.at(-1))?.["content"]).some((block) =>
+    hasType(block, /^tool_result$/),
+  );
+  const last = messages.findLast((message) => objectOf(message)?.["role"] === "assistant");
+  const thought = listOf(objectOf(last)?.["content"]).some((block) => hasType(block, /thinking$/));
+  return answered && !thought;
+}
+
+function hasType(block: Json, type: RegExp): boolean {
+  return type.test(stringOf(objectOf(block)?.["type"]) ?? "");
+}

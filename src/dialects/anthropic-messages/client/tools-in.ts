@@ -1,0 +1,59 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { IrFunctionTool, IrTool, IrToolChoice } from "../../ir/ir.ts";
+import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { refuse } from "../../translation/dropped-fields.ts";
+import { withMark } from "./content-in.ts";
+import { knownTool } from "./known-tools.ts";
+
+export function readTools(body: JsonObject): IrTool[] {
+  return objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`));
+}
+
+/** Only what every dialect has is read: `defer_loading` and the like must not leak into a schema. */
+function readTool(tool: JsonObject, path: string): IrTool {
+  const type = stringOf(tool["type"]) ?? "custom";
+  if (type === "custom") return readFunction(tool, path);
+  return knownTool(type, stringOf(tool["name"])) ?? { type: "hosted", dialect: "messages", name: type, path };
+}
+
+function readFunction(tool: JsonObject, path: string): IrFunctionTool {
+  const read: IrFunctionTool = {
+    type: "function",
+    kind: "function",
+    namespace: null,
+    name: stringOf(tool["name"]) ?? refuse(`${path}.name`, "a tool must have a name"),
+    description: stringOf(tool["description"]),
+    schema: objectOf(tool["input_schema"]),
+    strict: booleanOf(tool["strict"]),
+  };
+  return withMark(read, tool);
+}
+
+export function readToolChoice(body: JsonObject): IrToolChoice | null {
+  const choice = objectOf(body["tool_choice"]);
+  switch (choice?.["type"]) {
+    case "auto":
+    case "none":
+      return { type: choice["type"] };
+    case "any":
+      return { type: "required" };
+    case "tool":
+      return readNamed(body, stringOf(choice["name"]) ?? "");
+    case undefined:
+      return null;
+    default:
+      return refuse("tool_choice.type", "must be auto, any, tool or none");
+  }
+}
+
+function readNamed(body: JsonObject, name: string): IrToolChoice {
+  const tool = objectsOf(body["tools"]).find((it) => it["name"] === name);
+  const type = stringOf(tool?.["type"]) ?? "custom";
+  const hosted = type !== "custom" && knownTool(type, name) === null;
+  return hosted ? { type: "hosted", name } : { type: "tool", namespace: null, name };
+}
+
+export function readParallel(body: JsonObject): boolean | null {
+  const disabled = objectOf(body["tool_choice"])?.["disable_parallel_tool_use"];
+  return typeof disabled === "boolean" ? !disabled : null;
+}

@@ -1,0 +1,80 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { CacheControl, IrContent, IrDocument, IrImage } from "../../ir/ir.ts";
+import { refuse } from "../../translation/dropped-fields.ts";
+
+const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
+
+export function writeContent(content: readonly IrContent[]): JsonObject[] {
+  const written: JsonObject[] = [];
+  for (const block of content) addContent(written, block);
+  return written;
+}
+
+/** Anthropic refuses text without a visible character, so such text is no block at all. */
+export function addContent(written: JsonObject[], block: IrContent): void {
+  if (block.type === "text" && block.text.trim() === "") return;
+  written.push(withCache(writeBlock(block), block.cache));
+}
+
+export function withCache(block: JsonObject, cache: CacheControl | undefined): JsonObject {
+  return cache === undefined ? block : { ...block, cache_control: cache };
+}
+
+function writeBlock(block: IrContent): JsonObject {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text };
+    case "image":
+      return writeImage(block);
+    case "document":
+      return writeDocument(block);
+    case "search_result":
+      return {
+        type: "search_result",
+        title: block.title,
+        source: block.source,
+        content: writeContent(block.content),
+      };
+  }
+}
+
+function writeImage(image: IrImage): JsonObject {
+  const { source } = image;
+  if (source.kind === "url") return { type: "image", source: { type: "url", url: source.url } };
+  const mediaType = source.mediaType === "image/jpg" ? "image/jpeg" : source.mediaType;
+  if (!imageTypes.has(mediaType)) {
+    refuse(image.path ?? "image", `images of type ${mediaType} are not taken, only JPEG, PNG, GIF and WebP`);
+  }
+  return { type: "image", source: { type: "base64", media_type: mediaType, data: source.data } };
+}
+
+function writeDocument(document: IrDocument): JsonObject {
+  return {
+    type: "document",
+    source: writeSource(document),
+    ...(document.title === undefined ? {} : { title: document.title }),
+    ...(document.context === undefined ? {} : { context: document.context }),
+  };
+}
+
+function writeSource(document: IrDocument): JsonObject {
+  const { source } = document;
+  switch (source.kind) {
+    case "url":
+      return { type: "url", url: source.url };
+    case "text":
+      return { type: "text", media_type: "text/plain", data: source.text };
+    case "parts":
+      return { type: "content", content: writeContent(source.parts) };
+    case "base64": {
+      if (source.mediaType === "application/pdf") {
+        return { type: "base64", media_type: source.mediaType, data: source.data };
+      }
+      if (!source.mediaType.startsWith("text/")) {
+        refuse(document.path ?? "document", `files of type ${source.mediaType} are not taken`);
+      }
+      const data = Buffer.from(source.data, "base64").toString();
+      return { type: "text", media_type: "text/plain", data };
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { IdCollector } from "../../usage/id-collector.ts";
+
+export function givenIds(message: JsonObject): readonly string[] {
+  const ids = new IdCollector();
+  ids.addId(message["container"]);
+  for (const block of objectsOf(message["content"])) collectBlock(block, ids);
+  return ids.all;
+}
+
+/** The same for the pieces of a messages stream. */
+export function givenIdsOfEvent(event: JsonObject): readonly string[] {
+  const ids = new IdCollector();
+  ids.addId(objectOf(event["message"])?.["container"]);
+  ids.addId(objectOf(event["delta"])?.["container"]);
+  const block = objectOf(event["content_block"]);
+  if (block !== null) collectBlock(block, ids);
+  return ids.all;
+}
+
+/** Text and calls of the client's own tools, which are most of all blocks, have no ids to remember. */
+function collectBlock(block: JsonObject, ids: IdCollector): void {
+  if (stringOf(block["type"])?.endsWith("_tool_result") === true) ids.addWithin(block);
+}

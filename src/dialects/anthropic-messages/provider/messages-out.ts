@@ -1,0 +1,86 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { IrMessage, IrReasoning, IrRequest, IrToolCall, IrToolResult } from "../../ir/ir.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { callInput } from "../../tools/call-input.ts";
+import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import { takesSystemMessages } from "../../translation/model-traits.ts";
+import { addContent, withCache, writeContent } from "./content-out.ts";
+
+interface WireMessage extends JsonObject {
+  role: string;
+  content: JsonObject[];
+}
+
+export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): WireMessage[] {
+  const inPlace = takesSystemMessages(target) ? "system" : "user";
+  const messages: WireMessage[] = [];
+  for (const message of request.messages) {
+    const content = writeBlocks(message, dropped);
+    if (message.role !== "system" && message.name !== undefined) dropped.add("messages[].name");
+    if (content.length > 0)
+      messages.push({ role: message.role === "system" ? inPlace : message.role, content });
+  }
+  trimPrefill(messages.at(-1));
+  return messages;
+}
+
+function writeBlocks(message: IrMessage, dropped: DroppedFields): JsonObject[] {
+  const written: JsonObject[] = [];
+  for (const block of message.blocks) addBlock(written, block, dropped);
+  return written;
+}
+
+function addBlock(written: JsonObject[], block: IrMessage["blocks"][number], dropped: DroppedFields): void {
+  switch (block.type) {
+    case "tool_result":
+      written.push(writeResult(block));
+      return;
+    case "tool_call":
+      written.push(writeCall(block));
+      return;
+    case "reasoning":
+      written.push(...writeReasoning(block, dropped));
+      return;
+    case "refusal":
+      addContent(written, { type: "text", text: block.text });
+      return;
+    default:
+      addContent(written, block);
+  }
+}
+
+function writeResult(result: IrToolResult): JsonObject {
+  const content = writeContent(result.content);
+  const [only] = content;
+  const plain = content.length === 1 && only?.["type"] === "text" && only["cache_control"] === undefined;
+  return withCache(
+    {
+      type: "tool_result",
+      tool_use_id: result.id,
+      ...(content.length === 0 ? {} : { content: plain ? only["text"] : content }),
+      ...(result.isError ? { is_error: true } : {}),
+    },
+    result.cache,
+  );
+}
+
+function writeCall({ id, name, input, cache }: IrToolCall): JsonObject {
+  return withCache({ type: "tool_use", id, name, input: callInput(input) }, cache);
+}
+
+/** Only what Anthropic itself has signed, bit by bit as it was; it refuses everything else. */
+function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): JsonObject[] {
+  if (proof?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: proof.data }];
+  if (proof?.maker !== "anthropic") {
+    dropped.add(dropped.names.reasoning);
+    return [];
+  }
+  return [{ type: "thinking", thinking: parts.join(""), signature: proof.signature }];
+}
+
+/** An answer that the model is to continue may not end in white space. */
+function trimPrefill(last: WireMessage | undefined): void {
+  const block = last?.role === "assistant" ? last.content.at(-1) : undefined;
+  if (block?.["type"] === "text" && typeof block["text"] === "string")
+    block["text"] = block["text"].trimEnd();
+}

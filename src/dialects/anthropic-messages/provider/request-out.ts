@@ -1,0 +1,154 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { IrMessage, IrRequest, IrTool } from "../../ir/ir.ts";
+import { shortened } from "../../openai/identity.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { functionSchema } from "../../tools/schema.ts";
+import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import { mayDisableThinking, takesOutputFormat, takesSampling } from "../../translation/model-traits.ts";
+import { limitCacheMarks } from "./cache-out.ts";
+import { withCache, writeContent } from "./content-out.ts";
+import { writeMessages } from "./messages-out.ts";
+import { isForced, writeThinking } from "./thinking-out.ts";
+
+/** The dialect demands a limit; this one stands where neither the client nor the catalog has one. */
+const fallbackMaxTokens = 4096;
+const maxIdentityLength = 256;
+const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
+
+/** Field by field into one object: most requests have few of them, and every spread would be another object. */
+export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+  const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  const maxTokens = Math.min(request.maxOutputTokens ?? target.maxOutputTokens ?? fallbackMaxTokens, most);
+  const { thinking, effort } = writeThinking(request, target, maxTokens, dropped);
+  const messages = writeMessages(request, target, dropped);
+  const system = writeSystem(request);
+  // A conversation of instructions alone still needs somebody to ask.
+  const asked = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
+  const tools = writeTools(request, target, dropped);
+  limitCacheMarks(tools, system, asked);
+  dropUnsupported(request, dropped);
+  const body: JsonObject = { model: target.upstreamModel, max_tokens: maxTokens };
+  if (system.length > 0) body["system"] = system;
+  body["messages"] = asked;
+  if (tools.length > 0) {
+    body["tools"] = tools;
+    addChoice(body, request, target, dropped);
+  }
+  if (thinking !== undefined) body["thinking"] = thinking;
+  addOutputConfig(body, request, effort);
+  addSampling(body, request, target, thinking, dropped);
+  addStops(body, request, dropped);
+  addIdentity(body, request);
+  addTier(body, request, dropped);
+  body["stream"] = request.stream;
+  return body;
+}
+
+function writeSystem(request: IrRequest): JsonObject[] {
+  const written = writeContent(request.system);
+  if (request.format?.type === "json_object") written.push({ type: "text", text: jsonOnly });
+  return written;
+}
+
+function writeTools(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject[] {
+  return request.tools.flatMap((tool) => writeTool(tool, target, dropped));
+}
+
+function writeTool(tool: IrTool, target: Target, dropped: DroppedFields): JsonObject[] {
+  if (tool.type !== "function") return [];
+  const strict = tool.strict === true && takesOutputFormat(target);
+  if (tool.strict === true && !strict) dropped.add("strict");
+  const written: JsonObject = {
+    name: tool.name,
+    ...(tool.description === null ? {} : { description: tool.description }),
+    input_schema: functionSchema(tool.schema),
+    ...(strict ? { strict } : {}),
+  };
+  return [withCache(written, tool.cache)];
+}
+
+function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
+  const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
+  const choice = request.toolChoice;
+  // Models that always think cannot be forced; they are asked instead.
+  if (isForced(request) && !mayDisableThinking(target.upstreamModel)) {
+    dropped.add("tool_choice");
+    body["tool_choice"] = { type: "auto", ...single };
+  } else if (choice?.type === "none") body["tool_choice"] = { type: "none" };
+  else if (choice?.type === "tool") body["tool_choice"] = { type: "tool", name: choice.name, ...single };
+  else if (choice?.type === "required") body["tool_choice"] = { type: "any", ...single };
+  else if (choice !== null || request.parallelToolCalls === false) {
+    body["tool_choice"] = { type: "auto", ...single };
+  }
+}
+
+function addOutputConfig(body: JsonObject, { format }: IrRequest, effort: string | undefined): void {
+  const schema = format?.type === "json_schema" ? format.schema : null;
+  if (effort === undefined && schema === null) return;
+  body["output_config"] = {
+    ...(effort === undefined ? {} : { effort }),
+    ...(schema === null ? {} : { format: { type: "json_schema", schema } }),
+  };
+}
+
+/** Claude takes a temperature up to 1, not together with top_p, and none of them while it thinks. */
+function addSampling(
+  body: JsonObject,
+  request: IrRequest,
+  target: Target,
+  thinking: JsonObject | undefined,
+  dropped: DroppedFields,
+): void {
+  const { temperature, topP, topK } = request.sampling;
+  if (temperature === null && topP === null && topK === null) return;
+  const thinks = thinking !== undefined && thinking["type"] !== "disabled";
+  const free = takesSampling(target) && !thinks;
+  if (temperature !== null && free) body["temperature"] = Math.min(Math.max(temperature, 0), 1);
+  else if (temperature !== null) dropped.add("temperature");
+  if (topP !== null && free && temperature === null) body["top_p"] = topP;
+  else if (topP !== null) dropped.add("top_p");
+  if (topK !== null && free) body["top_k"] = topK;
+  else if (topK !== null) dropped.add("top_k");
+}
+
+/** "All non-whitespace stop sequences work", says Anthropic, and refuses the others. */
+function addStops(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
+  if (request.stop.length === 0) return;
+  const stops = request.stop.filter((stop) => stop.trim() !== "");
+  if (stops.length < request.stop.length) dropped.add("stop");
+  if (stops.length > 0) body["stop_sequences"] = stops;
+}
+
+function addIdentity(body: JsonObject, request: IrRequest): void {
+  const person = request.identity.safetyIdentifier ?? request.identity.user;
+  if (person === null || person === "") return;
+  body["metadata"] = { user_id: person.length > maxIdentityLength ? shortened(person) : person };
+}
+
+function addTier(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
+  if (request.serviceTier === "auto") body["service_tier"] = "auto";
+  else if (request.serviceTier === "default") body["service_tier"] = "standard_only";
+  else if (request.serviceTier !== null) dropped.add("service_tier");
+}
+
+function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
+  if (request.format?.type === "json_schema" && request.format.description !== null) {
+    dropped.add(dropped.names.formatDescription);
+  }
+  if (request.messages.some(hasDetail)) dropped.add(dropped.names.imageDetail);
+  if (request.identity.promptCacheKey !== null) dropped.add("prompt_cache_key");
+  if (request.verbosity !== null) dropped.add("verbosity");
+  if (request.store !== null) dropped.add("store");
+  if (request.metadata !== null) dropped.add("metadata");
+}
+
+/** How closely a picture is to be looked at; left to the model is what Claude does anyway. */
+function hasDetail(message: IrMessage): boolean {
+  return message.blocks.some((block) =>
+    block.type === "tool_result" ? block.content.some(asksForDetail) : asksForDetail(block),
+  );
+}
+
+function asksForDetail(block: IrMessage["blocks"][number]): boolean {
+  return block.type === "image" && block.detail !== undefined && block.detail !== "auto";
+}

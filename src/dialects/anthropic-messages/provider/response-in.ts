@@ -1,0 +1,57 @@
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { readFinish } from "../finish.ts";
+import { readUsage } from "./usage-in.ts";
+
+export function readResponse(body: JsonObject): IrResponse {
+  if (body["type"] === "error" || isObject(body["error"])) throw reportedFailure(body);
+  const finish = readFinish(body);
+  if (!Array.isArray(body["content"])) throw malformedAnswer("a message without content");
+  if (finish === null) throw malformedAnswer("a message without a stop_reason");
+  return {
+    blocks: objectsOf(body["content"]).flatMap(readBlock),
+    finish,
+    usage: readUsage(body["usage"]),
+    serviceTier: readTier(body),
+  };
+}
+
+/** What Anthropic's own tools leave behind is not among them: no client of another dialect could have asked. */
+function readBlock(block: JsonObject): IrAssistantBlock[] {
+  switch (block["type"]) {
+    case "text":
+      return [{ type: "text", text: stringOf(block["text"]) ?? "" }];
+    case "thinking":
+      return [
+        {
+          type: "reasoning",
+          parts: [stringOf(block["thinking"]) ?? ""],
+          proof: { maker: "anthropic", signature: stringOf(block["signature"]) ?? "" },
+        },
+      ];
+    case "redacted_thinking": {
+      const data = stringOf(block["data"]) ?? "";
+      return [{ type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data } }];
+    }
+    case "tool_use":
+      return [
+        {
+          type: "tool_call",
+          id: stringOf(block["id"]) ?? "",
+          kind: "function",
+          namespace: null,
+          name: stringOf(block["name"]) ?? "",
+          input: JSON.stringify(objectOf(block["input"]) ?? {}),
+        },
+      ];
+    default:
+      return [];
+  }
+}
+
+function readTier(body: JsonObject): string | null {
+  const tier = stringOf(objectOf(body["usage"])?.["service_tier"]);
+  return tier === "standard" ? "default" : tier;
+}

@@ -1,0 +1,168 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
+import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import type { StreamReader } from "../../provider-dialect.ts";
+import type { SseFrame } from "../../sse/frame.ts";
+import { readFinish } from "../finish.ts";
+import { mergeUsage, readUsage } from "./usage-in.ts";
+
+interface OpenBlock {
+  readonly index: number;
+  readonly head: IrBlockHead;
+  proof: ReasoningProof | null;
+  empty: boolean;
+}
+
+/** Reads Messages events. Usage is cumulative: what `message_delta` tells replaces what `message_start` told. */
+export class MessagesStreamReader implements StreamReader {
+  readonly #emit: (event: IrEvent) => void;
+  /** By the provider's own index; blocks of its own tools are not among them. */
+  readonly #open = new Map<number, OpenBlock>();
+  #blocks = 0;
+  #begun = false;
+  #usage: JsonObject = {};
+  #finish: IrFinish | null = null;
+  ended = false;
+
+  constructor(emit: (event: IrEvent) => void) {
+    this.#emit = emit;
+  }
+
+  push(frame: SseFrame): void {
+    if (this.ended) return;
+    const data = parseObject(frame.data);
+    if (data === null) {
+      if (frame.data === "[DONE]") return;
+      throw malformedAnswer("a Messages event that is no JSON object");
+    }
+    const type = stringOf(data["type"]) ?? frame.event;
+    if (type === "error" || isObject(data["error"])) throw reportedFailure(data);
+    this.#read(type, data);
+  }
+
+  end(): void {
+    if (this.ended) return;
+    if (this.#finish === null) throw cutShort();
+    for (const [index] of this.#open) this.#stop(index);
+    this.#emit({ type: "finish", finish: this.#finish });
+    this.ended = true;
+  }
+
+  plainText(data: JsonObject): string | null {
+    return textOf(objectOf(data["delta"]) ?? {});
+  }
+
+  #read(type: string, data: JsonObject): void {
+    const index = numberOf(data["index"]) ?? 0;
+    switch (type) {
+      case "message_start":
+        this.#start(objectOf(data["message"]) ?? {});
+        break;
+      case "content_block_start":
+        this.#startBlock(index, objectOf(data["content_block"]) ?? {});
+        break;
+      case "content_block_delta":
+        this.#delta(index, objectOf(data["delta"]) ?? {});
+        break;
+      case "content_block_stop":
+        this.#stop(index);
+        break;
+      case "message_delta":
+        this.#messageDelta(data);
+        break;
+      case "message_stop":
+        this.end();
+        break;
+    }
+  }
+
+  #start(message: JsonObject): void {
+    if (this.#begun) throw malformedAnswer("a second message_start");
+    this.#begun = true;
+    this.#usage = mergeUsage(this.#usage, message["usage"]);
+    this.#emit({ type: "start", usage: outputToCome(readUsage(this.#usage)) });
+    const tier = stringOf(this.#usage["service_tier"]);
+    if (tier !== null) this.#emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
+  }
+
+  #startBlock(index: number, block: JsonObject): void {
+    const head = headOf(block);
+    if (head === null) return;
+    const open: OpenBlock = { index: this.#blocks, head, proof: null, empty: true };
+    this.#blocks += 1;
+    this.#open.set(index, open);
+    this.#emit({ type: "block_start", index: open.index, block: head });
+    if (block["type"] === "redacted_thinking") {
+      open.proof = { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" };
+    }
+    this.#append(open, initialText(block));
+  }
+
+  #delta(index: number, delta: JsonObject): void {
+    const open = this.#open.get(index);
+    if (open === undefined) return;
+    const { signature } = delta;
+    if (typeof signature === "string") open.proof = { maker: "anthropic", signature };
+    this.#append(open, textOf(delta));
+  }
+
+  #append(open: OpenBlock, text: string): void {
+    if (text === "") return;
+    open.empty = false;
+    this.#emit({ type: "delta", index: open.index, text });
+  }
+
+  #stop(index: number): void {
+    const open = this.#open.get(index);
+    if (open === undefined) return;
+    this.#open.delete(index);
+    if (open.empty && open.head.type === "tool_call") this.#append(open, "{}");
+    this.#emit({ type: "block_end", index: open.index, proof: open.proof });
+  }
+
+  #messageDelta(data: JsonObject): void {
+    this.#finish = readFinish(objectOf(data["delta"]) ?? {}) ?? this.#finish;
+    if (objectOf(data["usage"]) === null) return;
+    this.#usage = mergeUsage(this.#usage, data["usage"]);
+    const usage = readUsage(this.#usage);
+    if (usage !== null) this.#emit({ type: "usage", usage });
+  }
+}
+
+/** What `message_start` says of the output is from before there was any. */
+function outputToCome(usage: ReportedUsage | null): ReportedUsage | null {
+  return usage === null ? null : { ...usage, isOutputDoubtful: true };
+}
+
+function textOf({ text, partial_json: json, thinking }: JsonObject): string {
+  return stringOf(text) ?? stringOf(json) ?? stringOf(thinking) ?? "";
+}
+
+function headOf(block: JsonObject): IrBlockHead | null {
+  switch (block["type"]) {
+    case "text":
+      return { type: "text" };
+    case "thinking":
+    case "redacted_thinking":
+      return { type: "reasoning" };
+    case "tool_use":
+      return {
+        type: "tool_call",
+        id: stringOf(block["id"]) ?? "",
+        kind: "function",
+        namespace: null,
+        name: stringOf(block["name"]) ?? "",
+      };
+    default:
+      return null;
+  }
+}
+
+/** Anthropic begins blocks empty; imitations of it put everything there at once. */
+function initialText(block: JsonObject): string {
+  const input: Json | undefined = block["input"];
+  if (isObject(input) && Object.keys(input).length > 0) return JSON.stringify(input);
+  return stringOf(block["text"]) ?? stringOf(block["thinking"]) ?? "";
+}

@@ -1,0 +1,92 @@
+import type { ReportedExtras } from "../../../base/extra-usage.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
+import { reportedFailure } from "../../errors/failure.ts";
+import type { ScannerOptions } from "../../provider-dialect.ts";
+import { jsonOf, type RawEvent } from "../../sse/raw-events.ts";
+import { type EventAction, earlier, StreamScanner } from "../../sse/stream-scanner.ts";
+import { CallCounter } from "../../usage/extra-usage.ts";
+import { givenIdsOfEvent } from "./given-ids.ts";
+import { countBlock, extrasOf, readUsage } from "./usage-in.ts";
+
+const messageMark = Buffer.from('"message_');
+const blockMark = Buffer.from('"content_block_start"');
+const errorMark = Buffer.from('"error"');
+
+/** Messages streams end with `message_stop`; usage is cumulative, begun in `message_start`, last in `message_delta`. */
+export class MessagesScanner extends StreamScanner {
+  partialUsage: ReportedUsage | null = null;
+  readonly #figures: JsonObject = {};
+  readonly #readsExtras: boolean;
+  readonly #calls = new CallCounter();
+  #isFinal = false;
+
+  constructor({ readsExtras }: ScannerOptions) {
+    super();
+    this.#readsExtras = readsExtras;
+  }
+
+  get usage(): ReportedUsage | null {
+    return this.#isFinal && this.failure === null ? this.partialUsage : null;
+  }
+
+  get extras(): ReportedExtras | null {
+    return extrasOf(this.#figures, this.#calls);
+  }
+
+  protected firstMark(events: Buffer): number {
+    const end = earlier(events.indexOf(messageMark), events.indexOf(errorMark));
+    return this.#readsExtras ? earlier(end, events.indexOf(blockMark)) : end;
+  }
+
+  protected actionFor({ data }: RawEvent): EventAction {
+    const event = jsonOf(data);
+    switch (event?.["type"]) {
+      case "message_stop":
+        return "hold";
+      case "error":
+        this.failure = reportedFailure(event);
+        return "stop";
+      case "content_block_start":
+        this.#recordIds(event);
+        if (isObject(event["content_block"])) countBlock(event["content_block"], this.#calls);
+        return "forward";
+      case "message_start":
+        this.#recordIds(event);
+        if (isObject(event["message"])) this.#readUsage(event["message"]["usage"]);
+        return "forward";
+      case "message_delta":
+        this.#recordIds(event);
+        this.#isFinal = this.#readUsage(event["usage"]) || this.#isFinal;
+        return "forward";
+      default:
+        return "forward";
+    }
+  }
+
+  #recordIds(event: JsonObject): void {
+    const ids = givenIdsOfEvent(event);
+    if (ids.length > 0) this.given = [...this.given, ...ids];
+  }
+
+  /** Later figures overwrite earlier ones; what a later event leaves out or says null stays. */
+  #readUsage(usage: unknown): boolean {
+    if (!isObject(usage)) return false;
+    for (const [name, value] of Object.entries(usage)) {
+      if (value !== null) this.#figures[name] = value;
+    }
+    this.partialUsage = readUsage(this.#figures);
+    return true;
+  }
+
+  protected producedBy(event: JsonObject): string {
+    if (event["type"] === "content_block_start" && isObject(event["content_block"])) {
+      const name = event["content_block"]["name"];
+      return typeof name === "string" ? name : "";
+    }
+    const delta = event["delta"];
+    if (event["type"] !== "content_block_delta" || !isObject(delta)) return "";
+    const made = delta["text"] ?? delta["thinking"] ?? delta["partial_json"];
+    return typeof made === "string" ? made : "";
+  }
+}

@@ -1,0 +1,82 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { Effort, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
+import type { Target } from "../../provider-dialect.ts";
+import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import { claudeThinking, mayDisableThinking } from "../../translation/model-traits.ts";
+
+export interface ThinkingFields {
+  /** Absent when the model is to do as it pleases. */
+  readonly thinking?: JsonObject;
+  readonly effort?: string;
+}
+
+const minBudget = 1024;
+const budgets: Readonly<Record<Effort, number>> = {
+  none: 0,
+  minimal: 1024,
+  low: 2048,
+  medium: 8192,
+  high: 16_384,
+  xhigh: 24_576,
+  max: 32_000,
+};
+
+/** How Claude is told to think: since 4.6 by an effort, before that by a budget below `max_tokens`. */
+export function writeThinking(
+  request: IrRequest,
+  target: Target,
+  maxTokens: number,
+  dropped: DroppedFields,
+): ThinkingFields {
+  const { reasoning } = request;
+  if (reasoning === null) return {};
+  const style = claudeThinking(target);
+  if (style === "none") {
+    if (!isUnwanted(reasoning)) dropped.add(dropped.names.effort);
+    return {};
+  }
+  if (isUnwanted(reasoning)) {
+    const disabling = style === "adaptive" && mayDisableThinking(target.upstreamModel);
+    return disabling ? { thinking: { type: "disabled" } } : {};
+  }
+  if (isForced(request) && mayDisableThinking(target.upstreamModel)) {
+    dropped.add(dropped.names.effort);
+    return {};
+  }
+  return style === "adaptive" ? adaptive(reasoning) : extended(request, reasoning, maxTokens);
+}
+
+function isUnwanted(reasoning: IrReasoningSettings): boolean {
+  return reasoning.effort === "none" || reasoning.thinking === "disabled";
+}
+
+/** Anthropic: "Thinking may not be enabled when tool_choice forces tool use." */
+export function isForced(request: IrRequest): boolean {
+  return request.toolChoice?.type === "required" || request.toolChoice?.type === "tool";
+}
+
+/** New models keep their thinking to themselves unless they are asked to show it. */
+function adaptive(reasoning: IrReasoningSettings): ThinkingFields {
+  const effort = reasoning.effort === "minimal" ? "low" : reasoning.effort;
+  const display = reasoning.visible === true ? { display: "summarized" } : {};
+  return { thinking: { type: "adaptive", ...display }, ...(effort === null ? {} : { effort }) };
+}
+
+function extended(request: IrRequest, reasoning: IrReasoningSettings, maxTokens: number): ThinkingFields {
+  if (maxTokens <= minBudget || continuesUnthought(request)) return {};
+  const wished = reasoning.budgetTokens ?? budgets[reasoning.effort ?? "medium"];
+  // Half of the answer's tokens at most, so that something is left to answer with.
+  const budget = Math.max(minBudget, Math.min(wished, Math.floor(maxTokens / 2)));
+  return { thinking: { type: "enabled", budget_tokens: budget } };
+}
+
+/** A turn that called tools without thinking (its client could not keep it) may not be continued with it. */
+function continuesUnthought(request: IrRequest): boolean {
+  const last = request.messages.at(-1);
+  if (last?.role !== "user" || !last.blocks.some((block) => block.type === "tool_result")) return false;
+  const turn = request.messages.findLast((message) => message.role === "assistant");
+  const makers = ["anthropic", "anthropic-redacted"];
+  return (
+    turn?.blocks.some((it) => it.type === "reasoning" && makers.includes(it.proof?.maker ?? "")) !== true
+  );
+}

@@ -1,0 +1,66 @@
+import type { ReportedExtras } from "../../../base/extra-usage.ts";
+import { type HostedToolName, hostedToolNames } from "../../../base/hosted-tools.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { CallCounter, countOf, tierOf } from "../../usage/extra-usage.ts";
+import { detailsOf, isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
+
+/** Anthropic's input does not include what came from a cache, OpenAI's does. */
+export function readUsage(usage: Json | undefined): ReportedUsage | null {
+  if (!isObject(usage)) return null;
+  const { input_tokens: input, output_tokens: output } = usage;
+  if (!isTokenCount(input) && !isTokenCount(output)) return null;
+  const inputSide = new UsageSide();
+  const inputTokens = inputSide.figure(input);
+  const cachedInputTokens = inputSide.detail(usage["cache_read_input_tokens"]);
+  const byAge = detailsOf(usage["cache_creation"]);
+  const cacheWriteTokens =
+    usage["cache_creation_input_tokens"] == null
+      ? inputSide.detail(byAge["ephemeral_5m_input_tokens"]) +
+        inputSide.detail(byAge["ephemeral_1h_input_tokens"])
+      : inputSide.detail(usage["cache_creation_input_tokens"]);
+  const reasoning = detailsOf(usage["output_tokens_details"])["thinking_tokens"];
+  return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, inputSide, output, reasoning);
+}
+
+/** Messages reports usage at the start and again at the end: later figures replace earlier ones, never add. */
+export function mergeUsage(earlier: Json | undefined, later: Json | undefined): JsonObject {
+  const merged: JsonObject = isObject(earlier) ? { ...earlier } : {};
+  if (!isObject(later)) return merged;
+  for (const [name, value] of Object.entries(later)) {
+    if (value !== null && value !== undefined) merged[name] = value;
+  }
+  return merged;
+}
+
+export function readExtras(answer: JsonObject): ReportedExtras {
+  const calls = new CallCounter();
+  for (const block of objectsOf(answer["content"])) countBlock(block, calls);
+  return extrasOf(objectOf(answer["usage"]) ?? {}, calls);
+}
+
+/** Some tools are counted in the usage, some only show as blocks, some are both: the larger figure counts. */
+export function extrasOf(usage: JsonObject, counted: CallCounter): ReportedExtras {
+  const figures = objectOf(usage["server_tool_use"]);
+  if (figures !== null) {
+    for (const name of hostedToolNames) counted.atLeast(name, countOf(figures[`${name}_requests`]));
+  }
+  return { ...tierOf(usage["service_tier"]), ...counted.report() };
+}
+
+/** A block of a message's content that is a call of a hosted tool. */
+export function countBlock(block: JsonObject, calls: CallCounter): void {
+  if (block["type"] === "mcp_tool_use") calls.add("mcp");
+  if (block["type"] !== "server_tool_use") return;
+  const tool = stringOf(block["name"]) ?? "";
+  const name = toolsOfBlocks.find(([family]) => family.test(tool))?.[1];
+  if (name !== undefined) calls.add(name);
+}
+
+const toolsOfBlocks: readonly (readonly [RegExp, HostedToolName])[] = [
+  [/^web_search$/, "web_search"],
+  [/^web_fetch$/, "web_fetch"],
+  [/code_execution$/, "code_execution"],
+  [/^tool_search/, "tool_search"],
+];

@@ -1,0 +1,85 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { parseDataUrl } from "../../ir/data-url.ts";
+import type { CacheControl, IrContent, IrDocument, IrImage, IrText } from "../../ir/ir.ts";
+import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { refuse } from "../../translation/dropped-fields.ts";
+
+/** A message's content: a string, or parts in their order. Nothing at all is no block. */
+export function readContent(content: Json | undefined, path: string): IrContent[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  const blocks: IrContent[] = [];
+  listOf(content).forEach((part, index) => {
+    const at = `${path}[${index}]`;
+    const block = isObject(part) ? readPart(part, at) : refuse(at, "must be an object");
+    if (block !== null) blocks.push(block);
+  });
+  return blocks;
+}
+
+/** Where the dialect allows text alone: instructions, and what an assistant said. */
+export function readTexts(content: Json | undefined, path: string): IrText[] {
+  const blocks = readContent(content, path);
+  return blocks.every((block) => block.type === "text") ? blocks : refuse(path, "only text may stand here");
+}
+
+function readPart(part: JsonObject, path: string): IrContent | null {
+  switch (part["type"]) {
+    case "text":
+      return readText(part);
+    case "image_url":
+      return readImage(part, path);
+    case "file":
+      return readFile(part, path);
+    case "input_audio":
+      return refuse(path, "the model's provider takes no audio");
+    default:
+      return refuse(`${path}.type`, `unknown content part ${JSON.stringify(part["type"] ?? null)}`);
+  }
+}
+
+/** Null when it is empty. */
+function readText(part: JsonObject): IrText | null {
+  const text = stringOf(part["text"]) ?? "";
+  return text === "" ? null : { type: "text", text, ...cacheOf(part) };
+}
+
+function readImage(part: JsonObject, path: string): IrImage {
+  const image = objectOf(part["image_url"]);
+  // Some clients write the address itself where the dialect wants an object.
+  const url = stringOf(image?.["url"]) ?? stringOf(part["image_url"]) ?? "";
+  const detail = stringOf(image?.["detail"]);
+  return {
+    type: "image",
+    source: parseDataUrl(url) ?? readAddress(url, `${path}.image_url.url`),
+    path: `${path}.image_url`,
+    ...(detail === null ? {} : { detail }),
+    ...cacheOf(part),
+  };
+}
+
+function readAddress(url: string, path: string): { kind: "url"; url: string } {
+  if (!/^https?:\/\//i.test(url)) refuse(path, "must be an http(s) address or a base64 data URL");
+  return { kind: "url", url };
+}
+
+function readFile(part: JsonObject, path: string): IrDocument {
+  const file = objectOf(part["file"]) ?? {};
+  const data = stringOf(file["file_data"]);
+  if (data === null) return refuse(`${path}.file.file_id`, "only files given as file_data can be translated");
+  const source = parseDataUrl(data);
+  if (source === null) return refuse(`${path}.file.file_data`, "must be a base64 data URL");
+  const title = stringOf(file["filename"]);
+  return {
+    type: "document",
+    source,
+    path: `${path}.file`,
+    ...(title === null ? {} : { title }),
+    ...cacheOf(part),
+  };
+}
+
+/** Clients such as opencode mark what to cache in Anthropic's words even here. */
+function cacheOf(part: JsonObject): { cache?: CacheControl } {
+  const cache = objectOf(part["cache_control"]);
+  return cache === null ? {} : { cache };
+}

@@ -1,0 +1,141 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { IrAssistantBlock, IrMessage, IrText, IrToolCall, IrUserBlock, ToolKind } from "../../ir/ir.ts";
+import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { refuse } from "../../translation/dropped-fields.ts";
+import { readContent, readTexts } from "./content-in.ts";
+
+export interface Conversation {
+  readonly system: readonly IrText[];
+  readonly messages: readonly IrMessage[];
+}
+
+/** Instructions at the beginning are the system prompt; later ones stay where they are. */
+export function readMessages(messages: Json | undefined): Conversation {
+  const system: IrText[] = [];
+  const turns = new Turns();
+  listOf(messages).forEach((message, index) => {
+    if (!isObject(message)) return;
+    const path = `messages[${index}]`;
+    const { role } = message;
+    if (role === "system" || role === "developer") {
+      const blocks = readTexts(message["content"], `${path}.content`);
+      if (turns.empty) system.push(...blocks);
+      else if (blocks.length > 0) turns.add({ role: "system", blocks });
+    } else turns.take(message, path);
+  });
+  return { system, messages: turns.finished() };
+}
+
+/** Puts messages together: the answers of tools, and what the user says right after them, are one turn. */
+class Turns {
+  readonly #messages: IrMessage[] = [];
+  readonly #kinds = new Map<string, ToolKind>();
+  #answers: IrUserBlock[] | null = null;
+
+  get empty(): boolean {
+    return this.#messages.length === 0 && this.#answers === null;
+  }
+
+  add(message: IrMessage): void {
+    this.#close();
+    this.#messages.push(message);
+  }
+
+  take(message: JsonObject, path: string): void {
+    if (message["role"] === "tool") this.#answer(message, path);
+    else if (message["role"] === "assistant") this.#assistant(message, path);
+    else this.#user(message, path);
+  }
+
+  finished(): readonly IrMessage[] {
+    this.#close();
+    return this.#messages;
+  }
+
+  #answer(message: JsonObject, path: string): void {
+    const id =
+      stringOf(message["tool_call_id"]) ??
+      refuse(`${path}.tool_call_id`, "a tool message must name the call that it answers");
+    this.#answers ??= [];
+    this.#answers.push({
+      type: "tool_result",
+      id,
+      kind: this.#kinds.get(id) ?? "function",
+      content: readContent(message["content"], `${path}.content`),
+      isError: false,
+    });
+  }
+
+  #user(message: JsonObject, path: string): void {
+    const blocks = readContent(message["content"], `${path}.content`);
+    const name = stringOf(message["name"]);
+    if (this.#answers !== null && name === null) {
+      this.#answers.push(...blocks);
+      this.#close();
+    } else if (blocks.length > 0) {
+      this.add(name === null ? { role: "user", blocks } : { role: "user", blocks, name });
+    }
+  }
+
+  #assistant(message: JsonObject, path: string): void {
+    const calls = readCalls(message, path);
+    for (const call of calls) this.#kinds.set(call.id, call.kind);
+    const blocks = [...readReasoning(message), ...readSaid(message, path), ...calls];
+    const name = stringOf(message["name"]);
+    if (blocks.length > 0) {
+      this.add(name === null ? { role: "assistant", blocks } : { role: "assistant", blocks, name });
+    }
+  }
+
+  #close(): void {
+    if (this.#answers !== null) this.#messages.push({ role: "user", blocks: this.#answers });
+    this.#answers = null;
+  }
+}
+
+/** A chat client has nothing that would prove it, so only a chat provider will ever see it again. */
+function readReasoning(message: JsonObject): IrAssistantBlock[] {
+  const text = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]) ?? "";
+  return text === "" ? [] : [{ type: "reasoning", parts: [text], proof: null }];
+}
+
+function readSaid(message: JsonObject, path: string): IrAssistantBlock[] {
+  if (isObject(message["audio"])) refuse(`${path}.audio`, "the model's provider takes no audio");
+  const { content } = message;
+  if (typeof content === "string" && typeof message["refusal"] !== "string") {
+    return readTexts(content, `${path}.content`);
+  }
+  const refusals = objectsOf(content).filter((part) => part["type"] === "refusal");
+  const others = Array.isArray(content) ? content.filter((part) => !isRefusal(part)) : content;
+  const declined = [...refusals.map((part) => part["refusal"]), message["refusal"]];
+  return [
+    ...readTexts(others, `${path}.content`),
+    ...declined.flatMap((text): IrAssistantBlock[] =>
+      typeof text === "string" && text !== "" ? [{ type: "refusal", text }] : [],
+    ),
+  ];
+}
+
+function isRefusal(part: Json): boolean {
+  return isObject(part) && part["type"] === "refusal";
+}
+
+function readCalls(message: JsonObject, path: string): IrToolCall[] {
+  return objectsOf(message["tool_calls"]).map((call, index) => {
+    const custom = objectOf(call["custom"]);
+    const called = custom ?? objectOf(call["function"]) ?? {};
+    const id = stringOf(call["id"]);
+    const name = stringOf(called["name"]);
+    if (id === null || name === null) {
+      return refuse(`${path}.tool_calls[${index}]`, "a tool call must have an id and a name");
+    }
+    return {
+      type: "tool_call",
+      id,
+      kind: custom === null ? "function" : "custom",
+      namespace: null,
+      name,
+      input: stringOf(custom === null ? called["arguments"] : called["input"]) ?? "",
+    };
+  });
+}

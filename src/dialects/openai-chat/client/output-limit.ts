@@ -1,0 +1,17 @@
+import { invalidRequest } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { noChanges, type OutputLimit, type PublishedLimits, refuseOverLimit } from "../../output-limit.ts";
+
+const fields = ["max_completion_tokens", "max_tokens"] as const;
+const maxChoices = 128;
+
+export function limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit {
+  return { maxOutputTokens: refuseOverLimit(body, fields, model) * choices(body), changes: noChanges };
+}
+
+/** Every choice may grow to the limit, and every one is billed. */
+function choices(body: JsonObject): number {
+  const n = body["n"] ?? 1;
+  if (typeof n === "number" && Number.isSafeInteger(n) && n >= 1 && n <= maxChoices) return n;
+  throw invalidRequest(`n must be a whole number from 1 to ${maxChoices}.`, "n");
+}

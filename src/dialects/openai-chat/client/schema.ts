@@ -1,0 +1,89 @@
+import { Type } from "@sinclair/typebox";
+import {
+  anyObject,
+  arrayOfObjects,
+  modelName,
+  positiveInteger,
+  streamFlag,
+  stringOrObject,
+  tokenCount,
+} from "../../schema/fields.ts";
+
+/** Interface 2.3 to 2.5. https://platform.openai.com/docs/api-reference/chat */
+
+const functionCall = Type.Object({
+  id: Type.String(),
+  type: Type.Literal("function"),
+  function: Type.Object({
+    name: Type.String({ minLength: 1 }),
+    arguments: Type.String({ description: "The arguments as JSON text, not as an object." }),
+  }),
+});
+
+/** Kinds of call that this gateway does not know pass, as long as they can be told apart. */
+const otherCall = Type.Object({
+  id: Type.String(),
+  type: Type.Intersect([Type.String(), Type.Not(Type.Literal("function"))]),
+});
+
+const chatToolCall = Type.Union([functionCall, otherCall]);
+
+export const chatMessage = Type.Object({
+  role: Type.Union(
+    (["developer", "system", "user", "assistant", "tool"] as const).map((role) => Type.Literal(role)),
+  ),
+  content: Type.Optional(Type.Union([Type.String(), arrayOfObjects, Type.Null()])),
+  name: Type.Optional(Type.String()),
+  tool_call_id: Type.Optional(Type.String()),
+  tool_calls: Type.Optional(Type.Array(chatToolCall)),
+});
+
+export const chatRequest = Type.Object({
+  model: modelName,
+  messages: Type.Array(chatMessage, { minItems: 1 }),
+  stream: Type.Optional(streamFlag),
+  max_tokens: Type.Optional(
+    positiveInteger({ description: "Must not exceed the model's published output limit." }),
+  ),
+  max_completion_tokens: Type.Optional(
+    positiveInteger({
+      description: "The newer name of max_tokens. Must not exceed the model's published output limit.",
+    }),
+  ),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
+  tools: Type.Optional(arrayOfObjects),
+  tool_choice: Type.Optional(stringOrObject),
+  user: Type.Optional(Type.String()),
+});
+
+export const chatResponse = Type.Object({
+  id: Type.String(),
+  object: Type.String(),
+  created: Type.Optional(Type.Integer()),
+  model: Type.String(),
+  choices: arrayOfObjects,
+  usage: Type.Optional(
+    Type.Object({
+      prompt_tokens: tokenCount,
+      completion_tokens: tokenCount,
+      total_tokens: tokenCount,
+    }),
+  ),
+});
+
+/** Interface 6.1: the JSON object of one `data:` line. */
+export const chatChunk = Type.Object({
+  id: Type.String(),
+  object: Type.Literal("chat.completion.chunk"),
+  created: Type.Integer(),
+  model: Type.String(),
+  choices: Type.Array(
+    Type.Object({
+      index: Type.Integer({ minimum: 0 }),
+      delta: anyObject,
+      finish_reason: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+});

@@ -1,0 +1,142 @@
+import { assert } from "../../../base/assert.ts";
+import type { GatewayError } from "../../../base/errors.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
+import type { Usage } from "../../../base/usage.ts";
+import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
+import type { IrBlockHead, IrEvent, IrFinish } from "../../ir/ir.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
+import { keepaliveComment } from "../../sse/frame.ts";
+import { dataFrame } from "../../sse/sse.ts";
+import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
+import { writeFinish } from "../finish.ts";
+import { inBandError } from "./in-band.ts";
+import { writeUsage } from "./usage-out.ts";
+
+const textFields = { text: "content", reasoning: "reasoning_content", refusal: "refusal" } as const;
+
+interface OpenCall {
+  readonly index: number;
+  readonly custom: boolean;
+}
+
+/** Writes chat chunks. Calls may interleave here, so nothing ever has to wait. */
+export class ChatStreamWriter implements StreamWriter {
+  /** Everything of a chunk before its choices; the same throughout the stream. */
+  readonly #head: string;
+  /** The same up to the delta of the one choice. */
+  readonly #opening: string;
+  readonly #wantsUsage: boolean;
+  /** Of blocks of text; nearly all events of a stream are their deltas, so only the text is left to be written. */
+  readonly #templates = new Map<number, FrameTemplate>();
+  readonly #calls = new Map<number, OpenCall>();
+  #finish: IrFinish | null = null;
+  #usage: Usage | null = null;
+  #declined = false;
+
+  constructor(call: ClientCall) {
+    const head = JSON.stringify({
+      id: call.mint("chatcmpl-"),
+      object: "chat.completion.chunk",
+      created: call.source.nowSeconds,
+      model: call.source.model,
+    });
+    this.#head = head.slice(0, -1);
+    this.#opening = `data: ${this.#head},"choices":[{"index":0,"delta":`;
+    this.#wantsUsage = asksForUsage(call);
+  }
+
+  write(event: IrEvent): string {
+    switch (event.type) {
+      case "start":
+        this.#usage = event.usage;
+        return this.#chunk({ role: "assistant", content: "" });
+      case "block_start":
+        return this.#begin(event.index, event.block);
+      case "delta":
+        return this.#delta(event.index, event.text);
+      case "part":
+        return this.#delta(event.index, partSeparator);
+      case "usage":
+        this.#usage = event.usage;
+        return "";
+      case "finish":
+        this.#finish = event.finish;
+        return "";
+      case "block_end":
+      case "service_tier":
+        return "";
+    }
+  }
+
+  template(index: number): FrameTemplate | null {
+    return this.#templates.get(index) ?? null;
+  }
+
+  recordDeltas(): void {}
+
+  terminal(): string {
+    const finish = this.#finish;
+    const explanation = this.#declined ? null : (finish?.explanation ?? null);
+    const refusal = explanation === null ? "" : this.#chunk({ refusal: explanation });
+    const last = this.#chunk({}, finish === null ? null : writeFinish(finish));
+    return `${refusal}${last}${this.#usageChunk()}data: [DONE]\n\n`;
+  }
+
+  failure(error: GatewayError, requestId: string): string {
+    return inBandError(error, requestId);
+  }
+
+  heartbeat(): string {
+    return keepaliveComment;
+  }
+
+  #begin(index: number, head: IrBlockHead): string {
+    if (head.type !== "tool_call") {
+      this.#templates.set(index, this.#templateFor(textFields[head.type]));
+      if (head.type === "refusal") this.#declined = true;
+      return "";
+    }
+    const call = { index: this.#calls.size, custom: head.kind === "custom" };
+    this.#calls.set(index, call);
+    const called: JsonObject = call.custom
+      ? { type: "custom", custom: { name: head.name, input: "" } }
+      : { type: "function", function: { name: head.name, arguments: "" } };
+    return this.#chunk({ tool_calls: [{ index: call.index, id: head.id, ...called }] });
+  }
+
+  #delta(index: number, text: string): string {
+    const template = this.#templates.get(index);
+    if (template !== undefined) return fillTemplate(template, text);
+    const call = this.#calls.get(index);
+    assert(call !== undefined, `block ${index} has not begun`);
+    const fragment: JsonObject = call.custom
+      ? { custom: { input: text } }
+      : { function: { arguments: text } };
+    return this.#chunk({ tool_calls: [{ index: call.index, ...fragment }] });
+  }
+
+  #chunk(delta: JsonObject, finish: Json = null): string {
+    return this.#opening + JSON.stringify(delta) + this.#closing(JSON.stringify(finish));
+  }
+
+  #templateFor(field: string): FrameTemplate {
+    return { before: `${this.#opening}{"${field}":"`, after: `"}${this.#closing("null")}` };
+  }
+
+  /** Everything of a chunk behind its delta. */
+  #closing(finish: string): string {
+    const usage = this.#wantsUsage ? ',"usage":null' : "";
+    return `,"logprobs":null,"finish_reason":${finish}}]${usage}}\n\n`;
+  }
+
+  #usageChunk(): string {
+    if (!this.#wantsUsage) return "";
+    return dataFrame(`${this.#head},"choices":[],"usage":${JSON.stringify(writeUsage(this.#usage))}}`);
+  }
+}
+
+/** Chat shows usage in a stream only to those who ask. */
+function asksForUsage({ source }: ClientCall): boolean {
+  return objectOf(source.body["stream_options"])?.["include_usage"] === true;
+}

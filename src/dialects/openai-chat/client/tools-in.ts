@@ -1,0 +1,80 @@
+import type { Json, JsonObject } from "../../../base/json.ts";
+import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
+import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { refuse } from "../../translation/dropped-fields.ts";
+
+export function readTools(body: JsonObject): IrTool[] {
+  const tools = objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`));
+  const legacy = objectsOf(body["functions"]).map((it, index) => readFunction(it, `functions[${index}]`));
+  return [...tools, ...legacy];
+}
+
+function readTool(tool: JsonObject, path: string): IrTool {
+  const type = stringOf(tool["type"]);
+  if (type === "function") {
+    const cache = objectOf(tool["cache_control"]);
+    const read = readFunction(objectOf(tool["function"]) ?? {}, `${path}.function`);
+    return cache === null ? read : { ...read, cache };
+  }
+  if (type === "custom") return readCustom(objectOf(tool["custom"]) ?? {}, `${path}.custom`);
+  return { type: "hosted", dialect: "chat", name: type ?? "", path };
+}
+
+function readFunction(tool: JsonObject, path: string): IrTool & { readonly type: "function" } {
+  return {
+    type: "function",
+    kind: "function",
+    namespace: null,
+    name: readName(tool, path),
+    description: stringOf(tool["description"]),
+    schema: objectOf(tool["parameters"]),
+    strict: booleanOf(tool["strict"]),
+  };
+}
+
+function readCustom(tool: JsonObject, path: string): IrTool {
+  const format = objectOf(tool["format"]);
+  // Chat nests the grammar once more than Responses does.
+  const grammar = objectOf(format?.["grammar"]);
+  return {
+    type: "custom",
+    namespace: null,
+    name: readName(tool, path),
+    description: stringOf(tool["description"]),
+    format: grammar === null ? format : { type: "grammar", ...grammar },
+  };
+}
+
+function readName(tool: JsonObject, path: string): string {
+  return stringOf(tool["name"]) ?? refuse(`${path}.name`, "a tool must have a name");
+}
+
+export function readToolChoice(body: JsonObject): IrToolChoice | null {
+  return choiceOf(body["tool_choice"]) ?? choiceOf(body["function_call"]);
+}
+
+function choiceOf(choice: Json | undefined): IrToolChoice | null {
+  if (choice === "auto" || choice === "required" || choice === "none") return { type: choice };
+  if (choice === undefined || choice === null) return null;
+  const named = objectOf(choice) ?? refuse("tool_choice", "must be auto, required, none or an object");
+  const allowed = objectOf(named["allowed_tools"]);
+  if (allowed !== null) return allowedOf(allowed);
+  const ref = refOf(named) ?? refOf({ function: named });
+  if (ref !== null) return { type: "tool", ...ref };
+  return { type: "hosted", name: stringOf(named["type"]) ?? "" };
+}
+
+function allowedOf(allowed: JsonObject): IrToolChoice {
+  const refs = objectsOf(allowed["tools"]).map(refOf);
+  return {
+    type: "allowed",
+    mode: allowed["mode"] === "required" ? "required" : "auto",
+    tools: refs.filter((ref) => ref !== null),
+  };
+}
+
+function refOf(named: JsonObject): ToolRef | null {
+  const tool = objectOf(named["function"]) ?? objectOf(named["custom"]);
+  const name = stringOf(tool?.["name"]);
+  return name === null ? null : { namespace: null, name };
+}

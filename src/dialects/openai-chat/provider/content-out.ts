@@ -1,0 +1,60 @@
+import type { Json, JsonObject } from "../../../base/json.ts";
+import { dataUrl } from "../../ir/data-url.ts";
+import type { IrContent, IrDocument, IrImage, IrText } from "../../ir/ir.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { refuse } from "../../translation/dropped-fields.ts";
+import { flattenContent } from "../../translation/flatten-content.ts";
+import { takesCacheControl } from "../../translation/model-traits.ts";
+
+/** Writes content as a string where one text is all there is, else as parts, so that their borders stay. */
+export class ContentWriter {
+  readonly #keepsCache: boolean;
+
+  constructor(target: Target) {
+    this.#keepsCache = takesCacheControl(target);
+  }
+
+  write(blocks: readonly IrContent[]): Json {
+    const [first] = blocks;
+    if (blocks.length === 1 && first !== undefined && this.#isPlain(first)) return first.text;
+    const flattened = blocks.flatMap(flattenContent);
+    const [only] = flattened;
+    if (flattened.length === 1 && only !== undefined && this.#isPlain(only)) return only.text;
+    return flattened.map((block) => this.#part(block));
+  }
+
+  #isPlain(block: IrContent): block is IrText {
+    return block.type === "text" && !(this.#keepsCache && block.cache !== undefined);
+  }
+
+  #part(block: IrContent): JsonObject {
+    const keeps = this.#keepsCache && block.cache !== undefined;
+    return keeps ? { ...writePart(block), cache_control: block.cache } : writePart(block);
+  }
+}
+
+function writePart(block: IrContent): JsonObject {
+  if (block.type === "text") return { type: "text", text: block.text };
+  if (block.type === "image") return writeImage(block);
+  if (block.type === "document") return writeFile(block);
+  return refuse(block.type, "cannot be written as chat content");
+}
+
+function writeImage(image: IrImage): JsonObject {
+  const url = image.source.kind === "url" ? image.source.url : dataUrl(image.source);
+  return {
+    type: "image_url",
+    image_url: image.detail === undefined ? { url } : { url, detail: image.detail },
+  };
+}
+
+function writeFile(document: IrDocument): JsonObject {
+  const { source } = document;
+  if (source.kind !== "base64") {
+    return refuse(document.path ?? "document", "the model's provider takes documents as base64 only");
+  }
+  return {
+    type: "file",
+    file: { filename: document.title ?? "document.pdf", file_data: dataUrl(source) },
+  };
+}

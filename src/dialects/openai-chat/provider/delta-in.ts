@@ -1,0 +1,74 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+
+/** The shapes that chat providers have found for the same things, in messages and in deltas alike. */
+
+/** OpenAI's envelope, or vLLM's, which is the error itself. */
+export function isFailure(body: JsonObject): boolean {
+  return isObject(body["error"]) || body["object"] === "error";
+}
+
+/**
+ * `reasoning_content` (DeepSeek, Qwen, vLLM), `reasoning` (OpenRouter, Groq), `reasoning_details` (MiniMax),
+ * or parts of the content (Mistral).
+ */
+export function reasoningOf(message: JsonObject): string {
+  const plain = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]);
+  if (plain !== null) return plain;
+  if (!Array.isArray(message["reasoning_details"]) && !Array.isArray(message["content"])) return "";
+  const details = objectsOf(message["reasoning_details"]).map((part) => textIn(part["text"]));
+  const parts = objectsOf(message["content"]).filter((part) => part["type"] === "thinking");
+  return [...details, ...parts.map((part) => textIn(part["thinking"]))].join("");
+}
+
+export function contentOf(message: JsonObject): string {
+  const { content } = message;
+  if (typeof content === "string") return content;
+  const parts = objectsOf(content).filter((part) => part["type"] === "text");
+  return parts.map((part) => textIn(part["text"])).join("");
+}
+
+function textIn(value: Json | undefined): string {
+  if (typeof value === "string") return value;
+  return objectsOf(value)
+    .map((part) => stringOf(part["text"]) ?? "")
+    .join("");
+}
+
+/** A call, or the fragment of one; what a fragment does not say is null. */
+export interface CallFragment {
+  readonly index: number | null;
+  readonly id: string | null;
+  readonly name: string | null;
+  readonly input: string;
+  readonly custom: boolean;
+}
+
+const none: readonly CallFragment[] = [];
+
+export function callsOf(message: JsonObject): readonly CallFragment[] {
+  const legacy = objectOf(message["function_call"]);
+  const fragments = objectsOf(message["tool_calls"]);
+  if (legacy === null && fragments.length === 0) return none;
+  const calls = fragments.map(readCall);
+  return legacy === null ? calls : [...calls, readCall({ index: 0, function: legacy })];
+}
+
+function readCall(call: JsonObject): CallFragment {
+  const custom = objectOf(call["custom"]);
+  const called = custom ?? objectOf(call["function"]) ?? {};
+  const input = custom === null ? called["arguments"] : called["input"];
+  return {
+    index: typeof call["index"] === "number" ? call["index"] : null,
+    id: nonEmpty(call["id"]),
+    name: nonEmpty(called["name"]),
+    // Some providers give the arguments as the object that they are.
+    input:
+      typeof input === "string" ? input : input === null || input === undefined ? "" : JSON.stringify(input),
+    custom: custom !== null,
+  };
+}
+
+function nonEmpty(value: Json | undefined): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

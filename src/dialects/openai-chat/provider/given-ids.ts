@@ -1,0 +1,11 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { objectOf, objectsOf } from "../../json/json-fields.ts";
+import { IdCollector } from "../../usage/id-collector.ts";
+
+export function givenIds(answer: JsonObject): readonly string[] {
+  const ids = new IdCollector();
+  for (const choice of objectsOf(answer["choices"])) {
+    ids.addId((objectOf(choice["message"]) ?? objectOf(choice["delta"]))?.["audio"]);
+  }
+  return ids.all;
+}

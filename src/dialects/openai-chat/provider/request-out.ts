@@ -1,0 +1,137 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
+import { dropCacheMarks } from "../../openai/cache-marks.ts";
+import { openAiIdentity, shortened } from "../../openai/identity.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
+import { functionSchema } from "../../tools/schema.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { openAiTakesSampling, reasons, takesCacheControl } from "../../translation/model-traits.ts";
+import { writeMessages } from "./messages-out.ts";
+
+const maxStops = 4;
+
+/** Field by field into one object: most requests have few of them, and every spread would be another object. */
+export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+  if (!takesCacheControl(target)) dropCacheMarks(request, dropped);
+  const body: JsonObject = {
+    model: target.upstreamModel,
+    messages: writeMessages(request, target, dropped),
+  };
+  if (request.tools.length > 0) addTools(body, request, target);
+  addLimits(body, request, target, dropped);
+  addSampling(body, request, target, dropped);
+  addReasoning(body, request, target, dropped);
+  if (request.format !== null) body["response_format"] = writeFormat(request.format);
+  if (target.isStrict) addIdentity(body, request, target);
+  else addUser(body, request, dropped);
+  addStream(body, request, target);
+  return body;
+}
+
+function addTools(body: JsonObject, request: IrRequest, target: Target): void {
+  body["tools"] = request.tools.flatMap((tool) => writeTool(tool, target));
+  if (request.toolChoice !== null) body["tool_choice"] = writeChoice(request.toolChoice);
+  if (request.parallelToolCalls !== null) body["parallel_tool_calls"] = request.parallelToolCalls;
+}
+
+function writeTool(tool: IrTool, target: Target): JsonObject[] {
+  if (tool.type !== "function") return [];
+  const keepsCache = tool.cache !== undefined && takesCacheControl(target);
+  return [
+    {
+      type: "function",
+      function: {
+        name: tool.name,
+        ...(tool.description === null ? {} : { description: tool.description }),
+        parameters: functionSchema(tool.schema),
+        ...(tool.strict === null ? {} : { strict: tool.strict }),
+      },
+      ...(keepsCache ? { cache_control: tool.cache } : {}),
+    },
+  ];
+}
+
+function writeChoice(choice: IrToolChoice): JsonObject | string {
+  if (choice.type === "tool") return { type: "function", function: { name: choice.name } };
+  return choice.type === "required" || choice.type === "none" ? choice.type : "auto";
+}
+
+function addLimits(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
+  const limit = request.maxOutputTokens;
+  const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  if (request.stop.length > maxStops && target.isStrict) {
+    refuse(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
+  }
+  if (limit !== null) body[target.maxTokensField] = Math.min(limit, most);
+  if (request.stop.length > 0) body["stop"] = [...request.stop];
+}
+
+/** OpenAI's reasoning models refuse sampling, and nobody but Anthropic promises to take top_k. */
+function addSampling(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
+  const { temperature, topP, topK } = request.sampling;
+  if (topK !== null) dropped.add("top_k");
+  if (temperature === null && topP === null) return;
+  const taken = openAiTakesSampling(target, effortFor(request, target));
+  if (temperature !== null) {
+    if (taken) body["temperature"] = temperature;
+    else dropped.add("temperature");
+  }
+  if (topP !== null) {
+    if (taken) body["top_p"] = topP;
+    else dropped.add("top_p");
+  }
+}
+
+function addReasoning(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
+  const { reasoning } = request;
+  if (reasoning === null) return;
+  const effort = effortFor(request, target);
+  if (effort !== null) body["reasoning_effort"] = effort;
+  else if (!reasons(target) && effortOf(reasoning) !== "none") dropped.add(dropped.names.effort);
+}
+
+/** A model without reasoning is asked for none: it would answer 400. */
+function effortFor({ reasoning }: IrRequest, target: Target): Effort | null {
+  return reasoning === null || !reasons(target) ? null : openAiEffort(reasoning, target);
+}
+
+function writeFormat(format: IrFormat): JsonObject {
+  if (format.type === "json_object") return { type: "json_object" };
+  return {
+    type: "json_schema",
+    json_schema: {
+      name: format.name ?? "answer",
+      ...(format.description === null ? {} : { description: format.description }),
+      schema: format.schema,
+      ...(format.strict === null ? {} : { strict: format.strict }),
+    },
+  };
+}
+
+/** Fields that only OpenAI takes. */
+function addIdentity(body: JsonObject, request: IrRequest, target: Target): void {
+  Object.assign(body, openAiIdentity(request.identity, target));
+  if (request.serviceTier !== null) body["service_tier"] = request.serviceTier;
+  if (request.verbosity !== null) body["verbosity"] = request.verbosity;
+  if (request.store !== null) body["store"] = request.store;
+  if (request.metadata !== null) body["metadata"] = request.metadata;
+}
+
+/** Other providers refuse what they do not know, so OpenAI's own fields do not go to them. */
+function addUser(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
+  const { user, safetyIdentifier, promptCacheKey } = request.identity;
+  if (promptCacheKey !== null) dropped.add("prompt_cache_key");
+  if (request.serviceTier !== null) dropped.add("service_tier");
+  if (request.verbosity !== null) dropped.add("verbosity");
+  if (request.store !== null) dropped.add("store");
+  if (request.metadata !== null) dropped.add("metadata");
+  const person = safetyIdentifier ?? user;
+  if (person !== null) body["user"] = shortened(person);
+}
+
+/** Usage is always asked for, whether or not the client wants to see it: it is what the call costs. */
+function addStream(body: JsonObject, request: IrRequest, target: Target): void {
+  body["stream"] = request.stream;
+  if (request.stream && target.streamUsage) body["stream_options"] = { include_usage: true };
+}

@@ -1,0 +1,45 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
+import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { readFinish } from "../finish.ts";
+import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
+import { splitThinkTags } from "./think-tags.ts";
+import { readUsage } from "./usage-in.ts";
+
+export function readResponse(body: JsonObject): IrResponse {
+  if (isFailure(body)) throw reportedFailure(body);
+  const choice = firstObjectOf(body["choices"]);
+  const message = objectOf(choice?.["message"]);
+  if (choice === null || message === null) throw malformedAnswer("a chat completion without a message");
+  const finish = readFinish(choice["finish_reason"]);
+  if (finish === null) throw malformedAnswer("a chat completion without a finish_reason");
+  return {
+    blocks: readBlocks(message),
+    finish,
+    usage: readUsage(body["usage"]),
+    serviceTier: stringOf(body["service_tier"]),
+  };
+}
+
+function readBlocks(message: JsonObject): IrAssistantBlock[] {
+  const blocks: IrAssistantBlock[] = [];
+  const said = splitThinkTags(contentOf(message));
+  const reasoning = reasoningOf(message) + said.reasoning;
+  if (reasoning !== "") blocks.push({ type: "reasoning", parts: [reasoning], proof: { maker: "chat" } });
+  if (said.text !== "") blocks.push({ type: "text", text: said.text });
+  const refusal = stringOf(message["refusal"]) ?? "";
+  if (refusal !== "") blocks.push({ type: "refusal", text: refusal });
+  for (const call of callsOf(message)) {
+    if (call.name === null) throw malformedAnswer("a tool call without a name");
+    blocks.push({
+      type: "tool_call",
+      id: call.id ?? "",
+      kind: call.custom ? "custom" : "function",
+      namespace: null,
+      name: call.name,
+      input: call.input === "" && !call.custom ? "{}" : call.input,
+    });
+  }
+  return blocks;
+}

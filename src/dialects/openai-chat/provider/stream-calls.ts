@@ -1,0 +1,86 @@
+import { malformedAnswer } from "../../errors/failure.ts";
+import type { IrEvent } from "../../ir/ir.ts";
+import type { CallFragment } from "./delta-in.ts";
+
+interface Call {
+  readonly key: number | null;
+  readonly custom: boolean;
+  id: string | null;
+  /** Null until the name is known, which is when the block begins. */
+  block: number | null;
+  /** Input that came before the name. */
+  held: string;
+  empty: boolean;
+}
+
+/**
+ * Puts calls together from fragments that say more or less about themselves: with and without an index,
+ * with the id and name on the first or on every one, with input before the name, or none at all.
+ */
+export class CallAssembler {
+  readonly #emit: (event: IrEvent) => void;
+  readonly #nextIndex: () => number;
+  readonly #calls: Call[] = [];
+
+  constructor(emit: (event: IrEvent) => void, nextIndex: () => number) {
+    this.#emit = emit;
+    this.#nextIndex = nextIndex;
+  }
+
+  push(fragment: CallFragment): void {
+    const call = this.#find(fragment) ?? this.#add(fragment);
+    call.id ??= fragment.id;
+    if (call.block === null && fragment.name !== null) this.#begin(call, fragment.name);
+    if (fragment.input === "") return;
+    if (call.block === null) call.held += fragment.input;
+    else this.#input(call, call.block, fragment.input);
+  }
+
+  /** A function that was called without input was called with an empty object. */
+  end(): void {
+    for (const call of this.#calls) {
+      if (call.block === null) throw malformedAnswer("a tool call without a name");
+      if (call.empty && !call.custom) this.#input(call, call.block, "{}");
+      this.#emit({ type: "block_end", index: call.block, proof: null });
+    }
+  }
+
+  /** Some providers number every call 0: another id under a known number is another call. */
+  #find(fragment: CallFragment): Call | undefined {
+    const { index, id } = fragment;
+    if (index === null && id === null) return this.#calls.at(-1);
+    if (index === null) return this.#calls.findLast((call) => call.id === id);
+    const found = this.#calls.findLast((call) => call.key === index);
+    if (found === undefined || id === null || found.id === null || found.id === id) return found;
+    return fragment.name === null ? found : this.#calls.findLast((call) => call.id === id);
+  }
+
+  #add(fragment: CallFragment): Call {
+    const { index, id, custom } = fragment;
+    const call: Call = { key: index, custom, id, block: null, held: "", empty: true };
+    this.#calls.push(call);
+    return call;
+  }
+
+  #begin(call: Call, name: string): void {
+    call.block = this.#nextIndex();
+    this.#emit({
+      type: "block_start",
+      index: call.block,
+      block: {
+        type: "tool_call",
+        id: call.id ?? "",
+        kind: call.custom ? "custom" : "function",
+        namespace: null,
+        name,
+      },
+    });
+    if (call.held !== "") this.#input(call, call.block, call.held);
+    call.held = "";
+  }
+
+  #input(call: Call, index: number, text: string): void {
+    call.empty = false;
+    this.#emit({ type: "delta", index, text });
+  }
+}

@@ -1,0 +1,121 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { firstObjectOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import type { StreamReader } from "../../provider-dialect.ts";
+import type { SseFrame } from "../../sse/frame.ts";
+import { readFinish } from "../finish.ts";
+import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
+import { CallAssembler } from "./stream-calls.ts";
+import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
+import { readUsage } from "./usage-in.ts";
+
+type TextKind = "reasoning" | "text" | "refusal";
+
+/**
+ * Reads chat chunks. At most one of reasoning, text and refusal is open at a time; calls stay open until
+ * the end, because providers interleave their fragments and nothing says that a call is complete.
+ */
+export class ChatStreamReader implements StreamReader {
+  readonly #emit: (event: IrEvent) => void;
+  readonly #calls: CallAssembler;
+  readonly #thinkTags = new ThinkTagSplitter();
+  #blocks = 0;
+  #open: { readonly kind: TextKind; readonly index: number } | null = null;
+  #begun = false;
+  #tier: string | null = null;
+  #finish: IrFinish | null = null;
+  ended = false;
+
+  constructor(emit: (event: IrEvent) => void) {
+    this.#emit = emit;
+    this.#calls = new CallAssembler(emit, () => this.#nextIndex());
+  }
+
+  push(frame: SseFrame): void {
+    if (this.ended) return;
+    if (frame.data === "[DONE]") {
+      this.end();
+      return;
+    }
+    const chunk = parseObject(frame.data);
+    if (chunk === null) throw malformedAnswer("a chat chunk that is no JSON object");
+    if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk);
+    if (!this.#begun) this.#emit({ type: "start", usage: null });
+    this.#begun = true;
+    this.#read(chunk);
+  }
+
+  end(): void {
+    if (this.ended) return;
+    if (this.#finish === null) throw cutShort();
+    this.ended = true;
+  }
+
+  /** While text is open no tag is looked for any more, so it is what stands in the content. */
+  plainText(chunk: JsonObject): string | null {
+    const delta = objectOf(firstObjectOf(chunk["choices"])?.["delta"]);
+    const kind = this.#open?.kind;
+    if (delta === null || (kind !== "text" && kind !== "reasoning")) return null;
+    return kind === "text" ? contentOf(delta) : reasoningOf(delta);
+  }
+
+  #read(chunk: JsonObject): void {
+    const choice = firstObjectOf(chunk["choices"]);
+    const delta = objectOf(choice?.["delta"]);
+    if (delta !== null && this.#finish === null) this.#readDelta(delta);
+    const tier = stringOf(chunk["service_tier"]);
+    if (tier !== null && tier !== this.#tier) this.#emit({ type: "service_tier", tier });
+    this.#tier = tier ?? this.#tier;
+    const usage = readUsage(chunk["usage"] ?? choice?.["usage"]);
+    if (usage !== null) this.#emit({ type: "usage", usage });
+    const finish = readFinish(choice?.["finish_reason"]);
+    if (finish !== null && this.#finish === null) this.#end(finish);
+  }
+
+  #readDelta(delta: JsonObject): void {
+    this.#text("reasoning", reasoningOf(delta));
+    this.#content(this.#thinkTags.push(contentOf(delta)));
+    this.#text("refusal", stringOf(delta["refusal"]) ?? "");
+    for (const fragment of callsOf(delta)) {
+      this.#content(this.#thinkTags.end());
+      this.#close();
+      this.#calls.push(fragment);
+    }
+  }
+
+  #content({ reasoning, text }: SplitText): void {
+    this.#text("reasoning", reasoning);
+    this.#text("text", text);
+  }
+
+  #text(kind: TextKind, text: string): void {
+    if (text === "") return;
+    if (this.#open?.kind !== kind) {
+      this.#close();
+      this.#open = { kind, index: this.#nextIndex() };
+      this.#emit({ type: "block_start", index: this.#open.index, block: { type: kind } });
+    }
+    this.#emit({ type: "delta", index: this.#open.index, text });
+  }
+
+  #close(): void {
+    if (this.#open === null) return;
+    const proof: ReasoningProof | null = this.#open.kind === "reasoning" ? { maker: "chat" } : null;
+    this.#emit({ type: "block_end", index: this.#open.index, proof });
+    this.#open = null;
+  }
+
+  #nextIndex(): number {
+    this.#blocks += 1;
+    return this.#blocks - 1;
+  }
+
+  #end(finish: IrFinish): void {
+    this.#content(this.#thinkTags.end());
+    this.#close();
+    this.#calls.end();
+    this.#finish = finish;
+    this.#emit({ type: "finish", finish });
+  }
+}

@@ -1,0 +1,13 @@
+import type { ToolRules } from "../../provider-dialect.ts";
+import { shorten } from "../../tools/names.ts";
+
+const maxCallIdChars = 40;
+
+/** OpenAI takes ids of at most 40 characters; others invent freely (`functions.Bash:0`) and take what they invented. */
+export const toolRules: ToolRules = {
+  takesFreeform: false,
+  definesMentioned: false,
+  callId: (id, target) =>
+    target.isStrict && id.length > maxCallIdChars ? shorten(id, id, maxCallIdChars) : id,
+  forcesFormat: () => false,
+};

@@ -1,0 +1,99 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { parseDataUrl } from "../../ir/data-url.ts";
+import type { CacheControl, IrBytes, IrContent, IrRefusal, IrText, IrUrl } from "../../ir/ir.ts";
+import { refuse } from "../../translation/dropped-fields.ts";
+
+/** What a user, a developer or a tool says: a string, or a list of parts. */
+export function readContent(content: Json | undefined, path: string): IrContent[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (content === undefined || content === null) return [];
+  if (!Array.isArray(content)) refuse(path, "must be a string or a list of parts");
+  return content.map((part, index) => readPart(part, `${path}[${index}]`)).filter(saysSomething);
+}
+
+/** What the model said before: text and refusals. */
+export function readAnswer(content: Json | undefined, path: string): (IrText | IrRefusal)[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (content === undefined || content === null) return [];
+  if (!Array.isArray(content)) refuse(path, "must be a string or a list of parts");
+  return content.map((part, index) => readAnswerPart(part, `${path}[${index}]`)).filter(saysSomething);
+}
+
+/** Anthropic refuses a text block without text, and nobody misses it. */
+function saysSomething(block: IrContent | IrRefusal): boolean {
+  return block.type !== "text" || block.text !== "";
+}
+
+function readAnswerPart(part: Json, path: string): IrText | IrRefusal {
+  if (isObject(part) && part["type"] === "refusal" && typeof part["refusal"] === "string") {
+    return { type: "refusal", text: part["refusal"] };
+  }
+  const block = readPart(part, path);
+  return block.type === "text" ? block : refuse(path, "an assistant message holds text only");
+}
+
+function readPart(part: Json, path: string): IrContent {
+  if (!isObject(part)) refuse(path, "must be an object");
+  switch (part["type"]) {
+    case "input_text":
+    case "output_text":
+    case "text":
+      if (typeof part["text"] !== "string") refuse(`${path}.text`, "must be a string");
+      return { type: "text", text: part["text"], ...cacheOf(part) };
+    case "input_image":
+      return readImage(part, path);
+    case "input_file":
+      return readFile(part, path);
+    default:
+      return refuse(
+        `${path}.type`,
+        `${JSON.stringify(part["type"])} cannot be sent to this model's provider`,
+      );
+  }
+}
+
+function readImage(part: JsonObject, path: string): IrContent {
+  const { image_url: url, detail } = part;
+  if (typeof url !== "string") refuseFileId(part, path, "image_url");
+  return {
+    type: "image",
+    source: readAddress(url),
+    path: `${path}.image_url`,
+    ...(typeof detail === "string" ? { detail } : {}),
+    ...cacheOf(part),
+  };
+}
+
+function readFile(part: JsonObject, path: string): IrContent {
+  const { file_data: data, file_url: url, filename } = part;
+  const address = typeof data === "string" ? data : url;
+  if (typeof address !== "string") refuseFileId(part, path, "file_data");
+  return {
+    type: "document",
+    source: typeof data === "string" ? readFileData(data) : { kind: "url", url: address },
+    path,
+    ...(typeof filename === "string" ? { title: filename } : {}),
+    ...cacheOf(part),
+  };
+}
+
+/** `file_data` is a data URL; some clients send the bare base64 of a PDF. */
+function readFileData(data: string): IrBytes {
+  return parseDataUrl(data) ?? { kind: "base64", mediaType: "application/pdf", data };
+}
+
+function readAddress(url: string): IrBytes | IrUrl {
+  return parseDataUrl(url) ?? { kind: "url", url };
+}
+
+/** A stored file lives with one provider; another cannot read it. */
+function refuseFileId(part: JsonObject, path: string, instead: string): never {
+  if (typeof part["file_id"] === "string") {
+    refuse(`${path}.file_id`, `this model's provider does not know the file; send ${instead}`);
+  }
+  refuse(`${path}.${instead}`, "must be a string");
+}
+
+function cacheOf(part: JsonObject): { cache?: CacheControl } {
+  return isObject(part["prompt_cache_breakpoint"]) ? { cache: { type: "ephemeral" } } : {};
+}

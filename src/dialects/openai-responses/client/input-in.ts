@@ -1,0 +1,230 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../../ir/ir.ts";
+import { listOf } from "../../json/json-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { namespaceOf } from "../namespace.ts";
+import { readReplayedReasoning } from "../reasoning.ts";
+import { readAnswer, readContent } from "./content-in.ts";
+import { type LateTools, toolSearchName } from "./tools-in.ts";
+
+export interface Conversation {
+  readonly system: IrText[];
+  readonly messages: IrMessage[];
+  readonly lateTools: LateTools[];
+}
+
+/** Items of the provider's own doings: what came of them is in the text that follows. */
+const hostedHistory = new Set([
+  "web_search_call",
+  "file_search_call",
+  "code_interpreter_call",
+  "image_generation_call",
+  "mcp_list_tools",
+  "mcp_call",
+]);
+
+/** The flat list of items as turns: neighbours that the same side speaks belong together. */
+export function readInput(input: Json | undefined, dropped: DroppedFields): Conversation {
+  const reader = new InputReader(dropped);
+  if (typeof input === "string") reader.readItem({ role: "user", content: input }, "input");
+  else if (Array.isArray(input)) {
+    input.forEach((item, index) => {
+      const path = `input[${index}]`;
+      if (!isObject(item)) refuse(path, "must be an object");
+      reader.readItem(item, path);
+    });
+  } else refuse("input", "must be a string or a list of items");
+  return reader;
+}
+
+class InputReader implements Conversation {
+  readonly system: IrText[] = [];
+  readonly messages: IrMessage[] = [];
+  readonly lateTools: LateTools[] = [];
+  readonly #dropped: DroppedFields;
+  /** The turn that is still growing, if any. */
+  #assistant: IrAssistantBlock[] | null = null;
+  #results: IrUserBlock[] | null = null;
+
+  constructor(dropped: DroppedFields) {
+    this.#dropped = dropped;
+  }
+
+  readItem(item: JsonObject, path: string): void {
+    const type = typeof item["type"] === "string" ? item["type"] : implicitType(item);
+    switch (type) {
+      case "message":
+        this.#readMessage(item, path);
+        break;
+      case "reasoning":
+        this.#readReasoning(item, path);
+        break;
+      case "function_call":
+        this.#readCall(item, path, "function", item["arguments"], "arguments");
+        break;
+      case "custom_tool_call":
+        this.#readCall(item, path, "custom", item["input"], "input");
+        break;
+      case "function_call_output":
+        this.#readResult(item, path, "function");
+        break;
+      case "custom_tool_call_output":
+        this.#readResult(item, path, "custom");
+        break;
+      case "tool_search_call":
+        this.#readToolSearch(item, path);
+        break;
+      case "tool_search_output":
+        this.#readToolSearchOutput(item, path);
+        break;
+      case "additional_tools":
+        this.lateTools.push({ tools: item["tools"] ?? null, path: `${path}.tools` });
+        break;
+      default:
+        this.#readForeign(type, path);
+        break;
+    }
+  }
+
+  #readMessage(item: JsonObject, path: string): void {
+    const content = item["content"];
+    if (item["phase"] !== undefined && item["phase"] !== null) this.#dropped.add("phase");
+    switch (item["role"]) {
+      case "assistant":
+        if (listOf(content).some(hasAnnotations)) this.#dropped.add("annotations");
+        this.#answer(...readAnswer(content, `${path}.content`));
+        break;
+      case "user":
+        this.#say(readContent(content, `${path}.content`));
+        break;
+      case "system":
+      case "developer":
+        this.#instruct(readContent(content, `${path}.content`), path);
+        break;
+      default:
+        refuse(`${path}.role`, "must be user, assistant, system or developer");
+    }
+  }
+
+  #readReasoning(item: JsonObject, path: string): void {
+    const blocks = readReplayedReasoning(item);
+    if (blocks.length === 0) this.#dropped.add(path);
+    this.#answer(...blocks);
+  }
+
+  #readCall(item: JsonObject, path: string, kind: ToolKind, input: Json | undefined, field: string): void {
+    const name = item["name"];
+    if (typeof name !== "string" || name === "") refuse(`${path}.name`, "must be a name");
+    if (input !== undefined && input !== null && typeof input !== "string") {
+      refuse(`${path}.${field}`, "must be a string");
+    }
+    this.#answer({
+      type: "tool_call",
+      id: callId(item, path),
+      kind,
+      namespace: namespaceOf(item["namespace"]),
+      name,
+      input: input ?? "",
+    });
+  }
+
+  #readResult(item: JsonObject, path: string, kind: ToolKind): void {
+    const content = readContent(item["output"], `${path}.output`);
+    this.#return({ type: "tool_result", id: callId(item, path), kind, content, isError: false });
+  }
+
+  /** A search that the provider ran by itself left nothing that another provider needs. */
+  #readToolSearch(item: JsonObject, path: string): void {
+    if (item["execution"] === "server") {
+      this.#dropped.add(path);
+      return;
+    }
+    this.#answer({
+      type: "tool_call",
+      id: callId(item, path),
+      kind: "tool_search",
+      namespace: null,
+      name: toolSearchName,
+      input: JSON.stringify(item["arguments"] ?? {}),
+    });
+  }
+
+  /** What was found is an answer for the model to read, and from now on tools for it to call. */
+  #readToolSearchOutput(item: JsonObject, path: string): void {
+    const tools = item["tools"] ?? [];
+    this.lateTools.push({ tools, path: `${path}.tools` });
+    if (item["execution"] === "server") return;
+    const content = [{ type: "text" as const, text: JSON.stringify(tools) }];
+    this.#return({
+      type: "tool_result",
+      id: callId(item, path),
+      kind: "tool_search",
+      content,
+      isError: false,
+    });
+  }
+
+  #readForeign(type: string, path: string): void {
+    if (hostedHistory.has(type)) {
+      this.#dropped.add(path);
+      return;
+    }
+    if (type === "item_reference") {
+      refuse(path, "this model's provider does not keep items; send the item itself (store: false)");
+    }
+    refuse(path, `an item of type ${JSON.stringify(type)} cannot be sent to this model's provider`);
+  }
+
+  #answer(...blocks: IrAssistantBlock[]): void {
+    if (blocks.length === 0) return;
+    if (this.#assistant === null) {
+      this.#assistant = [];
+      this.#results = null;
+      this.messages.push({ role: "assistant", blocks: this.#assistant });
+    }
+    this.#assistant.push(...blocks);
+  }
+
+  #return(block: IrUserBlock): void {
+    if (this.#results === null) {
+      this.#results = [];
+      this.#assistant = null;
+      this.messages.push({ role: "user", blocks: this.#results });
+    }
+    this.#results.push(block);
+  }
+
+  /** Words that follow tool results join their turn, because Messages wants both in one. */
+  #say(blocks: readonly IrUserBlock[]): void {
+    if (this.#results !== null) this.#results.push(...blocks);
+    else this.messages.push({ role: "user", blocks });
+    this.#assistant = null;
+  }
+
+  #instruct(blocks: readonly IrUserBlock[], path: string): void {
+    const texts = blocks.map((block) => {
+      return block.type === "text" ? block : refuse(`${path}.content`, "an instruction holds text only");
+    });
+    if (this.messages.length === 0) {
+      this.system.push(...texts);
+      return;
+    }
+    this.#assistant = null;
+    this.#results = null;
+    this.messages.push({ role: "system", blocks: texts });
+  }
+}
+
+function hasAnnotations(part: Json): boolean {
+  return isObject(part) && listOf(part["annotations"]).length > 0;
+}
+
+/** Clients leave the type out where the other fields tell it. */
+function implicitType(item: JsonObject): string {
+  return item["role"] !== undefined ? "message" : "item_reference";
+}
+
+function callId(item: JsonObject, path: string): string {
+  const id = item["call_id"];
+  return typeof id === "string" && id !== "" ? id : refuse(`${path}.call_id`, "must be an id");
+}

@@ -1,0 +1,89 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { FinishReason, ReasoningProof, ToolKind, ToolRef } from "../../ir/ir.ts";
+import { parseObject } from "../../json/json-fields.ts";
+import { wrapReasoning } from "../../reasoning/reasoning-envelope.ts";
+import { summaryPart } from "../reasoning.ts";
+
+/** The items of a response as its client reads them, the same in a stream and in a whole body. */
+export type ItemStatus = "in_progress" | "completed" | "incomplete";
+
+export type AnswerPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "refusal"; readonly text: string };
+
+export interface CallHead extends ToolRef {
+  readonly id: string;
+  readonly kind: ToolKind;
+}
+
+/** Why a response is not complete, in OpenAI's words; null when it is. */
+export function incompleteReason(reason: FinishReason): string | null {
+  if (reason === "length" || reason === "context_window") return "max_output_tokens";
+  return reason === "refusal" ? "content_filter" : null;
+}
+
+export function messageItem(id: string, status: ItemStatus, parts: readonly AnswerPart[]): JsonObject {
+  return { id, type: "message", status, role: "assistant", content: parts.map(answerPart) };
+}
+
+export function answerPart(part: AnswerPart): JsonObject {
+  if (part.type === "refusal") return { type: "refusal", refusal: part.text };
+  return { type: "output_text", text: part.text, annotations: [], logprobs: [] };
+}
+
+/** Without a status: OpenAI refuses one when the client sends the item back. The envelope has the exact parts. */
+export function reasoningItem(
+  id: string,
+  parts: readonly string[],
+  proof: ReasoningProof | null,
+): JsonObject {
+  const shown = parts.filter((part) => part !== "");
+  const item: JsonObject = { id, type: "reasoning", summary: shown.map(summaryPart) };
+  if (proof !== null) item["encrypted_content"] = wrapReasoning(proof, parts);
+  return item;
+}
+
+const itemPrefixes: Readonly<Record<ToolKind, string>> = {
+  function: "fc_",
+  custom: "ctc_",
+  tool_search: "tsc_",
+};
+
+export function callItemPrefix(kind: ToolKind): string {
+  return itemPrefixes[kind];
+}
+
+export function callItem(id: string, status: ItemStatus, call: CallHead, input: string): JsonObject {
+  const address: JsonObject = {
+    name: call.name,
+    ...(call.namespace === null ? {} : { namespace: call.namespace }),
+  };
+  switch (call.kind) {
+    case "function":
+      return { id, type: "function_call", status, call_id: call.id, ...address, arguments: input };
+    case "custom":
+      // The AI SDK takes no other final status for these, though the input may have been cut short.
+      return {
+        id,
+        type: "custom_tool_call",
+        status: status === "incomplete" ? "completed" : status,
+        call_id: call.id,
+        ...address,
+        input,
+      };
+    case "tool_search":
+      return {
+        id,
+        type: "tool_search_call",
+        status,
+        call_id: call.id,
+        execution: "client",
+        arguments: parseObject(input) ?? {},
+      };
+  }
+}
+
+/** A function that takes nothing is still called with an object. */
+export function completeInput(kind: ToolKind, input: string): string {
+  return kind === "function" && input.trim() === "" ? "{}" : input;
+}

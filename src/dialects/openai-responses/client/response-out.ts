@@ -1,0 +1,67 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { ClientCall } from "../../client-dialect.ts";
+import type { IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
+import { requestEcho, responseHead } from "./envelope-out.ts";
+import {
+  type AnswerPart,
+  callItem,
+  callItemPrefix,
+  completeInput,
+  type ItemStatus,
+  incompleteReason,
+  messageItem,
+  reasoningItem,
+} from "./items-out.ts";
+
+export function writeResponse(response: IrResponse, call: ClientCall): JsonObject {
+  const incomplete = incompleteReason(response.finish.reason);
+  const head = responseHead(call.mint("resp_"), call.source.nowSeconds, {
+    status: incomplete === null ? "completed" : "incomplete",
+    incomplete,
+    error: null,
+    usage: response.usage,
+    serviceTier: response.serviceTier,
+  });
+  return { ...head, output: writeOutput(response, call), ...requestEcho(call) };
+}
+
+/** A refusal that the provider only explains is said aloud, where the client looks for it. */
+export function unsaidRefusal(finish: IrFinish, refused: boolean): string | null {
+  return finish.reason === "refusal" && !refused ? finish.explanation : null;
+}
+
+function writeOutput({ blocks, finish }: IrResponse, call: ClientCall): JsonObject[] {
+  const unsaid = unsaidRefusal(
+    finish,
+    blocks.some((block) => block.type === "refusal"),
+  );
+  const all: readonly IrAssistantBlock[] =
+    unsaid === null ? blocks : [...blocks, { type: "refusal", text: unsaid }];
+  const runs = groupAnswers(all);
+  const lastStatus = incompleteReason(finish.reason) === null ? "completed" : "incomplete";
+  return runs.map((run, at) => writeRun(run, at === runs.length - 1 ? lastStatus : "completed", call));
+}
+
+type Run = AnswerPart[] | Exclude<IrAssistantBlock, AnswerPart>;
+
+/** Texts and refusals that follow one another are parts of one message. */
+function groupAnswers(blocks: readonly IrAssistantBlock[]): Run[] {
+  const runs: Run[] = [];
+  for (const block of blocks) {
+    if (block.type !== "text" && block.type !== "refusal") {
+      runs.push(block);
+      continue;
+    }
+    const last = runs.at(-1);
+    if (Array.isArray(last)) last.push(block);
+    else runs.push([block]);
+  }
+  return runs;
+}
+
+function writeRun(run: Run, status: ItemStatus, call: ClientCall): JsonObject {
+  if (Array.isArray(run)) return messageItem(call.mint("msg_"), status, run);
+  if (run.type === "reasoning") return reasoningItem(call.mint("rs_"), run.parts, run.proof);
+  const input = completeInput(run.kind, run.input);
+  return callItem(call.mint(callItemPrefix(run.kind)), status, run, input);
+}

@@ -1,0 +1,31 @@
+import { Type } from "@sinclair/typebox";
+import {
+  anyObject,
+  arrayOfObjects,
+  modelName,
+  positiveInteger,
+  streamFlag,
+  stringOrObject,
+} from "../../schema/fields.ts";
+
+/** Interface 2.6 and 2.7. https://platform.openai.com/docs/api-reference/responses */
+
+export const responsesRequest = Type.Object({
+  model: modelName,
+  input: Type.Union([Type.String(), arrayOfObjects]),
+  instructions: Type.Optional(Type.String()),
+  stream: Type.Optional(streamFlag),
+  max_output_tokens: Type.Optional(
+    positiveInteger({ description: "Must not exceed the model's published output limit." }),
+  ),
+  tools: Type.Optional(arrayOfObjects),
+  tool_choice: Type.Optional(stringOrObject),
+});
+
+export const responsesResponse = Type.Object({
+  id: Type.String(),
+  object: Type.String(),
+  model: Type.Optional(Type.String()),
+  output: Type.Optional(arrayOfObjects),
+  usage: Type.Optional(anyObject),
+});

@@ -1,0 +1,219 @@
+import { assert } from "../../../base/assert.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { ReasoningProof } from "../../ir/ir.ts";
+import { namedFrame } from "../../sse/sse.ts";
+import { summaryPart } from "../reasoning.ts";
+import {
+  type AnswerPart,
+  answerPart,
+  type CallHead,
+  callItem,
+  completeInput,
+  type ItemStatus,
+  messageItem,
+  reasoningItem,
+} from "./items-out.ts";
+
+/** Numbers the events of one stream, 0, 1, 2 over all of them. */
+export class Frames {
+  #next = 0;
+
+  /** `fields` is the inside of a JSON object, put together by hand because most frames carry one short text. */
+  write(type: string, fields: string): string {
+    return namedFrame(type, `{"type":"${type}","sequence_number":${this.takeNumber()},${fields}}`);
+  }
+
+  takeNumber(): number {
+    const number = this.#next;
+    this.#next += 1;
+    return number;
+  }
+}
+
+/** An output item while it is being written. `part` counts the blocks of the stream that went into it. */
+export interface StreamItem {
+  /** How many of its blocks have not ended yet. */
+  openBlocks: number;
+  begin(): string;
+  delta(part: number, text: string): string;
+  end(part: number, proof: ReasoningProof | null): string;
+  /** The last event of the item; `json` holds it whole from then on. */
+  done(status: ItemStatus): string;
+  readonly json: string;
+}
+
+abstract class BaseItem {
+  openBlocks = 0;
+  json = "";
+  protected readonly frames: Frames;
+  protected readonly id: string;
+  protected readonly outputIndex: number;
+  /** What every event of the item's body carries. */
+  protected readonly address: string;
+
+  constructor(frames: Frames, id: string, outputIndex: number) {
+    this.frames = frames;
+    this.id = id;
+    this.outputIndex = outputIndex;
+    this.address = `"item_id":${JSON.stringify(id)},"output_index":${outputIndex}`;
+  }
+
+  begin(): string {
+    return this.#lifecycle("response.output_item.added", JSON.stringify(this.item("in_progress")));
+  }
+
+  done(status: ItemStatus): string {
+    this.json = JSON.stringify(this.item(status));
+    return this.#lifecycle("response.output_item.done", this.json);
+  }
+
+  protected abstract item(status: ItemStatus): JsonObject;
+
+  #lifecycle(type: string, item: string): string {
+    return this.frames.write(type, `"output_index":${this.outputIndex},"item":${item}`);
+  }
+}
+
+interface GrowingPart {
+  readonly type: "text" | "refusal";
+  text: string;
+}
+
+export class MessageStreamItem extends BaseItem implements StreamItem {
+  readonly #parts: GrowingPart[] = [];
+
+  /** The number of the new part. */
+  get nextPart(): number {
+    return this.#parts.length;
+  }
+
+  beginPart(type: AnswerPart["type"]): string {
+    const part = { type, text: "" };
+    this.#parts.push(part);
+    return this.#partEvent("response.content_part.added", this.#parts.length - 1, part);
+  }
+
+  delta(at: number, text: string): string {
+    const part = this.#part(at);
+    part.text += text;
+    const delta = `${this.#partAddress(at)},"delta":${JSON.stringify(text)}`;
+    return part.type === "text"
+      ? this.frames.write("response.output_text.delta", `${delta},"logprobs":[]`)
+      : this.frames.write("response.refusal.delta", delta);
+  }
+
+  end(at: number): string {
+    const part = this.#part(at);
+    const whole = JSON.stringify(part.text);
+    const last =
+      part.type === "text"
+        ? this.frames.write(
+            "response.output_text.done",
+            `${this.#partAddress(at)},"text":${whole},"logprobs":[]`,
+          )
+        : this.frames.write("response.refusal.done", `${this.#partAddress(at)},"refusal":${whole}`);
+    return last + this.#partEvent("response.content_part.done", at, part);
+  }
+
+  protected override item(status: ItemStatus): JsonObject {
+    return messageItem(this.id, status, this.#parts);
+  }
+
+  #part(at: number): GrowingPart {
+    const part = this.#parts[at];
+    assert(part !== undefined, `part ${at} has not begun`);
+    return part;
+  }
+
+  #partEvent(type: string, at: number, part: AnswerPart): string {
+    return this.frames.write(type, `${this.#partAddress(at)},"part":${JSON.stringify(answerPart(part))}`);
+  }
+
+  #partAddress(at: number): string {
+    return `${this.address},"content_index":${at}`;
+  }
+}
+
+export class ReasoningStreamItem extends BaseItem implements StreamItem {
+  readonly #parts: string[] = [];
+  #proof: ReasoningProof | null = null;
+
+  delta(_part: number, text: string): string {
+    const opening = this.#parts.length === 0 ? this.beginPart() : "";
+    const at = this.#parts.length - 1;
+    this.#parts[at] = (this.#parts[at] ?? "") + text;
+    const delta = `${this.#partAddress()},"delta":${JSON.stringify(text)}`;
+    return opening + this.frames.write("response.reasoning_summary_text.delta", delta);
+  }
+
+  /** The part before, if any, is complete. */
+  beginPart(): string {
+    const closing = this.#endPart();
+    this.#parts.push("");
+    return closing + this.#partEvent("response.reasoning_summary_part.added", "");
+  }
+
+  end(_part: number, proof: ReasoningProof | null): string {
+    this.#proof = proof;
+    return this.#endPart();
+  }
+
+  protected override item(): JsonObject {
+    return reasoningItem(this.id, this.#parts, this.#proof);
+  }
+
+  #endPart(): string {
+    const text = this.#parts.at(-1);
+    if (text === undefined) return "";
+    const done = `${this.#partAddress()},"text":${JSON.stringify(text)}`;
+    return (
+      this.frames.write("response.reasoning_summary_text.done", done) +
+      this.#partEvent("response.reasoning_summary_part.done", text)
+    );
+  }
+
+  #partEvent(type: string, text: string): string {
+    return this.frames.write(type, `${this.#partAddress()},"part":${JSON.stringify(summaryPart(text))}`);
+  }
+
+  #partAddress(): string {
+    return `${this.address},"summary_index":${this.#parts.length - 1}`;
+  }
+}
+
+const callEvents = {
+  function: { type: "response.function_call_arguments", whole: "arguments" },
+  custom: { type: "response.custom_tool_call_input", whole: "input" },
+} as const;
+
+export class CallStreamItem extends BaseItem implements StreamItem {
+  readonly #call: CallHead;
+  #input = "";
+
+  constructor(frames: Frames, id: string, outputIndex: number, call: CallHead) {
+    super(frames, id, outputIndex);
+    this.#call = call;
+  }
+
+  delta(_part: number, text: string): string {
+    this.#input += text;
+    // A search for tools has no events for its arguments; they come whole with the item.
+    if (this.#call.kind === "tool_search") return "";
+    const { type } = callEvents[this.#call.kind];
+    return this.frames.write(`${type}.delta`, `${this.address},"delta":${JSON.stringify(text)}`);
+  }
+
+  end(): string {
+    const { kind } = this.#call;
+    const missing = completeInput(kind, this.#input).slice(this.#input.length);
+    const completion = missing === "" ? "" : this.delta(0, missing);
+    if (kind === "tool_search") return completion;
+    const { type, whole } = callEvents[kind];
+    const done = `${this.address},"${whole}":${JSON.stringify(this.#input)}`;
+    return completion + this.frames.write(`${type}.done`, done);
+  }
+
+  protected override item(status: ItemStatus): JsonObject {
+    return callItem(this.id, status, this.#call, this.#input);
+  }
+}

@@ -1,0 +1,201 @@
+import { assert, unreachable } from "../../../base/assert.ts";
+import type { GatewayError } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Usage } from "../../../base/usage.ts";
+import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
+import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { dataFrame } from "../../sse/sse.ts";
+import { type Progress, requestEcho, responseHead } from "./envelope-out.ts";
+import { heartbeat, responsesErrorCode } from "./in-band.ts";
+import { callItemPrefix, type ItemStatus, incompleteReason } from "./items-out.ts";
+import { unsaidRefusal } from "./response-out.ts";
+import {
+  CallStreamItem,
+  Frames,
+  MessageStreamItem,
+  ReasoningStreamItem,
+  type StreamItem,
+} from "./stream-items-out.ts";
+
+interface OpenBlock {
+  readonly item: StreamItem;
+  readonly part: number;
+}
+
+export function createStreamWriter(call: ClientCall): StreamWriter {
+  return new ResponsesStreamWriter(call);
+}
+
+/**
+ * Every event of the grammar in its place, for the official helper refuses a stream that lacks one. The
+ * newest item is declared done only when the next begins or the answer ends: `finish` alone tells whether
+ * it was cut short.
+ */
+class ResponsesStreamWriter implements StreamWriter {
+  readonly #call: ClientCall;
+  readonly #frames = new Frames();
+  readonly #id: string;
+  readonly #items: StreamItem[] = [];
+  readonly #blocks = new Map<number, OpenBlock>();
+  #begun = false;
+  #refused = false;
+  #finish: IrFinish | null = null;
+  #usage: Usage | null = null;
+  #serviceTier: string | null = null;
+  #echo: string | undefined;
+
+  constructor(call: ClientCall) {
+    this.#call = call;
+    this.#id = call.mint("resp_");
+  }
+
+  write(event: IrEvent): string {
+    switch (event.type) {
+      case "start":
+        this.#usage = event.usage;
+        return this.#begin();
+      case "block_start":
+        return this.#beginBlock(event.index, event.block);
+      case "delta": {
+        const { item, part } = this.#block(event.index);
+        return item.delta(part, event.text);
+      }
+      case "part": {
+        const { item } = this.#block(event.index);
+        return item instanceof ReasoningStreamItem ? item.beginPart() : "";
+      }
+      case "block_end":
+        return this.#endBlock(event.index, event.proof);
+      case "usage":
+        this.#usage = event.usage;
+        return "";
+      case "service_tier":
+        this.#serviceTier = event.tier;
+        return "";
+      case "finish":
+        return this.#end(event.finish);
+      default:
+        return unreachable(event);
+    }
+  }
+
+  /** Its frames are numbered, so no two are the same around their text. */
+  template(): null {
+    return null;
+  }
+
+  recordDeltas(): void {
+    assert(false, "without a template nothing is written by it");
+  }
+
+  terminal(): string {
+    const incomplete = this.#finish === null ? null : incompleteReason(this.#finish.reason);
+    const status = incomplete === null ? "completed" : "incomplete";
+    return this.#lifecycle(`response.${status}`, this.#progress(status, incomplete, null)) + endMarker;
+  }
+
+  failure(error: GatewayError, requestId: string): string {
+    const said = { code: responsesErrorCode(error.code), message: error.message, request_id: requestId };
+    return (
+      this.#begin() + this.#lifecycle("response.failed", this.#progress("failed", null, said)) + endMarker
+    );
+  }
+
+  heartbeat(): string {
+    return heartbeat(this.#begun, this.#begun ? this.#frames.takeNumber() : 0);
+  }
+
+  #begin(): string {
+    if (this.#begun) return "";
+    this.#begun = true;
+    const progress = this.#progress("in_progress", null, null);
+    return this.#lifecycle("response.created", progress) + this.#lifecycle("response.in_progress", progress);
+  }
+
+  #beginBlock(index: number, head: IrBlockHead): string {
+    if (head.type === "text" || head.type === "refusal") return this.#beginAnswerPart(index, head.type);
+    const closing = this.#closeNewest("completed");
+    return closing + this.#open(index, this.#newItem(head), 0);
+  }
+
+  /** Texts and refusals that follow one another are parts of one message. */
+  #beginAnswerPart(index: number, type: "text" | "refusal"): string {
+    if (type === "refusal") this.#refused = true;
+    const newest = this.#items.at(-1);
+    if (newest instanceof MessageStreamItem) {
+      this.#blocks.set(index, { item: newest, part: newest.nextPart });
+      newest.openBlocks += 1;
+      return newest.beginPart(type);
+    }
+    const closing = this.#closeNewest("completed");
+    const message = new MessageStreamItem(this.#frames, this.#call.mint("msg_"), this.#items.length);
+    return closing + this.#open(index, message, 0) + message.beginPart(type);
+  }
+
+  #newItem(head: Exclude<IrBlockHead, { type: "text" | "refusal" }>): StreamItem {
+    const at = this.#items.length;
+    if (head.type === "reasoning") return new ReasoningStreamItem(this.#frames, this.#call.mint("rs_"), at);
+    return new CallStreamItem(this.#frames, this.#call.mint(callItemPrefix(head.kind)), at, head);
+  }
+
+  #open(index: number, item: StreamItem, part: number): string {
+    this.#items.push(item);
+    item.openBlocks = 1;
+    this.#blocks.set(index, { item, part });
+    return item.begin();
+  }
+
+  #endBlock(index: number, proof: ReasoningProof | null): string {
+    const { item, part } = this.#block(index);
+    this.#blocks.delete(index);
+    item.openBlocks -= 1;
+    const ending = item.end(part, proof);
+    const superseded = item.openBlocks === 0 && item !== this.#items.at(-1);
+    return superseded ? ending + item.done("completed") : ending;
+  }
+
+  /** An item with a block still open closes with that block. */
+  #closeNewest(status: ItemStatus): string {
+    const newest = this.#items.at(-1);
+    return newest === undefined || newest.openBlocks > 0 || newest.json !== "" ? "" : newest.done(status);
+  }
+
+  #end(finish: IrFinish): string {
+    this.#finish = finish;
+    const unsaid = unsaidRefusal(finish, this.#refused);
+    const refusal = unsaid === null ? "" : this.#sayRefusal(unsaid);
+    return refusal + this.#closeNewest(incompleteReason(finish.reason) === null ? "completed" : "incomplete");
+  }
+
+  #sayRefusal(text: string): string {
+    const index = -1;
+    return (
+      this.#beginAnswerPart(index, "refusal") +
+      this.write({ type: "delta", index, text }) +
+      this.#endBlock(index, null)
+    );
+  }
+
+  #block(index: number): OpenBlock {
+    const block = this.#blocks.get(index);
+    assert(block !== undefined, `block ${index} is not open`);
+    return block;
+  }
+
+  #progress(status: Progress["status"], incomplete: string | null, error: JsonObject | null): Progress {
+    return { status, incomplete, error, usage: this.#usage, serviceTier: this.#serviceTier };
+  }
+
+  /** The echo may be long (every tool of the client) and goes out three times: it is made into text once. */
+  #lifecycle(type: string, progress: Progress): string {
+    const head = JSON.stringify(responseHead(this.#id, this.#call.source.nowSeconds, progress));
+    const output = this.#items
+      .map((item) => item.json)
+      .filter((json) => json !== "")
+      .join(",");
+    this.#echo ??= JSON.stringify(requestEcho(this.#call)).slice(1);
+    return this.#frames.write(type, `"response":${head.slice(0, -1)},"output":[${output}],${this.#echo}`);
+  }
+}
+
+const endMarker = dataFrame("[DONE]");

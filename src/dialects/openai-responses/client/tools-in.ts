@@ -1,0 +1,163 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
+import { booleanOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { type DroppedFields, dropOthers, refuse } from "../../translation/dropped-fields.ts";
+import { namespaceOf } from "../namespace.ts";
+
+/** Codex' look-up of further tools has no name of its own on the wire. */
+export const toolSearchName = "tool_search";
+
+/** Tools that are given inside the conversation instead of beside it. */
+export interface LateTools {
+  readonly tools: Json;
+  readonly path: string;
+}
+
+/** The tools beside the conversation and those inside it; one that is given again replaces the earlier. */
+export function readTools(
+  tools: Json | undefined,
+  lateTools: readonly LateTools[],
+  dropped: DroppedFields,
+): IrTool[] {
+  const all = new Map<string, IrTool>();
+  for (const given of [{ tools: tools ?? null, path: "tools" }, ...lateTools]) {
+    for (const tool of readToolList(given.tools, null, given.path, dropped)) all.set(keyOf(tool), tool);
+  }
+  return [...all.values()];
+}
+
+function keyOf(tool: IrTool): string {
+  return tool.type === "hosted" ? tool.path : `${tool.namespace ?? ""}\n${tool.name}`;
+}
+
+function readToolList(
+  tools: Json | undefined,
+  namespace: string | null,
+  path: string,
+  dropped: DroppedFields,
+): IrTool[] {
+  if (tools === null || tools === undefined) return [];
+  if (!Array.isArray(tools)) refuse(path, "must be a list");
+  return tools.flatMap((tool, index) => {
+    const toolPath = `${path}[${index}]`;
+    return isObject(tool)
+      ? readTool(tool, namespace, toolPath, dropped)
+      : refuse(toolPath, "must be an object");
+  });
+}
+
+const functionFields: ReadonlySet<string> = new Set([
+  ...["type", "name", "description", "parameters", "strict"],
+]);
+
+function readTool(
+  tool: JsonObject,
+  namespace: string | null,
+  path: string,
+  dropped: DroppedFields,
+): IrTool[] {
+  const { type } = tool;
+  const said = stringOf(tool["description"]);
+  switch (type) {
+    case "function":
+      dropOthers(tool, functionFields, dropped, "tools[].");
+      return [
+        {
+          type: "function",
+          kind: "function",
+          namespace,
+          name: nameOf(tool, path),
+          description: said,
+          schema: objectOf(tool["parameters"]),
+          strict: booleanOf(tool["strict"]),
+        },
+      ];
+    case "custom": {
+      const format = objectOf(tool["format"]);
+      return [{ type: "custom", namespace, name: nameOf(tool, path), description: said, format }];
+    }
+    case "namespace":
+      return introduced(
+        readToolList(tool["tools"], namespaceOf(nameOf(tool, path)), `${path}.tools`, dropped),
+        said ?? "",
+      );
+    case "tool_search":
+      return [readToolSearch(tool, said, path)];
+    default:
+      if (typeof type !== "string") refuse(`${path}.type`, "must be a string");
+      return [{ type: "hosted", dialect: "responses", name: type, path }];
+  }
+}
+
+/** What is said of a whole namespace is said once, by the first of its tools. */
+function introduced(tools: readonly IrTool[], introduction: string): IrTool[] {
+  const first = introduction === "" ? -1 : tools.findIndex((tool) => tool.type !== "hosted");
+  return tools.map((tool, index) => {
+    if (index !== first || tool.type === "hosted") return tool;
+    const own = tool.description ?? "";
+    return { ...tool, description: own === "" ? introduction : `${introduction}\n\n${own}` };
+  });
+}
+
+function readToolSearch(tool: JsonObject, description: string | null, path: string): IrTool {
+  if (tool["execution"] !== "client") {
+    return { type: "hosted", dialect: "responses", name: toolSearchName, path };
+  }
+  return {
+    type: "function",
+    kind: "tool_search",
+    namespace: null,
+    name: toolSearchName,
+    description,
+    schema: objectOf(tool["parameters"]),
+    strict: null,
+  };
+}
+
+function nameOf(tool: JsonObject, path: string): string {
+  const name = tool["name"];
+  return typeof name === "string" && name !== "" ? name : refuse(`${path}.name`, "must be a name");
+}
+
+export function readToolChoice(choice: Json | undefined, tools: readonly IrTool[]): IrToolChoice | null {
+  if (choice === undefined || choice === null) return null;
+  if (choice === "auto" || choice === "none" || choice === "required") return { type: choice };
+  if (!isObject(choice)) refuse("tool_choice", "must be auto, none, required or an object");
+  const type = choice["type"];
+  switch (type) {
+    case "function":
+    case "custom":
+      return { type: "tool", ...readRef(choice, "tool_choice") };
+    case "tool_search":
+      return { type: "tool", namespace: null, name: toolSearchName };
+    case "allowed_tools":
+      return readAllowed(choice, tools);
+    default:
+      if (typeof type !== "string") refuse("tool_choice.type", "must be a string");
+      return { type: "hosted", name: type };
+  }
+}
+
+function readRef(choice: JsonObject, path: string): ToolRef {
+  return { namespace: namespaceOf(choice["namespace"]), name: nameOf(choice, path) };
+}
+
+/** Hosted tools in the list need no word here: those that the target has not are dropped anyway. */
+function readAllowed(choice: JsonObject, tools: readonly IrTool[]): IrToolChoice {
+  const list = choice["tools"];
+  if (!Array.isArray(list)) refuse("tool_choice.tools", "must be a list");
+  const refs = list.flatMap((entry, index): ToolRef[] => {
+    const path = `tool_choice.tools[${index}]`;
+    if (!isObject(entry)) refuse(path, "must be an object");
+    if (entry["type"] === "function" || entry["type"] === "custom") return [readRef(entry, path)];
+    if (entry["type"] === "tool_search") return [{ namespace: null, name: toolSearchName }];
+    return entry["type"] === "namespace" ? membersOf(nameOf(entry, path), tools) : [];
+  });
+  return { type: "allowed", mode: choice["mode"] === "required" ? "required" : "auto", tools: refs };
+}
+
+function membersOf(namespace: string, tools: readonly IrTool[]): ToolRef[] {
+  return tools.flatMap((tool) =>
+    tool.type !== "hosted" && tool.namespace === namespace ? [{ namespace, name: tool.name }] : [],
+  );
+}

@@ -1,0 +1,73 @@
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import type { FinishReason, IrAssistantBlock, IrFinish, IrRefusal, IrText, IrToolCall } from "../../ir/ir.ts";
+import { listOf, stringOf } from "../../json/json-fields.ts";
+import { namespaceOf } from "../namespace.ts";
+import { readReasoning } from "../reasoning.ts";
+
+/** What an output item of a provider means. The provider's own tools leave nothing that a client could use. */
+export function readItem(item: JsonObject): IrAssistantBlock[] {
+  switch (item["type"]) {
+    case "message":
+      return readMessageParts(item).map(({ block }) => block);
+    case "reasoning":
+      return readReasoning(item);
+    default: {
+      const call = readCall(item);
+      return call === null ? [] : [call];
+    }
+  }
+}
+
+export interface MessagePart {
+  readonly at: number;
+  readonly block: IrText | IrRefusal;
+}
+
+export function readMessageParts(item: JsonObject): MessagePart[] {
+  return listOf(item["content"]).flatMap((part, at): MessagePart[] => {
+    if (!isObject(part)) return [];
+    if (typeof part["refusal"] === "string")
+      return [{ at, block: { type: "refusal", text: part["refusal"] } }];
+    return typeof part["text"] === "string" ? [{ at, block: { type: "text", text: part["text"] } }] : [];
+  });
+}
+
+/** Null for an item that is no call, or a call that does not say of what yet. */
+export function readCall(item: JsonObject): IrToolCall | null {
+  const { type, name, call_id: id } = item;
+  if (type !== "function_call" && type !== "custom_tool_call") return null;
+  if (typeof name !== "string" || name === "") return null;
+  const custom = type === "custom_tool_call";
+  return {
+    type: "tool_call",
+    id: stringOf(id) ?? "",
+    kind: custom ? "custom" : "function",
+    namespace: namespaceOf(item["namespace"]),
+    name,
+    input: stringOf(custom ? item["input"] : item["arguments"]) ?? "",
+  };
+}
+
+export interface AnswerKinds {
+  readonly called: boolean;
+  readonly refused: boolean;
+}
+
+/** OpenAI says only that it is done; what was done tells the rest. */
+export function readFinish(response: JsonObject, kinds: AnswerKinds): IrFinish {
+  return { reason: finishReason(response, kinds), stopSequence: null, explanation: null };
+}
+
+function finishReason(response: JsonObject, { called, refused }: AnswerKinds): FinishReason {
+  if (response["status"] === "incomplete") {
+    const details = response["incomplete_details"];
+    const filtered = isObject(details) && details["reason"] === "content_filter";
+    return filtered ? "refusal" : "length";
+  }
+  if (called) return "tool_calls";
+  return refused ? "refusal" : "stop";
+}
+
+export function readTier(response: JsonObject): string | null {
+  return stringOf(response["service_tier"]);
+}

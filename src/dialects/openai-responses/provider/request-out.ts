@@ -1,0 +1,133 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { Effort, IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
+import { dropCacheMarks } from "../../openai/cache-marks.ts";
+import { openAiIdentity } from "../../openai/identity.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { openAiEffort } from "../../reasoning/effort.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { openAiTakesSampling, reasons } from "../../translation/model-traits.ts";
+import { developerItem, writeInput } from "./input-out.ts";
+import { writeToolChoice, writeTools } from "./tools-out.ts";
+
+/** OpenAI answers 400 to less. A client that asks for less gets a little more instead of an error. */
+const leastOutputTokens = 16;
+
+export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+  refuseStop(request, dropped);
+  dropCacheMarks(request, dropped);
+  const effort = request.reasoning === null ? null : openAiEffort(request.reasoning, target);
+  const body: JsonObject = {
+    model: target.upstreamModel,
+    ...writeConversation(request, target, dropped),
+    ...writeToolSettings(request),
+    ...writeReasoning(request.reasoning, effort, target, dropped),
+    ...writeText(request),
+    ...writeSampling(request, effort, target, dropped),
+    ...openAiIdentity(request.identity, target),
+    // Nothing is to be kept unless the client asks for it, and the default here is to keep.
+    store: request.store ?? false,
+  };
+  const maxOutputTokens = writeMaxOutputTokens(request, target);
+  if (maxOutputTokens !== null) body["max_output_tokens"] = maxOutputTokens;
+  if (request.serviceTier !== null) body["service_tier"] = request.serviceTier;
+  if (request.metadata !== null) body["metadata"] = request.metadata;
+  if (request.stream) body["stream"] = true;
+  return body;
+}
+
+/** One block is what `instructions` says; several keep their boundaries as parts of a developer message. */
+function writeConversation(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+  const { system, messages } = request;
+  const input = writeInput(messages, target, dropped);
+  const [only, ...others] = system;
+  if (only === undefined) return { input };
+  if (others.length === 0 && input.length > 0) return { instructions: only.text, input };
+  return { input: [developerItem(system), ...input] };
+}
+
+function writeToolSettings(request: IrRequest): JsonObject {
+  if (request.tools.length === 0) return {};
+  const { tools, toolChoice, parallelToolCalls } = request;
+  return {
+    tools: writeTools(tools),
+    ...(toolChoice === null ? {} : { tool_choice: writeToolChoice(toolChoice, tools) }),
+    ...(parallelToolCalls === null ? {} : { parallel_tool_calls: parallelToolCalls }),
+  };
+}
+
+/** Reasoning comes encrypted, so that the client can bring it back although nothing is stored. */
+function writeReasoning(
+  settings: IrReasoningSettings | null,
+  effort: Effort | null,
+  target: Target,
+  dropped: DroppedFields,
+): JsonObject {
+  if (settings === null) return {};
+  if (!reasons(target)) {
+    if (effort !== "none") dropped.add(dropped.names.effort);
+    return {};
+  }
+  const summary = settings.summary ?? (isToBeSeen(settings) ? "auto" : null);
+  const reasoning: JsonObject = {
+    ...(effort === null ? {} : { effort }),
+    ...(summary === null || effort === "none" ? {} : { summary }),
+  };
+  return {
+    ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+    ...(effort === "none" ? {} : { include: ["reasoning.encrypted_content"] }),
+  };
+}
+
+/** Anthropic shows thinking that is enabled with a budget, unless it is told not to. */
+function isToBeSeen({ visible, thinking }: IrReasoningSettings): boolean {
+  return visible ?? thinking === "enabled";
+}
+
+function writeText({ format, verbosity }: IrRequest): JsonObject {
+  if (format === null && verbosity === null) return {};
+  return {
+    text: {
+      ...(format === null ? {} : { format: writeFormat(format) }),
+      ...(verbosity === null ? {} : { verbosity }),
+    },
+  };
+}
+
+function writeFormat(format: IrFormat): JsonObject {
+  if (format.type === "json_object") return { type: "json_object" };
+  return {
+    type: "json_schema",
+    name: format.name ?? "answer",
+    ...(format.description === null ? {} : { description: format.description }),
+    schema: format.schema,
+    ...(format.strict === null ? {} : { strict: format.strict }),
+  };
+}
+
+function writeSampling(
+  request: IrRequest,
+  effort: Effort | null,
+  target: Target,
+  dropped: DroppedFields,
+): JsonObject {
+  const { temperature, topP, topK } = request.sampling;
+  if (topK !== null) dropped.add("top_k");
+  if (openAiTakesSampling(target, effort)) {
+    return { ...(temperature === null ? {} : { temperature }), ...(topP === null ? {} : { top_p: topP }) };
+  }
+  if (temperature !== null) dropped.add("temperature");
+  if (topP !== null) dropped.add("top_p");
+  return {};
+}
+
+function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): number | null {
+  if (maxOutputTokens === null) return null;
+  const capped = Math.min(maxOutputTokens, target.maxOutputTokens ?? maxOutputTokens);
+  return target.isStrict ? Math.max(capped, leastOutputTokens) : capped;
+}
+
+/** Without them the model would say more than the client is prepared for. */
+function refuseStop({ stop }: IrRequest, dropped: DroppedFields): void {
+  if (stop.length === 0) return;
+  refuse(dropped.names.stop, "this model's provider knows none");
+}

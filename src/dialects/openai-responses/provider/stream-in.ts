@@ -1,0 +1,152 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { IrEvent } from "../../ir/ir.ts";
+import { numberOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import type { StreamReader } from "../../provider-dialect.ts";
+import type { SseFrame } from "../../sse/frame.ts";
+import { readFinish, readTier } from "./items-in.ts";
+import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
+import { readUsage } from "./usage-in.ts";
+
+interface TextEvent {
+  readonly channel: Channel;
+  readonly field: string;
+}
+
+const fragments = new Map<string, TextEvent>([
+  ["response.output_text.delta", { channel: "text", field: "delta" }],
+  ["response.refusal.delta", { channel: "refusal", field: "delta" }],
+  ["response.reasoning_summary_text.delta", { channel: "summary", field: "delta" }],
+  ["response.reasoning_text.delta", { channel: "reasoning", field: "delta" }],
+  ["response.function_call_arguments.delta", { channel: "input", field: "delta" }],
+  ["response.custom_tool_call_input.delta", { channel: "input", field: "delta" }],
+]);
+
+const wholes = new Map<string, TextEvent>([
+  ["response.output_text.done", { channel: "text", field: "text" }],
+  ["response.refusal.done", { channel: "refusal", field: "refusal" }],
+  ["response.reasoning_summary_text.done", { channel: "summary", field: "text" }],
+  ["response.reasoning_text.done", { channel: "reasoning", field: "text" }],
+  ["response.function_call_arguments.done", { channel: "input", field: "arguments" }],
+  ["response.custom_tool_call_input.done", { channel: "input", field: "input" }],
+]);
+
+export function createStreamReader(emit: (event: IrEvent) => void): StreamReader {
+  return new ResponsesStreamReader(emit);
+}
+
+class ResponsesStreamReader implements StreamReader {
+  readonly #emit: (event: IrEvent) => void;
+  readonly #blocks: Blocks;
+  /** In the order of their first mention, each under its index and its id where these are told. */
+  readonly #items = new Set<IncomingItem>();
+  readonly #byIndex = new Map<number, IncomingItem>();
+  readonly #byId = new Map<string, IncomingItem>();
+  #begun = false;
+  ended = false;
+
+  constructor(emit: (event: IrEvent) => void) {
+    this.#emit = emit;
+    this.#blocks = new Blocks(emit);
+  }
+
+  /** Its frames are numbered, so no two differ in their text alone. */
+  plainText(): null {
+    return null;
+  }
+
+  push(frame: SseFrame): void {
+    if (this.ended || frame.data === "" || frame.data === "[DONE]") return;
+    const event = parseObject(frame.data);
+    if (event === null) throw malformedAnswer("an event that is no JSON object");
+    const type = stringOf(event["type"]) ?? frame.event;
+    if (type === "error" || (type === "" && event["error"] !== undefined)) throw reportedFailure(event);
+    if (!this.#begun) {
+      this.#begun = true;
+      this.#emit({ type: "start", usage: null });
+    }
+    this.#read(type, event);
+  }
+
+  end(): void {
+    if (!this.ended) throw cutShort();
+  }
+
+  /** Events without a case here tell of the provider's own tools, or repeat what others say. */
+  #read(type: string, event: JsonObject): void {
+    const fragment = fragments.get(type);
+    if (fragment !== undefined) {
+      this.#item(event).push(fragment.channel, partOf(event), stringOf(event[fragment.field]) ?? "");
+      return;
+    }
+    const whole = wholes.get(type);
+    if (whole !== undefined) {
+      this.#item(event).complete(whole.channel, partOf(event), stringOf(event[whole.field]) ?? "");
+      return;
+    }
+    switch (type) {
+      case "response.output_item.added":
+        this.#item(event).announce(itemOf(event));
+        break;
+      case "response.output_item.done":
+        this.#item(event).finish(itemOf(event));
+        break;
+      case "response.completed":
+      case "response.incomplete":
+        this.#finish(responseOf(event), type);
+        break;
+      case "response.failed":
+        throw reportedFailure({ error: responseOf(event)["error"] ?? null });
+    }
+  }
+
+  /** The index comes first, because some providers change an item's id on the way. */
+  #item(event: JsonObject): IncomingItem {
+    const at = numberOf(event["output_index"]);
+    const id = stringOf(event["item_id"]) ?? stringOf(itemOf(event)["id"]);
+    const known =
+      (at === null ? undefined : this.#byIndex.get(at)) ?? (id === null ? undefined : this.#byId.get(id));
+    const item = known ?? new IncomingItem(this.#blocks);
+    this.#items.add(item);
+    if (at !== null) this.#byIndex.set(at, item);
+    if (id !== null) this.#byId.set(id, item);
+    return item;
+  }
+
+  /** Providers that streamed nothing, or not all of it, still tell everything in the last event. */
+  #finish(response: JsonObject, type: string): void {
+    objectsOf(response["output"]).forEach((item, at) => {
+      (this.#find(item, at) ?? this.#item({ item })).finish(item);
+    });
+    for (const item of this.#items) item.abandon();
+    const usage = readUsage(response["usage"]);
+    if (usage !== null) this.#emit({ type: "usage", usage });
+    const tier = readTier(response);
+    if (tier !== null) this.#emit({ type: "service_tier", tier });
+    const status = type === "response.incomplete" ? "incomplete" : "completed";
+    this.#emit({ type: "finish", finish: readFinish({ ...response, status }, this.#blocks) });
+    this.ended = true;
+  }
+
+  #find(item: JsonObject, at: number): IncomingItem | undefined {
+    const { id, type, call_id: callId } = item;
+    const byId = typeof id === "string" ? this.#byId.get(id) : undefined;
+    if (byId !== undefined) return byId;
+    const byIndex = this.#byIndex.get(at);
+    if (byIndex !== undefined && byIndex.type === type) return byIndex;
+    if (typeof callId !== "string" || callId === "") return undefined;
+    return this.#items.values().find((known) => known.callId === callId);
+  }
+}
+
+function partOf(event: JsonObject): number {
+  return numberOf(event["content_index"]) ?? numberOf(event["summary_index"]) ?? 0;
+}
+
+function itemOf(event: JsonObject): JsonObject {
+  return objectOf(event["item"]) ?? {};
+}
+
+function responseOf(event: JsonObject): JsonObject {
+  return objectOf(event["response"]) ?? event;
+}

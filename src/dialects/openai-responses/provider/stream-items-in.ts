@@ -1,0 +1,155 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { IrBlockHead, IrEvent, ReasoningProof } from "../../ir/ir.ts";
+import { stringOf } from "../../json/json-fields.ts";
+import { proofOf, readReasoning } from "../reasoning.ts";
+import { readCall, readMessageParts } from "./items-in.ts";
+
+/** Which text of an item a fragment belongs to. */
+export type Channel = "text" | "refusal" | "summary" | "reasoning" | "input";
+
+interface Part {
+  readonly block: number;
+  /** How much of the part's text has been passed on. */
+  sentChars: number;
+}
+
+/** Numbers the blocks of one stream and remembers what kinds there were. */
+export class Blocks {
+  readonly #emit: (event: IrEvent) => void;
+  #next = 0;
+  called = false;
+  refused = false;
+
+  constructor(emit: (event: IrEvent) => void) {
+    this.#emit = emit;
+  }
+
+  begin(block: IrBlockHead): number {
+    if (block.type === "tool_call") this.called = true;
+    if (block.type === "refusal") this.refused = true;
+    const index = this.#next;
+    this.#next += 1;
+    this.#emit({ type: "block_start", index, block });
+    return index;
+  }
+
+  beginPart(index: number): void {
+    this.#emit({ type: "part", index });
+  }
+
+  send(index: number, text: string): void {
+    if (text !== "") this.#emit({ type: "delta", index, text });
+  }
+
+  end(index: number, proof: ReasoningProof | null): void {
+    this.#emit({ type: "block_end", index, proof });
+  }
+}
+
+/**
+ * One output item on its way in. Providers differ in what they leave out: the announcement, the fragments,
+ * or everything but the finished item. Whatever comes first opens the block, and what comes again is
+ * measured against what was already passed on.
+ */
+export class IncomingItem {
+  readonly #blocks: Blocks;
+  readonly #parts = new Map<number, Part>();
+  /** Fragments of a call whose name is not known yet. */
+  #held = "";
+  #reasoning: number | null = null;
+  /** Where the reasoning is told first; what the other place says is the same in other words. */
+  #reasoningChannel: Channel | null = null;
+  type: string | null = null;
+  callId: string | null = null;
+  finished = false;
+
+  constructor(blocks: Blocks) {
+    this.#blocks = blocks;
+  }
+
+  /** The item has been named; a call can begin. */
+  announce(item: JsonObject): void {
+    this.type = stringOf(item["type"]);
+    const call = readCall(item);
+    if (call === null || this.#parts.has(0)) return;
+    this.callId = call.id;
+    const { input: _, ...head } = call;
+    const part = { block: this.#blocks.begin(head), sentChars: 0 };
+    this.#parts.set(0, part);
+    this.#send(part, this.#held);
+    this.#held = "";
+  }
+
+  push(channel: Channel, at: number, text: string): void {
+    if (text === "" || this.finished || this.#isRepetition(channel)) return;
+    const part = this.#parts.get(at) ?? this.#open(channel, at);
+    if (part === null) this.#held += text;
+    else this.#send(part, text);
+  }
+
+  /** The whole text of a part: only what has not been passed on yet is news. */
+  complete(channel: Channel, at: number, whole: string): void {
+    const sent = this.#parts.get(at)?.sentChars ?? this.#held.length;
+    this.push(channel, at, whole.slice(sent));
+  }
+
+  finish(item: JsonObject): void {
+    if (this.finished) return;
+    this.announce(item);
+    for (const { at, block } of readMessageParts(item)) {
+      if (this.type === "message") this.complete(block.type, at, block.text);
+    }
+    const call = readCall(item);
+    if (call !== null) this.complete("input", 0, call.input);
+    if (this.type === "reasoning") this.#finishReasoning(item);
+    else this.abandon();
+  }
+
+  /** Ends what is open; the provider says no more about this item. */
+  abandon(): void {
+    if (this.finished) return;
+    this.finished = true;
+    if (this.#reasoning !== null) this.#blocks.end(this.#reasoning, null);
+    else for (const part of this.#parts.values()) this.#blocks.end(part.block, null);
+  }
+
+  #finishReasoning(item: JsonObject): void {
+    for (const { parts, proof } of readReasoning(item)) {
+      const channel = proof?.maker === "openai" && proof.raw ? "reasoning" : "summary";
+      parts.forEach((text, at) => {
+        this.complete(channel, at, text);
+      });
+      // Reasoning whose text is withheld is still worth carrying.
+      this.#reasoning ??= this.#blocks.begin({ type: "reasoning" });
+    }
+    this.finished = true;
+    if (this.#reasoning !== null)
+      this.#blocks.end(this.#reasoning, proofOf(item, this.#reasoningChannel === "reasoning"));
+  }
+
+  #isRepetition(channel: Channel): boolean {
+    const first = this.#reasoningChannel;
+    return first !== null && channel !== first;
+  }
+
+  #open(channel: Channel, at: number): Part | null {
+    if (channel === "input") return null;
+    const part = { block: this.#blockFor(channel), sentChars: 0 };
+    this.#parts.set(at, part);
+    return part;
+  }
+
+  /** The parts of a summary are one block of reasoning; every part of a message is a block of its own. */
+  #blockFor(channel: Exclude<Channel, "input">): number {
+    if (channel === "text" || channel === "refusal") return this.#blocks.begin({ type: channel });
+    this.#reasoningChannel = channel;
+    if (this.#reasoning === null) this.#reasoning = this.#blocks.begin({ type: "reasoning" });
+    else this.#blocks.beginPart(this.#reasoning);
+    return this.#reasoning;
+  }
+
+  #send(part: Part, text: string): void {
+    part.sentChars += text.length;
+    this.#blocks.send(part.block, text);
+  }
+}

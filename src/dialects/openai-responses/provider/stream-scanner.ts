@@ -1,0 +1,102 @@
+import type { ReportedExtras } from "../../../base/extra-usage.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
+import { reportedFailure } from "../../errors/failure.ts";
+import type { ScannerOptions } from "../../provider-dialect.ts";
+import { jsonOf, type RawEvent } from "../../sse/raw-events.ts";
+import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
+import { CallCounter } from "../../usage/extra-usage.ts";
+import { givenIds } from "./given-ids.ts";
+import { countItem, readExtras, readUsage } from "./usage-in.ts";
+
+const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
+  Buffer.from(mark),
+);
+const createdMark = Buffer.from('"response.created"');
+const itemMark = Buffer.from('"response.output_item.done"');
+const errorMark = Buffer.from('"error"');
+
+/** Responses streams end with one of three events that carry the whole response, usage included. */
+export class ResponsesScanner extends StreamScanner {
+  usage: ReportedUsage | null = null;
+  readonly partialUsage = null;
+  readonly #readsExtras: boolean;
+  readonly #calls = new CallCounter();
+  #final: ReportedExtras | null = null;
+  #sequence = 0;
+  #responseId: string | null = null;
+
+  constructor({ readsExtras }: ScannerOptions) {
+    super();
+    this.#readsExtras = readsExtras;
+  }
+
+  /** The end tells all; before it, what has been called so far is known where calls may cost something. */
+  get extras(): ReportedExtras | null {
+    return this.#final ?? (this.#calls.isEmpty ? null : this.#calls.report());
+  }
+
+  /** The SDK's validator wants a failure to go on with the stream's own numbers and the response's own id. */
+  override get position(): ScanPosition {
+    this.readUnread();
+    return { sequenceNumber: this.#sequence, responseId: this.#responseId };
+  }
+
+  protected firstMark(events: Buffer): number {
+    let first = events.indexOf(errorMark);
+    for (const mark of terminalMarks) first = earlier(first, events.indexOf(mark));
+    if (!this.#readsExtras) return first;
+    return earlier(earlier(first, events.indexOf(createdMark)), events.indexOf(itemMark));
+  }
+
+  protected actionFor({ data }: RawEvent): EventAction {
+    const event = jsonOf(data);
+    switch (event?.["type"]) {
+      case "response.failed":
+        this.failure = reportedFailure(isObject(event["response"]) ? event["response"] : event);
+        this.#readUsage(event);
+        return "stop";
+      case "response.completed":
+      case "response.incomplete":
+        this.#readUsage(event);
+        return "hold";
+      case "response.output_item.done":
+        if (isObject(event["item"])) countItem(event["item"], this.#calls);
+        // A call is to be paid for, whether or not a word follows it.
+        if (!this.#calls.isEmpty) this.started = true;
+        return "forward";
+      case "response.created":
+        if (isObject(event["response"])) this.given = givenIds(event["response"]);
+        return "forward";
+      case "error":
+        this.failure = reportedFailure(event);
+        return "stop";
+      default:
+        return "forward";
+    }
+  }
+
+  #readUsage(event: JsonObject): void {
+    const response = event["response"];
+    if (!isObject(response)) return;
+    this.given = givenIds(response);
+    this.#final = readExtras(response);
+    if (isObject(response["usage"])) this.usage = readUsage(response["usage"]);
+  }
+
+  protected producedBy(event: JsonObject): string {
+    const type = event["type"];
+    if (typeof type !== "string") return "";
+    if (typeof event["sequence_number"] === "number") this.#sequence = event["sequence_number"] + 1;
+    if (type === "response.created" && isObject(event["response"])) {
+      const id = event["response"]["id"];
+      if (typeof id === "string") this.#responseId = id;
+      // The end may have been seen before the beginning is read, and knows more.
+      if (this.given.length === 0) this.given = givenIds(event["response"]);
+    }
+    if (type.endsWith(".delta")) return typeof event["delta"] === "string" ? event["delta"] : "";
+    if (type !== "response.output_item.added" || !isObject(event["item"])) return "";
+    const name = event["item"]["name"];
+    return typeof name === "string" ? name : "";
+  }
+}

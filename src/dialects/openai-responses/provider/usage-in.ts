@@ -1,0 +1,54 @@
+import type { ReportedExtras } from "../../../base/extra-usage.ts";
+import type { HostedToolName } from "../../../base/hosted-tools.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { audioOf, CallCounter, tierOf } from "../../usage/extra-usage.ts";
+import { detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";
+
+export function readUsage(usage: Json | undefined): ReportedUsage | null {
+  if (!isObject(usage)) return null;
+  const details = detailsOf(usage["input_tokens_details"]);
+  return inclusiveUsage(
+    usage["input_tokens"],
+    usage["output_tokens"],
+    details["cached_tokens"],
+    details["cache_write_tokens"],
+    detailsOf(usage["output_tokens_details"])["reasoning_tokens"],
+  );
+}
+
+export function readExtras(response: JsonObject): ReportedExtras {
+  const usage = objectOf(response["usage"]);
+  const calls = new CallCounter();
+  for (const item of objectsOf(response["output"])) countItem(item, calls);
+  return {
+    ...tierOf(response["service_tier"]),
+    ...calls.report(),
+    ...audioOf(usage?.["input_tokens_details"], usage?.["output_tokens_details"]),
+  };
+}
+
+/** An item of a response's output that is a call of a hosted tool. */
+export function countItem(item: JsonObject, calls: CallCounter): void {
+  const type = stringOf(item["type"]);
+  const name = type === null ? undefined : toolOfItem[type];
+  if (name !== undefined && !isReadingOn(item)) calls.add(name);
+}
+
+const toolOfItem: Readonly<Record<string, HostedToolName | undefined>> = {
+  web_search_call: "web_search",
+  file_search_call: "file_search",
+  code_interpreter_call: "code_interpreter",
+  computer_call: "computer_use",
+  image_generation_call: "image_generation",
+  mcp_call: "mcp",
+  shell_call: "shell",
+  tool_search_call: "tool_search",
+};
+
+/** OpenAI bills a search, and not the opening of a page that it found. */
+function isReadingOn(item: JsonObject): boolean {
+  const action = objectOf(item["action"])?.["type"];
+  return item["type"] === "web_search_call" && (action === "open_page" || action === "find_in_page");
+}

@@ -1,0 +1,42 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
+import { objectsOf, stringOf } from "../json/json-fields.ts";
+import { isReasoningEnvelope, partSeparator, unwrapReasoning } from "../reasoning/reasoning-envelope.ts";
+
+/** What a client sends back: our own envelope returns the reasoning to the provider that made it. */
+export function readReplayedReasoning(item: JsonObject): IrReasoning[] {
+  const encrypted = stringOf(item["encrypted_content"]);
+  if (encrypted === null || !isReasoningEnvelope(encrypted)) return readReasoning(item);
+  const carried = unwrapReasoning(encrypted, textsOf(item["summary"]).join(partSeparator));
+  return carried === null ? [] : [carried];
+}
+
+/**
+ * What a provider says, signed by itself whatever the proof looks like: the provider may be another Sluice.
+ * Open models show their reasoning in `content`.
+ */
+export function readReasoning(item: JsonObject): IrReasoning[] {
+  const content = textsOf(item["content"]);
+  const raw = content.length > 0;
+  const parts = raw ? content : textsOf(item["summary"]);
+  const proof = proofOf(item, raw);
+  return parts.length === 0 && proof.encryptedContent === null ? [] : [{ type: "reasoning", parts, proof }];
+}
+
+/** How OpenAI recognises its own reasoning when it comes back. */
+export function proofOf(item: JsonObject, raw: boolean): ReasoningProof & { maker: "openai" } {
+  return {
+    maker: "openai",
+    id: stringOf(item["id"]),
+    encryptedContent: stringOf(item["encrypted_content"]),
+    raw,
+  };
+}
+
+function textsOf(parts: Json | undefined): string[] {
+  return objectsOf(parts).flatMap((part) => stringOf(part["text"]) ?? []);
+}
+
+export function summaryPart(text: string): JsonObject {
+  return { type: "summary_text", text };
+}

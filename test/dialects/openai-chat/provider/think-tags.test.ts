@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import {
+  splitThinkTags,
+  ThinkTagSplitter,
+} from "../../../../src/dialects/openai-chat/provider/think-tags.ts";
+
+const cases: readonly [string, string, string][] = [
+  ["<think>Hmm.</think>\n\nYes.", "Hmm.", "Yes."],
+  ["\n<think>\nHmm <b>.\n</think>Yes </think>.", "\nHmm <b>.\n", "Yes </think>."],
+  ["Yes. <think>no</think>", "", "Yes. <think>no</think>"],
+  ["<thin air>", "", "<thin air>"],
+  ["<think>cut off </thi", "cut off </thi", ""],
+  ["<thi", "", "<thi"],
+  ["  indented", "", "  indented"],
+  ["", "", ""],
+];
+
+test("C43 reasoning between tags at the beginning of the content is reasoning, however it is cut", () => {
+  for (const [content, reasoning, text] of cases) {
+    expect(splitThinkTags(content)).toEqual({ reasoning, text });
+    const splitter = new ThinkTagSplitter();
+    const split = [...content].map((character) => splitter.push(character));
+    split.push(splitter.end());
+    expect(split.map((piece) => piece.reasoning).join("")).toBe(reasoning);
+    expect(split.map((piece) => piece.text).join("")).toBe(text);
+  }
+});

@@ -1,0 +1,321 @@
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../../../src/base/errors.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { EventCollector } from "../../../../src/dialects/ir/events.ts";
+import type { IrEvent, IrResponse } from "../../../../src/dialects/ir/ir.ts";
+import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
+import { SseDecoder } from "../../../../src/dialects/sse/sse.ts";
+
+interface Read {
+  readonly events: readonly IrEvent[];
+  readonly response: IrResponse;
+}
+
+function readFrames(frames: readonly JsonObject[]): IrEvent[] {
+  const events: IrEvent[] = [];
+  const reader = openAiResponses.provider.createStreamReader((event) => events.push(event));
+  for (const frame of frames) reader.push({ event: "", data: JSON.stringify(frame) });
+  reader.push({ event: "", data: "[DONE]" });
+  reader.end();
+  expect(reader.ended).toBe(true);
+  return events;
+}
+
+function read(...frames: JsonObject[]): Read {
+  const events = readFrames(frames);
+  const collector = new EventCollector();
+  for (const event of events) collector.push(event);
+  return { events, response: collector.response() };
+}
+
+function failureOf(...frames: JsonObject[]): GatewayError {
+  try {
+    readFrames(frames);
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+  }
+  throw new Error("the stream was read without a failure");
+}
+
+const created: JsonObject = { type: "response.created", response: { id: "resp_1", status: "in_progress" } };
+
+function added(at: number, item: JsonObject): JsonObject {
+  return { type: "response.output_item.added", output_index: at, item };
+}
+function done(at: number, item: JsonObject): JsonObject {
+  return { type: "response.output_item.done", output_index: at, item };
+}
+function completed(output: JsonObject[], rest: JsonObject = {}): JsonObject {
+  return { type: "response.completed", response: { id: "resp_1", status: "completed", output, ...rest } };
+}
+function functionCall(n: number, args: string): JsonObject {
+  return { id: `fc_${n}`, type: "function_call", call_id: `call_${n}`, name: `f${n}`, arguments: args };
+}
+function message(text: string): JsonObject {
+  return { id: "msg_1", type: "message", role: "assistant", content: [{ type: "output_text", text }] };
+}
+
+const twoCalls = [
+  { type: "tool_call", id: "call_1", kind: "function", namespace: null, name: "f1", input: '{"a":1}' },
+  { type: "tool_call", id: "call_2", kind: "function", namespace: null, name: "f2", input: '{"b":2}' },
+];
+
+describe("C73 arguments find their call", () => {
+  const argsOf = (fields: JsonObject, delta: string): JsonObject => ({
+    type: "response.function_call_arguments.delta",
+    ...fields,
+    delta,
+  });
+
+  test("by output_index alone, by item_id alone, or when the id changes on the way", () => {
+    const addresses: [JsonObject, JsonObject][] = [
+      [{ output_index: 0 }, { output_index: 1 }],
+      [{ item_id: "fc_1" }, { item_id: "fc_2" }],
+      [
+        { output_index: 0, item_id: "rotated_a" },
+        { output_index: 1, item_id: "rotated_b" },
+      ],
+    ];
+    for (const [first, second] of addresses) {
+      const { response } = read(
+        created,
+        added(0, functionCall(1, "")),
+        added(1, functionCall(2, "")),
+        argsOf(first, '{"a"'),
+        argsOf(second, '{"b"'),
+        argsOf(first, ":1}"),
+        argsOf(second, ":2}"),
+        done(0, functionCall(1, '{"a":1}')),
+        done(1, functionCall(2, '{"b":2}')),
+        completed([functionCall(1, '{"a":1}'), functionCall(2, '{"b":2}')]),
+      );
+      expect(response.blocks).toEqual(twoCalls as typeof response.blocks);
+      expect(response.finish.reason).toBe("tool_calls");
+    }
+  });
+
+  test("when they come before the call is announced", () => {
+    const { response } = read(
+      created,
+      argsOf({ output_index: 0 }, '{"a"'),
+      added(0, functionCall(1, "")),
+      argsOf({ output_index: 0 }, ":1}"),
+      done(0, functionCall(1, '{"a":1}')),
+      completed([]),
+    );
+    expect(response.blocks).toEqual(twoCalls.slice(0, 1) as typeof response.blocks);
+  });
+
+  test("when only the finished item tells them", () => {
+    const { response } = read(
+      created,
+      added(0, functionCall(1, "")),
+      done(0, functionCall(1, '{"a":1}')),
+      completed([functionCall(1, '{"a":1}')]),
+    );
+    expect(response.blocks).toEqual(twoCalls.slice(0, 1) as typeof response.blocks);
+  });
+});
+
+test("C73 the output of the last event is not said twice", () => {
+  const { events, response } = read(
+    created,
+    added(0, { id: "msg_1", type: "message", content: [] }),
+    { type: "response.content_part.added", item_id: "msg_1", output_index: 0, content_index: 0 },
+    { type: "response.output_text.delta", item_id: "msg_1", output_index: 0, content_index: 0, delta: "Hi" },
+    { type: "response.output_text.done", item_id: "msg_1", output_index: 0, content_index: 0, text: "Hi" },
+    done(0, message("Hi")),
+    completed([message("Hi")]),
+  );
+  expect(response.blocks).toEqual([{ type: "text", text: "Hi" }]);
+  expect(events.map((event) => event.type)).toEqual(["start", "block_start", "delta", "block_end", "finish"]);
+});
+
+test("C73 what was never streamed comes from the last event, once", () => {
+  const { response } = read(created, completed([message("Hi"), functionCall(1, '{"a":1}')]));
+  expect(response.blocks).toEqual([
+    { type: "text", text: "Hi" },
+    ...(twoCalls.slice(0, 1) as typeof response.blocks),
+  ]);
+});
+
+test("reasoning: its parts, its proof, and nothing for an item that is empty", () => {
+  const item = { id: "rs_1", type: "reasoning", summary: [] };
+  const summary = [
+    { type: "summary_text", text: "one" },
+    { type: "summary_text", text: "two" },
+  ];
+  const delta = (at: number, text: string): JsonObject => ({
+    type: "response.reasoning_summary_text.delta",
+    item_id: "rs_1",
+    output_index: 0,
+    summary_index: at,
+    delta: text,
+  });
+  const sealed = { ...item, summary, encrypted_content: "cipher" };
+  const { response } = read(
+    created,
+    added(0, item),
+    delta(0, "one"),
+    delta(1, "two"),
+    done(0, sealed),
+    completed([sealed, message("Hi")]),
+  );
+  const proof = { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false } as const;
+  expect(response.blocks).toEqual([
+    { type: "reasoning", parts: ["one", "two"], proof },
+    { type: "text", text: "Hi" },
+  ]);
+  const withheld = { ...item, encrypted_content: "cipher" };
+  expect(read(created, added(0, item), done(0, withheld), completed([withheld])).response.blocks).toEqual([
+    { type: "reasoning", parts: [], proof },
+  ]);
+  expect(read(created, added(0, item), done(0, item), completed([item])).response.blocks).toEqual([]);
+});
+
+test("the reasoning of an open model is text, and stays marked as such", () => {
+  const whole = {
+    id: "rs_1",
+    type: "reasoning",
+    summary: [],
+    content: [{ type: "reasoning_text", text: "hmm" }],
+  };
+  const { response } = read(
+    created,
+    added(0, { ...whole, content: [] }),
+    {
+      type: "response.reasoning_text.delta",
+      item_id: "rs_1",
+      output_index: 0,
+      content_index: 0,
+      delta: "hmm",
+    },
+    done(0, whole),
+    completed([whole]),
+  );
+  expect(response.blocks).toEqual([
+    {
+      type: "reasoning",
+      parts: ["hmm"],
+      proof: { maker: "openai", id: "rs_1", encryptedContent: null, raw: true },
+    },
+  ]);
+});
+
+test("C34 a freeform call is read as such", () => {
+  const item = { id: "ctc_1", type: "custom_tool_call", call_id: "call_p", name: "apply_patch", input: "" };
+  const { response } = read(
+    created,
+    added(0, item),
+    { type: "response.custom_tool_call_input.delta", item_id: "ctc_1", output_index: 0, delta: "*** Begin" },
+    done(0, { ...item, input: "*** Begin" }),
+    completed([]),
+  );
+  expect(response.blocks).toEqual([
+    {
+      type: "tool_call",
+      id: "call_p",
+      kind: "custom",
+      namespace: null,
+      name: "apply_patch",
+      input: "*** Begin",
+    },
+  ]);
+});
+
+test("T1/C80 refusals, and answers that were cut short", () => {
+  const refusal = { id: "msg_1", type: "message", content: [{ type: "refusal", refusal: "No." }] };
+  const refused = read(created, completed([refusal])).response;
+  expect(refused.blocks).toEqual([{ type: "refusal", text: "No." }]);
+  expect(refused.finish.reason).toBe("refusal");
+  const cut = (reason: string) =>
+    read(created, {
+      type: "response.incomplete",
+      response: { status: "incomplete", incomplete_details: { reason }, output: [] },
+    }).response.finish.reason;
+  expect(cut("max_output_tokens")).toBe("length");
+  expect(cut("content_filter")).toBe("refusal");
+});
+
+test("T2 usage is told apart, and the tier as the provider says it", () => {
+  const usage = {
+    input_tokens: 100,
+    input_tokens_details: { cached_tokens: 70, cache_write_tokens: 5 },
+    output_tokens: 9,
+    output_tokens_details: { reasoning_tokens: 4 },
+    total_tokens: 109,
+  };
+  const { response } = read(created, completed([], { usage, service_tier: "flex" }));
+  expect(response.usage).toEqual({
+    inputTokens: 25,
+    cachedInputTokens: 70,
+    cacheWriteTokens: 5,
+    outputTokens: 9,
+    reasoningTokens: 4,
+  });
+  expect(response.serviceTier).toBe("flex");
+});
+
+describe("a failed stream is a failure", () => {
+  test("said by response.failed", () => {
+    const failed = (code: string): JsonObject => ({
+      type: "response.failed",
+      response: { status: "failed", error: { code, message: "it broke" } },
+    });
+    expect(failureOf(created, failed("server_error"))).toMatchObject({
+      code: "upstream_error",
+      message: "it broke",
+    });
+    expect(failureOf(created, failed("context_length_exceeded")).code).toBe("context_length_exceeded");
+    expect(failureOf(created, failed("rate_limit_exceeded")).code).toBe("service_unavailable");
+  });
+
+  test("said by an error event, flat or nested", () => {
+    expect(failureOf({ type: "error", code: "server_error", message: "it broke", param: null }).message).toBe(
+      "it broke",
+    );
+    expect(failureOf({ type: "error", error: { message: "it broke" } }).message).toBe("it broke");
+    expect(failureOf({ error: { message: "it broke", type: "overloaded_error" } }).code).toBe(
+      "service_unavailable",
+    );
+  });
+
+  test("C74 when it ends without its last event", () => {
+    expect(failureOf(created, added(0, functionCall(1, ""))).code).toBe("upstream_error");
+    expect(failureOf().code).toBe("upstream_error");
+  });
+});
+
+test("what the provider's own tools do is passed over", () => {
+  const search = { id: "ws_1", type: "web_search_call", status: "completed" };
+  const { response } = read(
+    created,
+    added(0, search),
+    { type: "response.web_search_call.searching", item_id: "ws_1", output_index: 0 },
+    done(0, search),
+    { type: "response.brand_new_event", whatever: true },
+    completed([search, message("Hi")]),
+  );
+  expect(response.blocks).toEqual([{ type: "text", text: "Hi" }]);
+});
+
+test("C66 the same events however the bytes are cut", () => {
+  const frames = [created, done(0, message("Grüße 🌍")), completed([message("Grüße 🌍")])];
+  const whole = readFrames(frames);
+  const text = frames
+    .map((frame) => `: comment\r\nevent: ${String(frame["type"])}\r\ndata:${JSON.stringify(frame)}\r\n\r\n`)
+    .join("");
+  const bytes = new TextEncoder().encode(text);
+  for (let cut = 0; cut <= bytes.length; cut += 1) {
+    const events: IrEvent[] = [];
+    const reader = openAiResponses.provider.createStreamReader((event) => events.push(event));
+    const decoder = new SseDecoder();
+    const pieces = [
+      ...decoder.push(bytes.slice(0, cut)),
+      ...decoder.push(bytes.slice(cut)),
+      ...decoder.end(),
+    ];
+    for (const frame of pieces) reader.push(frame);
+    expect(events).toEqual(whole);
+  }
+});
