@@ -1,13 +1,13 @@
 import { patchBody } from "../dialects/json/patch.ts";
 import { clientDialect } from "../dialects/registry.ts";
 import type { Plan } from "../upstream/upstream.ts";
-import { admit } from "./admit.ts";
+import { admit } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import { scopeOf } from "./given-ids.ts";
 import { standingHeaders } from "./headers.ts";
-import { readRequest } from "./read-request.ts";
-import { resolveModel } from "./request.ts";
+import { scopeOf } from "./request/given-ids.ts";
+import { readRequest } from "./request/read-request.ts";
+import { resolveModel } from "./request/request.ts";
 
 /** A count is a help, not an answer: rather an estimate soon than the exact figure late. */
 const providersCountMs = 5000;

@@ -13,10 +13,10 @@ import type { Hold } from "../ledger/ledger.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
+import type { Guarded } from "./answer/watchdog.ts";
+import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
-import type { AskedExtras } from "./extras.ts";
 import type { Configured, Gateway } from "./gateway.ts";
-import type { Guarded } from "./watchdog.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 /** How the key's rate bucket stands, told in the headers of every authenticated response. */

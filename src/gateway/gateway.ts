@@ -10,11 +10,11 @@ import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { ExchangeEnding } from "../store/store.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import type { TokenCounter } from "./bill.ts";
-import type { GivenIds } from "./given-ids.ts";
+import type { Ongoing } from "./admission/ongoing.ts";
+import type { Watchdog } from "./answer/watchdog.ts";
+import type { TokenCounter } from "./charge/bill.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
-import type { Ongoing } from "./ongoing.ts";
-import type { Watchdog } from "./watchdog.ts";
+import type { GivenIds } from "./request/given-ids.ts";
 
 /** What a reload of the configuration replaces, all at once. An exchange keeps what it began with. */
 export interface Configured {

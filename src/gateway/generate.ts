@@ -1,19 +1,19 @@
 import { assert } from "../base/assert.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
-import { admit } from "./admit.ts";
-import { charged } from "./charged.ts";
-import { refuseOverlongInput } from "./context-window.ts";
+import { admit } from "./admission/admit.ts";
+import { streamResponse } from "./answer/stream-response.ts";
+import { readWhole } from "./answer/whole-answer.ts";
+import { refuseUnreadable, settleWhole, wholeResponse } from "./answer/whole-response.ts";
+import { Generation } from "./attempt/generation.ts";
+import { charged } from "./charge/charged.ts";
+import { askedExtras, usedExtras } from "./charge/extras.ts";
 import type { Exchange } from "./exchange.ts";
-import { askedExtras, usedExtras } from "./extras.ts";
 import type { Gateway } from "./gateway.ts";
-import { Generation } from "./generation.ts";
-import { scopeOf } from "./given-ids.ts";
-import { claimIdempotency, replay } from "./idempotent.ts";
-import { readRequest } from "./read-request.ts";
-import { idempotencyKeyOf, refuseUnpriced, refuseUnusableTools, resolveModel } from "./request.ts";
-import { streamResponse } from "./stream-response.ts";
-import { readWhole } from "./whole-answer.ts";
-import { refuseUnreadable, settleWhole, wholeResponse } from "./whole-response.ts";
+import { refuseOverlongInput } from "./request/context-window.ts";
+import { scopeOf } from "./request/given-ids.ts";
+import { claimIdempotency, replay } from "./request/idempotent.ts";
+import { readRequest } from "./request/read-request.ts";
+import { idempotencyKeyOf, refuseUnpriced, refuseUnusableTools, resolveModel } from "./request/request.ts";
 
 /**
  * A generation request, from top to bottom. Every step may refuse it by throwing a GatewayError, and then no later step

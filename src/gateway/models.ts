@@ -1,4 +1,4 @@
-import { admitOptional } from "./admit.ts";
+import { admitOptional } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { standingHeaders } from "./headers.ts";

@@ -2,7 +2,7 @@ import { creditsFromNano } from "../base/money.ts";
 import { effectiveStatus } from "../keys/status.ts";
 import type { AccountSummary } from "../ledger/summary.ts";
 import type { KeyRecord } from "../store/store.ts";
-import { admit } from "./admit.ts";
+import { admit } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { creditsText, standingHeaders } from "./headers.ts";

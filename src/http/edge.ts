@@ -19,7 +19,7 @@ export type Mounted = (addressOf: (request: Request) => string) => AnyElysia;
 
 /**
  * Bun would answer a larger body with an empty 413 that has no request id and no envelope. The limit is enforced
- * where bodies are read (gateway/read-body.ts); a body that nobody reads is never kept in memory.
+ * where bodies are read (gateway/request/read-body.ts); a body that nobody reads is never kept in memory.
  */
 const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 

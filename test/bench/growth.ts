@@ -70,7 +70,7 @@ async function provideHistory(cache: string): Promise<string> {
 }
 
 function readMigrations(): string {
-  const folder = new URL("../../src/store/sqlite/migrations/", import.meta.url).pathname;
+  const folder = new URL("../../src/store/sqlite/migrations", import.meta.url).pathname;
   return readdirSync(folder)
     .toSorted()
     .map((name) => readFileSync(join(folder, name), "utf8"))

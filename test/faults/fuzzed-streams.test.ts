@@ -8,9 +8,9 @@ import {
   providerDialect,
 } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
-import type { StreamRelayer } from "../../src/gateway/stream-relayer.ts";
-import { TranslatedRelayer } from "../../src/gateway/translated-relayer.ts";
+import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
+import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
+import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 import { mutateBytes, mutateJson } from "./mutate.ts";

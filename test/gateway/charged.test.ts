@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage.ts";
-import type { Bill } from "../../src/gateway/bill.ts";
-import { charged } from "../../src/gateway/charged.ts";
+import type { Bill } from "../../src/gateway/charge/bill.ts";
+import { charged } from "../../src/gateway/charge/charged.ts";
+import { Produced } from "../../src/gateway/charge/produced.ts";
 import { endExchange } from "../../src/gateway/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
-import { Produced } from "../../src/gateway/produced.ts";
 import { routes } from "../../src/http/routes.ts";
 import { type Caller, World } from "./world.ts";
 

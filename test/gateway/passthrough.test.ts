@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import { PassthroughRelayer } from "../../src/gateway/passthrough-relayer.ts";
+import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 
 const streams: readonly [ClientDialectName, FixtureName][] = [

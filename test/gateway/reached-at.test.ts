@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { originReachedAt } from "../../src/gateway/reached-at.ts";
+import { originReachedAt } from "../../src/gateway/admission/reached-at.ts";
 
 const cases: [why: string, headers: Record<string, string>, origin: string][] = [
   ["directly", {}, "http://gateway:8787"],

@@ -4,7 +4,7 @@ import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
 import { type DescribedSchema, expectation } from "../../base/schema-words.ts";
 import { didYouMean } from "../../config/suggest.ts";
-import { readBody } from "../../gateway/read-body.ts";
+import { readBody } from "../../gateway/request/read-body.ts";
 import { AdminError, sentence } from "./refusal.ts";
 
 FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)));

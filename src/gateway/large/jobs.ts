@@ -7,7 +7,7 @@ import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
-import type { Expected } from "../request.ts";
+import type { Expected } from "../request/request.ts";
 
 /**
  * What is done with a large body beside the event loop. All of it is plain data, because it crosses between threads;

@@ -6,7 +6,7 @@ import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
 import { translate } from "../../dialects/translation/translate.ts";
-import { checkRequest } from "../request.ts";
+import { checkRequest } from "../request/request.ts";
 import type { Job, PatchJob, PreparedResult, ReadJob, ReadResult, TranslateJob } from "./jobs.ts";
 import { truncateBody } from "./truncate-body.ts";
 

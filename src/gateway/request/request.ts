@@ -1,11 +1,11 @@
-import { GatewayError, invalidRequest } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import { estimateInput, estimateTruncatedInput } from "../catalog/estimate.ts";
-import type { ModelSettings } from "../config/settings.ts";
-import type { ValidationOptions } from "../dialects/client-dialect.ts";
-import type { JsonSpans } from "../dialects/json/json-spans.ts";
-import { inspectBody, type Mentions } from "../dialects/names/inspect-body.ts";
-import { clientDialect } from "../dialects/registry.ts";
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import type { ValidationOptions } from "../../dialects/client-dialect.ts";
+import type { JsonSpans } from "../../dialects/json/json-spans.ts";
+import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
+import { clientDialect } from "../../dialects/registry.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -15,11 +15,11 @@ import {
   refuseTooManyMembers,
   type StructureLimits,
   validateRequest,
-} from "../dialects/schema/validate.ts";
-import { type HostedTool, hostedToolsOf } from "../dialects/tools/hosted-tools.ts";
-import type { KeyRecord } from "../store/store.ts";
-import type { ClientCall } from "./client-call.ts";
-import type { Configured } from "./gateway.ts";
+} from "../../dialects/schema/validate.ts";
+import { type HostedTool, hostedToolsOf } from "../../dialects/tools/hosted-tools.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { ClientCall } from "../client-call.ts";
+import type { Configured } from "../gateway.ts";
 
 /** What was found out about a large body on another thread (large/large-bodies.ts). */
 export interface LargeBody {

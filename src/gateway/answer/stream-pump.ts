@@ -1,13 +1,13 @@
-import { GatewayError } from "../base/errors.ts";
-import type { ResponseRecorder } from "../idempotency/recorder.ts";
-import type { Opened } from "../upstream/upstream.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { ResponseRecorder } from "../../idempotency/recorder.ts";
+import type { Opened } from "../../upstream/upstream.ts";
+import type { Interruptible } from "../admission/ongoing.ts";
+import type { Evidence } from "../charge/bill.ts";
+import { Produced } from "../charge/produced.ts";
+import { endExchange } from "../end-exchange.ts";
+import type { Exchange } from "../exchange.ts";
+import { costText } from "../headers.ts";
 import { type Answering, recordShown, streamHeaders } from "./answering.ts";
-import type { Evidence } from "./bill.ts";
-import { endExchange } from "./end-exchange.ts";
-import type { Exchange } from "./exchange.ts";
-import { costText } from "./headers.ts";
-import type { Interruptible } from "./ongoing.ts";
-import { Produced } from "./produced.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 import type { Guarded } from "./watchdog.ts";
 

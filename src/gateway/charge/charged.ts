@@ -1,7 +1,7 @@
-import { assert } from "../base/assert.ts";
+import { assert } from "../../base/assert.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
 import type { Bill } from "./bill.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
 import { type HoldRequest, holdFor } from "./hold.ts";
 
 /**

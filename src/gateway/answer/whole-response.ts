@@ -1,8 +1,8 @@
-import { GatewayError } from "../base/errors.ts";
-import { releaseBytes } from "../base/release.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { releaseBytes } from "../../base/release.ts";
+import { Produced } from "../charge/produced.ts";
+import { addCostHeaders, addHeaders, standingHeaders } from "../headers.ts";
 import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
-import { addCostHeaders, addHeaders, standingHeaders } from "./headers.ts";
-import { Produced } from "./produced.ts";
 import type { WholeAnswer } from "./whole-answer.ts";
 
 /**

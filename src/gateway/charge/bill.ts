@@ -1,9 +1,15 @@
-import { assert } from "../base/assert.ts";
-import { type ReportedUsage, totalInput, totalTokens, type Usage, type UsageBasis } from "../base/usage.ts";
-import { cost, type HoldTokens } from "../catalog/price.ts";
-import type { Hold, Ledger } from "../ledger/ledger.ts";
-import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../store/store.ts";
-import type { Exchange } from "./exchange.ts";
+import { assert } from "../../base/assert.ts";
+import {
+  type ReportedUsage,
+  totalInput,
+  totalTokens,
+  type Usage,
+  type UsageBasis,
+} from "../../base/usage.ts";
+import { cost, type HoldTokens } from "../../catalog/price.ts";
+import type { Hold, Ledger } from "../../ledger/ledger.ts";
+import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts text and requests with the local tokenizer; never rejects. */

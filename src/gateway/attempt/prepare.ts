@@ -1,22 +1,22 @@
-import { assert } from "../base/assert.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Source } from "../dialects/client-dialect.ts";
-import { type BodyChanges, patchBody } from "../dialects/json/patch.ts";
-import type { Target } from "../dialects/provider-dialect.ts";
+import { assert } from "../../base/assert.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Source } from "../../dialects/client-dialect.ts";
+import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
+import type { Target } from "../../dialects/provider-dialect.ts";
 import {
   type ClientDialectName,
   clientDialect,
   type ProviderDialectName,
   providerDialect,
-} from "../dialects/registry.ts";
+} from "../../dialects/registry.ts";
 
-import { translate, translationOfAnswer } from "../dialects/translation/translate.ts";
-import type { Translation } from "../dialects/translation/translation.ts";
-import type { Deployment } from "../upstream/upstream.ts";
-import type { Prepared } from "../vendors/provider.ts";
-import { vendorOf } from "../vendors/registry.ts";
+import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
+import type { Translation } from "../../dialects/translation/translation.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
+import type { Prepared } from "../../vendors/provider.ts";
+import { vendorOf } from "../../vendors/registry.ts";
+import type { LargeBodies } from "../large/large-bodies.ts";
 import type { Generation } from "./generation.ts";
-import type { LargeBodies } from "./large/large-bodies.ts";
 import { mayNeedStripping, withoutForeignReasoning } from "./strip-foreign-reasoning.ts";
 
 /** What one deployment is sent, and how its answer comes back to the client's dialect. */

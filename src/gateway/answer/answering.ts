@@ -1,12 +1,12 @@
-import type { ReportedExtras } from "../base/extra-usage.ts";
-import type { KeyRecord } from "../store/store.ts";
-import type { Opened } from "../upstream/upstream.ts";
-import type { Bill } from "./bill.ts";
-import type { Exchange } from "./exchange.ts";
-import { usedExtras } from "./extras.ts";
-import type { Gateway } from "./gateway.ts";
-import type { Generation } from "./generation.ts";
-import type { Attempt } from "./prepare.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Opened } from "../../upstream/upstream.ts";
+import type { Generation } from "../attempt/generation.ts";
+import type { Attempt } from "../attempt/prepare.ts";
+import type { Bill } from "../charge/bill.ts";
+import { usedExtras } from "../charge/extras.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
 
 /** A provider that has begun to answer, and all that is needed to bring the answer to the client. */
 export interface Answering {

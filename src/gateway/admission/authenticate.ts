@@ -1,10 +1,10 @@
-import { GatewayError } from "../base/errors.ts";
-import { hasKeyForm } from "../keys/form.ts";
-import { effectiveStatus } from "../keys/status.ts";
-import type { KeyRecord } from "../store/store.ts";
-import type { ClientCall, Route } from "./client-call.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { hasKeyForm } from "../../keys/form.ts";
+import { effectiveStatus } from "../../keys/status.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { ClientCall, Route } from "../client-call.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
 import { originReachedAt } from "./reached-at.ts";
 
 /**

@@ -1,10 +1,10 @@
-import { GatewayError } from "../base/errors.ts";
-import { type HoldTokens, holdAmount } from "../catalog/price.ts";
-import type { ModelSettings } from "../config/settings.ts";
-import type { KeyRecord } from "../store/store.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
 import { Bill } from "./bill.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
 
 /** Who pays for a call, and what it may use at most. */
 export interface HoldRequest {

@@ -1,14 +1,14 @@
-import { invalidRequest } from "../base/errors.ts";
-import { type ExtraUsage, noCalls, type ReportedExtras } from "../base/extra-usage.ts";
-import type { HostedToolName, ToolCalls } from "../base/hosted-tools.ts";
-import type { JsonObject } from "../base/json.ts";
-import { usualTiers } from "../base/service-tiers.ts";
-import { inScope } from "../catalog/catalog.ts";
-import type { DeploymentSettings, ModelSettings, Price } from "../config/settings.ts";
-import type { ClientDialectName } from "../dialects/registry.ts";
-import type { HostedTool } from "../dialects/tools/hosted-tools.ts";
-import type { Configured } from "./gateway.ts";
-import type { ClientRequest } from "./request.ts";
+import { invalidRequest } from "../../base/errors.ts";
+import { type ExtraUsage, noCalls, type ReportedExtras } from "../../base/extra-usage.ts";
+import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { usualTiers } from "../../base/service-tiers.ts";
+import { inScope } from "../../catalog/catalog.ts";
+import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
+import type { ClientDialectName } from "../../dialects/registry.ts";
+import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
+import type { Configured } from "../gateway.ts";
+import type { ClientRequest } from "../request/request.ts";
 
 /** How many calls of a hosted tool are held for, where the request does not bound them. */
 const assumedCalls = 5;

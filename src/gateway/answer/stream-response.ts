@@ -1,5 +1,5 @@
+import { standingHeaders } from "../headers.ts";
 import { type Answering, streamHeaders } from "./answering.ts";
-import { standingHeaders } from "./headers.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
 import { StreamPump } from "./stream-pump.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";

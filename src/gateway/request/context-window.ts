@@ -1,6 +1,6 @@
-import { GatewayError } from "../base/errors.ts";
-import type { ModelSettings } from "../config/settings.ts";
-import type { TokenCounter } from "./bill.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import type { TokenCounter } from "../charge/bill.ts";
 
 /** Tokenizers differ by so much; what is less far over the window is left for the provider to judge. */
 const clearlyOver = 1.1;

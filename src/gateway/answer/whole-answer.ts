@@ -1,16 +1,16 @@
-import { GatewayError } from "../base/errors.ts";
-import type { ReportedExtras } from "../base/extra-usage.ts";
-import { isObject, type JsonObject, nestsTooDeeply } from "../base/json.ts";
-import type { ReportedUsage } from "../base/usage.ts";
-import { malformedAnswer, reportedFailure } from "../dialects/errors/failure.ts";
-import { producedText } from "../dialects/produced.ts";
-import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
-import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
-import { SseDecoder } from "../dialects/sse/sse.ts";
-import type { TranslatedResponse } from "../dialects/translation/translation.ts";
-import type { Opened } from "../upstream/upstream.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
+import { malformedAnswer, reportedFailure } from "../../dialects/errors/failure.ts";
+import { producedText } from "../../dialects/produced.ts";
+import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
+import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
+import { SseDecoder } from "../../dialects/sse/sse.ts";
+import type { TranslatedResponse } from "../../dialects/translation/translation.ts";
+import type { Opened } from "../../upstream/upstream.ts";
+import type { Attempt } from "../attempt/prepare.ts";
 import type { Answering } from "./answering.ts";
-import type { Attempt } from "./prepare.ts";
 
 /** A provider's whole answer, as the client will read it. */
 export interface WholeAnswer {

@@ -1,6 +1,6 @@
-import { GatewayError } from "../base/errors.ts";
-import { Gate, Gates } from "../limits/concurrency.ts";
-import type { Exchange } from "./exchange.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { Gate, Gates } from "../../limits/concurrency.ts";
+import type { Exchange } from "../exchange.ts";
 
 /** Something that can be told to end early, in-band and settled. */
 export interface Interruptible {

@@ -1,13 +1,13 @@
-import { assert } from "../base/assert.ts";
-import type { GatewayError } from "../base/errors.ts";
-import type { ReportedExtras } from "../base/extra-usage.ts";
-import type { ReportedUsage } from "../base/usage.ts";
-import type { ClientDialect } from "../dialects/client-dialect.ts";
-import { cutShort } from "../dialects/errors/failure.ts";
-import { type ClientDialectName, clientDialect, providerDialect } from "../dialects/registry.ts";
+import { assert } from "../../base/assert.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
+import type { ClientDialect } from "../../dialects/client-dialect.ts";
+import { cutShort } from "../../dialects/errors/failure.ts";
+import { type ClientDialectName, clientDialect, providerDialect } from "../../dialects/registry.ts";
 
-import { FrameJoiner } from "../dialects/sse/frame-joiner.ts";
-import type { StreamScanner } from "../dialects/sse/stream-scanner.ts";
+import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
+import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {

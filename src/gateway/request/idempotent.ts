@@ -1,8 +1,8 @@
-import type { Claim } from "../idempotency/idempotency.ts";
-import type { KeyRecord, StoredResponse } from "../store/store.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
-import { standingHeaders } from "./headers.ts";
+import type { Claim } from "../../idempotency/idempotency.ts";
+import type { KeyRecord, StoredResponse } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { standingHeaders } from "../headers.ts";
 import type { ClientRequest } from "./request.ts";
 
 export type Claimed =

@@ -1,4 +1,4 @@
-import { estimateText } from "../catalog/estimate.ts";
+import { estimateText } from "../../catalog/estimate.ts";
 
 /** Some sixteen thousand tokens; a stream in all may keep 256 KiB. */
 const maxKeptChars = 64 * 1024;

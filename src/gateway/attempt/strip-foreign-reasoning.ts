@@ -1,9 +1,9 @@
-import { type JsonSpans, scanTopLevel } from "../dialects/json/json-spans.ts";
-import { mayHoldEnvelope } from "../dialects/reasoning/foreign-reasoning.ts";
-import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
-import type { Deployment } from "../upstream/upstream.ts";
-import { vendorOf } from "../vendors/registry.ts";
-import type { ClientRequest } from "./request.ts";
+import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts";
+import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
+import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
+import { vendorOf } from "../../vendors/registry.ts";
+import type { ClientRequest } from "../request/request.ts";
 
 export interface PassthroughBody {
   readonly bytes: Uint8Array;

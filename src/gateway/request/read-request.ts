@@ -1,11 +1,11 @@
-import { GatewayError, invalidRequest } from "../base/errors.ts";
-import { countValues } from "../dialects/json/count-values.ts";
-import type { RequestKind } from "../dialects/schema/validate.ts";
-import type { BodyReservation } from "../limits/body-budget.ts";
-import type { KeyRecord } from "../store/store.ts";
-import type { ClientCall } from "./client-call.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { countValues } from "../../dialects/json/count-values.ts";
+import type { RequestKind } from "../../dialects/schema/validate.ts";
+import type { BodyReservation } from "../../limits/body-budget.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { ClientCall } from "../client-call.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
 import { type BodyLimit, largeBodyBytes, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
 

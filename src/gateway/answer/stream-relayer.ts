@@ -1,6 +1,6 @@
-import type { GatewayError } from "../base/errors.ts";
-import type { ReportedExtras } from "../base/extra-usage.ts";
-import type { ReportedUsage } from "../base/usage.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 
 /** What goes to the client: bytes that pass through, or text that was written here. */
 export type Piece = Uint8Array | string;

@@ -1,9 +1,9 @@
-import { assert } from "../base/assert.ts";
-import { GatewayError } from "../base/errors.ts";
-import type { KeyRecord } from "../store/store.ts";
+import { assert } from "../../base/assert.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
 import { authenticate } from "./authenticate.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
 
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
 export function admit(gateway: Gateway, exchange: Exchange): KeyRecord | Promise<KeyRecord> {

@@ -1,8 +1,8 @@
-import { GatewayError } from "../base/errors.ts";
-import type { ReportedExtras } from "../base/extra-usage.ts";
-import type { ReportedUsage } from "../base/usage.ts";
-import { SseDecoder } from "../dialects/sse/sse.ts";
-import type { StreamTranslator } from "../dialects/translation/translation.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
+import { SseDecoder } from "../../dialects/sse/sse.ts";
+import type { StreamTranslator } from "../../dialects/translation/translation.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /**

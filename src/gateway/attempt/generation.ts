@@ -1,15 +1,15 @@
-import type { AttemptRecord } from "../base/attempt.ts";
-import type { ModelSettings } from "../config/settings.ts";
-import type { ForwardedHeaders } from "../dialects/headers.ts";
-import type { BodyChanges } from "../dialects/json/patch.ts";
-import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
+import type { AttemptRecord } from "../../base/attempt.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import type { ForwardedHeaders } from "../../dialects/headers.ts";
+import type { BodyChanges } from "../../dialects/json/patch.ts";
+import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 
-import type { Deployment, GenerationPlan } from "../upstream/upstream.ts";
-import type { Prepared } from "../vendors/provider.ts";
-import type { Exchange } from "./exchange.ts";
-import type { LargeBodies } from "./large/large-bodies.ts";
+import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
+import type { Prepared } from "../../vendors/provider.ts";
+import type { Exchange } from "../exchange.ts";
+import type { LargeBodies } from "../large/large-bodies.ts";
+import type { ClientRequest } from "../request/request.ts";
 import { type Attempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
-import type { ClientRequest } from "./request.ts";
 
 export interface GenerationParts {
   readonly largeBodies: LargeBodies;

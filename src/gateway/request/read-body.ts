@@ -1,4 +1,4 @@
-import { assert } from "../base/assert.ts";
+import { assert } from "../../base/assert.ts";
 
 /** What may be read of one body. */
 export interface BodyLimit {
