@@ -1,5 +1,5 @@
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** Two characters at a time: half the steps. */
+/** Characters are drawn in pairs, which halves the number of draws. */
 const pairCount = alphabet.length ** 2;
 const firstOfPair = Uint8Array.from({ length: pairCount }, (_, pair) =>
   alphabet.charCodeAt(Math.floor(pair / alphabet.length)),
@@ -7,14 +7,14 @@ const firstOfPair = Uint8Array.from({ length: pairCount }, (_, pair) =>
 const secondOfPair = Uint8Array.from({ length: pairCount }, (_, pair) =>
   alphabet.charCodeAt(pair % alphabet.length),
 );
-/** Numbers from here on are thrown away, or the first pairs would come a little more often than the last. */
+/** Numbers from here on are rejected; otherwise the first pairs would be slightly more likely than the others. */
 const usable = Math.floor(65_536 / pairCount) * pairCount;
 
 const poolSize = 2048;
 const pool = new Uint16Array(poolSize);
 let used = poolSize;
 
-/** Draws from a pool, because asking the system for every few bytes costs more than the rest of an id. */
+/** Draws from a pool, because a system call for a few bytes takes longer than the rest of an id. */
 function randomPair(): number {
   for (;;) {
     if (used === poolSize) {
@@ -28,20 +28,16 @@ function randomPair(): number {
   }
 }
 
-/** Where a text is put together: joining strings pair by pair costs three times as much. */
-const characters = Buffer.alloc(64);
+const idLength = 22;
+/** Reused, because joining strings pair by pair takes three times as long. */
+const characters = Buffer.alloc(idLength);
 
-/** Uniform base62, at most 64 characters. */
-export function randomBase62(length: number): string {
-  for (let at = 0; at < length; at += 2) {
+/** 131 random bits after a prefix that says what the id belongs to, such as `req_` or `key_`. Not for secrets. */
+export function newId(prefix: string): string {
+  for (let at = 0; at < idLength; at += 2) {
     const pair = randomPair();
     characters[at] = firstOfPair[pair] as number;
     characters[at + 1] = secondOfPair[pair] as number;
   }
-  return characters.toString("latin1", 0, length);
-}
-
-/** 131 random bits behind a prefix that says what the id is of, such as `req_` or `key_`. */
-export function newId(prefix: string): string {
-  return prefix + randomBase62(22);
+  return prefix + characters.toString("latin1", 0, idLength);
 }

@@ -1,4 +1,4 @@
-import { randomBase62 } from "../base/id.ts";
+import { mintSecret } from "../base/mint-secret.ts";
 
 /**
  * A key is `slu_`, 30 random base62 characters (178 bits) and 6 characters of checksum. The checksum catches
@@ -21,7 +21,7 @@ const digitOfCode = Float64Array.from({ length: 128 }, (_, code) => {
 export const prefixLength = 12;
 
 export function newSecret(): string {
-  const body = keyStart + randomBase62(randomLength);
+  const body = keyStart + mintSecret(randomLength);
   return body + checksumOf(body);
 }
 

@@ -1,6 +1,6 @@
+import { assertAmount } from "../base/assert.ts";
 import type { UsageBasis } from "../base/usage.ts";
 import type { ExchangeEnding, Outcome, StoredResponse, UsageRecord } from "../store/store.ts";
-import type { Account } from "./account.ts";
 
 export interface HoldRequest {
   readonly keyId: string;
@@ -10,16 +10,81 @@ export interface HoldRequest {
   readonly amount: number;
 }
 
-export interface Hold {
+type HoldState = "open" | "settled" | "released";
+
+interface HoldParts extends HoldRequest {
+  readonly openedAtMs: number;
+  readonly periodStartMs: number;
+}
+
+/**
+ * An amount set aside for one exchange. It ends exactly once, by `Ledger.settle` or `Ledger.release`; only the ledger
+ * calls the methods that change it.
+ */
+export class Hold {
   /** The same as the exchange's: an exchange has one hold. */
   readonly id: string;
   readonly keyId: string;
+  readonly model: string;
   readonly amount: number;
+  readonly openedAtMs: number;
   /** Start of the budget period it was admitted in, and is charged to. */
   readonly periodStartMs: number;
-  readonly state: "open" | "settled" | "released";
-  /** What settling it took from the balance; 0 before. */
-  readonly charged: number;
+  #state: HoldState = "open";
+  #charged = 0;
+  #chargeSoFar = 0;
+  #journaledAtMs: number | null = null;
+
+  constructor({ exchangeId, keyId, model, amount, openedAtMs, periodStartMs }: HoldParts) {
+    this.id = exchangeId;
+    this.keyId = keyId;
+    this.model = model;
+    this.amount = amount;
+    this.openedAtMs = openedAtMs;
+    this.periodStartMs = periodStartMs;
+  }
+
+  get state(): HoldState {
+    return this.#state;
+  }
+
+  /** What settling took from the balance; 0 before. */
+  get charged(): number {
+    return this.#charged;
+  }
+
+  /** What would be charged if nothing more were produced. */
+  get chargeSoFar(): number {
+    return this.#chargeSoFar;
+  }
+
+  /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
+  get journaledAtMs(): number | null {
+    return this.#journaledAtMs;
+  }
+
+  /** False if it has ended already: the second attempt to end it changes nothing. */
+  end(state: "settled" | "released"): boolean {
+    if (this.#state !== "open") return false;
+    this.#state = state;
+    return true;
+  }
+
+  chargedWith(amount: number): void {
+    this.#charged = amount;
+  }
+
+  /** False if there is nothing new to note. */
+  progress(chargeSoFar: number): boolean {
+    if (this.#state !== "open" || chargeSoFar <= this.#chargeSoFar) return false;
+    assertAmount(chargeSoFar, "chargeSoFar");
+    this.#chargeSoFar = chargeSoFar;
+    return true;
+  }
+
+  journaled(atMs: number): void {
+    this.#journaledAtMs = atMs;
+  }
 }
 
 /**
@@ -45,16 +110,4 @@ export interface Settlement {
   readonly response: StoredResponse | null;
   /** Null for an exchange that completed at the first attempt. */
   readonly ending: ExchangeEnding | null;
-}
-
-/** A hold as the ledger itself sees it. */
-export interface OpenHold extends Hold {
-  state: Hold["state"];
-  charged: number;
-  readonly account: Account;
-  readonly model: string;
-  readonly openedAtMs: number;
-  chargeSoFar: number;
-  /** Monotonic time of the last progress handed to the journal; null when there is no row. */
-  journaledAtMs: number | null;
 }

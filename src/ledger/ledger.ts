@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { type Changes, emptyTotals, type JournalItem, type Snapshot, type Store } from "../store/store.ts";
 import { Account, type Settled } from "./account.ts";
 import { checkTotals } from "./audit.ts";
-import type { Hold, HoldRequest, OpenHold, Settlement } from "./hold.ts";
+import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
 import { journalUnavailable } from "./refusals.ts";
@@ -82,53 +82,40 @@ export class Ledger {
     const openedAtMs = this.#clock.wallMs();
     const periodStartMs = account.hold(amount, openedAtMs);
     this.#openHolds += 1;
-    const hold: OpenHold = {
-      id: exchangeId,
-      keyId,
-      amount,
-      periodStartMs,
-      state: "open",
-      charged: 0,
-      account,
-      model,
-      openedAtMs,
-      chargeSoFar: 0,
-      journaledAtMs: null,
-    };
-    return hold;
+    return new Hold({ keyId, exchangeId, model, amount, openedAtMs, periodStartMs });
   }
 
   /** Cheap enough for every chunk of a stream: it only takes note, and the journal hears of it now and then. */
   progress(hold: Hold, chargeSoFar: number): void {
-    this.#progress.take(hold as OpenHold, chargeSoFar);
+    this.#progress.take(hold, chargeSoFar);
   }
 
   /** Resolves when the charge is durable; with null when the hold was closed already. Memory has it at once. */
   async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
     // Before the hold is closed: a cost that is no amount must leave it to be released.
     assertAmount(settlement.cost, "cost");
-    const open = hold as OpenHold;
-    if (!this.#close(open, "settled")) return null;
+    if (!this.#end(hold, "settled")) return null;
+    const account = this.#account(hold.keyId);
     const atMs = this.#clock.wallMs();
-    const settled = open.account.settle(open, settlement.cost, atMs);
-    open.charged = settled.charged;
-    const record = recordOf(settlement, open.account, settled);
-    if (record !== null) open.account.count(record);
+    const settled = account.settle(hold, settlement.cost, atMs);
+    hold.chargedWith(settled.charged);
+    const record = recordOf(settlement, account, settled);
+    if (record !== null) account.count(record);
     await this.#store.commit([
       {
         kind: "settle",
-        holdId: open.id,
-        hasProgress: open.journaledAtMs !== null,
+        holdId: hold.id,
+        hasProgress: hold.journaledAtMs !== null,
         charge: {
-          keyId: open.keyId,
-          exchangeId: open.id,
+          keyId: hold.keyId,
+          exchangeId: hold.id,
           atMs,
-          periodStartMs: open.periodStartMs,
+          periodStartMs: hold.periodStartMs,
           charged: settled.charged,
           overrun: settled.overrun,
           basis: settlement.basis,
           outcome: settlement.outcome,
-          model: open.model,
+          model: hold.model,
           provider: settlement.provider,
           listCostNano: settlement.listCostNano,
         },
@@ -142,10 +129,9 @@ export class Ledger {
 
   /** Gives the hold back; false when it was closed already. */
   release(hold: Hold): boolean {
-    const open = hold as OpenHold;
-    if (!this.#close(open, "released")) return false;
-    open.account.release(open);
-    if (open.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: open.id }]);
+    if (!this.#end(hold, "released")) return false;
+    this.#account(hold.keyId).release(hold);
+    if (hold.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: hold.id }]);
     return true;
   }
 
@@ -186,9 +172,8 @@ export class Ledger {
   }
 
   /** The one place where a hold ends. */
-  #close(hold: OpenHold, state: "settled" | "released"): boolean {
-    if (hold.state !== "open") return false;
-    hold.state = state;
+  #end(hold: Hold, state: "settled" | "released"): boolean {
+    if (!hold.end(state)) return false;
     this.#openHolds -= 1;
     this.#progress.forget(hold);
     return true;

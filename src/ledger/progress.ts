@@ -1,7 +1,6 @@
-import { assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { HoldProgress, JournalItem } from "../store/store.ts";
-import type { OpenHold } from "./hold.ts";
+import type { Hold } from "./hold.ts";
 
 /** One hold's progress is written at most this often. */
 const progressEveryMs = 200;
@@ -17,7 +16,7 @@ export interface ProgressOptions {
 export class ProgressNotes {
   readonly #options: ProgressOptions;
   /** Holds whose latest progress the journal does not know yet. */
-  readonly #unknown = new Set<OpenHold>();
+  readonly #unknown = new Set<Hold>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(options: ProgressOptions) {
@@ -25,15 +24,13 @@ export class ProgressNotes {
   }
 
   /** Cheap enough for every chunk of a stream. */
-  take(hold: OpenHold, chargeSoFar: number): void {
-    if (hold.state !== "open" || chargeSoFar <= hold.chargeSoFar) return;
-    assertAmount(chargeSoFar, "chargeSoFar");
-    hold.chargeSoFar = chargeSoFar;
+  take(hold: Hold, chargeSoFar: number): void {
+    if (!hold.progress(chargeSoFar)) return;
     this.#unknown.add(hold);
     this.#timer ??= this.#later();
   }
 
-  forget(hold: OpenHold): void {
+  forget(hold: Hold): void {
     this.#unknown.delete(hold);
   }
 
@@ -43,7 +40,7 @@ export class ProgressNotes {
     const items: JournalItem[] = [];
     for (const hold of this.#unknown) {
       if (hold.journaledAtMs !== null && nowMs - hold.journaledAtMs < progressEveryMs) continue;
-      hold.journaledAtMs = nowMs;
+      hold.journaled(nowMs);
       this.#unknown.delete(hold);
       items.push({ kind: "progress", progress: progressOf(hold) });
     }
@@ -61,6 +58,6 @@ export class ProgressNotes {
   }
 }
 
-function progressOf({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: OpenHold): HoldProgress {
+function progressOf({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: Hold): HoldProgress {
   return { holdId: id, keyId, openedAtMs, periodStartMs, chargeSoFar, model };
 }

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { randomBase62 } from "../../base/id.ts";
+import { mintSecret } from "../../base/mint-secret.ts";
 
 /** Where a token that Sluice made for itself is remembered, as a hash. */
 export interface TokenStore {
@@ -50,7 +50,7 @@ export async function readyAdminToken(configured: string | null, store: TokenSto
   if (configured !== null && configured !== "") return known(AdminToken.of(configured));
   const hash = await store.readAdminTokenHash();
   if (hash !== null) return known(AdminToken.ofHash(hash));
-  const made = `slua_${randomBase62(32)}`;
+  const made = `slua_${mintSecret(32)}`;
   const token = AdminToken.of(made);
   return { token, made, keep: () => store.saveAdminTokenHash(token.hashHex) };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { randomBase62 } from "../../base/id.ts";
+import { mintSecret } from "../../base/mint-secret.ts";
 
 export const sessionHours = 12;
 const sessionMs = sessionHours * 3_600_000;
@@ -20,7 +20,7 @@ export class Sessions {
   begin(): string {
     const [oldest] = this.#endsAtMs.keys();
     if (oldest !== undefined && this.#endsAtMs.size >= mostSessions) this.#endsAtMs.delete(oldest);
-    const id = randomBase62(43);
+    const id = mintSecret(43);
     this.#endsAtMs.set(hashOf(id), this.#clock.monotonicMs() + sessionMs);
     return id;
   }
