@@ -10,7 +10,7 @@ import type { Live } from "./live/live.ts";
 import { MetricsDoor } from "./metrics-listener.ts";
 import { type AdminMount, adminRoutes } from "./routes/admin.ts";
 
-export interface AdminParts {
+interface AdminParts {
   readonly gateway: Gateway;
   readonly store: Store;
   readonly live: Live;

@@ -33,7 +33,7 @@ export const helpStyle: HelpConfiguration = {
   },
 };
 
-export type Example = readonly [line: string, meaning: string];
+type Example = readonly [line: string, meaning: string];
 
 /** Shown below the options: a line to paste, and what it is good for. */
 export function examples(...list: readonly Example[]): string {

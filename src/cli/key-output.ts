@@ -1,10 +1,10 @@
-import { type KeyView, keyDocument } from "../admin/operations/key-view.ts";
+import { type KeySummary, keyDocument } from "../admin/operations/key-summary.ts";
 import { count, credits, fromNow, moment } from "./terminal/format.ts";
 import type { Style } from "./terminal/style.ts";
 import { facts } from "./terminal/table.ts";
 import { printJson, type Terminal } from "./terminal/terminal.ts";
 
-export interface KeyOutput {
+interface KeyOutput {
   readonly json: boolean;
   /** Where the key was written to; absent when it is only looked at. */
   readonly dataFolder?: string;
@@ -14,7 +14,7 @@ export interface KeyOutput {
   readonly done?: "created" | "updated" | "rotated";
 }
 
-export function showKey(view: KeyView, output: KeyOutput, terminal: Terminal): void {
+export function showKey(view: KeySummary, output: KeyOutput, terminal: Terminal): void {
   if (output.json) {
     const { id, ...rest } = keyDocument(view);
     const secret = output.secret === undefined ? {} : { key: output.secret };
@@ -29,7 +29,7 @@ export function showKey(view: KeyView, output: KeyOutput, terminal: Terminal): v
   terminal.print(facts(keyFacts(view, terminal), terminal));
 }
 
-function secretBlock(view: KeyView, output: KeyOutput, { style }: Terminal): string {
+function secretBlock(view: KeySummary, output: KeyOutput, { style }: Terminal): string {
   return [
     `${style.good("✓")} ${output.done ?? "created"} ${style.bold(view.prefix)}`,
     "",
@@ -39,7 +39,7 @@ function secretBlock(view: KeyView, output: KeyOutput, { style }: Terminal): str
   ].join("\n");
 }
 
-function keyFacts(view: KeyView, { style }: Terminal): (readonly [string, string])[] {
+function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, string])[] {
   const nowMs = Date.now();
   const list: (readonly [string, string])[] = [
     ["id", view.id],
@@ -62,7 +62,7 @@ function keyFacts(view: KeyView, { style }: Terminal): (readonly [string, string
   return list;
 }
 
-function standing(view: KeyView, nowMs: number, style: Style): (readonly [string, string])[] {
+function standing(view: KeySummary, nowMs: number, style: Style): (readonly [string, string])[] {
   if (view.credit !== null) {
     const { balanceNano, usedNano, purchasedNano } = view.credit;
     const used = style.dim(`${credits(usedNano)} used of ${credits(purchasedNano)}`);
@@ -81,7 +81,7 @@ function whenAndHowFar(ms: number, nowMs: number, style: Style): string {
   return `${moment(ms)} UTC  ${style.dim(fromNow(ms, nowMs))}`;
 }
 
-export function paintStatus(status: KeyView["status"], style: Style): string {
+export function paintStatus(status: KeySummary["status"], style: Style): string {
   if (status === "active") return style.good(status);
   return status === "revoked" ? style.bad(status) : style.warn(status);
 }

@@ -28,7 +28,7 @@ interface WrittenNames extends KnownNames {
   readonly isBuiltIn: boolean;
 }
 
-export function namesInConfig(file: string | undefined, { env, cwd }: Terminal): WrittenNames | null {
+function namesInConfig(file: string | undefined, { env, cwd }: Terminal): WrittenNames | null {
   try {
     const source = findConfig({ file, env, cwd });
     const { providers, models } = parseToml(source.text, source.origin);

@@ -8,7 +8,7 @@ import { Refused } from "./failure.ts";
 import type { DataOptions } from "./help.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-export interface StoreContext extends OperationContext {
+interface StoreContext extends OperationContext {
   /** The data folder. */
   readonly dir: string;
 }

@@ -6,7 +6,7 @@ import { changeStatus } from "../../src/admin/operations/change-status.ts";
 import type { OperationContext } from "../../src/admin/operations/context.ts";
 import { createKey } from "../../src/admin/operations/create-key.ts";
 import { findKey } from "../../src/admin/operations/find-key.ts";
-import { viewKey } from "../../src/admin/operations/key-view.ts";
+import { readKeySummary } from "../../src/admin/operations/key-summary.ts";
 import { listKeys } from "../../src/admin/operations/list-keys.ts";
 import { OperationRefusal } from "../../src/admin/operations/refusal.ts";
 import { topUp } from "../../src/admin/operations/top-up.ts";
@@ -66,7 +66,7 @@ describe("what a key may be given", () => {
 describe("a key's life", () => {
   test("it expires by the clock, and a new expiry revives it", async () => {
     const { key } = await createKey(context, { mode: "credit", expiresAtMs: clock.wallMs() + day });
-    const status = async () => (await viewKey(context, await findKey(context, key.id))).status;
+    const status = async () => (await readKeySummary(context, await findKey(context, key.id))).status;
     expect(await status()).toBe("active");
     clock.advance(day);
     expect(await status()).toBe("expired");
@@ -130,7 +130,7 @@ describe("finding", () => {
 describe("a budget's standing", () => {
   test("starts anew with the period", async () => {
     const { key } = await createKey(context, { mode: "token_budget", budgetTokens: 100, period: "day" });
-    const { budget } = await viewKey(context, key);
+    const { budget } = await readKeySummary(context, key);
     expect(budget).toMatchObject({ tokens: 100, used: 0, remaining: 100 });
     expect(budget?.resetsAtMs).toBe(Math.floor(clock.wallMs() / day) * day + day);
   });

@@ -3,10 +3,10 @@ import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
+import { keyDocument, summarizeKey } from "../operations/key-summary.ts";
 import type { KeyList, KeyView, ListedKeyView } from "../views.ts";
-import { isoOrNull } from "./time.ts";
 
-export interface KeyListQuery {
+interface KeyListQuery {
   readonly search?: string | undefined;
   readonly status?: string | undefined;
   readonly mode?: string | undefined;
@@ -16,7 +16,7 @@ export interface KeyListQuery {
 
 const sparkDays = 14;
 
-/** From memory: the gateway has every key and every balance there, so thousands are looked through in no time. */
+/** From memory, which has every key and every balance: thousands are searched in no time. */
 export async function keyList(deps: AdminDeps, query: KeyListQuery): Promise<KeyList> {
   const found = [...deps.keys.all()].filter((key) => matches(deps, key, query)).toReversed();
   const after = query.cursor === undefined ? -1 : found.findIndex((key) => key.id === query.cursor);
@@ -32,7 +32,7 @@ function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode }: KeyL
   if (search === undefined || search === "") return true;
   const text = search.toLowerCase();
   if (key.label?.toLowerCase().includes(text)) return true;
-  // Ids and prefixes are told by their beginning, and a whole secret by its prefix.
+  // A whole secret finds its key too: it begins with the key's prefix.
   return key.id.startsWith(search) || key.prefix.startsWith(search) || search.startsWith(key.prefix);
 }
 
@@ -51,42 +51,8 @@ async function withRecentDays(deps: AdminDeps, keys: readonly KeyRecord[]): Prom
   });
 }
 
-export function keyView(deps: AdminDeps, key: KeyRecord): KeyView {
-  const nowMs = deps.clock.wallMs();
-  const account = deps.ledger.summary(key.id);
-  const isCredit = key.mode === "credit";
-  const graceLasts = key.previousUntilMs !== null && key.previousUntilMs > nowMs;
-  return {
-    id: key.id,
-    prefix: key.prefix,
-    label: key.label,
-    mode: key.mode,
-    status: effectiveStatus(key, nowMs),
-    scope: key.scope,
-    models: key.models === null ? null : [...key.models],
-    rpm_limit: key.rpmLimit,
-    created_at: new Date(key.createdAtMs).toISOString(),
-    expires_at: isoOrNull(key.expiresAtMs),
-    previous_secret_until: graceLasts ? isoOrNull(key.previousUntilMs) : null,
-    credit: isCredit
-      ? {
-          purchased: creditsFromNano(account.purchased),
-          used: creditsFromNano(account.used),
-          balance: creditsFromNano(account.posted),
-        }
-      : null,
-    budget: isCredit
-      ? null
-      : {
-          tokens: account.budgetTokens,
-          period: key.period,
-          used: account.budgetUsed,
-          remaining: account.budgetRemaining,
-          resets_at: isoOrNull(account.periodEndsMs),
-        },
-    held: isCredit ? creditsFromNano(account.held) : account.budgetHeld,
-    requests: account.requests,
-    input_tokens: account.inputTokens,
-    output_tokens: account.outputTokens,
-  };
+export function keyView({ clock, ledger }: AdminDeps, key: KeyRecord): KeyView {
+  const account = ledger.summary(key.id);
+  const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
+  return { ...keyDocument(summarizeKey(key, account, clock.wallMs())), held };
 }

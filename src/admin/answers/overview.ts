@@ -1,10 +1,10 @@
 import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps, OpenExchange } from "../deps.ts";
+import { iso } from "../iso-time.ts";
 import { figuresDocument } from "../operations/figures-document.ts";
 import type { InFlightView, OverviewRange, OverviewView, SumsView, UsageRowView } from "../views.ts";
 import { CachedAnswers } from "./cached-answers.ts";
-import { iso } from "./time.ts";
 import { keyName, usageRow } from "./usage.ts";
 
 const msPerMinute = 60_000;

@@ -1,9 +1,9 @@
 import type { Figures } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
+import { iso } from "../iso-time.ts";
 import { figuresDocument } from "../operations/figures-document.ts";
 import { type UsageReportRequest, usageReport } from "../operations/usage-report.ts";
 import type { UsageRowView, UsageView } from "../views.ts";
-import { iso } from "./time.ts";
 
 const mostRows = 10_000;
 

@@ -37,7 +37,7 @@ export class AdminToken {
   }
 }
 
-export interface ReadiedToken {
+interface ReadiedToken {
   readonly token: AdminToken;
   /** A token that was made just now, to be printed once; null when there was one already. */
   readonly made: string | null;

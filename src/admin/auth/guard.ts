@@ -25,7 +25,7 @@ export interface Refused {
   readonly waitSeconds: number;
 }
 
-export type Verdict = Admitted | Refused;
+type Verdict = Admitted | Refused;
 
 const cookieName = "sluice_session";
 

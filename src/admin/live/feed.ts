@@ -1,6 +1,7 @@
 import { creditsFromNano } from "../../base/money.ts";
 import { totalInput } from "../../base/usage.ts";
 import { countsInReports, type ExchangeFacts } from "../../observe/exchange.ts";
+import { iso } from "../iso-time.ts";
 import type { TailView } from "../views.ts";
 
 const remembered = 50;
@@ -43,7 +44,7 @@ function tailView(facts: ExchangeFacts): TailView {
   const inTokens = facts.route.startsWith("/token/");
   return {
     id: facts.requestId,
-    at: new Date(facts.atMs).toISOString(),
+    at: iso(facts.atMs),
     key_prefix: facts.keyPrefix,
     route: facts.route,
     model: facts.model,

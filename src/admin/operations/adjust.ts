@@ -5,7 +5,7 @@ import { checkEntryText } from "./entry-text.ts";
 import { findKey } from "./find-key.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-export interface Adjustment {
+interface Adjustment {
   /** Above 0 adds credit, below 0 takes it away. */
   readonly amountNano: number;
   /** Why, for whoever reads the ledger later. */
@@ -14,7 +14,7 @@ export interface Adjustment {
   readonly reference?: string | undefined;
 }
 
-export interface Adjusted extends RecordedEntry {
+interface Adjusted extends RecordedEntry {
   readonly key: KeyRecord;
 }
 

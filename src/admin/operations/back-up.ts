@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { OperationContext } from "./context.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-export interface BackUp {
+interface BackUp {
   readonly file: string;
   readonly bytes: number;
 }

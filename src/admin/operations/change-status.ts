@@ -4,7 +4,7 @@ import type { OperationContext } from "./context.ts";
 import { findKey } from "./find-key.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-export interface StatusChange {
+interface StatusChange {
   readonly key: KeyRecord;
   /** False when the key had that status already. */
   readonly changed: boolean;

@@ -2,6 +2,7 @@ import type { AttemptRecord } from "../../base/attempt.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { noUsage } from "../../base/usage.ts";
 import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
+import { iso } from "../iso-time.ts";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../views.ts";
 import { explainExchange } from "./explain-exchange.ts";
 
@@ -87,8 +88,4 @@ function attemptDocument({
 }: AttemptRecord): AttemptView {
   const next = left === "ended" ? null : left;
   return { deployment, status, failure, cause, said, duration_ms: Math.round(durationMs), next };
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,14 +1,14 @@
 import type { KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "./context.ts";
-import { type KeyView, viewKey } from "./key-view.ts";
+import { type KeySummary, readKeySummary } from "./key-summary.ts";
 
 const pageSize = 500;
 
-/** All keys, or those that the search fits, with their standing. */
-export async function listKeys(context: OperationContext, search?: string): Promise<KeyView[]> {
-  const views: KeyView[] = [];
-  for await (const key of eachKey(context, search)) views.push(await viewKey(context, key));
-  return views;
+/** All keys, or those that match the search. */
+export async function listKeys(context: OperationContext, search?: string): Promise<KeySummary[]> {
+  const summaries: KeySummary[] = [];
+  for await (const key of eachKey(context, search)) summaries.push(await readKeySummary(context, key));
+  return summaries;
 }
 
 async function* eachKey({ store }: OperationContext, search?: string): AsyncGenerator<KeyRecord> {

@@ -9,7 +9,7 @@ export class OperationRefusal extends Error {
   }
 }
 
-export type OperationRefusalReason =
+type OperationRefusalReason =
   | "unknown_key"
   | "ambiguous_key"
   | "invalid_input"

@@ -5,7 +5,7 @@ import { OperationRefusal } from "./refusal.ts";
 
 const lookEveryMs = 100;
 
-export interface RestoreRequest {
+interface RestoreRequest {
   readonly dir: string;
   readonly file: string;
   /** How long a running gateway may take to finish what it is doing. */

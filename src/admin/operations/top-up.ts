@@ -4,14 +4,14 @@ import { checkEntryText } from "./entry-text.ts";
 import { findKey } from "./find-key.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-export interface TopUp {
+interface TopUp {
   readonly amountNano: number;
   /** The same reference again is the same top-up: a retry adds nothing. */
   readonly reference?: string | undefined;
   readonly note?: string | undefined;
 }
 
-export interface ToppedUp extends RecordedEntry {
+interface ToppedUp extends RecordedEntry {
   readonly key: KeyRecord;
 }
 

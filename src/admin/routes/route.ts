@@ -34,13 +34,13 @@ interface Described {
   readonly answers: TSchema;
 }
 
-export interface ReadRoute extends Described {
+interface ReadRoute extends Described {
   readonly method: "GET";
   /** A Response is sent as it is, anything else as JSON. */
   handle(call: AdminCall): unknown;
 }
 
-export interface ChangeRoute extends Described {
+interface ChangeRoute extends Described {
   readonly method: "POST" | "PATCH";
   readonly body?: TSchema;
   handle(call: AdminCall): Promise<Changed>;

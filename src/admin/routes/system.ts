@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { configInForce } from "../answers/config.ts";
-import { iso } from "../answers/time.ts";
 import type { AdminDeps } from "../deps.ts";
+import { iso } from "../iso-time.ts";
 import { pageOf } from "../views/shapes.ts";
 import { auditView, healthView } from "../views/system.ts";
 import type { HealthView } from "../views.ts";

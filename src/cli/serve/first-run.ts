@@ -39,7 +39,7 @@ export function firstKeysDocument(issued: readonly IssuedKey[]): readonly object
   return issued.map(({ key, secret }) => ({ id: key.id, key: secret, prefix: key.prefix, mode: key.mode }));
 }
 
-export interface Reachable {
+interface Reachable {
   readonly url: string;
   readonly models: readonly ModelSettings[];
 }

@@ -31,12 +31,12 @@ export function keysAdjustCommand(terminal: Terminal): Command {
       .action(async (name: string, amountNano: number, options: Options) => {
         const { adjust } = await import("../../../admin/operations/adjust.ts");
         const { entryDetail } = await import("../../../admin/operations/entry-text.ts");
-        const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
+        const { keyDocument, readKeySummary } = await import("../../../admin/operations/key-summary.ts");
         await withStore(terminal, options, { writes: true }, async (context) => {
           const { note, reference } = options;
           const { key, entry, repeated } = await adjust(context, name, { amountNano, note, reference });
           await auditChange(context, "key.adjust", key, entryDetail(amountNano, repeated));
-          const view = await viewKey(context, key);
+          const view = await readKeySummary(context, key);
           if (options.json) {
             const adjustment = { entry_id: entry.id, amount: creditsFromNano(amountNano), note, repeated };
             printJson({ ...keyDocument(view), adjustment, data_folder: context.dir }, terminal);

@@ -51,12 +51,12 @@ export function keysCreateCommand(terminal: Terminal): Command {
     .action(async (options: Options) => {
       checkMode(options);
       const { createKey } = await import("../../../admin/operations/create-key.ts");
-      const { viewKey } = await import("../../../admin/operations/key-view.ts");
+      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { create: true }, async (context) => {
         const known = knownNames(options, context.dir, terminal);
         const { key, secret } = await createKey(context, newKeyFrom(options), known);
         const output = { secret, json: options.json === true, dataFolder: context.dir };
-        showKey(await viewKey(context, key), output, terminal);
+        showKey(await readKeySummary(context, key), output, terminal);
         await auditChange(context, "key.create", key, key.mode);
       });
     });

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { KeyView } from "../../../admin/operations/key-view.ts";
+import type { KeySummary } from "../../../admin/operations/key-summary.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { paintStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
@@ -24,7 +24,7 @@ export function keysListCommand(terminal: Terminal): Command {
     )
     .action(async (options: Options) => {
       const { listKeys } = await import("../../../admin/operations/list-keys.ts");
-      const { keyDocument } = await import("../../../admin/operations/key-view.ts");
+      const { keyDocument } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, {}, async (context) => {
         const views = await listKeys(context, options.search);
         if (options.json) printJson(views.map(keyDocument), terminal);
@@ -42,7 +42,7 @@ function nothing(options: Options): string {
     : `No key fits "${options.search}".`;
 }
 
-function asTable(views: readonly KeyView[], nowMs: number, terminal: Terminal): string {
+function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal): string {
   const { style } = terminal;
   const rows = views.map((view) => [
     style.bold(view.prefix),
@@ -69,7 +69,7 @@ function asTable(views: readonly KeyView[], nowMs: number, terminal: Terminal): 
   return table(columns, rows, terminal);
 }
 
-function left(view: KeyView): string {
+function left(view: KeySummary): string {
   if (view.credit !== null) return `${credits(view.credit.balanceNano)} cr`;
   if (view.budget === null || view.budget.remaining === null) return "unlimited";
   return `${count(view.budget.remaining)} tok`;

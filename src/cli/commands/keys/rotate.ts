@@ -32,7 +32,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
     .action(async (name: string, options: Options) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
       const { rotateKey } = await import("../../../admin/operations/rotate-key.ts");
-      const { viewKey } = await import("../../../admin/operations/key-view.ts");
+      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
         const { id, prefix } = await findKey(context, name);
         // A script rotates on purpose and reads the new secret; a person may have forgotten the grace.
@@ -46,7 +46,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
           json: options.json === true,
           dataFolder: context.dir,
         } as const;
-        showKey(await viewKey(context, key), output, terminal);
+        showKey(await readKeySummary(context, key), output, terminal);
         await auditChange(context, "key.rotate", key, `grace ${options.grace / 1000} s`);
       });
     });

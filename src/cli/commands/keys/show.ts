@@ -10,9 +10,9 @@ export function keysShowCommand(terminal: Terminal): Command {
     .addHelpText("after", examples(["sluice keys show slu_8fK2mQ0x", ""]))
     .action(async (name: string, options: DataOptions) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
-      const { viewKey } = await import("../../../admin/operations/key-view.ts");
+      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, {}, async (context) => {
-        const view = await viewKey(context, await findKey(context, name));
+        const view = await readKeySummary(context, await findKey(context, name));
         showKey(view, { json: options.json === true }, terminal);
       });
     });

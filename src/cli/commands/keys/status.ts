@@ -45,11 +45,11 @@ export async function setStatus(
   terminal: Terminal,
 ): Promise<void> {
   const { changeStatus } = await import("../../../admin/operations/change-status.ts");
-  const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
+  const { keyDocument, readKeySummary } = await import("../../../admin/operations/key-summary.ts");
   await withStore(terminal, options, { writes: true }, async (context) => {
     const { key, changed } = await changeStatus(context, name, status);
     if (changed) await auditChange(context, auditedAs[status], key);
-    const view = await viewKey(context, key);
+    const view = await readKeySummary(context, key);
     if (options.json) {
       printJson({ ...keyDocument(view), changed, data_folder: context.dir }, terminal);
       return;

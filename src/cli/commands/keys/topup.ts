@@ -28,12 +28,12 @@ export function keysTopUpCommand(terminal: Terminal): Command {
     .action(async (name: string, amountNano: number, options: Options) => {
       const { entryDetail } = await import("../../../admin/operations/entry-text.ts");
       const { topUp } = await import("../../../admin/operations/top-up.ts");
-      const { keyDocument, viewKey } = await import("../../../admin/operations/key-view.ts");
+      const { keyDocument, readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
         const { reference, note } = options;
         const { key, entry, repeated } = await topUp(context, name, { amountNano, reference, note });
         await auditChange(context, "key.topup", key, entryDetail(amountNano, repeated));
-        const view = await viewKey(context, key);
+        const view = await readKeySummary(context, key);
         if (options.json) {
           const added = {
             entry_id: entry.id,

@@ -46,12 +46,12 @@ export function keysUpdateCommand(terminal: Terminal): Command {
         throw new Misuse("name what to change, such as --label, --rpm or --expires");
       }
       const { updateKey } = await import("../../../admin/operations/update-key.ts");
-      const { viewKey } = await import("../../../admin/operations/key-view.ts");
+      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
         const key = await updateKey(context, name, update, knownNames(options, context.dir, terminal));
         await auditChange(context, "key.update", key, namesOf(update));
         const output = { done: "updated", json: options.json === true, dataFolder: context.dir } as const;
-        showKey(await viewKey(context, key), output, terminal);
+        showKey(await readKeySummary(context, key), output, terminal);
       });
     });
 }

@@ -1,0 +1,147 @@
+import { creditsFromNano } from "../../base/money.ts";
+import { effectiveStatus, type KeyStatus } from "../../keys/status.ts";
+import { nextPeriodStart, periodStart } from "../../ledger/period.ts";
+import type { AccountSummary } from "../../ledger/summary.ts";
+import { type BudgetPeriod, emptyTotals, type KeyMode, type KeyRecord } from "../../store/store.ts";
+import { iso, isoOrNull } from "../iso-time.ts";
+import type { KeyView } from "../views.ts";
+import type { OperationContext } from "./context.ts";
+
+/** What the command line and the admin API show of a key: its derived status and its account. Never its hash. */
+export interface KeySummary {
+  readonly id: string;
+  readonly prefix: string;
+  readonly label: string | null;
+  readonly mode: KeyMode;
+  readonly status: KeyStatus;
+  readonly scope: string;
+  readonly models: readonly string[] | null;
+  readonly rpmLimit: number | null;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number | null;
+  /** Until when the secret before the last rotation works; null if it does not. */
+  readonly previousUntilMs: number | null;
+  /** Null for token-budget keys. */
+  readonly credit: CreditSummary | null;
+  /** Null for credit keys. */
+  readonly budget: BudgetSummary | null;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+interface CreditSummary {
+  readonly purchasedNano: number;
+  readonly usedNano: number;
+  readonly balanceNano: number;
+}
+
+interface BudgetSummary {
+  /** Null if there is no limit. */
+  readonly tokens: number | null;
+  readonly period: BudgetPeriod;
+  readonly used: number;
+  readonly remaining: number | null;
+  /** Null if the budget is never reset. */
+  readonly resetsAtMs: number | null;
+}
+
+/** The part of an account that a summary shows. */
+type KeyAccount = Pick<
+  AccountSummary,
+  | "purchased"
+  | "used"
+  | "posted"
+  | "budgetTokens"
+  | "budgetUsed"
+  | "budgetRemaining"
+  | "periodEndsMs"
+  | "requests"
+  | "inputTokens"
+  | "outputTokens"
+>;
+
+export function summarizeKey(key: KeyRecord, account: KeyAccount, nowMs: number): KeySummary {
+  const isCredit = key.mode === "credit";
+  const graceLasts = key.previousUntilMs !== null && key.previousUntilMs > nowMs;
+  return {
+    id: key.id,
+    prefix: key.prefix,
+    label: key.label,
+    mode: key.mode,
+    status: effectiveStatus(key, nowMs),
+    scope: key.scope,
+    models: key.models,
+    rpmLimit: key.rpmLimit,
+    createdAtMs: key.createdAtMs,
+    expiresAtMs: key.expiresAtMs,
+    previousUntilMs: graceLasts ? key.previousUntilMs : null,
+    credit: isCredit
+      ? { purchasedNano: account.purchased, usedNano: account.used, balanceNano: account.posted }
+      : null,
+    budget: isCredit
+      ? null
+      : {
+          tokens: account.budgetTokens,
+          period: key.period,
+          used: account.budgetUsed,
+          remaining: account.budgetRemaining,
+          resetsAtMs: account.periodEndsMs,
+        },
+    requests: account.requests,
+    inputTokens: account.inputTokens,
+    outputTokens: account.outputTokens,
+  };
+}
+
+/** Summarizes a key from the store, for callers that have no ledger in memory. */
+export async function readKeySummary(
+  { store, clock }: OperationContext,
+  key: KeyRecord,
+): Promise<KeySummary> {
+  const totals = (await store.readTotals(key.id)) ?? emptyTotals(key.id);
+  const nowMs = clock.wallMs();
+  // The account remembers its latest period with a charge; in a newer one nothing has been used yet.
+  const budgetUsed = totals.periodStartMs === periodStart(key.period, nowMs) ? totals.periodUsed : 0;
+  const account = {
+    ...totals,
+    budgetTokens: key.budgetTokens,
+    budgetUsed,
+    budgetRemaining: key.budgetTokens === null ? null : Math.max(0, key.budgetTokens - budgetUsed),
+    periodEndsMs: nextPeriodStart(key.period, nowMs),
+  };
+  return summarizeKey(key, account, nowMs);
+}
+
+/** The summary as JSON, with the wire's names and in credits. Only a running gateway knows what is held. */
+export function keyDocument(summary: KeySummary): Omit<KeyView, "held"> {
+  const { credit, budget, models } = summary;
+  return {
+    id: summary.id,
+    prefix: summary.prefix,
+    label: summary.label,
+    mode: summary.mode,
+    status: summary.status,
+    scope: summary.scope,
+    models: models && [...models],
+    rpm_limit: summary.rpmLimit,
+    created_at: iso(summary.createdAtMs),
+    expires_at: isoOrNull(summary.expiresAtMs),
+    previous_secret_until: isoOrNull(summary.previousUntilMs),
+    credit: credit && {
+      purchased: creditsFromNano(credit.purchasedNano),
+      used: creditsFromNano(credit.usedNano),
+      balance: creditsFromNano(credit.balanceNano),
+    },
+    budget: budget && {
+      tokens: budget.tokens,
+      period: budget.period,
+      used: budget.used,
+      remaining: budget.remaining,
+      resets_at: isoOrNull(budget.resetsAtMs),
+    },
+    requests: summary.requests,
+    input_tokens: summary.inputTokens,
+    output_tokens: summary.outputTokens,
+  };
+}
