@@ -13,7 +13,7 @@ export function inBandError(error: GatewayError, _requestId: string, position: S
       object: "response",
       created_at: position.createdAtSeconds,
       status: "failed",
-      error: { code: responsesErrorCode(error.code), message: error.message },
+      error: { code: responsesErrorCodes[error.code], message: error.message },
       incomplete_details: null,
       instructions: null,
       max_output_tokens: null,
@@ -34,19 +34,29 @@ export function inBandError(error: GatewayError, _requestId: string, position: S
   return `event: response.failed\ndata: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`;
 }
 
-const responsesCodes: Readonly<Partial<Record<ErrorCode, string>>> = {
-  context_length_exceeded: "context_length_exceeded",
-  insufficient_credit: "insufficient_quota",
-  limit_reached: "insufficient_quota",
+/** By these Codex decides whether to try again. */
+export const responsesErrorCodes: Readonly<Record<ErrorCode, string>> = {
+  invalid_credentials: "server_error",
+  key_expired: "server_error",
+  key_disabled: "server_error",
   rate_limit_exceeded: "rate_limit_exceeded",
-  service_unavailable: "server_is_overloaded",
+  balance_temporarily_reserved: "server_error",
+  limit_reached: "insufficient_quota",
+  insufficient_credit: "insufficient_quota",
   invalid_request: "invalid_prompt",
+  model_not_found: "server_error",
+  context_length_exceeded: "context_length_exceeded",
+  idempotency_conflict: "server_error",
+  idempotency_in_flight: "server_error",
+  not_found: "server_error",
+  method_not_allowed: "server_error",
+  upgrade_required: "server_error",
+  provider_unavailable: "server_error",
+  upstream_error: "server_error",
+  upstream_timeout: "server_error",
+  service_unavailable: "server_is_overloaded",
+  internal_error: "server_error",
 };
-
-/** The words by which Codex decides whether to try again. */
-export function responsesErrorCode(code: ErrorCode): string {
-  return responsesCodes[code] ?? "server_error";
-}
 
 export function heartbeat(hasBegun: boolean, sequenceNumber: number): string {
   if (!hasBegun) return keepaliveComment;

@@ -6,7 +6,7 @@ import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { dataFrame } from "../../sse/sse.ts";
 import { type Progress, requestEcho, responseHead } from "./envelope-out.ts";
-import { heartbeat, responsesErrorCode } from "./in-band.ts";
+import { heartbeat, responsesErrorCodes } from "./in-band.ts";
 import { callItemPrefix, type ItemStatus, incompleteReason } from "./items-out.ts";
 import { unsaidRefusal } from "./response-out.ts";
 import {
@@ -95,7 +95,7 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   failure(error: GatewayError, requestId: string): string {
-    const said = { code: responsesErrorCode(error.code), message: error.message, request_id: requestId };
+    const said = { code: responsesErrorCodes[error.code], message: error.message, request_id: requestId };
     return (
       this.#begin() + this.#lifecycle("response.failed", this.#progress("failed", null, said)) + endMarker
     );
