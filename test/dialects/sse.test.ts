@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { SseFrame } from "../../src/dialects/sse/frame.ts";
+import { rawEvents } from "../../src/dialects/sse/raw-events.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 
 function decode(pieces: readonly Uint8Array[]): SseFrame[] {
@@ -53,6 +54,12 @@ describe("C66 bytes become the same frames", () => {
       expect(decode([...whole].map((byte) => Uint8Array.of(byte)))).toEqual(frames);
     }
   });
+});
+
+test("a passthrough reads the same data in whole events as the decoder does", () => {
+  const events = bytes(body.replace("\uFEFF", ""));
+  const data = [...rawEvents(events)].map((event) => event.data).filter((text) => text !== "");
+  expect(data).toEqual(frames.map((frame) => frame.data));
 });
 
 test("an event of more than 8 MiB is refused, in one line or in many", () => {

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { dataOf } from "./data-field.ts";
 
 const decoder = new TextDecoder();
 const keepBytes = 64 * 1024;
 const lf = 10;
 const cr = 13;
-const space = 32;
 
-/** Where one event lies within a run of whole events, and its data; comments alone have empty data. */
+/** The position of an event in a run of whole events, and its data; "" for a comment. */
 export interface RawEvent {
   readonly start: number;
   readonly end: number;
@@ -21,7 +21,7 @@ export function* rawEvents(events: Uint8Array): Generator<RawEvent> {
   }
 }
 
-/** The event that begins at this index. */
+/** The event that starts at this index. */
 export function rawEvent(events: Uint8Array, start: number): RawEvent {
   const end = eventEnd(events, start);
   return { start, end, data: dataOf(decoder.decode(events.subarray(start, end))) };
@@ -42,19 +42,7 @@ function eventEnd(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-function dataOf(event: string): string {
-  const isOneLine = event.startsWith("data: ") && event.indexOf("\n") === event.length - 2;
-  if (isOneLine && event.endsWith("\n\n") && !event.endsWith("\r\n\n")) return event.slice(6, -2);
-  let data: string | null = null;
-  for (const line of event.split(/\r\n|\n|\r/)) {
-    if (!line.startsWith("data:")) continue;
-    const value = line.slice(line.charCodeAt(5) === space ? 6 : 5);
-    data = data === null ? value : `${data}\n${value}`;
-  }
-  return data ?? "";
-}
-
-/** An event's JSON, or null for `[DONE]`, comments and anything broken: a scanner only reads, it never judges. */
+/** An event's JSON. Null for `[DONE]`, comments and malformed data, which a scanner forwards as it is. */
 export function jsonOf(data: string): JsonObject | null {
   if (!data.startsWith("{")) return null;
   try {
@@ -66,8 +54,8 @@ export function jsonOf(data: string): JsonObject | null {
 }
 
 /**
- * Events whose content nobody has looked at yet. Most streams end with the provider's own count, and then
- * nobody ever needs to: parsing each of them would be the largest cost of passing a stream through.
+ * Events that have been forwarded but not parsed. Most streams end with the provider's usage, and then their content is
+ * never needed. Parsing every event would be the largest cost of a passthrough stream.
  */
 export class UnreadEvents {
   #runs: Uint8Array[] = [];
@@ -82,7 +70,7 @@ export class UnreadEvents {
     return this.#bytes > keepBytes;
   }
 
-  /** Oldest first; they are forgotten here. */
+  /** Oldest first. Clears the list. */
   take(): readonly Uint8Array[] {
     const runs = this.#runs;
     this.#runs = [];

@@ -1,30 +1,29 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { Shortcut } from "../translation/shortcut.ts";
+import { addDataLine, fieldValue } from "./data-field.ts";
 import type { SseFrame } from "./frame.ts";
 
-/** No provider's event comes near this; one that grows past it would only eat memory. */
+/** Far above any real event; the limit keeps one call from using up the memory. */
 const maxFrameChars = 8 * 1024 * 1024;
 
-const space = 32;
-
 /**
- * Bytes in, frames out, however the bytes are cut: inside a UTF-8 sequence, between CR and LF, anywhere.
- * One per stream. It keeps the unfinished line only, and looks at each character once. Either `push` and
- * take all frames of a piece at once, or `feed` it and ask for the `next` until there is none.
+ * Decodes one stream's bytes into frames, wherever the chunks are cut, even inside a UTF-8 sequence or between CR and
+ * LF. Buffers only the unfinished line and reads each character once. Either `push` a chunk and get all its frames, or
+ * `feed` it and call `next` until it returns null.
  */
 export class SseDecoder {
   readonly #utf8 = new TextDecoder();
   #text = "";
-  /** Up to where the text has been read. */
+  /** How much of the text has been read. */
   #at = 0;
-  /** The next line ends of either kind, at the text's length when there is none; looked for when passed. */
+  /** Positions of the next LF and the next CR, or the text's length if there is none. Searched for again once passed. */
   #feed = 0;
   #return = 0;
-  /** The beginning of a line whose end has not come yet. */
+  /** The start of a line that is not complete yet. */
   #line = "";
   #event = "";
   #data: string | null = null;
-  /** The last piece ended in CR; an LF that follows belongs to it. */
+  /** The last chunk ended in CR, so an LF at the start of the next one belongs to it. */
   #afterReturn = false;
 
   /** Throws `upstream_error` for a frame of more than 8 MiB. */
@@ -33,7 +32,7 @@ export class SseDecoder {
     return this.#rest();
   }
 
-  /** The body has ended: its last frame may lack the blank line, and its last line the line end. */
+  /** At the end of the body. The last frame may lack its blank line, and the last line its line end. */
   end(): SseFrame[] {
     this.#load(this.#utf8.decode());
     const frames = this.#rest();
@@ -44,7 +43,7 @@ export class SseDecoder {
     return frames;
   }
 
-  /** Only when `next` has given all frames of the piece before. */
+  /** Only after `next` has returned all frames of the previous chunk. */
   feed(bytes: Uint8Array): void {
     this.#load(this.#utf8.decode(bytes, streaming));
   }
@@ -58,7 +57,7 @@ export class SseDecoder {
     return null;
   }
 
-  /** The frames that come next and that the shortcut knows, as it writes them; those that follow are for `next`. */
+  /** Rewrites the next frames as long as the shortcut matches them. The rest is left to `next`. */
   rewrite(shortcut: Shortcut): string {
     if (this.#line !== "" || this.#event !== "" || this.#data !== null) return "";
     this.#at = shortcut.run(this.#text, this.#at);
@@ -80,7 +79,7 @@ export class SseDecoder {
     this.#return = -1;
   }
 
-  /** Null when the text holds no whole line any more; what it still holds is kept. */
+  /** Null if the text has no complete line left; the incomplete one is kept. */
   #nextLine(): string | null {
     const text = this.#text;
     const from = this.#at;
@@ -105,14 +104,13 @@ export class SseDecoder {
     return line;
   }
 
-  /** One whole line that is not blank. Comments, `id`, `retry` and unknown fields mean nothing here. */
+  /** One complete line that is not blank. Comments, `id`, `retry` and unknown fields are ignored. */
   #take(line: string): null {
-    if (line.startsWith("data:")) {
-      const value = fieldValue(line, 5);
-      this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
-      this.#limit(this.#data.length);
+    const data = addDataLine(this.#data, line);
+    if (data !== null && data !== this.#data) {
+      this.#data = data;
+      this.#limit(data.length);
     } else if (line.startsWith("event:")) this.#event = fieldValue(line, 6);
-    else if (line === "data") this.#data = this.#data === null ? "" : `${this.#data}\n`;
     return null;
   }
 
@@ -134,10 +132,6 @@ const streaming = { stream: true };
 
 function orEnd(text: string, found: number): number {
   return found === -1 ? text.length : found;
-}
-
-function fieldValue(line: string, colonEnd: number): string {
-  return line.slice(line.charCodeAt(colonEnd) === space ? colonEnd + 1 : colonEnd);
 }
 
 /** `data` must be one line, as JSON text always is. */

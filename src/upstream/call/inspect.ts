@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { dataOf } from "../../dialects/sse/data-field.ts";
 import type { Head } from "../../wire/transfer.ts";
 import { joined } from "./answer-queue.ts";
 
@@ -46,7 +47,7 @@ export function inspectStart(chunks: readonly Uint8Array[], isEnd: boolean): Str
     const end = text.indexOf("\n\n", from);
     if (end === -1 && !isEnd) break;
     const data = dataOf(text.slice(from, end === -1 ? text.length : end));
-    if (data !== null && data !== "") return errorIn(data) ?? "fine";
+    if (data !== "") return errorIn(data) ?? "fine";
     if (end === -1) break;
     from = end + 2;
   }
@@ -63,16 +64,6 @@ function beginsWell(bytes: Buffer): boolean {
   if (data === -1 || (data > 0 && frame[data - 1] !== lf) || frame.indexOf(openBrace, data) === -1)
     return false;
   return frame.indexOf(quotedError) === -1 && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
-}
-
-function dataOf(frame: string): string | null {
-  let data: string | null = null;
-  for (const line of frame.split("\n")) {
-    if (!line.startsWith("data:")) continue;
-    const value = line.slice(line[5] === " " ? 6 : 5);
-    data = data === null ? value : `${data}\n${value}`;
-  }
-  return data;
 }
 
 /** The error, if the JSON text is one. */
