@@ -19,20 +19,19 @@ interface AdminParts {
 }
 
 export interface Admin {
-  /** Adds the admin API and `/metrics` to the edge, which knows where requests come from. */
+  /** The routes of the admin API and `/metrics`. */
   readonly mount: AdminMount;
-  /** A token that was made at this start, because there was none; it is told once. */
+  /** A token generated at this start; null if there was one. It is shown once. */
   readonly madeToken: string | null;
-  /** Makes that token the one, once the gateway is up and somebody will read it. */
+  /** Saves that token, once the gateway is up and the token will be shown. */
   keepMadeToken(): Promise<void>;
-  /** A new token signs everybody out. Gives what could not be changed, each with why. */
+  /** A new token signs everyone out. Returns what could not be changed, and why. */
   reload(settings: Settings): Promise<readonly string[]>;
-  /** Where metrics are open; null where they are not. */
+  /** The address of the metrics listener; null if there is none. */
   readonly metricsAddress: string | null;
   close(): Promise<void>;
 }
 
-/** Puts the operator's side together over a gateway. */
 export async function createAdmin({ gateway, store, live, version, endings }: AdminParts): Promise<Admin> {
   const { clock, keys, ledger, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
@@ -78,7 +77,7 @@ export async function createAdmin({ gateway, store, live, version, endings }: Ad
   };
 }
 
-/** They are entered in the order in which they begin, so the first are the oldest. */
+/** Exchanges are registered in the order in which they begin, so the first are the oldest. */
 function oldestExchanges({ ongoing }: Gateway, limit: number): OpenExchange[] {
   const oldest: OpenExchange[] = [];
   for (const exchange of ongoing.exchanges()) {

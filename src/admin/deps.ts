@@ -16,7 +16,7 @@ export interface OpenExchange {
   readonly ageMs: number;
 }
 
-/** What the admin API needs of the running gateway. */
+/** What the admin API needs from the running gateway. */
 export interface AdminDeps {
   readonly store: Store;
   readonly clock: Clock;
@@ -25,19 +25,19 @@ export interface AdminDeps {
   readonly guard: Guard;
   readonly live: Live;
   readonly version: string;
-  /** As they stand now: a reload replaces them. */
+  /** The current settings; a reload replaces them. */
   settings(): Settings;
   deploymentHealth(): readonly DeploymentHealth[];
   inFlight(): number;
-  /** Endings that were neither kept nor counted, since the start. */
+  /** Endings that were neither stored nor counted since the start. */
   droppedEndings(): number;
-  /** Writes the endings that wait, so that a report counts what has just ended. */
+  /** Writes queued endings, so that a report includes what has just ended. */
   flushEndings(): Promise<void>;
   /** The exchanges that have been open the longest. */
   oldestExchanges(limit: number): readonly OpenExchange[];
   isDraining(): boolean;
   /** The caller's address, trusted proxies taken into account. */
   addressOf(request: Request): string;
-  /** Takes what an operation has just changed into the gateway's memory, so that it holds at once. */
+  /** Loads what an operation has just changed into memory, so that it takes effect at once. */
   applyChanges(): Promise<void>;
 }

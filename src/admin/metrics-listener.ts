@@ -7,15 +7,18 @@ interface MetricsListener {
 
 const setting = "admin.metrics_listen";
 
-/** `admin.metrics_listen`: nothing but the metrics, and open. Bind it where only the collector comes. */
+/**
+ * `admin.metrics_listen`: serves only the metrics, without authentication. Bind it where only the collector can
+ * reach it.
+ */
 async function listenForMetrics(address: string, source: MetricsSource): Promise<MetricsListener> {
-  // Never shared: the collector would read now this process's figures, now another's.
+  // The port is never shared: the collector would read figures of different processes in turn.
   const where = listenAddress(address, setting);
   const server = await openPort(where, (options) =>
     Bun.serve({
       ...options,
       development: false,
-      // By the server's own router, which does not resolve what a path is made of.
+      // Matched by Bun's router, which does not normalise the path.
       routes: { "/metrics": () => metricsResponse(source) },
       fetch: () => new Response("The metrics are at /metrics.\n", { status: 404 }),
     }),
@@ -23,7 +26,7 @@ async function listenForMetrics(address: string, source: MetricsSource): Promise
   return { stop: () => server.stop(true) };
 }
 
-/** The listener that the configuration asks for now, if any. */
+/** The metrics listener that the configuration asks for, if any. */
 export class MetricsDoor {
   readonly #source: MetricsSource;
   #address: string | null;
@@ -40,12 +43,11 @@ export class MetricsDoor {
     return new MetricsDoor(source, address, listener);
   }
 
-  /** The address in force. */
   get address(): string | null {
     return this.#address;
   }
 
-  /** The old listener goes first, since both may want the same port; it comes back when the new one cannot be opened. */
+  /** Closes the old listener first, since both may want the same port; reopens it if the new one cannot be opened. */
   async moveTo(address: string | null): Promise<readonly string[]> {
     if (address === this.#address) return [];
     await this.#listener?.stop();

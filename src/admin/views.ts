@@ -1,7 +1,6 @@
 /**
- * The admin API's answers, as they stand on the wire. The schemas make the API's document and these types;
- * the routes produce them and the dashboard reads them, so a field that one side renames fails to compile
- * on the other.
+ * The admin API's answers as they are on the wire. The schemas produce the OpenAPI document and these types; the
+ * routes return them and the dashboard reads them, so a field renamed on one side fails to compile on the other.
  */
 export type * from "./views/exchanges.ts";
 export type * from "./views/keys.ts";

@@ -3,7 +3,7 @@ import { maxCredits, nanoFromCredits } from "../base/money.ts";
 import { commaInCredits, wholeFromText } from "../base/typed-number.ts";
 import { isHost } from "../config/server.ts";
 
-/** What people type, as values. A text that makes no sense is told with an example; commander adds which option. */
+/** Parsers of command-line values. An invalid value is reported with an example; commander adds the option's name. */
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1000,
@@ -23,7 +23,7 @@ export function duration(text: string): number {
   return Number(match[1]) * unit;
 }
 
-/** A point in time to come: a duration from now, or an ISO date (midnight UTC) or time. */
+/** A time in the future: a duration from now, or an ISO date (midnight UTC) or time. */
 export function expiry(text: string, nowMs: number = Date.now()): number {
   const atMs = /^\d{1,6}[smhdw]$/.test(text) ? nowMs + duration(text) : isoMs(text);
   if (atMs === null) {
@@ -33,7 +33,7 @@ export function expiry(text: string, nowMs: number = Date.now()): number {
   return atMs;
 }
 
-/** A point in time that has passed: a duration back from now, or an ISO date or time. */
+/** A time in the past: a duration before now, or an ISO date or time. */
 export function since(text: string, nowMs: number = Date.now()): number {
   const atMs = /^\d{1,6}[smhdw]$/.test(text) ? nowMs - duration(text) : isoMs(text);
   if (atMs === null) {
@@ -61,14 +61,14 @@ export function creditAmount(text: string): number {
   return nano;
 }
 
-/** More than nothing, for what is to be added. */
+/** A positive amount. */
 export function positiveCreditAmount(text: string): number {
   const nano = creditAmount(text);
   if (nano === 0) throw new InvalidArgumentError("It must be above 0.");
   return nano;
 }
 
-/** For what corrects a balance: `-5`, `+2.5`, `5`. */
+/** A signed amount: `-5`, `+2.5`, `5`. */
 export function signedCreditAmount(text: string): number {
   const nano = creditAmount(text.replace(/^[+-]/, ""));
   if (nano === 0) throw new InvalidArgumentError("It must not be 0.");
@@ -101,14 +101,14 @@ export function host(text: string): string {
   throw new InvalidArgumentError("Write an address such as 127.0.0.1 or ::1, or a host's name.");
 }
 
-/** `a,b` as a list without empty or doubled names. */
+/** `a,b` as a list without empty or duplicate names. */
 export function nameList(text: string): readonly string[] {
   const names = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
   if (names.length === 0) throw new InvalidArgumentError("Write names with commas between them.");
   return names;
 }
 
-/** Lets one word stand beside everything that `parse` takes. Commander turns null into "", so the word stays. */
+/** Accepts one word besides the values of `parse`. Commander turns null into "", so the word itself is returned. */
 export function orWord<T, Word extends string>(
   word: Word,
   parse: (text: string) => T,

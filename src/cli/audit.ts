@@ -2,7 +2,7 @@ import { userInfo } from "node:os";
 import type { OperationContext } from "../admin/operations/context.ts";
 import type { KeyRecord } from "../store/store.ts";
 
-/** A change made at the command line, in the same log as those made through the admin API. */
+/** Writes a change made at the command line to the same audit log as the admin API. */
 export async function auditChange(
   { store, clock }: OperationContext,
   action: string,
@@ -20,7 +20,7 @@ export async function auditChange(
   });
 }
 
-/** Where others have an address, the one at the machine itself has a name; behind sudo, the name of who called it. */
+/** Local changes have a user name instead of an address; behind sudo, the name of the calling user. */
 function userName(behindSudo: string | undefined): string {
   try {
     const { username } = userInfo();

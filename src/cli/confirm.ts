@@ -1,7 +1,7 @@
 import { Refused } from "./failure.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** What cannot be undone asks first on a terminal; `--yes` answers, and without either it is refused. */
+/** Irreversible commands ask first on a terminal. `--yes` answers; without either they are rejected. */
 export async function confirm(
   question: string,
   options: { readonly yes?: true },

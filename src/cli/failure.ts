@@ -1,4 +1,4 @@
-/** A command that has told what is wrong itself, and now only has to end with a status that says so. */
+/** The command has already reported the error; only the exit status is left to set. */
 export class CommandFailed extends Error {
   override readonly name = "CommandFailed";
   readonly exitCode: 1 | 2;
@@ -9,12 +9,12 @@ export class CommandFailed extends Error {
   }
 }
 
-/** Options that cannot stand together, or an argument that cannot mean anything: status 2. */
+/** Conflicting options or an invalid argument: status 2. */
 export class Misuse extends Error {
   override readonly name = "Misuse";
 }
 
-/** Asked properly and still not done: status 1. */
+/** A valid command that was rejected: status 1. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }

@@ -1,7 +1,7 @@
 import { Command, Help, type HelpConfiguration, Option } from "commander";
 import { coloured } from "./terminal/style.ts";
 
-/** Options that most commands share; in the help they stand behind a command's own. */
+/** Options that most commands share. In the help they follow the command's own. */
 const shared = new WeakSet<Option>();
 
 function sharedOption(flags: string, description: string): Option {
@@ -10,7 +10,7 @@ function sharedOption(flags: string, description: string): Option {
   return option;
 }
 
-/** Commander takes the colours out again where the output is no terminal. */
+/** Commander strips the colours if the output is not a terminal. */
 export const helpStyle: HelpConfiguration = {
   minWidthToWrap: 24,
   styleTitle: (title) => coloured.bold(title),
@@ -18,7 +18,7 @@ export const helpStyle: HelpConfiguration = {
   styleSubcommandText: (text) => coloured.accent(text),
   styleOptionText: (text) => coloured.accent(text),
   styleArgumentText: (text) => coloured.accent(text),
-  // Choices and defaults are told in the description's own words.
+  // The descriptions name choices and defaults themselves.
   optionDescription: (option) => option.description,
   visibleOptions: (command) => {
     const all = new Help().visibleOptions(command);
@@ -35,7 +35,7 @@ export const helpStyle: HelpConfiguration = {
 
 type Example = readonly [line: string, meaning: string];
 
-/** Shown below the options: a line to paste, and what it is good for. */
+/** An example below the options: a line to paste, and what it does. */
 export function examples(...list: readonly Example[]): string {
   const width = Math.max(...list.map(([line, meaning]) => (meaning === "" ? 0 : line.length)));
   const lines = list.map(([line, meaning]) => {
@@ -45,7 +45,7 @@ export function examples(...list: readonly Example[]): string {
   return `\n${coloured.bold("Examples:")}\n${lines.join("\n")}`;
 }
 
-/** A command with what all have in common: `--json`, and no surplus arguments. */
+/** A command with the common settings: `--json`, and no excess arguments. */
 export function newCommand(name: string, summary: string): Command {
   return new Command(name)
     .description(summary)
@@ -54,14 +54,14 @@ export function newCommand(name: string, summary: string): Command {
     .allowExcessArguments(false);
 }
 
-/** For commands that work on the data folder. */
+/** A command on the data folder. */
 export function newDataCommand(name: string, summary: string): Command {
   return newCommand(name, summary)
     .addOption(sharedOption("--data <dir>", "the data folder (SLUICE_DATA; default: ./sluice-data)"))
     .addOption(sharedOption("--config <file>", "the configuration that names it (SLUICE_CONFIG)"));
 }
 
-/** For commands that work from the configuration alone. */
+/** A command that needs only the configuration. */
 export function newConfigCommand(name: string, summary: string): Command {
   const config = "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)";
   return newCommand(name, summary).addOption(sharedOption("--config <file>", config));
@@ -79,7 +79,7 @@ export interface DataOptions extends ConfigOptions {
   readonly data?: string;
 }
 
-/** A command that only has commands below it. */
+/** A group of commands. */
 export function group(name: string, summary: string, commands: readonly Command[]): Command {
   const parent = new Command(name).description(summary).helpOption("-h, --help", "show this help");
   for (const command of commands) parent.addCommand(command);

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Refused } from "./failure.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** The text of a file that was named as an argument; `-` is standard input. */
+/** The text of a file named as an argument; `-` is standard input. */
 export async function readInput(file: string, { cwd }: Terminal): Promise<string> {
   if (file === "-") return Bun.stdin.text();
   try {
@@ -13,7 +13,7 @@ export async function readInput(file: string, { cwd }: Terminal): Promise<string
   }
 }
 
-/** Writes to a new file and gives its path; null, and nothing written, when none was named. */
+/** Writes a new file and returns its path; returns null if none was named. */
 export function writeResult(text: string, file: string | undefined, { cwd }: Terminal): string | null {
   if (file === undefined) return null;
   const path = resolve(cwd, file);

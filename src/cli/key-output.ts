@@ -6,11 +6,11 @@ import { printJson, type Terminal } from "./terminal/terminal.ts";
 
 interface KeyOutput {
   readonly json: boolean;
-  /** Where the key was written to; absent when it is only looked at. */
+  /** The data folder that was written to; absent if the key was only read. */
   readonly dataFolder?: string;
-  /** Present when it was just made; this is the only time it is shown. */
+  /** The secret of a new key; this is the only time it is shown. */
   readonly secret?: string;
-  /** What has been done; absent when the key is only looked at. */
+  /** What was done to the key; absent if it was only read. */
   readonly done?: "created" | "updated" | "rotated";
 }
 

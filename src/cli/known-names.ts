@@ -7,8 +7,8 @@ import { servedNames } from "./serve/traces.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /**
- * What a key on this data may be given: what the gateway last served with it, and what the configuration that is found
- * here names. Null where nobody can know, such as for a folder that is not served yet and has its configuration elsewhere.
+ * The names that a key on this data may be given: those the gateway last served, and those of the configuration
+ * found here. Null if neither is known, e.g. for a folder that was never served and has its configuration elsewhere.
  */
 export function knownNames(options: DataOptions, dir: string, terminal: Terminal): KnownNames | null {
   const served = servedNames(dir);
@@ -40,7 +40,7 @@ function namesInConfig(file: string | undefined, { env, cwd }: Terminal): Writte
         : [],
     };
   } catch {
-    // A file that cannot be read is `config check`'s to tell; a key can be made without it.
+    // `config check` reports an unreadable file; a key can be created without it.
     return null;
   }
 }

@@ -14,13 +14,13 @@ interface StoreContext extends OperationContext {
 }
 
 interface StoreUse {
-  /** Makes the folder if it is not there. */
+  /** Creates the folder if it does not exist. */
   readonly create?: boolean;
-  /** Says afterwards which folder was written to: it may not be the one that was meant. */
+  /** Names the folder that was written to afterwards: it may not be the intended one. */
   readonly writes?: boolean;
 }
 
-/** Opens the data folder beside a gateway that may be running, does the work, and closes it again. */
+/** Opens the data folder, which a gateway may be using, does the work, and closes it again. */
 export async function withStore<Result>(
   terminal: Terminal,
   options: DataOptions,
@@ -33,7 +33,7 @@ export async function withStore<Result>(
   const store = await openAsOperator(dir, terminal);
   try {
     const result = await work({ store, clock: systemClock, dir });
-    // In JSON it is part of the result.
+    // In JSON it is a field of the result.
     if (writes && !options.json) terminal.note(terminal.noteStyle.dim(`  in ${dir}`));
     return result;
   } catch (error) {
@@ -43,7 +43,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Opens the folder and makes it if need be; one that cannot be used is told with what to do. */
+/** Opens the folder, creating it if requested. An unusable folder is reported with what to do. */
 export async function openAsOperator(dir: string, terminal: Terminal): Promise<Store> {
   try {
     const onClosedToOthers = (file: string) =>
@@ -56,7 +56,7 @@ export async function openAsOperator(dir: string, terminal: Terminal): Promise<S
   }
 }
 
-/** A look at the wrong folder must not leave an empty database behind. */
+/** Reading the wrong folder must not create an empty database. */
 function nothingThere(dir: string, cwd: string): string {
   const shown = relative(cwd, dir);
   const path = shown === "" || shown.startsWith("..") ? dir : `./${shown}`;

@@ -16,8 +16,8 @@ import { plain } from "./terminal/style.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /**
- * The whole command line. The files it names are light: whatever a command needs to do its work is imported
- * when it runs, so that `serve` starts fast and `--help` at once.
+ * The whole command line. These files are light: each command imports what it needs when it runs, so that `serve`
+ * and `--help` start fast.
  */
 export function buildProgram(terminal: Terminal): Command {
   const program = new Command("sluice")
@@ -65,7 +65,7 @@ export function buildProgram(terminal: Terminal): Command {
   return program;
 }
 
-/** Commander copies settings only to commands it makes itself; these are made in files of their own. */
+/** Commander passes settings only to commands it creates itself; ours are created in their own files. */
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent);

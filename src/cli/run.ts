@@ -9,7 +9,7 @@ import { spelledOut } from "./spelled-out.ts";
 import { systemFailure } from "./system-failure.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** Runs one command line and gives its exit status: 0 done, 1 refused, 2 misused. */
+/** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   try {
     const program = buildProgram(terminal);
@@ -22,7 +22,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 
 function tell(error: unknown, terminal: Terminal, json: boolean): number {
   if (error instanceof CommandFailed) return error.exitCode;
-  // Commander has printed its own message; asking for help is the one "error" that is none.
+  // Commander has printed its own message. It reports a request for help as an error, which it is not.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const message = messageOf(error);
   if (json) terminal.note(JSON.stringify({ error: { message, ...problemsOf(error) } }));
@@ -32,7 +32,7 @@ function tell(error: unknown, terminal: Terminal, json: boolean): number {
 
 const expected = [Misuse, Refused, CannotListen, ConfigError, StoreRefusal, OperationRefusal];
 
-/** An error that nobody expected shows where it came from, since that is the first thing to be asked. */
+/** An unexpected error is shown with its stack. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (expected.some((kind) => error instanceof kind)) return error.message;

@@ -4,7 +4,7 @@ interface SystemError extends Error {
   readonly path?: unknown;
 }
 
-/** What the system or the database refused, as a sentence; null for an error that is our own mistake. */
+/** An error of the system or the database as a sentence; null for a bug of ours. */
 export function systemFailure(error: SystemError): string | null {
   const { code } = error;
   if (typeof code !== "string") return null;

@@ -1,9 +1,9 @@
 import { newId } from "../base/id.ts";
 
 /**
- * Answers `/admin` and what is below it except the API: one page for every address (the page's own router
- * reads it), its script, its style and its icon. Everything is served from here, so the content security
- * policy can forbid all else, inline scripts and styles included.
+ * Serves `/admin` and everything below it except the API: one page for every address (routed in the page), its
+ * script, its style and its icon. Everything is served from here, so the content security policy can forbid all
+ * else, inline scripts and styles included.
  */
 const policy = [
   "default-src 'none'",
@@ -28,7 +28,7 @@ const pageHeaders = {
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="none" stroke="#0e8ba3" stroke-width="2.6" stroke-linecap="round"><rect x="4" y="3" width="24" height="11" rx="3" fill="#0e8ba3" stroke="none"/><path d="M4 20c4 0 4 3 8 3s4-3 8-3 4 3 8 3M4 26c4 0 4 3 8 3s4-3 8-3 4 3 8 3"/></g></svg>`;
 
 interface Files {
-  /** Changes with the page, so that browsers may keep what has it in its address for ever. */
+  /** Changes with the page. It is part of the assets' URLs, so browsers may cache them for ever. */
   readonly version: string;
   readonly byName: ReadonlyMap<string, { readonly body: string; readonly type: string }>;
 }
@@ -65,7 +65,7 @@ function html(version: string, theme: "light" | "dark" | null): string {
 `;
 }
 
-/** Only the two known words are ever written into the page, whatever the cookie says. */
+/** Only these two values are ever written into the page, whatever the cookie contains. */
 function themeOf(request: Request): "light" | "dark" | null {
   const chosen = /(?:^|;\s*)sluice_theme=(light|dark)(?:;|$)/.exec(request.headers.get("cookie") ?? "")?.[1];
   return chosen === "light" || chosen === "dark" ? chosen : null;

@@ -2,10 +2,10 @@ import type { Server } from "bun";
 import type { ClientCall, Route } from "../gateway/client-call.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
-/** A short idle time, which is how Bun lets go of a connection whose reader has stalled. */
+/** Bun closes a connection with a stalled reader only by its idle timeout, so a short one is set. */
 const disconnectAfterSeconds = 1;
 
-/** One request on its connection. What only few requests need is looked up when it is asked for. */
+/** One request on its connection. The address is looked up on demand, since few requests need it. */
 export class HttpCall implements ClientCall {
   readonly request: Request;
   readonly route: Route;
@@ -32,7 +32,7 @@ export class HttpCall implements ClientCall {
   }
 }
 
-/** Where a request comes from; proxies are believed only if they are configured as trusted. */
+/** The client's address. `X-Forwarded-For` counts only if it comes from a trusted proxy. */
 export function addressOn(server: Server<unknown> | null, request: Request, trusted: TrustedProxies): string {
   const peer = server?.requestIP(request)?.address ?? "unknown";
   return clientAddress(peer, request.headers.get("x-forwarded-for"), trusted);

@@ -23,14 +23,14 @@ export type Mounted = (addressOf: (request: Request) => string) => AnyElysia;
  */
 const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 
-/** Generation requests switch it off for themselves, since a provider may think for long. */
+/** Generation requests disable it for themselves, since a provider may take long to answer. */
 const idleTimeoutSeconds = 30;
 
 /**
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. `listen`
- * hands the routes to Bun's own router, which finds them by the target as it was sent; every other target passes the
- * guard patterns on its way to Elysia's router, which knows wildcards and a slash at the end. Where the admin side has a
- * listener of its own, that one's edge serves no interface.
+ * registers the routes with Bun's router, which matches the target as it was sent. Every other target passes the
+ * guard patterns on its way to Elysia's router, which handles wildcards and trailing slashes. If the admin side has
+ * its own listener, its edge does not serve the interface.
  */
 export function createEdge(
   gateway: Gateway,
@@ -59,7 +59,7 @@ export function createEdge(
   });
   app.onError(({ error, request }) => failed(error, pathOf(request)));
   app.onBeforeHandle(({ request, params }) => {
-    // Routes without parameters have no `params` here. Bun would make empty ones when asked, which takes 0.7 µs.
+    // Undefined for routes without parameters. Asking Bun for its `params` would take 0.7 µs there.
     const problem = params === undefined ? hostProblem(request) : targetProblem(request);
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
@@ -94,7 +94,7 @@ function readiness(gateway: Gateway): Response {
     : plainJson({ status: "not ready", reason }, 503);
 }
 
-/** The answer to a request whose path one of the routes has, for another method; null if none has it. */
+/** The answer if a route has this path for another method; null if none has it. */
 function wrongMethod(request: Request, served: readonly Route[]): Response | null {
   const path = pathOf(request);
   const route = served.find((it) => it.path === path || `${it.path}/` === path);

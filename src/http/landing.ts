@@ -46,7 +46,7 @@ const headers = {
   "x-content-type-options": "nosniff",
 };
 
-/** What a person sees who opens the gateway's address in a browser. */
+/** The page for a browser that opens the gateway's address. */
 export function landingPage(hasDashboard: boolean): Response {
   return new Response(page(hasDashboard ? dashboard : ""), {
     headers: { ...headers, "x-request-id": newId("req_") },

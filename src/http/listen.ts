@@ -10,14 +10,14 @@ export interface Listening {
   stop(): Promise<void>;
 }
 
-/** How long the last answers may take to leave. */
+/** How long answers in flight may take to finish. */
 const lastAnswersMs = 5000;
 
 export function listen(edge: Elysia, { host, port, reusePort }: ServerSettings): Promise<Listening> {
   return listenAt(edge, { host, port, reusePort, hostSetting: "--host", portSetting: "--port" });
 }
 
-/** `admin.listen`: an address of its own for the admin side. */
+/** `admin.listen`: a separate address for the admin side. */
 export function listenForAdmin(edge: Elysia, address: string): Promise<Listening> {
   return listenAt(edge, listenAddress(address, "admin.listen"));
 }

@@ -2,7 +2,7 @@ import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import { type ErrorFormat, renderError } from "../dialects/errors/envelope.ts";
 
-/** Paths outside the interface answer here; they too carry a request id, and errors come in the path's envelope. */
+/** Errors of paths outside the interface. They too have a request id and the path's envelope. */
 export function plainError(
   path: string,
   error: GatewayError,

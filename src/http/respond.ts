@@ -23,7 +23,7 @@ export async function respond(gateway: Gateway, call: ClientCall): Promise<Respo
   } catch (error) {
     const response = errorResponse(exchange, error);
     const { status } = response;
-    // A 4xx is the request's fault, whoever found out; anything else is the provider's or our own.
+    // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.
     const outcome = call.request.signal.aborted ? "cancelled" : status < 500 ? "refused" : "failed";
     endExchange(gateway, exchange, { status, outcome, error });
     return response;
@@ -44,7 +44,7 @@ function dispatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
   }
 }
 
-/** An error that was not foreseen says nothing of itself to the client; its cause is in the log, under the id. */
+/** An unexpected error reveals nothing to the client. Its cause is in the log, under the request id. */
 function errorResponse(exchange: Exchange, thrown: unknown): Response {
   const error =
     thrown instanceof GatewayError

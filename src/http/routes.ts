@@ -6,7 +6,7 @@ function generation(dialect: ClientDialectName): Endpoint {
   return { method: "POST", ...route, operation: "generate", dialect, errors: errorFormat };
 }
 
-/** Section 4 of the interface in one list. */
+/** The interface's endpoints (interface, 4). */
 const endpoints: readonly Endpoint[] = [
   {
     method: "GET",
@@ -32,7 +32,7 @@ const endpoints: readonly Endpoint[] = [
   },
 ];
 
-/** Every endpoint on both origins: credit keys live at the root, token-budget keys under `/token`. */
+/** Every endpoint on both origins: credit keys use the root, token-budget keys `/token`. */
 export const routes: readonly Route[] = endpoints.flatMap((endpoint): Route[] => [
   { ...endpoint, mode: "credit" },
   { ...endpoint, mode: "token_budget", path: `/token${endpoint.path}` },

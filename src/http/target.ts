@@ -39,7 +39,7 @@ function guarded(handle: Handler): Handler {
   };
 }
 
-/** What is wrong with the segments that Bun's router has cut out, or with the Host. */
+/** What is wrong with the segments from Bun's router or with the Host; null if nothing is. */
 export function targetProblem(request: Request): GatewayError | null {
   if (!segmentsOf(request).every(isPlainSegment)) {
     return new GatewayError(

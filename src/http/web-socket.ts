@@ -5,10 +5,7 @@ export function asksForWebSocket(request: Request): boolean {
   return request.method === "GET" && /\bwebsocket\b/i.test(request.headers.get("upgrade") ?? "");
 }
 
-/**
- * Codex tries a WebSocket first. It takes 426 as "not here" and goes on over HTTP at once; any other refusal is
- * retried five times before it does.
- */
+/** Codex tries a WebSocket first. On 426 it switches to HTTP at once; any other error is retried five times. */
 export function noWebSocket(path: string): Response {
   const message = "There are no WebSockets here; send the request as POST, and stream by server-sent events.";
   return plainError(path, new GatewayError("upgrade_required", message), { upgrade: "HTTP/1.1" });

@@ -5,8 +5,8 @@ import type { ProviderSettings } from "../../vendors/settings.ts";
 const masked = "********";
 
 /**
- * The configuration in force. What is told is written down here name by name, so that a secret that somebody
- * adds to the settings one day is left out until somebody thinks of it, and not the other way round.
+ * The configuration in force. Every field is listed by name, so that a secret added to the settings is left out
+ * until somebody lists it here.
  */
 export function configInForce(settings: Settings): object {
   const { server, log, admin, tracing } = settings;
@@ -71,7 +71,7 @@ function maskedValues(headers: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(Object.keys(headers).map((name) => [name, masked]));
 }
 
-/** An address may hide a password before its host, or a key in its query. */
+/** A URL may carry a password before its host, or a key in its query. */
 function withoutCredentials(address: string): string {
   if (!URL.canParse(address)) return address;
   const url = new URL(address);

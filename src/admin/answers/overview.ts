@@ -15,7 +15,7 @@ const oldestCount = 5;
 interface Span {
   readonly steps: number;
   readonly stepMs: number;
-  /** How long the largest keys are kept, for all who look: a month of ten thousand keys takes long to add up. */
+  /** How long the top keys are cached, for all viewers: summing a month of ten thousand keys is slow. */
   readonly topKeysCachedMs: number;
 }
 
@@ -58,7 +58,7 @@ export class Overview {
   }
 }
 
-/** The steps of a range, of which the last is the one that is running. */
+/** The steps of a range; the last one is still running. */
 function stepsUntil(nowMs: number, { steps, stepMs }: Span): StepQuery {
   const untilMs = (Math.floor(nowMs / stepMs) + 1) * stepMs;
   const resolution = stepMs < msPerHour ? "minute" : "hour";
@@ -71,7 +71,7 @@ function inFlightView({ id, keyPrefix, model, route, stream, ageMs }: OpenExchan
 
 async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): Promise<UsageRowView[]> {
   const { sinceMs, untilMs, resolution } = range;
-  // One more than is shown: what was refused before its model was known has no name to show.
+  // One more than is shown: requests rejected before their model was known have no name and are dropped.
   const largest = topCount + 1;
   const rows = await deps.store.reports.usageBy(by, { sinceMs, untilMs, resolution, largest });
   return rows
@@ -82,7 +82,7 @@ async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): 
 
 type Charted = Pick<OverviewView, "points" | "totals" | "before">;
 
-/** The points, their sum, and the sum of the same time before. */
+/** The points, their sum, and the sum of the period before. */
 async function chart({ store }: AdminDeps, query: StepQuery): Promise<Charted> {
   const { sinceMs, untilMs, stepMs } = query;
   const earlier = { ...query, sinceMs: 2 * sinceMs - untilMs, untilMs: sinceMs };
@@ -126,7 +126,7 @@ function percentiles(bands: readonly Band[]): Percentiles {
   };
 }
 
-/** The bands of all steps added up, in order. */
+/** The bands of all steps summed, in order. */
 function merged(bands: readonly LatencyBand[]): Band[] {
   const sums = new Map<string, { measure: Band["measure"]; upToMs: number; requests: number }>();
   for (const { measure, upToMs, requests } of bands) {

@@ -23,7 +23,7 @@ export async function usage(deps: AdminDeps, request: UsageReportRequest): Promi
   };
 }
 
-/** Keys are grouped by id; people know them by label. */
+/** Keys are grouped by id and shown by label. */
 export function keyName({ keys }: Pick<AdminDeps, "keys">, id: string): string {
   const key = keys.byId(id);
   return key?.label ?? key?.prefix ?? id;

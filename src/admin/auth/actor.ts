@@ -3,8 +3,8 @@ import type { Actor } from "./guard.ts";
 const shownCharacters = 8;
 
 /**
- * Who did something, for the audit log. There is one admin token, so people are told apart by their session: each has
- * a name from the hash of its id, which is the same from sign-in on and opens nothing.
+ * The name of the actor in the audit log. There is only one admin token, so operators are distinguished by their
+ * session: the name is a hash of the session id, stable for the session and useless as a credential.
  */
 export function actorName(actor: Actor, session: string | null): string {
   if (actor === "token" || session === null) return actor;

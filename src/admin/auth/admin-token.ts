@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { mintSecret } from "../../base/mint-secret.ts";
 
-/** Where a token that Sluice made for itself is remembered, as a hash. */
+/** Stores the hash of a generated admin token. */
 export interface TokenStore {
   readAdminTokenHash(): Promise<string | null>;
   saveAdminTokenHash(hash: string): Promise<void>;
@@ -11,7 +11,7 @@ function hashOf(token: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(token).digest();
 }
 
-/** The operator's token, known only by its hash. */
+/** The operator's token, kept only as a hash. */
 export class AdminToken {
   readonly #hash: Uint8Array;
 
@@ -31,7 +31,7 @@ export class AdminToken {
     return Buffer.from(this.#hash).toString("hex");
   }
 
-  /** Compares hashes, of equal length, in constant time: how long it takes tells nothing about the token. */
+  /** Compares hashes of equal length in constant time, so that the duration says nothing about the token. */
   matches(candidate: string): boolean {
     return timingSafeEqual(hashOf(candidate), this.#hash);
   }
@@ -39,13 +39,13 @@ export class AdminToken {
 
 interface ReadiedToken {
   readonly token: AdminToken;
-  /** A token that was made just now, to be printed once; null when there was one already. */
+  /** A token that was just generated, to be printed once; null if there was one already. */
   readonly made: string | null;
-  /** Keeps the hash of a token that was made. Called once it is certain that the token will be told. */
+  /** Saves the hash of a generated token. Called once the token is certain to be shown. */
   keep(): Promise<void>;
 }
 
-/** The configured token, or the one made at the first start, or a new one. An empty one is none. */
+/** The configured token, or the one generated at the first start, or a new one. An empty token counts as not set. */
 export async function readyAdminToken(configured: string | null, store: TokenStore): Promise<ReadiedToken> {
   if (configured !== null && configured !== "") return known(AdminToken.of(configured));
   const hash = await store.readAdminTokenHash();

@@ -3,7 +3,7 @@ import type { Lockout } from "./lockout.ts";
 import { isOwnOrigin } from "./origin.ts";
 import { type Sessions, sessionHours } from "./sessions.ts";
 
-/** The parts that decide who may use the admin API; `token` is replaced when the configuration is reloaded. */
+/** Decides who may use the admin API. `token` is replaced when the configuration is reloaded. */
 export interface Guard {
   token: AdminToken;
   readonly sessions: Sessions;
@@ -29,7 +29,7 @@ type Verdict = Admitted | Refused;
 
 const cookieName = "sluice_session";
 
-/** `changes`: whether the request would change something, so that where it comes from matters. */
+/** `changes`: whether the request changes something, in which case its origin is checked. */
 export function admit(guard: Guard, request: Request, address: string, changes: boolean): Verdict {
   const bearer = bearerOf(request);
   if (bearer !== null) {
@@ -46,8 +46,8 @@ export function admit(guard: Guard, request: Request, address: string, changes: 
 }
 
 /**
- * The one place where a token is compared, for bearers and for the sign-in alike. The right one is always admitted, and
- * does not forget the failures of an address that is locked: they may be somebody else's.
+ * The only place where a token is compared, for bearers and for sign-ins. The right token is always accepted. It
+ * does not clear the failures of a locked address: they may be those of another client.
  */
 export function tryToken(guard: Guard, candidate: string, address: string): Verdict {
   const waitSeconds = guard.lockout.waitSeconds(address);
@@ -65,7 +65,7 @@ function lockedOut(waitSeconds: number): Refused {
   return refused(429, message, waitSeconds);
 }
 
-/** `Secure` only where the browser itself used TLS: on plain http it would refuse to keep the cookie. */
+/** `Secure` only if the browser used TLS: on plain HTTP it would drop the cookie. */
 export function sessionCookie(request: Request, id: string | null): string {
   const secure = request.headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
   const age = id === null ? 0 : sessionHours * 3600;

@@ -4,21 +4,21 @@ const failuresAllowed = 5;
 const lockedMs = 15 * 60_000;
 const mostAddresses = 10_000;
 
-/** How long a wrong token from a locked address waits for its answer. */
+/** Delay of the answer to a wrong token from a locked address. */
 const slowAnswerMs = 1000;
-/** More than so many do not wait: each is an open connection. */
+/** At most this many answers are delayed: each holds a connection open. */
 const mostSlowed = 100;
 
 interface Failures {
   count: number;
-  /** Failures are forgotten, and a lock ends, this long after the last one that counted. */
+  /** When failures are forgotten and a lock ends. */
   endsAtMs: number;
 }
 
 /**
- * Slows guessing down. After five wrong tokens an address is told to wait, and how long; further wrong tokens from it
- * are answered late. The right token is never kept waiting: an operator may share an address with whoever guesses, and
- * a token has too many letters to be found by trying.
+ * Slows down guessing. After five wrong tokens an address is locked for a while, and further wrong tokens from it
+ * are answered late. The right token is never delayed: an operator may share an address with an attacker, and a
+ * token is too long to be guessed.
  */
 export class Lockout {
   readonly #clock: Clock;
@@ -29,14 +29,14 @@ export class Lockout {
     this.#clock = clock;
   }
 
-  /** Whole seconds until the address may try again; 0 when it may now. */
+  /** Whole seconds until the address may try again; 0 if it may now. */
   waitSeconds(address: string): number {
     const failures = this.#current(address);
     if (failures === undefined || failures.count < failuresAllowed) return 0;
     return Math.max(1, Math.ceil((failures.endsAtMs - this.#clock.monotonicMs()) / 1000));
   }
 
-  /** A locked address stays locked for as long as it was told; trying on does not make it longer. */
+  /** Further failures do not extend a lock. */
   failed(address: string): void {
     const count = (this.#current(address)?.count ?? 0) + 1;
     if (count > failuresAllowed) return;
@@ -50,7 +50,7 @@ export class Lockout {
     this.#byAddress.delete(address);
   }
 
-  /** Resolves when a locked address may have its answer. */
+  /** Resolves when the answer to a locked address may be sent. */
   async slowDown(): Promise<void> {
     if (this.#slowed >= mostSlowed) return;
     this.#slowed += 1;

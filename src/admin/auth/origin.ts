@@ -1,7 +1,7 @@
 /**
- * Whether a request that changes something comes from our own page. Browsers say where a request comes from
- * in `Origin`; a foreign page cannot forge it. Only the host is compared, because behind a proxy that ends
- * TLS the scheme that we see is not the one that the browser saw. Programs send none, and carry no cookie.
+ * Whether a request that changes something comes from our own page. Browsers send the page's origin in `Origin`,
+ * which another page cannot forge. Only the host is compared, because behind a proxy that terminates TLS the scheme
+ * differs. Programs send no `Origin` and no cookie.
  */
 export function isOwnOrigin(request: Request, needed: boolean): boolean {
   const origin = request.headers.get("origin");

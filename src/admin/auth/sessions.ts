@@ -6,8 +6,8 @@ const sessionMs = sessionHours * 3_600_000;
 const mostSessions = 1000;
 
 /**
- * Who is signed in. Sessions live in memory only: a restart signs everybody out, and no file can leak one.
- * They are found by the hash of their id, so that a look-up's timing tells nothing about a valid id.
+ * Sessions of the dashboard. They are kept in memory only: a restart signs everyone out, and no file can leak one.
+ * They are looked up by the hash of their id, so that timing says nothing about a valid id.
  */
 export class Sessions {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class Sessions {
     this.#endsAtMs.delete(hashOf(id));
   }
 
-  /** After the token was changed, nobody stays signed in with the old one. */
+  /** Called when the token has changed. */
   endAll(): void {
     this.#endsAtMs.clear();
   }

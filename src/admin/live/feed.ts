@@ -8,7 +8,7 @@ const remembered = 50;
 
 type Listener = (line: TailView) => void;
 
-/** Hands every exchange that has ended to whoever is watching, and the last few to whoever comes later. */
+/** Publishes every exchange that has ended, and replays the last few to a new listener. */
 export class ExchangeFeed {
   readonly #recent: ExchangeFacts[] = [];
   readonly #listeners = new Map<Listener, () => void>();
@@ -22,7 +22,7 @@ export class ExchangeFeed {
     for (const listener of this.#listeners.keys()) listener(line);
   };
 
-  /** `onClose` is called if the feed ends before the listener leaves. Gives the last lines, oldest first. */
+  /** `onClose` is called if the feed ends before the listener leaves. Returns the last lines, oldest first. */
   join(listener: Listener, onClose: () => void): readonly TailView[] {
     this.#listeners.set(listener, onClose);
     const inOrder = [...this.#recent.slice(this.#next), ...this.#recent.slice(0, this.#next)];
@@ -33,7 +33,7 @@ export class ExchangeFeed {
     this.#listeners.delete(listener);
   }
 
-  /** A gateway that shuts down must not wait for people who merely watch. */
+  /** A shutdown must not wait for clients that only watch. */
   close(): void {
     for (const onClose of this.#listeners.values()) onClose();
     this.#listeners.clear();

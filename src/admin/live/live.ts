@@ -4,7 +4,7 @@ import type { ExchangeFacts } from "../../observe/exchange.ts";
 import { Metrics } from "../../observe/metrics.ts";
 import { ExchangeFeed } from "./feed.ts";
 
-/** Everything that watches exchanges for the operator's sake. `observe` is called once at the end of each. */
+/** What observes exchanges for the operator. `observe` is called once at the end of each. */
 export class Live {
   readonly metrics = new Metrics();
   readonly feed = new ExchangeFeed();

@@ -6,9 +6,9 @@ import { findKey } from "./find-key.ts";
 import { OperationRefusal } from "./refusal.ts";
 
 interface Adjustment {
-  /** Above 0 adds credit, below 0 takes it away. */
+  /** Above 0 adds credit, below 0 removes it. */
   readonly amountNano: number;
-  /** Why, for whoever reads the ledger later. */
+  /** The reason, kept with the ledger entry. */
   readonly note: string;
   /** The same reference again is the same adjustment: a retry changes nothing. */
   readonly reference?: string | undefined;
@@ -18,12 +18,12 @@ interface Adjusted extends RecordedEntry {
   readonly key: KeyRecord;
 }
 
-/** What open requests have set aside on a key. Only a running gateway knows. */
+/** The amount that open requests hold on a key. Only a running gateway knows it. */
 type HeldNano = (keyId: string) => number;
 
 /**
- * Corrects a credit key's balance by an entry of its own; nothing is ever rewritten. What is taken away must be
- * available: above the balance, less what open requests hold, it is refused.
+ * Corrects a credit key's balance by a new entry; nothing is rewritten. Removing more than is available (the balance
+ * minus open holds) is rejected.
  */
 export async function adjust(
   context: OperationContext,
@@ -52,7 +52,7 @@ export async function adjust(
   return { ...recorded, key };
 }
 
-/** The store refuses what would go below 0 again, in its own transaction. This one knows the figures to name. */
+/** The store rejects a negative balance again, in its own transaction. This check knows the figures to name. */
 async function expectAvailable(
   { store }: OperationContext,
   key: KeyRecord,

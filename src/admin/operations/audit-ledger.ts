@@ -1,7 +1,7 @@
 import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "./context.ts";
 
-/** Adds everything up again from the entries, and tells where the kept sums say otherwise. */
+/** Recomputes all sums from the entries and reports where the stored ones differ. */
 export function auditLedger({ store }: OperationContext): Promise<AuditReport> {
   return audit(store);
 }

@@ -8,7 +8,7 @@ interface BackUp {
   readonly bytes: number;
 }
 
-/** A whole copy in one file, made while others go on; it appears under its name only when it is complete. */
+/** Copies the database to one file while it is in use. The file appears under its name only when it is complete. */
 export async function backUp({ store }: OperationContext, file: string): Promise<BackUp> {
   if (!existsSync(dirname(file))) {
     throw new OperationRefusal("invalid_input", `there is no folder ${dirname(file)} to write a copy to`);

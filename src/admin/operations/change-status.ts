@@ -6,11 +6,11 @@ import { OperationRefusal } from "./refusal.ts";
 
 interface StatusChange {
   readonly key: KeyRecord;
-  /** False when the key had that status already. */
+  /** False if the key had that status already. */
   readonly changed: boolean;
 }
 
-/** Disable, enable, suspend and revoke: the same step to another status, where the step is allowed. */
+/** Disables, enables, suspends or revokes a key, where the transition is allowed. */
 export async function changeStatus(
   context: OperationContext,
   idOrPrefix: string,

@@ -6,16 +6,16 @@ import { createProvider } from "../../vendors/registry.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
 
-/** How one provider answered one small request. */
+/** The result of one small request to a provider. */
 export interface ProviderCheck {
   readonly provider: string;
   readonly dialect: ProviderDialectName | null;
   readonly upstreamModel: string | null;
   readonly ok: boolean;
-  /** Null when there was no answer at all. */
+  /** Null if there was no answer at all. */
   readonly status: number | null;
   readonly tookMs: number;
-  /** What is wrong and what to do about it; null when all is well. */
+  /** What is wrong and what to do about it; null if the provider works. */
   readonly problem: string | null;
 }
 
@@ -24,7 +24,7 @@ const question = "Answer with one word: ready?";
 const outputTokens = 16;
 const longestMessage = 200;
 
-/** Asks every usable provider for a few tokens, all at once. It goes past keys and ledger: nobody is charged here. */
+/** Sends a small request to every usable provider, all at once. It bypasses keys and ledger: nobody is charged. */
 export function checkProviders(settings: Settings): Promise<ProviderCheck[]> {
   return Promise.all([...settings.providers.values()].map((provider) => check(provider, settings)));
 }
@@ -98,7 +98,7 @@ function parsed(text: string): JsonObject | null {
   }
 }
 
-/** Vendors agree on `error.message`; some compatible servers put it on top, or make the error a string. */
+/** Vendors agree on `error.message`; some compatible servers put `message` at the top, or make the error a string. */
 function errorMessage(body: JsonObject): string | null {
   const { error } = body;
   const message = isObject(error) ? error["message"] : (error ?? undefined);
@@ -119,7 +119,7 @@ function unreachable(error: unknown): string {
   return `cannot be reached${typeof code === "string" ? ` (${code})` : ""}; check base_url and the network`;
 }
 
-/** Some vendors repeat the credential in their refusal. */
+/** Some vendors repeat the credential in their error. */
 function withoutSecrets(text: string, { apiKeys, headers }: ProviderSettings): string {
   return [...apiKeys, ...Object.values(headers)].reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
 }

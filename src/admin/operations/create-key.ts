@@ -4,7 +4,7 @@ import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-/** `known`: what the key's scope and models are checked against; null where nothing is known. */
+/** `known`: the names that scope and models are checked against; null if unknown. */
 export async function createKey(
   { store, clock }: OperationContext,
   spec: KeySpec,

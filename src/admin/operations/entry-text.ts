@@ -3,7 +3,7 @@ import { OperationRefusal } from "./refusal.ts";
 
 const longestText = 200;
 
-/** The bounds of what an operator may write beside a ledger entry. */
+/** Validates the text that an operator attaches to a ledger entry. */
 export function checkEntryText(...texts: readonly (string | undefined)[]): void {
   for (const text of texts) {
     if (text !== undefined && (text === "" || text.length > longestText)) {
@@ -12,7 +12,7 @@ export function checkEntryText(...texts: readonly (string | undefined)[]): void 
   }
 }
 
-/** What the audit log says of an entry. */
+/** The detail of an entry in the audit log. */
 export function entryDetail(amountNano: number, repeated: boolean): string {
   const sign = amountNano < 0 ? "-" : "+";
   const known = repeated ? " (known reference, nothing changed)" : "";

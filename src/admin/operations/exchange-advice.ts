@@ -1,7 +1,7 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
 import type { ListedExchange } from "../../store/store.ts";
 
-/** What an operator may do about it, by the code that the client was told. */
+/** What the operator can do, by the code that the client got. */
 const byCode: Readonly<Record<string, string>> = {
   rate_limit_exceeded:
     "The client should wait as Retry-After says; `sluice keys update K --rpm N` raises the key's limit.",
@@ -18,7 +18,7 @@ const byCode: Readonly<Record<string, string>> = {
   internal_error: "The log has the cause, under the request's id.",
 };
 
-/** What the provider's own status says about the account that we have with it. */
+/** What the provider's status says about our account there. */
 const byProviderStatus: Readonly<Record<number, string>> = {
   401: "The provider does not accept the credential: check its `api_key`.",
   402: "The provider wants to be paid: check the account that its `api_key` belongs to.",
@@ -27,7 +27,7 @@ const byProviderStatus: Readonly<Record<number, string>> = {
   429: "The provider limits the account: ask it for more, or add another deployment.",
 };
 
-/** Null where there is nothing to do, or nothing is known that would help. */
+/** Null if there is nothing to do, or nothing known that would help. */
 export function adviceFor(
   { outcome, code }: ListedExchange,
   attempts: readonly AttemptRecord[],

@@ -6,7 +6,7 @@ import { iso } from "../iso-time.ts";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../views.ts";
 import { explainExchange } from "./explain-exchange.ts";
 
-/** Null for a key that is not known here. */
+/** Null if the key is unknown. */
 type KeyOf = (id: string) => Pick<KeyRecord, "prefix" | "label" | "mode"> | null;
 
 /** An exchange under the names that the admin API, the dashboard and `--json` share. */

@@ -2,7 +2,7 @@ import type { AttemptRecord } from "../../base/attempt.ts";
 import type { FiledExchange, ListedExchange } from "../../store/store.ts";
 import { adviceFor } from "./exchange-advice.ts";
 
-/** Why an exchange ended as it did, in sentences for whoever is called at night. */
+/** Explains in sentences why an exchange ended as it did. */
 export function explainExchange({ exchange, attempts, entries }: FiledExchange): string {
   if (exchange === null) return explainEntry(entries[0]?.outcome ?? null);
   const sentences = [ending(exchange, attempts), ...attempts.map(attemptSentence)];
@@ -16,7 +16,7 @@ export function explainExchange({ exchange, attempts, entries }: FiledExchange):
   return sentences.filter((sentence) => sentence !== "").join(" ");
 }
 
-/** All that the ledger tells once the ending itself has been pruned. */
+/** What the ledger still knows once the ending has been pruned. */
 function explainEntry(outcome: string | null): string {
   if (outcome === "cancelled") return "The client left; what had been produced by then was charged.";
   if (outcome === "interrupted") return interrupted;
@@ -95,7 +95,7 @@ function attemptSentence({
   return `${deployment} ${what}. ${nextSteps[left]}`.trimEnd();
 }
 
-/** For a sentence that stands inside of another. */
+/** For a sentence inside another one. */
 function withoutStop(sentence: string): string {
   return sentence.replace(/\.$/, "");
 }

@@ -2,7 +2,7 @@ import { type ExportFormat, exportEntries } from "../../ledger/export.ts";
 import type { OperationContext } from "./context.ts";
 import { findKey } from "./find-key.ts";
 
-/** The entries as text, a chunk at a time; of one key when it is named. */
+/** The entries as text, a chunk at a time; all of them, or those of one key. */
 export async function* exportLedger(
   context: OperationContext,
   format: ExportFormat,

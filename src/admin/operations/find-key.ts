@@ -5,7 +5,7 @@ import { OperationRefusal } from "./refusal.ts";
 const shortestBeginning = 8;
 const prefixLength = 12;
 
-/** By id or prefix, or by a beginning of one that fits no other key; anything else is refused. */
+/** Finds a key by id or prefix, or by an unambiguous beginning of either; rejects anything else. */
 export async function findKey({ store }: OperationContext, idOrPrefix: string): Promise<KeyRecord> {
   if (idOrPrefix.startsWith("slu_") && idOrPrefix.length > prefixLength) {
     const prefix = idOrPrefix.slice(0, prefixLength);

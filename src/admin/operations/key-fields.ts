@@ -11,7 +11,7 @@ interface KeyFields {
   readonly expiresAtMs?: number | null | undefined;
 }
 
-/** The bounds of what a key may be given, whoever asks. */
+/** Checks a key's fields against their limits, for every caller. */
 export function checkKeyFields(fields: KeyFields, nowMs: number): void {
   const { label, budgetTokens, rpmLimit, scope, models, expiresAtMs } = fields;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.

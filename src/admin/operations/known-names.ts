@@ -1,7 +1,7 @@
 import { didYouMean } from "../../config/suggest.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-/** What a key can be given: everything that the configuration names, usable now or not. */
+/** The providers and models that the configuration names, usable now or not. */
 export interface KnownNames {
   readonly providers: readonly string[];
   readonly models: readonly string[];
@@ -13,8 +13,8 @@ interface Named {
 }
 
 /**
- * A key for a model or provider that does not exist would be refused at its first request, far from the typing error
- * that made it so. What the key has already is left alone, since a model may have gone meanwhile.
+ * A key for a model or provider that does not exist would only fail at its first request, far from the typing error.
+ * Names that the key already has are not checked, since a model may have been removed meanwhile.
  */
 export function refuseUnknownNames(named: Named, known: KnownNames, has: Named = {}): void {
   const { scope } = named;

@@ -1,4 +1,4 @@
-/** Why an operation was not done, in a sentence that says what to do instead. Nothing has been changed. */
+/** An operation was rejected and nothing has changed. The message says what to do instead. */
 export class OperationRefusal extends Error {
   override readonly name = "OperationRefusal";
   readonly reason: OperationRefusalReason;

@@ -8,15 +8,15 @@ const lookEveryMs = 100;
 interface RestoreRequest {
   readonly dir: string;
   readonly file: string;
-  /** How long a running gateway may take to finish what it is doing. */
+  /** How long a running gateway may take to drain. */
   readonly patienceMs: number;
-  /** Called when a gateway has the folder and has to be waited for. */
+  /** Called if a running gateway has to be waited for. */
   onWaiting(): void;
 }
 
 /**
- * Puts a backup in the place of the data; what is replaced is kept aside. A gateway that runs on the folder
- * finishes what it is doing, puts the copy in place and goes on with it.
+ * Replaces the data with a backup; what is replaced is kept aside. A gateway that runs on the folder drains, swaps
+ * the data and continues with the copy.
  */
 export async function restore(request: RestoreRequest, clock: Clock): Promise<Restored> {
   const { dir, file } = request;

@@ -3,7 +3,7 @@ import type { OperationContext } from "./context.ts";
 import { findKey } from "./find-key.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-/** A new secret for the same key; the old one lives on for the grace. */
+/** Issues a new secret for a key. The old one stays valid for the grace period. */
 export async function rotateKey(
   context: OperationContext,
   idOrPrefix: string,

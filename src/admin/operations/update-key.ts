@@ -5,7 +5,7 @@ import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-/** Only what is named changes; null takes a limit away. */
+/** Changes only the given fields; null removes a limit. */
 export interface KeyUpdate {
   readonly label?: string | null | undefined;
   readonly rpmLimit?: number | null | undefined;
@@ -13,7 +13,7 @@ export interface KeyUpdate {
   readonly period?: BudgetPeriod | undefined;
   readonly scope?: string | undefined;
   readonly models?: readonly string[] | null | undefined;
-  /** A new expiry revives a key that has expired. */
+  /** A new expiry reactivates an expired key. */
   readonly expiresAtMs?: number | null | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function updateKey(
   return context.store.updateKey(key.id, changes);
 }
 
-/** The update without the names that were left open, since the store writes every name it is given. */
+/** The update without undefined fields, since the store writes every field it is given. */
 function named(update: KeyUpdate): KeyChanges {
   return Object.fromEntries(Object.entries(update).filter(([, value]) => value !== undefined));
 }

@@ -19,14 +19,14 @@ export interface UsageReportRequest {
 }
 
 export interface UsageReport {
-  /** What was really counted: whole minutes or hours around what was asked for. */
+  /** The range that was counted: whole minutes or hours around the requested one. */
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly groups: readonly GroupFigures[];
   readonly total: Figures;
 }
 
-/** The one way to the figures of a time: `sluice usage`, the admin API and the dashboard all come here. */
+/** The only source of usage figures: `sluice usage`, the admin API and the dashboard all call this. */
 export async function usageReport(
   context: OperationContext,
   request: UsageReportRequest,

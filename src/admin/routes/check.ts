@@ -9,7 +9,7 @@ import { AdminError, sentence } from "./refusal.ts";
 
 FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)));
 
-/** A longer text is not repeated in a refusal. */
+/** Longer values are not quoted in an error. */
 const longestShown = 40;
 const mostBodyBytes = 65_536;
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
@@ -33,7 +33,7 @@ function checked(schema: TSchema, value: unknown): unknown {
 }
 
 function problemWith({ type, schema, value, path }: ValueError): string {
-  // What typebox gives as a schema is one; here it is only described.
+  // TypeBox gives the schema that failed; here it is only described.
   const described = schema as DescribedSchema & { readonly properties?: object };
   switch (type) {
     case ValueErrorType.ObjectAdditionalProperties: {
@@ -43,7 +43,7 @@ function problemWith({ type, schema, value, path }: ValueError): string {
     case ValueErrorType.ObjectRequiredProperty:
       return `is missing; it must be ${expectation(described)}`;
     default: {
-      // A sign-in's token is a text where one is expected, so texts are repeated only where they cannot be right.
+      // A sign-in's token is a string where one is expected, so strings are quoted only where no string is valid.
       const isShown =
         typeof value === "number" ||
         (typeof value === "string" && described.type !== "string" && value.length <= longestShown);
@@ -53,8 +53,7 @@ function problemWith({ type, schema, value, path }: ValueError): string {
 }
 
 /**
- * Everything in a query is text; numbers are read from it before it is checked.
- * The URL's host may be missing or invalid.
+ * Everything in a query is text; numbers are converted before the check. The URL's host may be missing or invalid.
  */
 export function checkedQuery(schema: TObject | undefined, url: string): unknown {
   if (schema === undefined) return {};
@@ -64,7 +63,7 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
   return checked(schema, Value.Default(schema, Value.Convert(schema, Object.fromEntries(known))));
 }
 
-/** No more than `mostBytes` is ever read. */
+/** Reads at most `mostBytes`. */
 export async function checkedBody(
   schema: TSchema | undefined,
   request: Request,

@@ -132,7 +132,7 @@ async function createdKey(
   return { answer: { ...(answer as object), key: secret }, change: told };
 }
 
-/** The gateway's memory takes the change over before the answer says that it is done. */
+/** Loads the change into memory before the answer says that it is done. */
 async function changed(
   call: AdminCall,
   key: KeyRecord,

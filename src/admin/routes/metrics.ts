@@ -4,7 +4,7 @@ import type { AdminDeps } from "../deps.ts";
 import { metricsResponse } from "../metrics-response.ts";
 import { refusalResponse, turnedAway } from "./refusal.ts";
 
-/** Prometheus at `/metrics`, for whoever has the admin token. */
+/** Prometheus metrics at `/metrics`, with the admin token. */
 export function mountMetrics(app: Elysia, deps: AdminDeps): void {
   app.get("/metrics", async ({ request }) => {
     const verdict = admit(deps.guard, request, deps.addressOf(request), false);

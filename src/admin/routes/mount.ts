@@ -6,7 +6,7 @@ import { checkedBody, checkedQuery } from "./check.ts";
 import { foreseen, json, refusalResponse, turnedAway } from "./refusal.ts";
 import type { AdminCall, AdminRoute, Change } from "./route.ts";
 
-/** Every route of the list passes the same way: admission, checks, the work, the audit log. */
+/** Every route takes the same steps: authentication, validation, the work, the audit log. */
 export function mountRoute(app: Elysia, base: string, deps: AdminDeps, route: AdminRoute): void {
   app.route(
     route.method,
@@ -43,7 +43,7 @@ async function writeAudit(call: AdminCall, change: Change): Promise<void> {
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
 }
 
-/** Turns what was refused into an answer. What nobody foresaw goes on to the edge, which logs it. */
+/** Turns expected errors into answers. Others propagate to the edge, which logs them. */
 export async function answering(work: () => Promise<Response> | Response): Promise<Response> {
   try {
     return await work();

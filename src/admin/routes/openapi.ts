@@ -2,7 +2,7 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import { errorView } from "../views/system.ts";
 import type { AdminRoute } from "./route.ts";
 
-/** The admin API's own document, made of the same schemas that check what comes in. */
+/** The admin API's OpenAPI document, built from the schemas that validate requests. */
 export function adminOpenApi(base: string, routes: readonly AdminRoute[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {

@@ -5,7 +5,7 @@ import type { Lockout } from "../auth/lockout.ts";
 import { OperationRefusal } from "../operations/refusal.ts";
 import type { ErrorView } from "../views.ts";
 
-/** A call that is not answered as asked, in words for whoever called. */
+/** An error answer of the admin API. */
 export class AdminError extends Error {
   readonly status: number;
   readonly code: string;
@@ -28,7 +28,7 @@ export class AdminError extends Error {
 
 const refusedCodes = { 401: "invalid_credentials", 403: "foreign_origin", 429: "locked_out" } as const;
 
-/** What to tell somebody who is not admitted. Whoever guesses on from a locked address is told late. */
+/** The error for a request that is not authenticated. A locked address gets it late. */
 export async function turnedAway(lockout: Lockout, refused: Refused): Promise<AdminError> {
   if (refused.status === 429) await lockout.slowDown();
   return notAdmitted(refused);
@@ -51,7 +51,7 @@ const operationStatuses = {
   gateway_busy: 409,
 } as const;
 
-/** What an operation or the store refused, as an answer; null for what nobody foresaw. */
+/** An expected error of an operation or the store, as an answer; null for any other error. */
 export function foreseen(error: unknown): AdminError | null {
   if (error instanceof AdminError) return error;
   if (error instanceof OperationRefusal) {
@@ -63,7 +63,7 @@ export function foreseen(error: unknown): AdminError | null {
   return null;
 }
 
-/** Operations word their refusals for a command line, which begins them small. */
+/** Operations phrase their errors for the command line, which starts them in lower case. */
 export function sentence(message: string): string {
   const startsWithName = /^(slu_|key_)/.test(message);
   const text = startsWithName ? message : message.charAt(0).toUpperCase() + message.slice(1);

@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { Actor } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 
-/** One admitted call, its query and body already checked. */
+/** An authenticated call with a validated query and body. */
 export interface AdminCall<Query = unknown, Body = unknown> {
   readonly deps: AdminDeps;
   readonly request: Request;
@@ -13,14 +13,14 @@ export interface AdminCall<Query = unknown, Body = unknown> {
   readonly address: string;
 }
 
-/** What the audit log says of a change. */
+/** A change as it is written to the audit log. */
 export interface Change {
   readonly action: string;
   readonly target: string | null;
   readonly detail: string | null;
 }
 
-/** The answer of a route that changes something: it cannot be given without saying what was changed. */
+/** The result of a route that changes something. It cannot be returned without the change. */
 export interface Changed {
   readonly answer: unknown;
   readonly change: Change;
@@ -48,7 +48,7 @@ interface ChangeRoute extends Described {
 
 export type AdminRoute = ReadRoute | ChangeRoute;
 
-/** Ties a handler to its schemas: what it reads is what was checked. */
+/** Types a handler by the schemas that validate its input. */
 export function read<Query extends TObject>(
   route: Omit<ReadRoute, "method" | "handle" | "query"> & { readonly query: Query },
   handle: (call: AdminCall<Static<Query>>) => unknown,

@@ -9,10 +9,10 @@ import { checkedBody } from "./check.ts";
 import { answering } from "./mount.ts";
 import { AdminError, answerHeaders, json, turnedAway } from "./refusal.ts";
 
-/** A token and its name; this is the one body that is read of callers who have not shown anything yet. */
+/** Room for a token and its field name. This is the only body read from unauthenticated callers. */
 const mostSignInBytes = 4096;
 
-/** The only routes that need no admission: they are how one is admitted. */
+/** Sign-in and sign-out: the only routes without authentication. */
 export function mountSession(app: Elysia, base: string, deps: AdminDeps): void {
   const path = `${base}/session`;
   app.get(path, ({ request }) => answering(() => json({ signed_in: isSignedIn(deps, request) })));

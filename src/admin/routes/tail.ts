@@ -3,9 +3,9 @@ import type { ExchangeFeed } from "../live/feed.ts";
 import type { TailView } from "../views.ts";
 import { answerHeaders } from "./refusal.ts";
 
-/** Below the server's idle time, so that a quiet gateway does not lose its watchers. */
+/** Below the server's idle timeout, so that a quiet gateway keeps its watchers connected. */
 const heartbeatMs = 5_000;
-/** A watcher who does not read is let go of rather than remembered. */
+/** A watcher that does not read is disconnected rather than buffered. */
 const mostWaiting = 1_000;
 
 export function tailResponse(feed: ExchangeFeed): Response {

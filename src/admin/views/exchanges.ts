@@ -89,7 +89,7 @@ export const exchangeDetailView = Type.Object({
 });
 export type ExchangeDetailView = Static<typeof exchangeDetailView>;
 
-/** One line of the live tail: an exchange the moment it ended, refused ones too. */
+/** One line of the live tail: an exchange that has just ended, rejected ones included. */
 const tailView = Type.Object({
   id: Type.String(),
   at: moment,

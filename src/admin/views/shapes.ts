@@ -1,6 +1,6 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 
-/** Small pieces that the views of the admin API share. */
+/** Schemas that the views of the admin API share. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const oneOf = <const Names extends readonly string[]>(names: Names, fallback?: Names[number]) =>
@@ -29,7 +29,7 @@ export const pageOf = <Row extends TSchema>(row: Row) =>
     ),
   });
 
-/** As `pageOf` gives it. */
+/** The type of `pageOf`. */
 export interface Page<Row> {
   readonly data: readonly Row[];
   readonly next_cursor: string | null;

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
 
-/** One definition of each figure, wherever it is shown; the table in docs/admin.md says the same. */
+/** One definition of each figure, wherever it is shown. The table in docs/admin.md matches it. */
 const sums = {
   requests: Type.Integer({
     minimum: 0,

@@ -29,7 +29,7 @@ export function healthCommand(terminal: Terminal): Command {
     });
 }
 
-/** An address that means "all of mine" is nothing that can be called. */
+/** A wildcard address cannot be called. */
 function addressOf({ host, port: number }: ServerSettings): string {
   const own = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${own.includes(":") ? `[${own}]` : own}:${number}`;
@@ -38,7 +38,7 @@ function addressOf({ host, port: number }: ServerSettings): string {
 async function expectReady(url: string): Promise<void> {
   let response: Response;
   try {
-    // A proxy from the environment is for the world outside; Bun would use it for 127.0.0.1 as well.
+    // Bun would use a proxy from the environment for 127.0.0.1 too.
     const session = new Bun.FetchSession({ proxy: false });
     response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs), session });
   } catch {

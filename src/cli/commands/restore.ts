@@ -10,7 +10,7 @@ interface Options extends DataOptions {
   readonly yes?: true;
 }
 
-/** The longest that a gateway may be configured to wait for its streams, and a little more. */
+/** A little more than the longest grace period a gateway may be configured with. */
 const patienceMs = 330_000;
 
 export function restoreCommand(terminal: Terminal): Command {

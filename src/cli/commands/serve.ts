@@ -40,7 +40,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const running = await Service.start(settings, options.json === true, terminal);
   const manager = serviceManager(terminal.env);
   reloadOnHangup(running, () => load(options, terminal), terminal, manager);
-  // From here on a signal means what it should; only then may anybody be told that it listens.
+  // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
     terminal.note("stopping: open requests may finish");
     manager.stopping();

@@ -52,7 +52,7 @@ export function usageCommand(terminal: Terminal): Command {
     });
 }
 
-/** Keys are grouped by id; people know them by prefix and label. */
+/** Keys are grouped by id and shown by prefix and label. */
 async function keyNames(context: OperationContext, by: Grouping): Promise<ReadonlyMap<string, string>> {
   if (by !== "key") return new Map();
   const { listKeys } = await import("../../admin/operations/list-keys.ts");
@@ -67,7 +67,7 @@ function asTable(
   terminal: Terminal,
 ): string {
   const { style } = terminal;
-  // Columns of what most gateways never see are only there where they say something.
+  // Columns that are empty on most gateways appear only if they have a value.
   const hasRefused = report.total.refused > 0;
   const hasListCost = report.total.listCostNano > 0;
   const warned = (value: number) => (value === 0 ? style.dim("0") : style.warn(count(value)));
@@ -95,7 +95,7 @@ function asTable(
   return [table(columns, [...rows, total], terminal), ...notes(report.total).map(style.dim)].join("\n");
 }
 
-/** What the columns cannot say. */
+/** Notes on what the columns cannot show. */
 function notes(total: Figures): string[] {
   const lines: string[] = [];
   if (total.cancelled > 0) {
@@ -119,7 +119,7 @@ function documentOf(
 ): object {
   const sums = (figures: Figures) => ({
     ...figuresDocument(figures),
-    // The names that these two had before the admin API's became common to all.
+    // Names kept for compatibility, from before the shared ones.
     failures: figures.failed,
     cost: figuresDocument(figures).spend,
     average_first_byte_ms: figures.firstByteCount === 0 ? null : figures.firstByteMs / figures.firstByteCount,

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 
-/** What can follow one beginning of a command line. */
+/** The completions after one beginning of a command line. */
 export interface Completion {
   /** The words typed so far, without `sluice`: "" or `keys create`. */
   readonly path: string;
   readonly words: readonly Word[];
-  /** Options whose value is one of a few, and what these are. */
+  /** Options with a fixed set of values, and these values. */
   readonly choices: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -14,7 +14,7 @@ interface Word {
   readonly meaning: string;
 }
 
-/** Read off the commands themselves, so that a new option completes without a second list. */
+/** Derived from the commands themselves, so that a new option needs no second list. */
 export function describe(command: Command, path: readonly string[] = []): Completion[] {
   const choices = new Map(
     command.options.flatMap((option) =>

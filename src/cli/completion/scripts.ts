@@ -9,7 +9,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The case of one path: `keys create` also stands for the arguments behind it, a group only for itself. */
+/** The `case` of one path: `keys create` also covers the arguments after it, a group only itself. */
 function pattern(completion: Completion, all: readonly Completion[]): string {
   const isGroup = all.some(
     (other) => other.path !== completion.path && startsWith(other.path, completion.path),

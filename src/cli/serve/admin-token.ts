@@ -1,6 +1,6 @@
 import type { Style } from "../terminal/style.ts";
 
-/** The token that was made at the first start; only its hash is kept, so this is the one time it is shown. */
+/** Shows the token generated at the first start. Only its hash is stored, so it is never shown again. */
 export function adminTokenText(token: string, url: string, json: boolean, style: Style): string {
   if (json) return JSON.stringify({ admin_token: token });
   return [
@@ -13,7 +13,7 @@ export function adminTokenText(token: string, url: string, json: boolean, style:
   ].join("\n");
 }
 
-/** Where the token is known already. */
+/** The dashboard's address, if the token is already known. */
 export function dashboardText(url: string): string {
   return `the dashboard is at ${url}/admin`;
 }

@@ -1,13 +1,14 @@
-/** Twice what a gateway keeps alive under load. */
+/** Twice the live heap of a gateway under load. */
 const ballastBytes = 32 * 1024 * 1024;
 
 let ballast: ArrayBuffer | null = null;
 
 /**
- * Lets the garbage collector come less often. It comes when as much has been allocated as is alive, and of a gateway
- * only some 14 MB are: every second or so at ten thousand requests, marking all of them each time. Memory that is
- * never written to counts as alive and is never given to the process by the operating system, so it costs
- * address space only; what it costs indirectly is the garbage that may gather meanwhile, about as much again.
+ * Makes garbage collection less frequent. A collection starts when as much has been allocated as is live, and a
+ * gateway's live heap is only about 14 MB: at ten thousand requests per second that is every second or so, marking
+ * all of it each time. Memory that is never written counts as live, but the operating system never backs it with
+ * pages, so it costs address space only. The indirect cost is the garbage that gathers meanwhile, about as much
+ * again.
  */
 export function takeBallast(): ArrayBuffer {
   ballast ??= new ArrayBuffer(ballastBytes);

@@ -12,13 +12,13 @@ const demoTokens = 1_000_000;
 
 export interface FirstKeys {
   readonly issued: readonly IssuedKey[];
-  /** There is no key, and none was made. */
+  /** There are no keys, and none were created. */
   readonly hasNone: boolean;
 }
 
 /**
- * On a store without any key, with only the demo configured: one key of each mode, so that the first request needs no
- * second command. A real configuration gets none, because credit on it is somebody's money.
+ * Creates one key of each mode if the store has none and only the demo is configured, so that the first request
+ * needs no second command. A real configuration gets none, because its credit is real money.
  */
 export async function makeFirstKeys(context: OperationContext, isDemo: boolean): Promise<FirstKeys> {
   const { keys } = await context.store.listKeys({ limit: 1 });
@@ -44,7 +44,7 @@ interface Reachable {
   readonly models: readonly ModelSettings[];
 }
 
-/** Each key once, and a line that works as pasted where there is a gateway to reach. */
+/** Shows each key once, with a command that works as pasted if the gateway can be reached. */
 export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable | null, style: Style): string {
   const blocks = issued.map(({ key, secret }) => {
     const what =
@@ -58,7 +58,7 @@ export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable |
   return `${[title, ...blocks].join("\n\n")}\n`;
 }
 
-/** For the first model that the key can pay for; null when there is none. */
+/** Uses the first model that the key can pay for; null if there is none. */
 function curlLine(mode: KeyMode, secret: string, { url, models }: Reachable): string | null {
   const model = models.find((each) => mode === "token_budget" || each.free || each.price !== null);
   if (model === undefined) return null;

@@ -4,11 +4,11 @@ import { showWarnings } from "../warnings.ts";
 import type { ServiceManager } from "./service-manager.ts";
 
 interface Reloadable {
-  /** Gives what did not change although the file says so, in sentences. */
+  /** Returns the settings that did not take effect, in sentences. */
   reload(settings: Settings): Promise<readonly string[]>;
 }
 
-/** SIGHUP reads the configuration again. A bad one is told and not taken: the old one stays in force. */
+/** SIGHUP reloads the configuration. An invalid one is reported, and the old one stays in force. */
 export function reloadOnHangup(
   running: Reloadable,
   load: () => Promise<Settings>,
@@ -30,7 +30,7 @@ export function reloadOnHangup(
       manager.ready("the new configuration was refused, the old one stays in force; see the log");
     }
   };
-  // One after the other: the file that was read last is the one that counts.
+  // Reloads run one after the other, so that the file read last wins.
   let last = Promise.resolve();
   process.on("SIGHUP", () => {
     last = last.then(reload);

@@ -1,9 +1,9 @@
 import { isProxyNamed } from "../../wire/proxy.ts";
 
 /**
- * The allocator gives memory back to the system after a tenth of a second, and looks for free pieces of pages that are
- * in use nearly as often. A busy gateway takes it all again at once: that was a ninth of a request's CPU. So freed
- * memory stays for a second, and pieces are looked for every five; most of it is back ten seconds after a rush.
+ * By default the allocator returns memory to the system after 0.1 s, and scans for free pieces of used pages nearly
+ * as often. A busy gateway needs that memory again at once, which took a ninth of a request's CPU. So freed memory
+ * is kept for 1 s and the scan runs every 5 s; most memory is returned within ten seconds after a peak.
  */
 const allocator: Readonly<Record<string, string>> = {
   MIMALLOC_PURGE_DELAY: "1000",
@@ -11,15 +11,15 @@ const allocator: Readonly<Record<string, string>> = {
 };
 
 /**
- * Providers behind a proxy are reached by `fetch`, of which Bun runs at most 256 at once and queues the rest in
- * silence: the 257th stream of a gateway would hang. This is one less than the value at which Bun falls back to its default.
+ * Providers behind a proxy are called with `fetch`. Bun runs at most 256 of these at once and queues the rest
+ * silently, so the 257th stream would hang. The value is one below the one at which Bun falls back to its default.
  */
 const fetches: Readonly<Record<string, string>> = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65535" };
 
 /**
- * The runtime reads these before any of our code, so this starts the same program again with them in its
- * environment, in place: same process, same id, same files. What the operator has set stays. Where the system does
- * not offer it the gateway works as it is.
+ * The runtime reads these variables before any of our code, so this replaces the process with the same program and
+ * the variables set (`execve`: same process id, same open files). Variables set by the operator are kept. If it is
+ * not possible, the gateway runs without them. docs/operations.md describes this for operators.
  */
 export function applyRuntimeSettings(): void {
   const wanted = { ...allocator, ...(isProxyNamed("http:") || isProxyNamed("https:") ? fetches : {}) };
@@ -33,6 +33,6 @@ export function applyRuntimeSettings(): void {
   try {
     process.execve(process.execPath, [process.execPath, ...rest], { ...env, ...Object.fromEntries(missing) });
   } catch {
-    // The smaller cap and the busier allocator it is.
+    // The gateway runs with the defaults.
   }
 }

@@ -1,6 +1,6 @@
 import { dlopen, FFIType, ptr } from "bun:ffi";
 
-/** Whoever started this program and wants to know how it is doing: systemd, or nobody. */
+/** The service manager that started this program: systemd, or none. */
 export interface ServiceManager {
   ready(status: string): void;
   reloading(): void;
@@ -10,10 +10,10 @@ export interface ServiceManager {
 const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
 
 /**
- * systemd's readiness protocol (sd_notify(3)): datagrams to the socket that it names in the environment. They
- * must come from this very process, so it is no use to start `systemd-notify`; and Bun has no datagram
- * sockets in the file system, so the C library's own are called. A message that cannot be sent is
- * lost in silence, as sd_notify's is: a gateway that works must not fall over its supervisor.
+ * systemd's readiness protocol (sd_notify(3)): datagrams to the socket named in the environment. They must come from
+ * this process, so `systemd-notify` cannot be used. Bun has no Unix datagram sockets, so the C library is called. A
+ * message that cannot be sent is dropped silently, as sd_notify does: a working gateway must not fail because of its
+ * supervisor.
  */
 export function serviceManager(env: Readonly<Record<string, string | undefined>>): ServiceManager {
   const path = env["NOTIFY_SOCKET"];
@@ -49,7 +49,7 @@ const signatures = {
 
 type Library = ReturnType<typeof dlopen<typeof signatures>>["symbols"];
 
-/** Null where there is no such library: that is no system on which systemd runs. */
+/** Null if there is no such library; then there is no systemd either. */
 function loadLibrary(): Library | null {
   try {
     return dlopen("libc.so.6", signatures).symbols;
@@ -58,7 +58,7 @@ function loadLibrary(): Library | null {
   }
 }
 
-/** systemd compares it with its own clock, to know that the reload is the one it asked for. Bun's begins at 0. */
+/** systemd compares it with its own monotonic clock to match the reload it requested. Bun's clock starts at 0. */
 function monotonicUsec(library: Library): bigint {
   const time = new BigInt64Array(2);
   library.clock_gettime(monotonicClock, ptr(time));
@@ -66,11 +66,11 @@ function monotonicUsec(library: Library): bigint {
   return seconds * 1_000_000n + nanoseconds / 1000n;
 }
 
-/** `struct sockaddr_un`. A path that begins with `@` is a name without a file, written with a zero. */
+/** `struct sockaddr_un`. A leading `@` means an abstract address, which starts with a zero byte. */
 function socketAddress(path: string): Uint8Array | null {
   const name = Buffer.from(path);
   if (name.length > longestPath) return null;
   if (path.startsWith("@")) name[0] = 0;
-  // Both machines that Linux runs on here are little-endian; a path in the file system ends with a zero.
+  // All supported Linux platforms are little-endian. A file system path ends with a zero byte.
   return Buffer.from([unixFamily, 0, ...name, ...(path.startsWith("@") ? [] : [0])]);
 }

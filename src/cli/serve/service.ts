@@ -12,8 +12,8 @@ const lookEveryMs = 250;
 const startAgainEveryMs = 1_000;
 
 /**
- * The gateway as its operator sees it: one service that goes on, even when a backup takes the place of its
- * data. For that the gateway is stopped as gently as ever, and another one starts at the same address.
+ * The service that the operator sees. It keeps running when a backup replaces its data: the gateway is drained and
+ * stopped, and a new one starts at the same address.
  */
 export class Service {
   readonly #folder: FolderMaintenance;
@@ -21,7 +21,7 @@ export class Service {
   readonly #looking: ReturnType<typeof setInterval>;
   #settings: Settings;
   #url: string;
-  /** Null between two gateways, while a backup is put in place. */
+  /** Null while a backup is put in place. */
   #running: RunningGateway | null;
   #restoring: Promise<void> | null = null;
   #isStopping = false;
@@ -55,7 +55,7 @@ export class Service {
     return this.#url;
   }
 
-  /** Gives what did not change although the file says so. Between two gateways the next one is waited for. */
+  /** Returns the settings that did not take effect. During a restore it waits for the next gateway. */
   async reload(settings: Settings): Promise<readonly string[]> {
     await this.#restoring;
     if (this.#running === null) return [];
@@ -65,7 +65,7 @@ export class Service {
     return notInForce;
   }
 
-  /** Gives what could not be put on disk, in sentences. */
+  /** Returns what could not be written to disk, in sentences. */
   async stop(): Promise<readonly string[]> {
     this.#isStopping = true;
     clearInterval(this.#looking);
@@ -89,7 +89,7 @@ export class Service {
       });
   }
 
-  /** A folder that cannot be read now, for want of a descriptor or a mount, is read again at the next look. */
+  /** A folder that cannot be read now (no file descriptor, no mount) is read again at the next check. */
   #isRestoreWanted(): boolean {
     try {
       return this.#folder.hasStagedRestore();
@@ -103,7 +103,7 @@ export class Service {
     try {
       await this.#folder.awaitUnlocked();
     } catch (error) {
-      // What runs goes on. The copy stays where it is, and the next look tries again.
+      // The gateway keeps running. The copy stays in place, and the next check tries again.
       this.#tellOnce(`a backup is to be restored, but not yet: ${reasonOf(error)}`);
       return;
     }
@@ -118,7 +118,7 @@ export class Service {
     this.#terminal.note(`listening again on ${this.#url}`);
   }
 
-  /** Null when the service is stopped meanwhile; then the next start goes on from here. */
+  /** Null if the service was stopped meanwhile; the next start continues from here. */
   async #startAgain(restored: Restored | null): Promise<RunningGateway | null> {
     const { server } = this.#settings;
     const port = Number(new URL(this.#url).port);
@@ -140,7 +140,7 @@ export class Service {
     return null;
   }
 
-  /** The restored data cannot be used: the gateway goes on with what it had. */
+  /** The restored data is unusable: the gateway continues with the old data. */
   async #goBack(replaced: string, error: unknown): Promise<void> {
     const refusal = `the backup cannot be used: ${reasonOf(error)}`;
     this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${refusal}`);
@@ -154,7 +154,7 @@ export class Service {
   }
 }
 
-/** A copy that cannot be put in place is told and left out: the gateway goes on with the data it has. */
+/** A copy that cannot be put in place is reported and skipped: the gateway continues with its data. */
 async function putInPlace(
   folder: FolderMaintenance,
   { note, noteStyle }: Terminal,
@@ -172,7 +172,7 @@ async function putInPlace(
   }
 }
 
-/** Somebody else has the database, the disk or the port for the moment. */
+/** Another process has the database, the disk or the port at the moment. */
 function mayPass(error: unknown): boolean {
   if (error instanceof StoreRefusal) return ["locked", "disk_full", "in_use"].includes(error.reason);
   return error instanceof CannotListen;

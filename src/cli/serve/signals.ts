@@ -6,8 +6,8 @@ interface Stoppable {
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * The first SIGTERM or SIGINT lets what runs finish; the second ends at once, after saying what is lost by that.
- * Resolves when all is closed, with what could not be put on disk.
+ * The first SIGTERM or SIGINT drains; the second exits at once, after reporting what is lost. Resolves when
+ * everything is closed, with what could not be written to disk.
  */
 export function untilStopped(
   running: Stoppable,

@@ -9,8 +9,8 @@ import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeys
 import { tellSecrets } from "./tell-secrets.ts";
 
 /**
- * Starts the gateway, with the first keys in its store before it opens, so that they work from its first
- * moment. They are told even if it then cannot listen: nobody will ever see them again.
+ * Starts the gateway. The first keys are created before it listens, so that they work at once. They are shown even
+ * if it then cannot listen, since they are never shown again.
  */
 export async function startWithKeys(
   settings: Settings,
@@ -66,7 +66,7 @@ function keysText({ issued }: FirstKeys, url: string | null, { settings, json, t
   return firstKeysText(issued, url === null ? null : { url, models: settings.models }, terminal.style);
 }
 
-/** An address that means "all of mine" is nothing a client can call. */
+/** A client cannot call a wildcard address. */
 function reachable(url: string): string {
   return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, "http://127.0.0.1");
 }

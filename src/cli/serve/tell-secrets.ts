@@ -13,9 +13,9 @@ interface Telling {
 const fileName = "first-start.txt";
 
 /**
- * Tells what is shown only once. A service's output is kept by its manager, where others may read it for years, so what
- * somebody is not watching goes into a file that only its owner can read. With only the demo configured it is printed
- * all the same, unless a manager has started it: somebody is trying the program out.
+ * Shows secrets that are shown only once. A service's output is kept by its manager, where others may read it for
+ * years. So if nobody is watching, they go into a file that only its owner can read. With only the demo configured
+ * they are printed anyway, unless a service manager started the program: somebody is trying it out.
  */
 export function tellSecrets(
   what: "first_keys" | "admin_token",

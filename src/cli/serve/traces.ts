@@ -9,8 +9,9 @@ import type { Terminal } from "../terminal/terminal.ts";
 const servedFile = "served.json";
 
 /**
- * What a gateway leaves for the commands beside it: in its data, what can be asked of it; and in the folder that it was
- * started in, where the data is, if they would look elsewhere. Where it cannot write they do without.
+ * Files that a gateway leaves for the commands: in its data folder, the names that it serves; in its working
+ * directory, where the data is, if commands would look elsewhere. If they cannot be written, commands work without
+ * them.
  */
 export function leaveTraces({ server, named }: Settings, { env, cwd }: Terminal): void {
   attempt(() => writeFileSync(join(server.dataDir, servedFile), JSON.stringify(named), { mode: 0o600 }));
@@ -24,11 +25,11 @@ function attempt(write: () => void): void {
   try {
     write();
   } catch {
-    // A convenience, never a reason not to serve.
+    // Never a reason not to serve.
   }
 }
 
-/** Every name that the gateway on this data last served with; null when none has. */
+/** Every name that the gateway on this data last served; null if it never ran. */
 export function servedNames(dir: string): KnownNames | null {
   try {
     const { providers, models } = parsed(readFileSync(join(dir, servedFile), "utf8"));

@@ -5,7 +5,7 @@ export function count(value: number): string {
   return String(value).replaceAll(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-/** Credits with two decimals at least and every further one that is not zero; exact, since nothing is divided. */
+/** Credits with at least two decimals and all further non-zero ones; exact, since nothing is divided. */
 export function credits(nano: number): string {
   const sign = nano < 0 ? "-" : "";
   const whole = Math.floor(Math.abs(nano) / nanoPerCredit);
@@ -45,12 +45,12 @@ export function fromNow(ms: number, nowMs: number): string {
   return ms > nowMs ? "in less than a minute" : "just now";
 }
 
-/** A time span that a person reads: `312 ms`, `4.2 s`. */
+/** A duration: `312 ms`, `4.2 s`. */
 export function span(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** Text from elsewhere on one line, without the control characters that a terminal would obey. */
+/** Foreign text on one line, without control characters that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
 }

@@ -2,7 +2,7 @@ import type { Terminal } from "./terminal.ts";
 
 export interface Progress {
   show(text: string): void;
-  /** Takes the line away again. */
+  /** Removes the line. */
   end(): void;
 }
 
@@ -10,7 +10,7 @@ const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const patienceMs = 1000;
 const frameMs = 100;
 
-/** One line on stderr that lives on a terminal only, and only when the work takes longer than a second. */
+/** A line on stderr, shown only on a terminal and only if the work takes longer than a second. */
 export function startProgress(
   terminal: Pick<Terminal, "noteColumns" | "noteStyle">,
   draw: (text: string) => void = (text) => void process.stderr.write(text),
@@ -33,7 +33,7 @@ export function startProgress(
   };
 }
 
-/** For work that cannot say how far it is: the line appears after a second and goes when the work is done. */
+/** For work without a measurable progress: the line appears after a second and disappears at the end. */
 export async function withProgress<Result>(
   text: string,
   work: Promise<Result>,

@@ -1,6 +1,6 @@
 type Paint = (text: string) => string;
 
-/** The few ways in which Sluice sets text apart. Without colours every one of them leaves the text as it is. */
+/** The text styles of Sluice. Without colours each returns the text unchanged. */
 export interface Style {
   readonly bold: Paint;
   readonly dim: Paint;
@@ -28,7 +28,7 @@ const asIs: Paint = (text) => text;
 
 export const plain: Style = { bold: asIs, dim: asIs, good: asIs, warn: asIs, bad: asIs, accent: asIs };
 
-/** Colours are for people: only on a terminal, and never when NO_COLOR asks to be spared. */
+/** Colours are used only on a terminal, and not if NO_COLOR is set. */
 export function styleFor(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): Style {
   if (env["NO_COLOR"] !== undefined && env["NO_COLOR"] !== "") return plain;
   return isTerminal && env["TERM"] !== "dumb" ? coloured : plain;

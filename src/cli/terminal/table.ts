@@ -3,14 +3,14 @@ import type { Terminal } from "./terminal.ts";
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
-  /** May be cut with an ellipsis where the terminal is too narrow. */
+  /** May be truncated with an ellipsis if the terminal is too narrow. */
   readonly elastic?: true;
 }
 
 const gap = "  ";
 const narrowest = 8;
 
-/** Aligned columns without borders; the header steps back, the content stands. */
+/** Aligned columns without borders, with a dimmed header. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -36,7 +36,7 @@ function line(cells: readonly string[], columns: readonly Column[], widths: read
   return padded.join(gap).trimEnd();
 }
 
-/** Takes what is too wide from the elastic columns, the widest first. */
+/** Shrinks the elastic columns to fit, the widest first. */
 function fit(columns: readonly Column[], wanted: readonly number[], available: number | null): number[] {
   const widths = [...wanted];
   if (available === null) return widths;
@@ -69,7 +69,7 @@ function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Names to the left, what they stand for to the right: one thing shown in full. */
+/** One thing in full: names on the left, values on the right. */
 export function facts(
   pairs: readonly (readonly [string, string])[],
   terminal: Pick<Terminal, "style">,

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import type { Environment } from "../../config/source.ts";
 import { type Style, styleFor } from "./style.ts";
 
-/** Everything a command may touch of the place it runs in; tests give it another one. */
+/** The environment of a command; tests supply their own. */
 export interface Terminal {
   readonly env: Environment;
   readonly cwd: string;
@@ -10,20 +10,20 @@ export interface Terminal {
   print(text: string): void;
   /** One or more lines to stderr: notes, warnings, questions and errors. */
   note(text: string): void;
-  /** Text as it is to stdout; waits while the reader is slow, so that a long export stays small in memory. */
+  /** Raw text to stdout. Waits while the reader is slow, so that a long export does not fill memory. */
   write(text: string): Promise<void>;
   readonly style: Style;
   readonly noteStyle: Style;
-  /** Columns of stdout; null when it is not a terminal, and lines may be as long as they like. */
+  /** Columns of stdout; null if it is not a terminal, and lines are not truncated. */
   readonly columns: number | null;
-  /** Columns of stderr; null when it is not a terminal, and nothing may be drawn over. */
+  /** Columns of stderr; null if it is not a terminal, and nothing is redrawn. */
   readonly noteColumns: number | null;
-  /** Whether a person can be asked. */
+  /** Whether a prompt can be answered. */
   readonly interactive: boolean;
   ask(question: string): Promise<string>;
 }
 
-/** A result for programs: one line, or indented where a person is looking. */
+/** A JSON result: one line, or indented on a terminal. */
 export function printJson(value: unknown, terminal: Terminal): void {
   terminal.print(JSON.stringify(value, null, terminal.columns === null ? 0 : 2));
 }
@@ -47,7 +47,7 @@ export function processTerminal(): Terminal {
       try {
         return await lines.question(question);
       } catch (error) {
-        // Ctrl-C and Ctrl-D are an answer too: not yes.
+        // Ctrl-C and Ctrl-D mean no.
         if (!(error instanceof Error) || error.name !== "AbortError") throw error;
         stderr.write("\n");
         return "";
@@ -58,7 +58,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** `sluice ledger export | head` closes the pipe early; that is the reader's right, and no error. */
+/** `sluice ledger export | head` closes the pipe early, which is no error. */
 function leaveQuietlyWhenReaderIsGone(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);

@@ -6,8 +6,8 @@ import { buildPaths } from "./operations.ts";
 const interfaceVersion = "1.0.0";
 
 /**
- * The machine-readable description of the interface, for `/openapi.json`. It is made from the schemas that
- * check requests, so that it cannot say one thing while the gateway does another.
+ * The OpenAPI document of the interface, for `/openapi.json`. It is built from the schemas that validate requests,
+ * so the two cannot disagree.
  */
 export function buildOpenApi(): JsonObject {
   return {

@@ -2,7 +2,7 @@ import { type ErrorCode, errorKinds } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 
-/** Interface 7.2: when each code is given. */
+/** When each code is returned (interface, 7.2). */
 const conditions: Readonly<Record<ErrorCode, string>> = {
   invalid_credentials:
     "Key missing, malformed, unknown, revoked or suspended, or used on the other mode's origin.",

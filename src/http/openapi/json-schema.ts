@@ -2,11 +2,11 @@ import type { TSchema } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 
 /**
- * TypeBox schemas as they read best in the document: named ones by reference, unions of literals as `enum`,
- * `anyOf` with null as a list of types, and open objects said to be open.
+ * Converts TypeBox schemas for the document: named ones by reference, unions of literals as `enum`, `anyOf` with
+ * null as a list of types, and open objects marked as open.
  */
 export function jsonSchema(schema: TSchema, names: ReadonlyMap<TSchema, string>): JsonObject {
-  // Going through JSON drops TypeBox's own symbols, so references are put in by identity before it.
+  // Serialising to JSON drops TypeBox's symbols, so references are inserted by identity before that.
   return plain(schema, names, true) as JsonObject;
 }
 
@@ -22,7 +22,7 @@ function plain(value: unknown, names: ReadonlyMap<TSchema, string>, isRoot = fal
   return openObject(withoutUnion(copy));
 }
 
-/** The names of properties are no keywords, so the map of them is not read as a schema. */
+/** Property names are not keywords, so this map is not read as a schema. */
 function plainProperties(properties: Json | undefined, names: ReadonlyMap<TSchema, string>): JsonObject {
   if (!isObject(properties)) return {};
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, plain(schema, names)]));

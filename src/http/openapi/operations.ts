@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import { errorResponses, headerReferences } from "./errors.ts";
 
-/** Interface 4: what one endpoint takes and gives. */
+/** What one endpoint takes and returns (interface, 4). */
 interface Operation {
   readonly path: string;
   readonly method: "get" | "post";
@@ -15,7 +15,7 @@ interface Operation {
   readonly parameters?: readonly string[];
   readonly request?: string;
   readonly response: string;
-  /** What the events of a stream are, where the endpoint can stream. */
+  /** The events of a stream, if the endpoint can stream. */
   readonly events?: string;
   readonly headers: readonly string[];
   readonly errors: readonly ErrorCode[];

@@ -39,7 +39,7 @@ async function check(file: string | undefined, json: boolean, terminal: Terminal
   }
 }
 
-/** A file that is not there, or says nothing, is sound in no sense that helps its author. */
+/** A missing or empty file is reported rather than called valid. */
 function refuseNothing(
   { file, origin }: ConfigSource,
   { named }: Settings,

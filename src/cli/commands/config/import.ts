@@ -47,7 +47,7 @@ function parsed(text: string, file: string, read: (text: string) => ImportedConf
   }
 }
 
-/** The configuration goes to standard output, so that it can be redirected; what is to be read, beside it. */
+/** The configuration goes to stdout, so that it can be redirected; notes go to stderr. */
 function tell(imported: ImportedConfig, path: string | null, terminal: Terminal): void {
   if (path === null) terminal.print(imported.toml.trimEnd());
   const { noteStyle } = terminal;

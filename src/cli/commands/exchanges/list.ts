@@ -68,7 +68,7 @@ function more(limit: number): string {
   return `These are the newest ${count(limit)}; --limit shows more of them.`;
 }
 
-/** A search may stop early rather than hold up a gateway; here nobody waits but the one who asked. */
+/** In the gateway a search stops early rather than block requests; here it may take its time. */
 async function collect({ store }: OperationContext, query: ExchangeQuery): Promise<ListedExchange[]> {
   const rows: ListedExchange[] = [];
   for (let cursor: string | undefined; rows.length < query.limit; ) {

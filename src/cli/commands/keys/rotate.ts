@@ -35,7 +35,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
         const { id, prefix } = await findKey(context, name);
-        // A script rotates on purpose and reads the new secret; a person may have forgotten the grace.
+        // A script rotates on purpose and reads the new secret; a user may have forgotten the grace period.
         if (options.grace === 0 && terminal.interactive) {
           await confirm(`The old secret of ${prefix} stops working at once. Rotate it?`, options, terminal);
         }

@@ -5,7 +5,7 @@ import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
-/** The changes that can be taken back. Revoking cannot, and asks first: it is a file of its own. */
+/** The reversible changes of status. Revoking is irreversible and asks first, so it has its own file. */
 
 export function keysDisableCommand(terminal: Terminal): Command {
   return statusCommand(

@@ -56,7 +56,7 @@ export function keysUpdateCommand(terminal: Terminal): Command {
     });
 }
 
-/** What was changed, without to what: a label may be somebody's name. */
+/** The names of the changed fields without their values: a label may be a person's name. */
 function namesOf(update: KeyUpdate): string {
   return Object.entries(update)
     .filter(([, value]) => value !== undefined)
