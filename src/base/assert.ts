@@ -1,4 +1,4 @@
-/** A broken assertion is a bug in Sluice, never the caller's fault; it must stop the work it guards. */
+/** A failed assertion is a bug in Sluice, never the caller's fault, and stops the work it guards. */
 class AssertionError extends Error {
   override readonly name = "AssertionError";
 }

@@ -1,7 +1,7 @@
 /**
  * Two clocks, because they answer different questions. `wallMs` is the calendar (expiry dates, budget
  * periods, timestamps) and may jump; `monotonicMs` only moves forward and is what deadlines and token
- * buckets use, so that a clock that jumps gives no free requests.
+ * buckets use, so that a jump of the clock grants no free requests.
  */
 export interface Clock {
   wallMs(): number;

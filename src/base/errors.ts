@@ -1,6 +1,6 @@
 /**
- * Every error that a client can be told, in one table: its status, its Format A type, and whether the
- * official SDKs should try again by themselves. Both envelopes are rendered from it (dialects/errors/envelope.ts).
+ * Every error that a client can get, in one table: its status, its Format A type, and whether the official SDKs
+ * should retry it. Both envelopes are rendered from it (dialects/errors/envelope.ts).
  */
 interface ErrorKind {
   readonly status: number;

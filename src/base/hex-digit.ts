@@ -1,4 +1,4 @@
-/** What stands for the value of a byte that is no hexadecimal digit. */
+/** The value of a byte that is not a hexadecimal digit. */
 export const noDigit = -1;
 
 /** The value of an ASCII hexadecimal digit of either case. */

@@ -9,10 +9,10 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Far more than anybody's data has, and far less than what exhausts the stack of whoever walks through it. */
+/** Far deeper than real data, and far less than what overflows the stack of recursive code. */
 const deepest = 256;
 
-/** Parsing goes any depth, but writing such a value again takes seconds and then fails. */
+/** `JSON.parse` accepts any depth, but stringifying such a value takes seconds and then fails. */
 export function nestsTooDeeply(value: unknown, levels = deepest): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;

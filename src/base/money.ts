@@ -10,12 +10,12 @@ export const nanoPerCredit = 1_000_000_000;
 /** The most that one account may hold: amounts of nano-credits are exact in a double up to 9 million credits. */
 export const maxCredits = 4_000_000;
 
-/** The most that one account may be given in its life; sums of that size still fit the database's integers. */
+/** The most that one account may be given in its lifetime. Sums of that size still fit the database's integers. */
 export const maxLifetimeCredits = 1_000_000_000;
 
 /**
- * What any larger amount of one call is taken for. It is one more than the largest balance, so a hold of it is always
- * refused, and a charge of it takes whatever there is.
+ * Stands for any larger amount of one call. It is one more than the largest balance, so a hold of it is always refused,
+ * and a charge of it takes the whole balance.
  */
 export const unaffordableNano = maxCredits * nanoPerCredit + 1;
 
@@ -54,7 +54,7 @@ export function nanoFromCredits(credits: number): number | null {
   return whole && nano >= 0 && credits <= maxCredits ? nano : null;
 }
 
-/** For the wire and for people; the ledger itself never computes with the result. */
+/** For display and wire formats; the ledger never computes with the result. */
 export function creditsFromNano(nano: number): number {
   return nano / nanoPerCredit;
 }

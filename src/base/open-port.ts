@@ -25,7 +25,7 @@ export class CannotListen extends Error {
 }
 
 /**
- * Opens a server so that nobody else can have its port. Bun sets SO_REUSEPORT unless told otherwise, and then a
+ * Opens a server with exclusive use of its port. Bun sets SO_REUSEPORT unless told otherwise, and then a
  * second gateway on the same port gets a share of the requests, with another ledger.
  */
 export async function openPort<Server>(
@@ -51,7 +51,7 @@ async function expectEveryAddressFree(host: string, port: number): Promise<void>
     try {
       Bun.listen({ hostname: address, port, exclusive: true, socket: { data: () => {} } }).stop(true);
     } catch (error) {
-      // Other failures, such as a family that this machine lacks, are for the server itself to meet.
+      // Leave other failures, such as an unsupported address family, to the server itself.
       if (codeOf(error) === "EADDRINUSE") throw error;
     }
   }

@@ -1,10 +1,10 @@
-/** Smaller pieces are not worth the call; and where Node's buffers share their memory, they are smaller than this. */
+/** Smaller buffers do not repay the call. Those that share Node's buffer pool are smaller than this. */
 const worthwhileBytes = 8 * 1024;
 
 /**
- * Gives the memory of bytes back that nobody will read again, and takes it away from all who look at them. The
- * garbage collector would do so too, after thousands of others: by then they are out of the processor's caches and
- * the allocator has long taken new memory. A request of 100 KB costs a tenth to a quarter less this way.
+ * Frees the memory of bytes that will not be read again; every view of them becomes empty. The garbage collector
+ * would free it much later, when it has left the CPU caches and the allocator has taken new memory. A request of
+ * 100 KB takes a tenth to a quarter less time this way.
  */
 export function releaseBytes(bytes: Uint8Array): void {
   const { buffer } = bytes;

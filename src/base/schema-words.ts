@@ -1,4 +1,4 @@
-/** What of a JSON schema can be told in words. */
+/** The part of a JSON schema that can be described in words. */
 export interface DescribedSchema {
   readonly type?: string;
   readonly anyOf?: readonly DescribedSchema[];
@@ -14,7 +14,7 @@ export interface DescribedSchema {
   readonly enum?: readonly unknown[];
 }
 
-/** What a value must be, to stand behind "must be". */
+/** Describes the expected value, to be used after "must be". */
 export function expectation(schema: DescribedSchema): string {
   if (schema.anyOf !== undefined) return alternatives(schema.anyOf);
   if (schema.enum !== undefined) return choice(schema.enum);

@@ -1,11 +1,11 @@
 /**
- * Every secret that was read from the environment or from a file. What strangers say is quoted here and there,
- * to clients and in the log, and a careless provider quotes the key it was given: whoever passes a stranger's
- * words on asks this list first. A secret is never forgotten, because an answer may come after a reload.
+ * Every secret that was read from the environment or from a file. Providers' messages are quoted to clients and in the
+ * log, and a careless provider echoes the key it was sent, so quoted text is redacted with this list. Secrets are
+ * never removed from it, because an answer may arrive after a reload.
  */
 const known = new Set<string>();
 
-/** Shorter ones guard nothing, and would be found inside of innocent words. */
+/** Shorter secrets protect nothing, and would match parts of ordinary words. */
 const shortest = 6;
 
 export function rememberSecret(secret: string): void {

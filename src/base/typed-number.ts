@@ -1,4 +1,4 @@
-/** Numbers as people type them, at the command line and in the dashboard's forms. */
+/** Numbers as typed at the command line and in the dashboard's forms. */
 
 /** `1000000`, `1_000_000` or `1,000,000`; null for anything else. A comma that groups no thousands is none of ours. */
 export function wholeFromText(text: string): number | null {

@@ -14,8 +14,8 @@ export interface Usage {
 }
 
 /**
- * A provider's own figures. Of a side that is doubtful it reported nothing, or something that is no count: what could
- * be believed of it stands here, the rest is 0, and the side is counted locally.
+ * A provider's own figures. For a side that is doubtful it reported nothing, or something that is not a count: the
+ * plausible part is kept, the rest is 0, and the side is counted locally.
  */
 export interface ReportedUsage extends Usage {
   readonly isInputDoubtful?: true;

@@ -11,13 +11,13 @@ const pruneEveryMs = 10 * 60_000;
 const prunedAtOnce = 200;
 
 /**
- * The same request is not run twice. What is running is known in memory only, because a crash ends it; what has
- * finished well is stored in the transaction that charged for it, so either both are there after a crash or none.
+ * Keeps a request from being run twice. Running requests are known in memory only, because a crash ends them. A
+ * successful response is stored in the transaction that charges for it, so after a crash both exist or neither.
  */
 export class Idempotency {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** The two clocks at the start: how far the wall should have moved since then. */
+  /** Both clocks at the start, to tell how far the wall clock should have moved since. */
   readonly #startWallMs: number;
   readonly #startMonotonicMs: number;
   readonly #claims = new Map<string, Mutable<Claim>>();
@@ -80,7 +80,7 @@ export class Idempotency {
     this.#timer = null;
   }
 
-  /** Deletes what is older than a day, a little at a time, and says how many went. */
+  /** Deletes a few responses older than a day. Returns how many. */
   async prune(): Promise<number> {
     for (let pruned = 0; ; ) {
       const gone = await this.#store.pruneStoredResponses(this.#oldestKeptMs(), prunedAtOnce);
@@ -90,9 +90,9 @@ export class Idempotency {
   }
 
   /**
-   * A clock that jumps must not make a response expire and its retry be charged a second time; keeping one for
-   * longer harms nobody. So responses are dated by whichever is later of the wall clock and the time that really
-   * passed, and expire by whichever is earlier.
+   * A jump of the clock must not expire a response and have its retry charged again; keeping one for longer does no
+   * harm. So responses are dated by the later of the wall clock and the time that really passed, and expire by the
+   * earlier.
    */
   #oldestKeptMs(): number {
     return Math.floor(Math.min(this.#clock.wallMs(), this.#passedWallMs())) - keptForMs;

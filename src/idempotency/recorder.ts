@@ -2,9 +2,9 @@ import { newId } from "../base/id.ts";
 import type { JournalItem, Store, StoredResponse } from "../store/store.ts";
 import type { ClaimRequest } from "./claim.ts";
 
-/** So much is kept in memory for one response; longer ones are written ahead in parts of about this size. */
+/** Memory for one response. Longer ones are written ahead in parts of about this size. */
 const partBytes = 256 * 1024;
-/** Longer than any real answer. What exceeds it is not stored, and a retry runs again. */
+/** Longer than any real answer. Longer responses are not stored, and a retry runs again. */
 const mostBytes = 64 * 1024 * 1024;
 
 /**
@@ -28,7 +28,7 @@ export class ResponseRecorder {
     this.#nowMs = nowMs;
   }
 
-  /** The chunk is kept as it is, not copied: it must not be changed afterwards. */
+  /** The chunk is not copied, so it must not be changed afterwards. */
   append(chunk: Uint8Array): void {
     if (!this.#isOpen) return;
     this.#chunks.push(chunk);
@@ -78,7 +78,7 @@ export class ResponseRecorder {
     return body;
   }
 
-  /** Nobody waits: a response whose parts are not all there is not replayed. */
+  /** Not awaited: a response with a missing part is not replayed. */
   #commit(item: JournalItem): void {
     this.#store.commit([item]).catch(() => {});
   }

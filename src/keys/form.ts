@@ -2,7 +2,7 @@ import { mintSecret } from "../base/mint-secret.ts";
 
 /**
  * A key is `slu_`, 30 random base62 characters (178 bits) and 6 characters of checksum. The checksum catches
- * typing errors and made-up strings before any look-up, and lets secret scanners know a real key when they see it.
+ * typing errors and made-up strings before any look-up, and lets secret scanners recognise a real key.
  */
 const keyStart = "slu_";
 const randomLength = 30;
@@ -11,13 +11,13 @@ const bodyLength = keyStart.length + randomLength;
 const keyLength = bodyLength + checksumLength;
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** By character code. What is no digit is no number, and neither is a checksum with it, so that it equals none. */
+/** By character code. Anything but a digit is NaN, which makes the whole checksum NaN and so equal to none. */
 const digitOfCode = Float64Array.from({ length: 128 }, (_, code) => {
   const digit = alphabet.indexOf(String.fromCharCode(code));
   return digit === -1 ? Number.NaN : digit;
 });
 
-/** So much of a key may be shown: enough to tell keys apart, too little to guess one. */
+/** The part of a key that may be shown: enough to tell keys apart, too little to guess one. */
 export const prefixLength = 12;
 
 export function newSecret(): string {
@@ -25,12 +25,12 @@ export function newSecret(): string {
   return body + checksumOf(body);
 }
 
-/** Length and beginning alone: what is worth a look into the table of keys. */
+/** Checks only length and prefix, which is enough to bother looking a key up. */
 export function looksLikeKey(text: string): boolean {
   return text.length === keyLength && text.startsWith(keyStart);
 }
 
-/** Whether this could be a key at all; the checksum is compared as a number. */
+/** Whether form and checksum are a key's. The checksum is compared as a number. */
 export function hasKeyForm(text: string): boolean {
   if (!looksLikeKey(text)) return false;
   let checksum = 0;

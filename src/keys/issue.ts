@@ -19,7 +19,7 @@ export interface KeySpec {
 
 export interface IssuedKey {
   readonly key: KeyRecord;
-  /** The whole key, here and never again: only its hash is kept. */
+  /** The whole key. Only its hash is stored, so this is the only time it is available. */
   readonly secret: string;
 }
 
@@ -47,8 +47,8 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
 }
 
 /**
- * A new secret for the same key. The old one lives on for the grace time; one from an earlier rotation ends now,
- * because only the latest is remembered.
+ * Issues a new secret for the same key. The old one works until the grace time is over; one from an earlier rotation
+ * stops working now, because only the latest is kept.
  */
 export async function rotateKey(
   store: Store,

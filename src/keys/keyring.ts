@@ -3,7 +3,7 @@ import type { Changes, KeyRecord } from "../store/store.ts";
 import { looksLikeKey } from "./form.ts";
 import { hashSecret } from "./hash.ts";
 
-/** All keys in memory, found by the hash of what a client presents, without asking the store. */
+/** All keys in memory, found by the hash of the presented secret without a query to the store. */
 export class KeyRing {
   readonly #clock: Clock;
   readonly #byHash = new Map<string, KeyRecord>();
@@ -18,9 +18,9 @@ export class KeyRing {
     return this.#byId.size;
   }
 
-  /** Null for anything that is not a living secret of some key; the key's status is the caller's to judge. */
+  /** Null for anything but a valid secret of a key. The caller has to check the key's status. */
   find(presented: string): KeyRecord | null {
-    // Not its checksum: a secret that is known is right, and the others are asked for it before anybody waits.
+    // The checksum is not needed here: known secrets have a valid one, and callers check it for unknown ones.
     if (!looksLikeKey(presented)) return null;
     const hash = hashSecret(presented);
     const key = this.#byHash.get(hash);

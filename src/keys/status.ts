@@ -15,7 +15,7 @@ const reachable: Readonly<Record<StoredKeyStatus, readonly StoredKeyStatus[]>> =
   revoked: [],
 };
 
-/** Whether an operator may take a key from one status to the other; staying is always allowed, revoked is final. */
+/** Whether an operator may change a key from one status to another. Keeping it is always allowed; revoked is final. */
 export function mayBecome(from: StoredKeyStatus, to: StoredKeyStatus): boolean {
   return from === to || reachable[from].includes(to);
 }

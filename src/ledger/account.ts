@@ -6,7 +6,7 @@ import { nextPeriodStart, periodStart } from "./period.ts";
 import { budgetUsedUp, insufficient, temporarilyReserved } from "./refusals.ts";
 import type { AccountSummary } from "./summary.ts";
 
-/** What an open hold says about the money it set aside. */
+/** What an account needs to know of a hold. */
 export interface HeldAmount {
   readonly amount: number;
   readonly periodStartMs: number;
@@ -20,9 +20,9 @@ export interface Settled {
 }
 
 /**
- * One key's money in memory, and all arithmetic on it. Amounts are nano-credits for a credit key; for a
- * token-budget key they are tokens, its balance is what is left of the budget in the current period, and only holds
- * of that period count against it.
+ * One key's balance in memory, and all arithmetic on it. Amounts are nano-credits for a credit key. For a token-budget
+ * key they are tokens: its balance is what is left of the budget in the current period, and only holds of that period
+ * count against it.
  */
 export class Account {
   key: KeyRecord;
@@ -53,8 +53,8 @@ export class Account {
   }
 
   /**
-   * Sets the amount aside, or throws why not; gives the start of the period that it counts against. Nothing may be
-   * awaited between the check and the reservation.
+   * Reserves the amount, or throws a refusal. Returns the start of the period it counts against. Nothing may be awaited
+   * between the check and the reservation.
    */
   hold(amount: number, nowMs: number): number {
     assertAmount(amount, "hold");
@@ -78,7 +78,7 @@ export class Account {
     return { charged, overrun: cost - charged };
   }
 
-  /** A hold from before a crash is not among the open ones: it is charged as if it were a hold of nothing. */
+  /** A hold from before a crash has no reservation in memory, so it is charged like a hold of 0. */
   settleInterrupted(cost: number, periodStartMs: number, atMs: number): Settled {
     if (periodStartMs > this.#periodStartMs) this.#startPeriod(periodStartMs);
     const isPast = periodStartMs < this.#periodStartMs;
@@ -97,13 +97,13 @@ export class Account {
     this.#lastCostNano = record.costNano;
   }
 
-  /** What may be spent in all, held or not; infinite for a budget without a limit. */
+  /** What may be spent, including what is held; infinite for a budget without a limit. */
   balance(nowMs: number): number {
     this.#turnPeriod(nowMs);
     return this.#balance();
   }
 
-  /** What may still be set aside; infinite for a budget without a limit. */
+  /** What may still be held; infinite for a budget without a limit. */
   remaining(nowMs: number): number {
     this.#turnPeriod(nowMs);
     return Math.max(0, this.#balance() - this.#held);
@@ -112,7 +112,7 @@ export class Account {
   summary(nowMs: number): AccountSummary {
     const remaining = this.remaining(nowMs);
     const isCredit = this.key.mode === "credit";
-    // Not added up charge by charge: beyond 2^53 a sum of small ones would stand still.
+    // Not accumulated charge by charge: beyond 2^53, adding small amounts would have no effect.
     const used = this.#purchased - this.#posted;
     const spendToday = utcDay(nowMs) <= this.#day ? this.#daySpend : 0;
     return {
@@ -144,20 +144,20 @@ export class Account {
   }
 
   /**
-   * The most that settling this hold may take: its own amount and what nobody else has set aside. An operator may
-   * have lowered the balance below what is held; then it goes only as far as the balance itself.
+   * The most that settling this hold may charge: its own amount plus what no other hold has reserved. If an operator
+   * has lowered the balance below what is held, the balance is the limit.
    */
   #affordable(hold: HeldAmount): number {
     const balance = this.#balance();
     if (this.key.mode === "token_budget") {
-      // The rest of a period that is over is not known any more, but the hold itself was covered by it.
+      // What is left of a past period is no longer known, but the hold itself was covered by it.
       if (hold.periodStartMs !== this.#periodStartMs) return hold.amount;
       return hold.amount + Math.max(0, balance - this.#held);
     }
     return Math.max(0, Math.min(balance, hold.amount + Math.max(0, balance - this.#held)));
   }
 
-  /** The same sums as the store keeps; a charge of an earlier day or period changes only the totals. */
+  /** Keeps the same sums as the store. A charge of an earlier day or period changes only the totals. */
   #charge(charged: number, periodStartMs: number, atMs: number): void {
     this.#posted -= charged;
     if (periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
@@ -168,7 +168,7 @@ export class Account {
     this.#daySpend = charged;
   }
 
-  /** Only ever forward: a clock that is set back gives no budget twice. */
+  /** Only moves forward, so that setting the clock back does not grant a budget twice. */
   #turnPeriod(nowMs: number): void {
     if (this.key.mode === "credit") return;
     const startMs = periodStart(this.key.period, nowMs);

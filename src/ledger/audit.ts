@@ -12,7 +12,7 @@ export interface AuditReport {
   readonly differences: readonly Difference[];
 }
 
-/** Recomputes every total from the entries alone and says where it differs from what is kept. */
+/** Recomputes every total from the entries alone and reports where it differs from what is kept. */
 export async function audit(store: Store): Promise<AuditReport> {
   const accounts = await store.recomputeTotals();
   const differences = accounts.flatMap(({ kept, recomputed }) =>
@@ -32,15 +32,15 @@ function fieldsOf(totals: ExactTotals): readonly (keyof ExactTotals)[] {
   return Object.keys(totals) as (keyof ExactTotals)[];
 }
 
-/** A number as far as that is exact, else its digits. */
+/** A number if that is exact, otherwise its digits. */
 function readable(value: bigint | string): number | string {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : String(value);
 }
 
 /**
- * What can be checked at every start without reading the history: the totals must agree with one another. A ledger
- * that does not add up must not be charged to any further.
+ * The check that is fast enough for every start: the totals must agree with each other. A ledger that does not add up
+ * must not take further charges.
  */
 export function checkTotals({ unbalancedKeyId }: Snapshot): void {
   if (unbalancedKeyId === null) return;

@@ -18,7 +18,7 @@ const columns = [
   "note",
 ] as const satisfies readonly (keyof Entry)[];
 
-/** All entries, or one key's, oldest first, in chunks of text: however long the history, one chunk is in memory. */
+/** All entries, or one key's, oldest first, as chunks of text. Only one chunk is in memory at a time. */
 export async function* exportEntries(
   store: Store,
   format: ExportFormat,
@@ -39,7 +39,7 @@ function lineOf(entry: Entry, format: ExportFormat): string {
   return columns.map((column) => csvField(entry[column])).join(",");
 }
 
-/** Quotes where CSV asks for it, and defuses text that a spreadsheet would run as a formula. */
+/** Quotes where CSV requires it, and escapes text that a spreadsheet would run as a formula. */
 function csvField(value: string | number | null): string {
   if (value === null) return "";
   if (typeof value === "number") return String(value);

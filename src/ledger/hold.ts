@@ -88,8 +88,7 @@ export class Hold {
 }
 
 /**
- * A usage record that is handed over to the ledger, which writes into it this settlement's outcome and basis, and
- * what was really charged.
+ * A usage record passed to the ledger, which fills in the settlement's outcome and basis, and the amount charged.
  */
 export interface RecordInMaking extends UsageRecord {
   outcome: Outcome;
@@ -102,9 +101,9 @@ export interface Settlement {
   readonly cost: number;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
-  /** Who was asked last. */
+  /** The provider of the last attempt. */
   readonly provider: string;
-  /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
+  /** What a token-budget key's use would have cost; null for credit keys, and if there is no price. */
   readonly listCostNano: number | null;
   readonly record: RecordInMaking | null;
   readonly response: StoredResponse | null;

@@ -14,14 +14,14 @@ import type { AccountSummary } from "./summary.ts";
  *
  * 1. An account's `posted` balance changes only by an append-only entry. `available = posted − held`.
  * 2. A hold is decided in memory, with no await between the check and the reservation.
- * 3. A hold ends exactly once: settled or released. Whoever comes second finds it closed and does nothing.
+ * 3. A hold ends exactly once: settled or released. A second attempt to end it does nothing.
  * 4. Charges are written in batches: one transaction and one fsync serve every request that is waiting.
- * 5. What a hold has produced so far rides along in the background; nobody waits for it.
+ * 5. What a hold has produced so far is journaled in the background; nothing waits for it.
  * 6. `settle` resolves when the charge is durable. Only then may the bytes that end the response leave.
  * 7. At start, a hold with journaled progress is charged for what it had produced (`interrupted`). One without
- *    has left no trace, and is thereby released.
- * 8. A cost above its hold is charged as far as the balance goes. The rest is an `overrun` entry: never a negative
- *    balance, and never silence.
+ *    left no trace, which releases it.
+ * 8. A cost above its hold is charged as far as the balance allows. The rest is recorded as an `overrun` entry; the
+ *    balance never becomes negative.
  * 9. While charges cannot be written, no new hold is given. What runs is settled from the store's reserve.
  */
 
@@ -33,7 +33,7 @@ export interface LedgerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly snapshot: Snapshot;
-  /** How often the journal hears of progress; a simulation that must be repeatable sets it out of reach. */
+  /** How often progress is journaled. The simulation sets it out of reach, to be repeatable. */
   readonly progressTickMs?: number;
 }
 
@@ -59,7 +59,7 @@ export class Ledger {
     }
   }
 
-  /** Takes over where the last process ended. Must be done before the first request is let in. */
+  /** Recovers the holds that the last process left open. Must complete before the first request is admitted. */
   static async open(options: LedgerOptions): Promise<Ledger> {
     checkTotals(options.snapshot);
     const ledger = new Ledger(options);
@@ -85,14 +85,14 @@ export class Ledger {
     return new Hold({ keyId, exchangeId, model, amount, openedAtMs, periodStartMs });
   }
 
-  /** Cheap enough for every chunk of a stream: it only takes note, and the journal hears of it now and then. */
+  /** Cheap enough for every chunk of a stream: it is only noted, and journaled now and then. */
   progress(hold: Hold, chargeSoFar: number): void {
     this.#progress.take(hold, chargeSoFar);
   }
 
-  /** Resolves when the charge is durable; with null when the hold was closed already. Memory has it at once. */
+  /** Resolves when the charge is durable, with null if the hold had ended already. Memory is updated at once. */
   async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
-    // Before the hold is closed: a cost that is no amount must leave it to be released.
+    // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
     if (!this.#end(hold, "settled")) return null;
     const account = this.#account(hold.keyId);
@@ -127,7 +127,7 @@ export class Ledger {
     return settled;
   }
 
-  /** Gives the hold back; false when it was closed already. */
+  /** Releases the hold. False if it had ended already. */
   release(hold: Hold): boolean {
     if (!this.#end(hold, "released")) return false;
     this.#account(hold.keyId).release(hold);
@@ -135,22 +135,22 @@ export class Ledger {
     return true;
   }
 
-  /** What a key may spend in all, held or not; infinite for a budget without a limit. */
+  /** What a key may spend, including what is held; infinite for a budget without a limit. */
   balance(keyId: string): number {
     return this.#account(keyId).balance(this.#clock.wallMs());
   }
 
-  /** What a key may still spend, held amounts taken off; infinite for a budget without a limit. */
+  /** What a key may spend minus what is held; infinite for a budget without a limit. */
   remaining(keyId: string): number {
     return this.#account(keyId).remaining(this.#clock.wallMs());
   }
 
-  /** From memory, in the same time whatever the history. */
+  /** From memory, so it takes the same time however long the history is. */
   summary(keyId: string): AccountSummary {
     return this.#account(keyId).summary(this.#clock.wallMs());
   }
 
-  /** Keys, top-ups and adjustments from whichever hands; each entry must come here exactly once. */
+  /** Applies keys, top-ups and adjustments of any process. Each entry must be passed exactly once. */
   apply(changes: Changes): void {
     for (const key of changes.keys) {
       const account = this.#accounts.get(key.id);
@@ -160,7 +160,7 @@ export class Ledger {
     for (const entry of changes.entries) this.#account(entry.keyId).credit(entry.amount);
   }
 
-  /** Hands to the journal what it should know of open holds by now; a timer does so while there is any. */
+  /** Journals the progress that is due. A timer does so too while there is any. */
   journalProgress(): void {
     this.#progress.tell();
   }
@@ -179,15 +179,15 @@ export class Ledger {
     return true;
   }
 
-  /** Nobody waits for these, and losing one in a crash is allowed for: the store itself says when it fails. */
+  /** For items that nothing waits for and a crash may lose. The store reports its own failures. */
   #commitUnattended(items: readonly JournalItem[]): void {
     this.#store.commit(items).catch(() => {});
   }
 }
 
 /**
- * The record says what the ledger says: the same ending, and what was really charged. Token-budget keys are not
- * charged in money, so theirs say 0.
+ * Makes the record agree with the ledger: the same outcome, and the amount charged. Token-budget keys are not charged
+ * in money, so theirs is 0.
  */
 function recordOf({ record, outcome, basis }: Settlement, { key }: Account, { charged }: Settled) {
   if (record === null) return null;

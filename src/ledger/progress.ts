@@ -7,15 +7,15 @@ const progressEveryMs = 200;
 
 export interface ProgressOptions {
   readonly clock: Clock;
-  /** How long progress may wait before the journal hears of it. A stream that ends sooner is never written at all. */
+  /** How long progress may wait before it is journaled. The progress of a stream that ends sooner is never written. */
   readonly tickMs: number;
   readonly commit: (items: readonly JournalItem[]) => void;
 }
 
-/** Tells the journal now and then what open holds have produced, so that a crash does not give it away. */
+/** Journals now and then what open holds have produced, so that it can be charged after a crash. */
 export class ProgressNotes {
   readonly #options: ProgressOptions;
-  /** Holds whose latest progress the journal does not know yet. */
+  /** Holds whose latest progress is not journaled yet. */
   readonly #unknown = new Set<Hold>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -34,7 +34,7 @@ export class ProgressNotes {
     this.#unknown.delete(hold);
   }
 
-  /** Hands over what is due; the timer calls it while there is anything to tell. */
+  /** Journals what is due. The timer calls it while there is anything to write. */
   tell(): void {
     const nowMs = this.#options.clock.monotonicMs();
     const items: JournalItem[] = [];

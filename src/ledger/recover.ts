@@ -12,8 +12,8 @@ const defaultPatienceMs = 10_000;
 
 /**
  * Ends the holds that a crash left open: each is charged for what it had produced, without a usage record. Resolves
- * when all of that is durable. The journal tries for ever, which is right for a gateway that runs; a start that
- * cannot write says why instead of hanging, and the holds stay for the next one.
+ * when all charges are durable. The journal retries for ever, which is right for a running gateway; a start that
+ * cannot write fails with the reason instead of hanging, and leaves the holds to the next one.
  */
 export async function recoverHolds(
   store: Store,
@@ -36,7 +36,7 @@ export async function recoverHolds(
     await Promise.race([writing, gaveUp.promise]);
   } finally {
     clearInterval(timer);
-    // Rejected when the store is closed after a start that gave up; that has been told.
+    // Rejected when the store is closed after a start that gave up, which has been reported.
     writing.catch(() => {});
   }
 }

@@ -2,7 +2,7 @@ import { GatewayError } from "../base/errors.ts";
 import { creditsFromNano, maxCredits, unaffordableNano } from "../base/money.ts";
 import type { KeyMode } from "../store/store.ts";
 
-/** There is not enough, whoever else is served. */
+/** The balance is too low, regardless of other holds. */
 export function insufficient(mode: KeyMode, needed: number, balance: number): GatewayError {
   const [what, amount, rest] =
     mode === "credit"
@@ -18,7 +18,7 @@ function atMost(needed: number): string {
   return needed === unaffordableNano ? `more than ${maxCredits}` : `up to ${creditsFromNano(needed)}`;
 }
 
-/** There is enough, but others are being served from it. */
+/** The balance suffices, but other requests hold part of it. */
 export function temporarilyReserved(mode: KeyMode): GatewayError {
   const what = mode === "credit" ? "credit" : "token budget";
   return new GatewayError(
@@ -28,7 +28,7 @@ export function temporarilyReserved(mode: KeyMode): GatewayError {
   );
 }
 
-/** A budget that never refreshes is like credit that is spent: telling a client to wait would be a lie. */
+/** A budget that never refreshes is like spent credit: waiting would not help the client. */
 export function budgetUsedUp(nextPeriodMs: number | null, nowMs: number): GatewayError {
   if (nextPeriodMs === null) {
     return new GatewayError(

@@ -1,6 +1,6 @@
 import type { KeyMode } from "../store/store.ts";
 
-/** How a key stands now. Figures that its mode does not have are 0, or null where null means "no limit". */
+/** A key's current figures. Those that its mode does not have are 0, or null where null means "no limit". */
 export interface AccountSummary {
   readonly mode: KeyMode;
   /** Nano-credits, and 0 for token-budget keys, up to `lastCostNano`. */

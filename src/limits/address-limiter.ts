@@ -6,12 +6,12 @@ import { type RateVerdict, verdictOf } from "./verdict.ts";
 const defaultMaxEntries = 10_000;
 
 /**
- * For callers without a key: failed credentials and the public catalog. Anyone can come from many
- * addresses, so the memory is bounded: the address that was quiet for longest is forgotten first.
+ * For callers without a key: failed credentials and the public catalog. A caller may use many addresses, so memory
+ * is bounded: the least recently seen address is evicted first.
  */
 export class AddressLimiter {
   readonly #clock: Clock;
-  /** May be changed; what a caller has left stays in proportion. */
+  /** May be changed at any time; buckets keep their fill in proportion. */
   rpm: number;
   readonly #maxEntries: number;
   /** In the order of last use. */

@@ -1,16 +1,16 @@
 import { BlockList, isIP } from "node:net";
 
-/** Proxies whose word about the client's address is believed. */
+/** Proxies whose `X-Forwarded-For` is trusted. */
 export type TrustedProxies = BlockList;
 
-/** Addresses and CIDR ranges. Entries that make no sense are left out; the config's check names them. */
+/** Addresses and CIDR ranges. Invalid entries are skipped here and reported by the config check. */
 export function trustedProxies(ranges: readonly string[]): TrustedProxies {
   const list = new BlockList();
   for (const range of ranges) addRange(list, range);
   return list;
 }
 
-/** The proxies trusted now: the list is made anew when a reload has replaced the ranges. */
+/** The trusted proxies; rebuilt after a reload has replaced the ranges. */
 export function currentProxies(ranges: () => readonly string[]): () => TrustedProxies {
   let known = ranges();
   let list = trustedProxies(known);
@@ -40,10 +40,9 @@ function addRange(list: BlockList, range: string): boolean {
 }
 
 /**
- * Who is really calling. `X-Forwarded-For` grows to the right, one entry per proxy, and its left part is
- * whatever the client wrote. So it is read from the right, and only as long as the one who speaks is
- * trusted: the first address that is not a trusted proxy is the client. An entry that is no address ends
- * the reading, and the proxy that passed it on answers for it.
+ * The client's address. `X-Forwarded-For` grows to the right, one entry per proxy, and the client controls its left
+ * part. So it is read from the right while the sender of an entry is trusted: the first address that is not a trusted
+ * proxy is the client. An entry that is not an address stops the search at the proxy that sent it.
  */
 export function clientAddress(peer: string, forwardedFor: string | null, trusted: TrustedProxies): string {
   let address = plainAddress(peer) ?? peer;
@@ -83,8 +82,8 @@ function mappedIPv4(address: string): string | null {
 }
 
 /**
- * What counts as one caller: a single IPv4 address, but a whole /64 of IPv6, because that is what one
- * household or one rented machine is given and could otherwise walk through.
+ * What counts as one caller: a single IPv4 address, but a whole /64 of IPv6, because a household or a rented machine
+ * is assigned that much and could otherwise rotate through it.
  */
 export function addressBlock(address: string): string {
   if (isIP(address) !== 6) return address;

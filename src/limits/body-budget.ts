@@ -1,11 +1,11 @@
 export interface BodyBudgetLimits {
   /** Memory for all bodies that are being read at once. */
   totalBytes(): number;
-  /** How much of it one key may take, so that its unfinished bodies leave room for everybody else's. */
+  /** The share of one key, so that its unfinished bodies leave room for others. */
   perHolderBytes(): number;
 }
 
-/** Bounds the memory of request bodies that are still being read. What is taken is always given back: see `reserve`. */
+/** Bounds the memory of request bodies that are still being read. */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
   readonly #byHolder = new Map<string, number>();
@@ -19,7 +19,7 @@ export class BodyBudget {
     return this.#taken;
   }
 
-  /** For one body; whoever gets it must call `release`, whatever becomes of the body. */
+  /** A reservation for one body. The caller must `release` it in any case. */
   reserve(holder: string): BodyReservation {
     return new BodyReservation(this, holder);
   }
@@ -52,7 +52,7 @@ export class BodyReservation {
     this.#holder = holder;
   }
 
-  /** Takes room for so many more bytes; false when there is none. */
+  /** Reserves this many more bytes; false if there is no room. */
   grow(bytes: number): boolean {
     if (!this.#budget.take(this.#holder, bytes)) return false;
     this.#bytes += bytes;

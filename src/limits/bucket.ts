@@ -1,7 +1,7 @@
 /**
  * A token bucket as plain data and pure functions: `capacity` tokens, refilled over one minute, counted
- * only when somebody looks. Nothing runs in between, so a million idle buckets cost no time.
- * All times are monotonic: a calendar that jumps neither fills nor empties a bucket.
+ * only when it is used, so a million idle buckets take no CPU. All times are monotonic: a jump of the wall clock
+ * neither fills nor empties a bucket.
  */
 export interface Bucket {
   capacity: number;
@@ -11,7 +11,7 @@ export interface Bucket {
 
 const refillMs = 60_000;
 
-/** Refilling adds fractions; without this a token that is due to the millisecond may be 1e-16 short. */
+/** Refilling adds fractions; without this a token due at this millisecond may be short by 1e-16. */
 const rounding = 1e-9;
 
 export function fullBucket(capacity: number, nowMs: number): Bucket {
@@ -32,7 +32,7 @@ export function takeOne(bucket: Bucket, nowMs: number): boolean {
   return true;
 }
 
-/** A new limit keeps the fill in proportion: raising it gives no burst to a caller who has just used all. */
+/** A new limit keeps the fill in proportion: raising it grants no burst to a caller who has used everything. */
 export function resize(bucket: Bucket, capacity: number, nowMs: number): void {
   refill(bucket, nowMs);
   bucket.level = (bucket.level * capacity) / bucket.capacity;

@@ -1,7 +1,7 @@
 /**
- * A gate that lets so many through at once. Beyond that a few may wait a short while for a place, in the
- * order they came; beyond those it says no at once, because a long queue only turns overload into
- * timeouts. Entering an open gate is one comparison and creates nothing.
+ * Limits concurrency. Beyond the limit a few callers may wait briefly, first come, first served; the rest are refused
+ * at once, because a long queue only turns overload into timeouts. Entering below the limit is one comparison and
+ * allocates nothing.
  */
 export interface GateOptions {
   readonly limit: number;
@@ -30,7 +30,7 @@ export class Gate {
     return this.#queue.size;
   }
 
-  /** Takes a place if one is free now. Whoever gets `true` must call `leave` exactly once. */
+  /** Takes a place if one is free. After `true` the caller must call `leave` exactly once. */
   tryEnter(): boolean {
     if (this.#inside >= this.#options.limit) return false;
     this.#inside += 1;
@@ -38,8 +38,8 @@ export class Gate {
   }
 
   /**
-   * Takes a place now, or waits for one. A plain boolean whenever there is nothing to wait for, so that the
-   * common case needs no await. `false`: no place in time, or the caller has gone.
+   * Takes a place, or waits for one. Returns a plain boolean if there is nothing to wait for, so that the common case
+   * needs no await. `false`: no place in time, or the caller has left.
    */
   enter(signal: AbortSignal): boolean | Promise<boolean> {
     if (signal.aborted) return false;
@@ -75,7 +75,7 @@ export class Gate {
   }
 }
 
-/** A gate per name, such as one per key; a gate that nobody uses is forgotten. */
+/** One gate per name, e.g. per key. Unused gates are dropped. */
 export class Gates {
   readonly #options: GateOptions;
   readonly #gates = new Map<string, Gate>();

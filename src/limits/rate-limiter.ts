@@ -3,9 +3,9 @@ import { type Bucket, fullBucket, refill, resize, takeOne } from "./bucket.ts";
 import { type RateVerdict, unlimited, verdictOf } from "./verdict.ts";
 
 /**
- * One bucket per key. A bucket that is full again says the same as none at all, so it is forgotten: a hand
- * moves two entries on with every call, which keeps the map as small as the keys seen in the last minute
- * or so without a timer and without a pause that grows with the number of keys.
+ * One bucket per key. A full bucket is equivalent to none, so it is dropped: every call checks the next two entries,
+ * which limits the map to the keys seen in the last minute or so, without a timer and without pauses that grow with
+ * the number of keys.
  */
 export class RateLimiter {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class RateLimiter {
     return verdictOf(bucket, takeOne(bucket, nowMs));
   }
 
-  /** How many buckets are remembered. */
+  /** How many buckets are kept. */
   get size(): number {
     return this.#buckets.size;
   }

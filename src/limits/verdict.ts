@@ -1,9 +1,9 @@
 import { type Bucket, msUntilFull, msUntilOne, wholeTokens } from "./bucket.ts";
 
-/** What a limiter says about one request, in the terms of the response headers. */
+/** A limiter's decision about one request, in terms of the response headers. */
 export interface RateVerdict {
   readonly allowed: boolean;
-  /** Null when no limit applies; then there is nothing to put into headers either. */
+  /** Null if no limit applies; there are no headers then. */
   readonly limit: number | null;
   readonly remaining: number;
   /** Whole seconds until the bucket is full again. */

@@ -3,34 +3,34 @@ import type { Store } from "./store.ts";
 
 export interface EndingQueueOptions {
   readonly store: Pick<Store, "commit">;
-  /** Called at most once a window with how many endings were neither kept nor counted. */
+  /** Called at most once per window with the number of endings that were dropped. */
   onDropped(count: number): void;
 }
 
-/** Soon enough for whoever looks up a failure at once, and dozens of endings share a transaction. */
+/** Short enough to look up a failure right away, long enough for dozens of endings to share a transaction. */
 const flushEveryMs = 25;
 const windowMs = 1_000;
-/** Of the same kind within a window; further ones are only counted. */
+/** Endings of the same kind kept per window; the rest are only counted. */
 const mostOfAKind = 50;
-/** Of any kind within a window, and waiting while the disk is slow. */
+/** Endings of all kinds kept per window, and the limit of the queue while the disk is slow. */
 const mostKept = 1_000;
 const mostKinds = 1_000;
-/** So many take about 2 ms to write: more would let streams wait. */
+/** Takes about 2 ms to write; more would delay streams. */
 const mostPerCommit = 100;
 const readersPatienceMs = 250;
 
 type Collapsed = { -readonly [Name in keyof ExchangeEnding]: ExchangeEnding[Name] };
 
 /**
- * Brings endings that nothing was charged for to the store. A client in a loop may be refused ten thousand times a
- * second, so what is written and what waits is bounded: endings of the same kind beyond the first few of a second
- * become one that counts for all of them, and what exceeds even that is dropped, counted and reported. One transaction
- * at a time is on its way, so that charges wait for no more than that.
+ * Writes endings without a charge to the store. A client in a loop may be refused ten thousand times a second, so both
+ * the queue and what is written are bounded: beyond the first few of a second, endings of the same kind are collapsed
+ * into one that counts for all of them; beyond that they are dropped, and the drops are counted and reported. At most
+ * one transaction is in flight, so that charges never wait for more than one.
  */
 export class EndingQueue {
   readonly #options: EndingQueueOptions;
   #ready: ExchangeEnding[] = [];
-  /** How many of each kind this window has seen. */
+  /** Endings of each kind seen in this window. */
   readonly #kinds = new Map<string, number>();
   readonly #collapsed = new Map<string, Collapsed>();
   #keptInWindow = 0;
@@ -44,7 +44,7 @@ export class EndingQueue {
     this.#options = options;
   }
 
-  /** Neither kept nor counted, since the start. */
+  /** Dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -69,13 +69,13 @@ export class EndingQueue {
     this.#timer ??= setTimeout(() => this.#tick(), flushEveryMs);
   }
 
-  /** For whoever reads right afterwards. A store that cannot write now must not keep an operator from looking. */
+  /** Call before reading reports. Gives up after a moment, so that a store that cannot write does not block reads. */
   async flush(): Promise<void> {
     if (this.#ready.length === 0 && this.#writing === null) return;
     await Promise.race([this.#flush(), Bun.sleep(readersPatienceMs)]);
   }
 
-  /** Writes what waits; nothing may be taken afterwards. */
+  /** Writes the queue. Nothing may be added afterwards. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -105,7 +105,7 @@ export class EndingQueue {
     if (this.#collapsed.size > 0) this.#timer = setTimeout(() => this.#tick(), flushEveryMs);
   }
 
-  /** What the window before has collapsed is ready now; what does not fit behind a slow disk is dropped. */
+  /** Queues the collapsed endings of the previous window. What exceeds the queue of a slow disk is dropped. */
   #startWindow(nowMs: number): void {
     for (const ending of this.#collapsed.values()) {
       if (this.#ready.length < 2 * mostKept) this.#ready.push(ending);
@@ -125,7 +125,7 @@ export class EndingQueue {
       try {
         await this.#options.store.commit([{ kind: "endings", endings }]);
       } catch {
-        // The store itself says why it cannot write.
+        // The store reports why it cannot write.
         this.#drop(endings.reduce((sum, { alike }) => sum + 1 + alike, 0));
       }
     }
@@ -137,7 +137,7 @@ export class EndingQueue {
   }
 }
 
-/** Everything that reports tell apart. */
+/** All fields that reports group or filter by. */
 function kindOf({ keyId, outcome, code, route, model, provider }: ExchangeEnding): string {
   return `${keyId} ${outcome} ${code} ${route} ${model} ${provider}`;
 }

@@ -9,18 +9,18 @@ export interface RetentionLimits {
 export interface EndingRetentionOptions {
   readonly store: Pick<Store, "commit" | "reports">;
   readonly clock: Clock;
-  /** As they are now: a reload may change them. */
+  /** Read each time, because a reload may change them. */
   limits(): RetentionLimits;
   onError(error: unknown): void;
 }
 
 const everyMs = 60_000;
-/** So many take about 3 ms to delete. */
+/** Takes about 3 ms to delete. */
 const prunedAtOnce = 200;
-/** Between two steps, and until the newest have been counted. */
+/** Between two steps, so that charges are written in between. */
 const pauseMs = 50;
 
-/** Deletes endings that are too old or too many, a little at a time, in the batches of the journal. */
+/** Deletes endings beyond the retention limits, a few at a time, in batches of the journal. */
 export class EndingRetention {
   readonly #options: EndingRetentionOptions;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -48,7 +48,7 @@ export class EndingRetention {
     await this.#pruning;
   }
 
-  /** Resolves when nothing is left that should go. */
+  /** Resolves when nothing exceeds the limits. */
   async prune(): Promise<void> {
     const { store, clock, limits } = this.#options;
     while (!this.#isStopped) {

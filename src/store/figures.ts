@@ -1,6 +1,6 @@
 /**
  * Every figure that a report shows. Each is defined here once and means the same on every page, in every command and
- * over every range; docs/admin.md has the same list for operators. An exchange counts at the moment it ended.
+ * over every range; docs/admin.md has the same list for operators. An exchange is counted at the time it ended.
  */
 export const figureNames = [
   /** Usage records: completed exchanges, and those that failed after content had begun. As in `/v1/usage`. */
@@ -70,7 +70,7 @@ export function sumFigures(all: Iterable<Figures>): Figures {
   return sum;
 }
 
-/** Failed exchanges among those that were let in and came to an end; null if there were none. */
+/** The share of failed exchanges among those that were admitted and ended; null if there were none. */
 export function errorRate({ completed, failed }: Pick<Figures, "completed" | "failed">): number | null {
   return completed + failed === 0 ? null : failed / (completed + failed);
 }

@@ -1,7 +1,7 @@
 import type { AttemptRecord } from "../base/attempt.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
-/** What the store keeps and hands out: plain data, without behaviour. */
+/** The store's records: plain data without behaviour. */
 
 export type KeyMode = "credit" | "token_budget";
 export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
@@ -78,7 +78,7 @@ export interface Entry {
   readonly note: string | null;
 }
 
-/** One exchange as it is told to people: the source of request totals, token totals and the last cost. */
+/** One exchange as reports and `/v1/usage` show it: request totals, token totals and the last cost come from these. */
 export interface UsageRecord {
   readonly exchangeId: string;
   readonly keyId: string;
@@ -99,13 +99,13 @@ export interface UsageRecord {
   readonly attempts: number;
 }
 
-/** What a hold has produced so far; a crash is settled from it. The hold has no row before its first progress. */
+/** What a hold has produced so far. Recovery settles from it; a hold has no row before its first progress. */
 export interface HoldProgress {
   readonly holdId: string;
   readonly keyId: string;
   readonly openedAtMs: number;
   readonly periodStartMs: number;
-  /** What would be charged if nothing more came: nano-credits or tokens. */
+  /** What would be charged if nothing more were produced: nano-credits or tokens. */
   readonly chargeSoFar: number;
   readonly model: string;
 }
@@ -122,22 +122,22 @@ export interface ChargeEntry {
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
   readonly model: string;
-  /** Empty after a crash, which nobody survives who knew it. */
+  /** Empty after a crash: it is not journaled. */
   readonly provider: string;
   /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
   readonly listCostNano: number | null;
 }
 
 /**
- * Why an exchange ended as it did, for all that did not simply complete. It holds no secret, no prompt and no answer.
+ * Why an exchange ended, for those that did not simply complete. Contains no secret, prompt or answer.
  */
 export interface ExchangeEnding {
   readonly exchangeId: string;
   readonly keyId: string;
-  /** When it ended, which is when it counts in reports. */
+  /** When it ended; reports count it at this time. */
   readonly atMs: number;
   readonly startedAtMs: number;
-  /** Empty, as the three below, where it ended before that was known. */
+  /** Empty, like the three below, if it ended before this was known. */
   readonly route: string;
   readonly model: string;
   /** Of the last attempt. */
@@ -145,17 +145,17 @@ export interface ExchangeEnding {
   readonly upstreamModel: string;
   readonly stream: boolean;
   readonly outcome: Ending;
-  /** What the client was answered; null for one that was interrupted. */
+  /** The HTTP status sent to the client; null if interrupted. */
   readonly status: number | null;
   readonly code: string | null;
-  /** As the client was told it, at most 500 characters. */
+  /** The message sent to the client, truncated to 500 characters. */
   readonly message: string | null;
   readonly firstByteMs: number | null;
   readonly totalMs: number | null;
   readonly attempts: number;
   /** In order. */
   readonly attemptDetails: readonly AttemptRecord[];
-  /** How many more of the same kind ended within the same second, which are counted here but not kept one by one. */
+  /** How many more of the same kind ended within the same second: counted here, but not kept one by one. */
   readonly alike: number;
 }
 
@@ -165,7 +165,7 @@ export interface StoredResponse {
   readonly idempotencyKey: string;
   readonly bodyHash: string;
   readonly status: number;
-  /** Response headers worth repeating, such as `content-type`. */
+  /** Response headers that a replay sends again, such as `content-type`. */
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body; with a `recording`, only what follows the parts that were written ahead. */
   readonly body: Uint8Array;
@@ -186,7 +186,7 @@ interface ResponsePart {
   readonly body: Uint8Array;
 }
 
-/** Ids of a provider's own things that an answer has shown to a key. */
+/** Ids of objects at a provider (responses, files, …) that an answer has disclosed to a key. */
 export interface GivenIds {
   readonly keyId: string;
   readonly provider: string;
@@ -194,14 +194,14 @@ export interface GivenIds {
   readonly atMs: number;
 }
 
-/** One item of a batch. Plain data, because it may cross to a writer thread. */
+/** One item of a batch. Plain data, because it may be sent to a writer thread. */
 export type JournalItem =
   | { readonly kind: "progress"; readonly progress: HoldProgress }
   /** Drops the hold's row without a charge. */
   | { readonly kind: "release"; readonly holdId: string }
-  /** How exchanges ended that cost nothing; not part of the ledger. */
+  /** Endings of exchanges that cost nothing; not part of the ledger. */
   | { readonly kind: "endings"; readonly endings: readonly ExchangeEnding[] }
-  /** Deletes at most `limit` endings, oldest first, that are older than `beforeMs` or beyond the newest so many. */
+  /** Deletes at most `limit` endings, oldest first, that are older than `beforeMs` or not among the `newest`. */
   | { readonly kind: "prune"; readonly beforeMs: number; readonly newest: number; readonly limit: number }
   | { readonly kind: "given"; readonly given: GivenIds }
   | { readonly kind: "part"; readonly part: ResponsePart }
@@ -210,7 +210,7 @@ export type JournalItem =
   | {
       readonly kind: "settle";
       readonly holdId: string;
-      /** Whether a progress row may exist, so that the common case deletes nothing. */
+      /** Whether a progress row may exist. The common case has none and deletes nothing. */
       readonly hasProgress: boolean;
       readonly charge: ChargeEntry;
       readonly record: UsageRecord | null;
@@ -219,7 +219,7 @@ export type JournalItem =
       readonly ending: ExchangeEnding | null;
     };
 
-/** Sums kept beside the entries so that a summary costs the same whatever the history. */
+/** Sums kept beside the entries, so that a summary takes the same time however long the history is. */
 export interface AccountTotals {
   readonly keyId: string;
   /** The sum of all entries but overruns; for token-budget keys therefore below 0. */
@@ -233,7 +233,7 @@ export interface AccountTotals {
   /** The latest budget period with a charge, and the charges of that period. */
   readonly periodStartMs: number;
   readonly periodUsed: number;
-  /** From here on from usage records, not from entries. */
+  /** This and the following come from usage records, not from entries. */
   readonly requests: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -261,6 +261,6 @@ export function emptyTotals(keyId: string): AccountTotals {
 export interface Changes {
   readonly revision: number;
   readonly keys: readonly KeyRecord[];
-  /** Top-ups and adjustments written since, by whomever; each is reported once. */
+  /** Top-ups and adjustments written since, by any process; each is reported once. */
   readonly entries: readonly Entry[];
 }

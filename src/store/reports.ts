@@ -4,25 +4,24 @@ import type { Figures } from "./figures.ts";
 import type { Ending, Entry, EntryKind } from "./records.ts";
 
 /**
- * Read-only questions of operators. Each is answered in a few milliseconds whatever the history, because it blocks the
- * thread that moves streams: from sums where there are some, and from the rows themselves piece by piece, giving way
- * between the pieces.
+ * Read-only queries for operators. They run on the thread that relays streams, so each blocks it for a few milliseconds
+ * at most, however long the history is: they read sums where they can, and rows in chunks, yielding in between.
  */
 export interface Reports {
-  /** Figures in steps of time, oldest first; a step without any is left out. */
+  /** Figures per time step, oldest first. Steps without any are omitted. */
   usageInSteps(query: StepQuery): Promise<readonly StepFigures[]>;
-  /** Figures by what was used or who used it. */
+  /** Figures grouped by model, provider or key. */
   usageBy(column: "model" | "provider" | "key", query: GroupQuery): Promise<readonly GroupFigures[]>;
   /** How many exchanges of each step fell into which band of time, in the order of the bands. */
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]>;
-  /** What each of these keys spent on each day (UTC days since 1970); days without use are left out. */
+  /** What each of these keys spent per day (UTC days since 1970). Days without use are omitted. */
   keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]>;
 
-  /** Newest first. A search that takes long ends early, with a cursor to go on from. */
+  /** Newest first. A search that takes too long ends early and returns a cursor to continue from. */
   exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>>;
-  /** What is kept of an exchange. `entryId` says where to look. */
+  /** What is kept of an exchange. `entryId` makes finding it faster. */
   exchange(exchangeId: string, entryId: number | null): Promise<FiledExchange | null>;
-  /** When the oldest kept ending happened, and how many there are; the count is exact to a few. */
+  /** The time of the oldest ending and their number, which may be off by a few. */
   endingsKept(): Promise<EndingsKept>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<Cut<Entry, number>>;
@@ -42,7 +41,7 @@ export interface TimeRange {
   readonly resolution: Resolution;
 }
 
-/** The range that reports count for a time that somebody asked for: whole minutes if it is recent, else whole hours. */
+/** Widens a requested range to what sums exist for: whole minutes if it is recent, whole hours otherwise. */
 export function countedRange(sinceMs: number, untilMs: number, nowMs: number): TimeRange {
   const resolution = sinceMs >= nowMs - minutesAreKeptMs ? "minute" : "hour";
   const unitMs = resolution === "minute" ? msPerMinute : msPerHour;
@@ -61,7 +60,7 @@ export interface StepQuery extends TimeRange {
 
 export interface GroupQuery extends TimeRange {
   readonly keyId?: string | undefined;
-  /** Only so many, by spend and list cost, largest first; otherwise all, by name. */
+  /** Return this many, by spend and list cost, largest first. By default all, by name. */
   readonly largest?: number | undefined;
 }
 
@@ -88,7 +87,7 @@ export interface LatencyBand {
   readonly requests: number;
 }
 
-/** An exchange in a list: from its usage record, or from what is kept of how it ended. */
+/** An exchange in a list, from its usage record or its ending. */
 export interface ListedExchange {
   readonly exchangeId: string;
   readonly keyId: string;
@@ -119,7 +118,7 @@ export interface ListedExchange {
 }
 
 export interface FiledExchange {
-  /** Null for one of which only the ledger knows: it was cancelled or interrupted, and the rest was pruned. */
+  /** Null if only the ledger has it: it was cancelled or interrupted, and its ending was pruned. */
   readonly exchange: ListedExchange | null;
   readonly attempts: readonly AttemptRecord[];
   readonly entries: readonly Entry[];
@@ -131,7 +130,7 @@ export interface EndingsKept {
 }
 
 export interface ExchangeQuery {
-  /** As returned with the page before. */
+  /** As returned with the previous page. */
   readonly cursor?: string | undefined;
   readonly limit: number;
   readonly keyId?: string | undefined;
@@ -141,7 +140,7 @@ export interface ExchangeQuery {
   readonly outcome?: Ending | undefined;
   /** The error's code; only those that have one. */
   readonly code?: string | undefined;
-  /** Exchanges that ended before this moment are not looked for. */
+  /** Exchanges that ended earlier are not searched. */
   readonly sinceMs?: number | undefined;
 }
 
@@ -154,6 +153,6 @@ export interface EntrySearch {
 
 export interface Cut<Row, Cursor> {
   readonly rows: readonly Row[];
-  /** Where to go on; null when there is nothing more. */
+  /** Where to continue; null on the last page. */
   readonly next: Cursor | null;
 }

@@ -26,21 +26,21 @@ export type * from "./reports.ts";
 export { countedRange } from "./reports.ts";
 
 /**
- * The durable side. Every method is one whole transaction; all are asynchronous, so that another database
- * can stand behind the same interface. What the running gateway writes per request goes through `commit`
- * in batches; what operators do (keys, top-ups) is a method each, and works from another process while
- * the gateway runs: it raises the store's revision, which the gateway watches with `changesSince`.
+ * Durable state. Every method is one whole transaction, and all are asynchronous, so that other databases can
+ * implement the same interface. What the gateway writes per request goes through `commit` in batches. Each operator's
+ * action (keys, top-ups) is a method that also works from another process while the gateway runs: it raises the
+ * store's revision, which the gateway polls, and the gateway reads the changes with `changesSince`.
  */
 export interface Store {
   /** False while charges cannot be written for certain (disk full, database locked or gone): no new work may begin. */
   readonly healthy: boolean;
   /** Why it is not healthy; null while it is. */
   readonly trouble: Trouble | null;
-  /** Charges that were handed to `commit` and are not on disk: they wait, or could not be written. */
+  /** Charges passed to `commit` that are not durable: still waiting, or rejected. */
   readonly unwritten: readonly ChargeEntry[];
   readonly stats: Readonly<StoreStats>;
 
-  /** Everything that memory starts from, as it stood at one revision. */
+  /** Everything the gateway keeps in memory, as of one revision. */
   load(): Promise<Snapshot>;
 
   /** An opening top-up is part of the same transaction; 0 writes none. */
@@ -56,20 +56,20 @@ export interface Store {
   /** A correction, in either direction; refused when it would take the balance below 0. */
   recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry>;
 
-  /** Resolves once the items are on disk. Items of one call are in one transaction. */
+  /** Resolves once the items are durable. The items of one call are written in one transaction. */
   commit(items: readonly JournalItem[]): Promise<void>;
 
   currentRevision(): Promise<number>;
   changesSince(revision: number): Promise<Changes>;
 
-  /** Only responses stored at or after `notBeforeMs` count; older ones wait to be pruned. */
+  /** Ignores responses stored before `notBeforeMs`, which may not be pruned yet. */
   findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null>;
-  /** Deletes at most `limit` responses stored before `beforeMs`, and says how many went. */
+  /** Deletes at most `limit` responses stored before `beforeMs`. Returns how many. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
 
-  /** Which provider gave each of these ids to the key; null where none did. */
+  /** The provider that gave each of these ids to the key; null if none did. */
   findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (string | null)[]>;
-  /** Looks at the oldest and deletes those that are too old or too many; says how many went. */
+  /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
   pruneGivenIds(pruning: GivenIdsPruning): Promise<number>;
 
   readTotals(keyId: string): Promise<AccountTotals | null>;
@@ -77,20 +77,20 @@ export interface Store {
   listEntries(query: EntryQuery): Promise<readonly Entry[]>;
   /** Newest first, before the given id. */
   listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]>;
-  /** The figures that every report shows, by one of these. */
+  /** The figures of all reports, grouped. */
   summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]>;
-  /** The totals as kept and as the entries add up, for every account, as they stood at one moment. */
+  /** For every account, its totals as kept and as recomputed from the entries, in one consistent read. */
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
 
-  /** What the dashboard and the admin API read. */
+  /** Queries of the dashboard and the admin API. */
   readonly reports: Reports;
-  /** What the admin API keeps for itself. */
+  /** The admin API's own records. */
   readonly admin: AdminRecords;
 
   /** Null for a store that is not made of files. */
   readonly files: StoreFiles | null;
 
-  /** Writes what still waits, then closes. */
+  /** Writes everything still queued, then closes. */
   close(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export interface Snapshot {
   readonly keys: readonly KeyRecord[];
   readonly accounts: readonly AccountTotals[];
   readonly openHolds: readonly HoldProgress[];
-  /** A key whose totals contradict one another, if there is any. */
+  /** A key whose totals contradict each other, if there is one. */
   readonly unbalancedKeyId: string | null;
 }
 
@@ -107,7 +107,7 @@ export interface KeyQuery {
   /** Matches a part of the label, or the beginning of the id or prefix. */
   readonly search?: string | undefined;
   readonly limit: number;
-  /** As returned with the page before. */
+  /** As returned with the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -121,7 +121,7 @@ export interface OperatorEntry {
   readonly keyId: string;
   /** Nano-credits: above 0 for a top-up, not 0 for an adjustment. */
   readonly amountNano: number;
-  /** Makes it idempotent: the same reference for the same key again is the same entry. */
+  /** Makes it idempotent: repeating a reference for the same key returns the first entry. */
   readonly reference: string | null;
   readonly note: string | null;
   readonly atMs: number;
@@ -129,7 +129,7 @@ export interface OperatorEntry {
 
 export interface RecordedEntry {
   readonly entry: Entry;
-  /** True when the reference was known already, and nothing was written now. */
+  /** True if the reference was known and nothing was written. */
   readonly repeated: boolean;
 }
 
@@ -141,9 +141,9 @@ export interface ResponseScope {
 
 export interface GivenIdsPruning {
   readonly beforeMs: number;
-  /** How many of the newest stay. */
+  /** How many of the newest to keep. */
   readonly keep: number;
-  /** How many are looked at. */
+  /** How many to examine. */
   readonly limit: number;
 }
 
@@ -166,18 +166,18 @@ export interface NumberedUsage extends UsageRecord {
 
 export interface UsageSummaryQuery {
   readonly by: "day" | "hour" | "model" | "provider" | "key";
-  /** Counted in whole hours or minutes: the one that this moment is in, and all after it. */
+  /** Rounded down to whole hours or minutes. */
   readonly sinceMs: number;
-  /** The last one that counts is the one that this moment is in. */
+  /** The hour or minute of this time is the last one counted. */
   readonly untilMs?: number | undefined;
-  /** Minutes are there for the last hours only; see `countedRange`. */
+  /** Minutes exist for the last hours only; see `countedRange`. */
   readonly resolution?: Resolution | undefined;
   readonly keyId?: string | undefined;
-  /** Only so many groups, by spend and list cost, largest first; otherwise all, by name. */
+  /** Return this many groups, by spend and list cost, largest first. By default all, by name. */
   readonly largest?: number | undefined;
 }
 
-/** Of one account, exact whatever their size: what a key has bought and used in its life may exceed a double. */
+/** Exact whatever their size: what a key has bought and used in its lifetime may exceed a double. */
 export type ExactTotals = { readonly keyId: string } & {
   readonly [Name in Exclude<keyof AccountTotals, "keyId">]: bigint;
 };
@@ -187,7 +187,7 @@ export interface RecomputedTotals {
   readonly recomputed: ExactTotals;
 }
 
-/** Why a store said no, in a sentence for the operator. The data is as it was before. */
+/** A refused operation, explained to the operator. The data is unchanged. */
 export class StoreRefusal extends Error {
   readonly reason: RefusalReason;
 

@@ -9,7 +9,7 @@ export interface TroubleWatchOptions {
 
 const defaultEveryMs = 250;
 
-/** Tells once when the store begins to refuse new work, again when the reason changes, and once when it is over. */
+/** Reports once when the store starts to refuse new work, again if the reason changes, and once on recovery. */
 export class TroubleWatch {
   readonly #options: TroubleWatchOptions;
   #timer: ReturnType<typeof setInterval> | null = null;

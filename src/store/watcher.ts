@@ -5,17 +5,17 @@ export interface WatcherOptions {
   /** The revision of the snapshot that memory started from. */
   readonly revision: number;
   readonly apply: (changes: Changes) => void;
-  /** A failed look is not lost: the next one reports the same changes. */
+  /** No change is lost by a failed poll: the next one returns it too. */
   readonly onError: (error: unknown) => void;
   readonly everyMs?: number;
 }
 
-/** The command line promises that a change is known within a second. */
+/** The command line promises that changes take effect within a second. */
 const defaultEveryMs = 100;
 
 /**
- * Tells a running gateway what other hands have changed. Looks are strictly one after the other, so that no entry
- * is applied twice.
+ * Polls for changes by other processes and applies them to a running gateway. Polls run strictly one after the other,
+ * so that no entry is applied twice.
  */
 export class StoreWatcher {
   readonly #options: WatcherOptions;
@@ -34,7 +34,7 @@ export class StoreWatcher {
     this.#timer.unref();
   }
 
-  /** Looks now: for whoever has just made a change and wants it to hold before answering. */
+  /** Polls now, so that a change that was just made is in effect before the caller answers. */
   refresh(): Promise<void> {
     const look = this.#last.then(() => this.#look());
     this.#last = look.catch(() => {});

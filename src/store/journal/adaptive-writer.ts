@@ -4,16 +4,16 @@ import { type Driver, DriverChoice } from "./driver-choice.ts";
 
 export interface AdaptiveOptions {
   readonly inline: TimedWriter;
-  /** May fail, e.g. where there is no memory for a thread; then everything stays as it is. */
+  /** May fail, e.g. for lack of memory. The current writer is kept then. */
   readonly openThread: () => Promise<TimedWriter>;
   readonly choice?: DriverChoice;
   readonly onChange: (driver: Driver) => void;
 }
 
 /**
- * Writes inline while the disk is quick, which is cheapest, and in a thread of its own while it is slow, so that the
- * streams do not wait for the disk. It changes over between two batches; the journal sends one at a time, so their
- * order stays. Before a change the old writer writes the usage sums it still has.
+ * Writes inline while the disk is fast, which is cheapest, and on a separate thread while it is slow, so that streams
+ * do not wait for the disk. It switches between two batches; the journal sends one at a time, so their order is kept.
+ * Before a switch the old writer flushes its usage sums.
  */
 export class AdaptiveWriter implements BatchWriter {
   readonly #options: AdaptiveOptions;
@@ -42,7 +42,7 @@ export class AdaptiveWriter implements BatchWriter {
     return this.#thread === null ? "inline" : "thread";
   }
 
-  /** An empty batch touches no disk. */
+  /** Empty batches do not touch the disk and say nothing about it. */
   #observe({ lastCommitMs }: TimedWriter, items: readonly JournalItem[]): void {
     if (items.length > 0) this.#choice.observe(lastCommitMs);
   }
@@ -52,7 +52,7 @@ export class AdaptiveWriter implements BatchWriter {
     try {
       await (this.#thread === null ? this.#changeToThread() : this.#changeToInline(this.#thread));
     } catch {
-      // The writer that has worked so far goes on; the next slow or quick commits ask for the change again.
+      // Keep the current writer. Further slow or fast commits will request the switch again.
     }
     if (this.#driver !== before) this.#options.onChange(this.#driver);
     this.#choice.decide(this.#driver);

@@ -1,21 +1,21 @@
-/** Where batches are written: in the thread that moves the streams, or in one of their own. */
+/** The thread that writes batches: the one that relays streams, or a separate one. */
 export type Driver = "inline" | "thread";
 
-/** A commit of this length is felt by every stream when it is written inline. */
+/** An inline commit of this length delays every stream noticeably. */
 const slowMs = 1;
-/** A few commits of this length are a disk in trouble: nobody waits for more evidence. */
+/** A few commits of this length suffice to call the disk slow. */
 const stallMs = 25;
 const mostStalls = 3;
 const inlineWindow = 16;
-/** A thread costs little, a wrong return costs stalls; so it takes more to come back, and some time. */
+/** The thread costs little and a premature return causes stalls, so returning takes more evidence and some time. */
 const threadWindow = 64;
 const mostSlowToReturn = 3;
 const leastStayMs = 10_000;
 
 /**
- * Decides by what SQLite's own commits took. A disk is slow when most of the last commits were slow or three of
- * them were stalls, and quick again when nearly none of many was. A neighbour who is busy just now makes single
- * commits slow, and changes nothing.
+ * Decides by the duration of the database's own commits. The disk is slow if most of the last commits were slow or
+ * three of them stalled, and fast again if nearly none of many was slow. Single slow commits, as caused by other
+ * load on the machine, change nothing.
  */
 export class DriverChoice {
   readonly #now: () => number;
@@ -43,7 +43,7 @@ export class DriverChoice {
     }
   }
 
-  /** Also for a change that could not be made: what was seen before it does not ask for it again at once. */
+  /** Also called if a switch failed, so that the same observations do not request it again at once. */
   decide(driver: Driver): void {
     this.#driver = driver;
     this.#changedAtMs = this.#now();

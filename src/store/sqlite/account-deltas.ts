@@ -41,7 +41,7 @@ export class AccountDeltas {
     delta.lastCostNano = record.costNano;
   }
 
-  /** Inside the batch's transaction, after its entries. */
+  /** Must run inside the batch's transaction, after its entries. */
   write(): void {
     for (const delta of this.#byAccount.values()) this.#apply(delta);
     this.#byAccount.clear();
@@ -98,9 +98,9 @@ export class AccountDeltas {
 }
 
 /**
- * An operator may lower a balance in the very moment in which the gateway charges it, having seen more. The
- * balance still never goes below 0: what is missing is given back as an adjustment, and is on record as overrun.
- * The gateway's memory learns of the adjustment as it does of any other, by the store's revision.
+ * An operator may lower a balance just before the gateway, which saw the higher one, charges it. The balance still
+ * never drops below 0: the missing part is returned as an adjustment and recorded as an overrun. The gateway learns of
+ * the adjustment like of any other, by the store's revision.
  */
 class Shortfall {
   readonly #find: Statement<{ missing: number }, [number, number]>;

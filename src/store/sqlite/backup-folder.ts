@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { syncFile } from "./backup.ts";
 import type { DataFolder } from "./folder.ts";
 
-/** Where copies are kept that nobody asked for by name. Only the owner may look into it, whoever made it. */
+/** Creates the folder for automatic copies, readable by the owner only even if it existed before. */
 export function createBackupFolder({ dir, backupDir }: Pick<DataFolder, "dir" | "backupDir">): void {
   mkdirSync(backupDir, { recursive: true, mode: 0o700 });
   chmodSync(backupDir, 0o700);

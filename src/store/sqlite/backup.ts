@@ -15,7 +15,7 @@ export function copyDatabase(database: Database, file: string): void {
   const unfinished = unfinishedCopy(file);
   removeUnfinished(file);
   try {
-    // SQLite would create it with the rights that the umask leaves, readable by others while it grows.
+    // SQLite would create it with the umask's permissions, readable by others while it is being written.
     closeSync(openSync(unfinished, "wx", 0o600));
     database.query("VACUUM INTO ?").run(unfinished);
     syncFile(unfinished);
@@ -29,17 +29,17 @@ export function copyDatabase(database: Database, file: string): void {
   }
 }
 
-/** What a copy is called while it grows. */
+/** The name of a copy that is being written. */
 export function unfinishedCopy(file: string): string {
   return `${file}.unfinished`;
 }
 
-/** With the journal that SQLite keeps beside it, which would be applied to the next one. */
+/** Including SQLite's journal beside it, which would be applied to the next copy. */
 export function removeUnfinished(file: string): void {
   for (const suffix of ["", "-journal"]) rmSync(unfinishedCopy(file) + suffix, { force: true });
 }
 
-/** Also for folders: a rename is on disk only when the folder is. */
+/** Also for folders: a rename is durable only once the folder is synced. */
 export function syncFile(path: string): void {
   const descriptor = openSync(path, "r");
   try {

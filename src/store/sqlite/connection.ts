@@ -6,13 +6,13 @@ export const applicationId = 0x534c5543;
 
 export interface ConnectionOptions {
   /**
-   * How long SQLite itself may wait for a lock. It waits by blocking the thread, so on the thread that moves
-   * streams it is short, and longer waits are asynchronous (see `patiently`).
+   * How long SQLite itself may wait for a lock. It blocks the thread, so this is short on the thread that relays
+   * streams, and longer waits are asynchronous (see `patiently`).
    */
   readonly busyTimeoutMs: number;
 }
 
-/** Opens the database with the settings that the ledger's promises rest on, and reads each of them back. */
+/** Opens the database with the settings that durability depends on, and verifies each of them. */
 export function openConnection(file: string, options: ConnectionOptions): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   try {
@@ -29,7 +29,7 @@ export function openConnection(file: string, options: ConnectionOptions): Databa
   }
 }
 
-/** SQLite answers an impossible setting with the old value instead of an error: only reading back tells. */
+/** SQLite keeps the old value of an impossible setting without an error, so it is read back. */
 function setAndVerify(database: Database, pragma: string, wanted: string | number): void {
   database.run(`PRAGMA ${pragma} = ${wanted}`);
   const found = readPragma(database, pragma);
@@ -43,7 +43,7 @@ export function readPragma(database: Database, pragma: string): unknown {
 
 /** `SQLITE_PROTOCOL` is a lost race for the locks of the write-ahead log. */
 const busyCodes = ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"];
-/** A restore has replaced the file between opening and the first write: whoever opens it again gets the new one. */
+/** A restore replaced the file between opening and the first write. Opening it again gets the new one. */
 const replacedCode = "SQLITE_READONLY_DBMOVED";
 
 /** The SQLite result code of whatever was thrown, such as `SQLITE_BUSY`; empty when it is not SQLite's. */
@@ -63,7 +63,7 @@ export function isCorrupt(code: string): boolean {
   return code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB");
 }
 
-/** A file that SQLite cannot make sense of is told apart from other failures: the way out is another one. */
+/** Damage is distinguished from other failures, because the remedy is a restore. */
 export function corruptRefusal(file: string, details: string): StoreRefusal {
   return new StoreRefusal(
     "corrupt",
@@ -72,7 +72,7 @@ export function corruptRefusal(file: string, details: string): StoreRefusal {
   );
 }
 
-/** What is thrown when a lock outlasts everybody's patience. */
+/** Thrown if the database stays locked for longer than `patienceMs`. */
 function lockedRefusal(patienceMs: number): StoreRefusal {
   return new StoreRefusal(
     "locked",

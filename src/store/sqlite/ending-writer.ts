@@ -60,8 +60,8 @@ INSERT INTO exchange_endings (exchange_id, key_no, at_ms, started_at_ms, route, 
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /**
- * Ids are given without gaps, so the newest so many are found without counting. What the sums do not count yet stays:
- * after a crash nobody else would know of it.
+ * Ids have no gaps, so the newest ones are found without counting. Endings that are not part of the sums yet are kept,
+ * because after a crash the sums are completed from them.
  */
 const pruneEndings = `
 DELETE FROM exchange_endings WHERE id IN (SELECT id FROM exchange_endings ORDER BY id LIMIT ?1)

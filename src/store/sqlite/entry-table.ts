@@ -42,7 +42,7 @@ export class EntryTable {
     return this.#database.query<HoldProgress, []>(selectHolds).all();
   }
 
-  /** Compared here, because lifetime sums may be larger than what a double holds exactly. */
+  /** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
   unbalancedKeyId(): string | null {
     return this.#database.query<{ id: string }, []>(selectUnbalanced).get()?.id ?? null;
   }

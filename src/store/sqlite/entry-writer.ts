@@ -8,19 +8,19 @@ const recordedColumns = `key_no, amount, at_ms, period_start_ms, exchange_id, ba
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
   cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano`;
 const valuesPerRow = recordedColumns.split(",").length;
-/** Most batches are one such statement; a longer one would save next to nothing more. */
+/** Most batches fit into one such statement; longer ones gain almost nothing. */
 const mostRowsPerStatement = 32;
 
 /**
  * Inserts the ledger's entries. Most charges come with a usage record, which is the rest of the same row. These are
- * collected and written many to a statement, because a statement costs about as much as a row; the order stays.
+ * collected and written many per statement, because a statement costs about as much as a row. The order is kept.
  */
 export class EntryWriter {
   readonly #database: Database;
   readonly #insertPlain: Statement;
   /** By the number of rows they insert, prepared when first needed. */
   readonly #insertRecorded: Statement[] = [];
-  /** Of the rows that wait, one after the other. Filled again and again: growing a new one costs what it saves. */
+  /** The values of the waiting rows, one after the other. Reused, because growing a new array costs what this saves. */
   readonly #values = new Array<SQLQueryBindings>(mostRowsPerStatement * valuesPerRow).fill(null);
   #waitingRows = 0;
   #lastId = 0;
@@ -30,14 +30,14 @@ export class EntryWriter {
     this.#insertPlain = database.query(insertPlain);
   }
 
-  /** May wait for others; the batch's transaction must not end before `flush`. */
+  /** May be deferred; call `flush` before the batch's transaction ends. */
   charge(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): void {
     if (record === null) this.#plain(keyNo, "charge", -charge.charged, charge);
     else this.#recorded(keyNo, charge, record);
     if (charge.overrun > 0) this.#plain(keyNo, "overrun", charge.overrun, charge);
   }
 
-  /** The same at once, for a charge that something else refers to; returns its entry's id. */
+  /** Inserts at once, for a charge that another row refers to. Returns the entry's id. */
   chargeNow(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): number {
     this.charge(keyNo, { ...charge, overrun: 0 }, record);
     this.#writeWaiting();
@@ -98,7 +98,7 @@ export class EntryWriter {
   #insertionOf(rows: number): Statement {
     const known = this.#insertRecorded[rows];
     if (known !== undefined) return known;
-    // Not `prepare`: closing the database ends only the statements of `query`, and an open one keeps its log alive.
+    // Not `prepare`: closing the database finalizes only statements of `query`, and an open one keeps the WAL alive.
     const statement = this.#database.query(insertRecorded(rows));
     this.#insertRecorded[rows] = statement;
     return statement;

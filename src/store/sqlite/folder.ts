@@ -10,7 +10,7 @@ export interface DataFolder {
   readonly databaseFile: string;
   readonly reserveFile: string;
   readonly lockFile: string;
-  /** A restore's copy, complete and on disk, about to take the database's place. */
+  /** A complete, durable copy that a restore is about to rename to the database. */
   readonly incomingFile: string;
   readonly backupDir: string;
 }
@@ -27,10 +27,10 @@ export function dataFolder(dir: string): DataFolder {
   };
 }
 
-/** Only the owner may read what is created here. SQLite gives its own files the rights of the first. */
+/** Readable by the owner only. SQLite gives its other files the permissions of the database. */
 export function createFolder({ dir, databaseFile }: DataFolder): void {
   const made = mkdirSync(dir, { recursive: true, mode: 0o700 });
-  // SQLite sees to what is in the folder; that the folder itself outlasts a power cut is up to us.
+  // SQLite syncs what is in the folder, but not the folder's own entry in its parent.
   if (made !== undefined) syncFile(dirname(made));
   closeSync(openSync(databaseFile, "a", 0o600));
 }
@@ -44,8 +44,8 @@ const pauseMs = 20;
 
 /**
  * One gateway per data folder, because balances are decided in its memory. The lock is an exclusive transaction
- * on a file of its own: the system lets go of it however the process ends, so there is no stale lock to clean up.
- * A restore holds it too, but soon lets go of it, and is waited for.
+ * on a separate file: the system releases it however the process ends, so there are no stale locks. A restore takes
+ * it too, but only briefly, so it is waited for.
  */
 export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
   const giveUpAtMs = performance.now() + restorePatienceMs;

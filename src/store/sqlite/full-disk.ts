@@ -4,10 +4,10 @@ import { StoreRefusal } from "../store.ts";
 import { codeOf, isOutOfSpace } from "./connection.ts";
 
 const fullCodes = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
-/** SQLite calls most failures of the disk the same; below this they are taken for a full one. */
+/** SQLite uses one code for most disk failures. With less free space than this, the disk is considered full. */
 const nextToNothingBytes = 1024 * 1024;
 
-/** Whether a store could not be opened or changed because there is no room on its disk. */
+/** Whether the store could not be opened or changed because its disk is full. */
 export function isFull(error: unknown, dir: string): boolean {
   const code = codeOf(error) || String((error as NodeJS.ErrnoException | null)?.code ?? "");
   return fullCodes.has(code) || (isOutOfSpace(code) && freeBytes(dir) < nextToNothingBytes);

@@ -11,7 +11,7 @@ export class GivenIdTable {
     this.#find = database.query(findGiven);
   }
 
-  /** The provider of each, in the order asked for; null for what the key was not given. */
+  /** The provider of each, in the given order; null for ids that the key was not given. */
   providers(keyId: string, digests: readonly string[]): (string | null)[] {
     return digests.map((digest) => this.#find.get(keyId, digest)?.provider ?? null);
   }

@@ -15,7 +15,7 @@ interface Written {
   readonly endingId: number;
 }
 
-/** Applies batches in the thread it is called in; the writer thread runs one of these too. */
+/** Writes batches on the calling thread. The writer thread uses one too. */
 export class InlineWriter implements TimedWriter {
   readonly #rollup: UsageRollup;
   readonly #entries: EntryWriter;
@@ -48,7 +48,7 @@ export class InlineWriter implements TimedWriter {
     const transaction = database.transaction((items: readonly JournalItem[], rollUp: boolean) =>
       this.#apply(items, rollUp),
     );
-    // Immediate, because a deferred transaction that turns into a writer fails at once when another wrote meanwhile.
+    // Immediate: a deferred transaction fails at its first write if another process has written meanwhile.
     this.#transaction = (items, rollUp) => transaction.immediate(items, rollUp);
   }
 
@@ -60,7 +60,7 @@ export class InlineWriter implements TimedWriter {
     const rollUp = rollUpDue || this.#rollup.isLarge;
     const { entryId, endingId } = this.#run(items, rollUp);
     if (rollUp) this.#rollup.clear();
-    // Only what is committed may be counted, or a batch that is tried again would count twice.
+    // Counted after the commit, because a retried batch would be counted twice.
     for (const item of items) this.#count(item);
     this.#rollup.coversThrough(entryId, endingId);
   }
@@ -185,11 +185,11 @@ const upsertHold = `
 INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = max(charge_so_far, excluded.charge_so_far)`;
 
-/** One that is given again moves to the end, and is kept as long as a new one. */
+/** An id that is given again becomes the newest, so that it is kept as long as a new one. */
 const insertGiven =
   "INSERT OR REPLACE INTO given_ids (key_no, digest, provider, given_at_ms) VALUES (?, ?, ?, ?)";
 
-/** Replaces one that is older than a day and not pruned yet; a younger one would have been replayed. */
+/** May replace a response that has expired and is not pruned yet; a valid one would have been replayed. */
 const insertResponse = `
 INSERT OR REPLACE INTO responses
   (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, parts, body)

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { codeOf, corruptRefusal, isCorrupt } from "./connection.ts";
 
-/** What admission and recovery rest on; small whatever the history is. */
+/** The tables that admission and recovery need; small however long the history is. */
 const essentialTables = ["state", "keys", "accounts", "holds"];
 
 /** Up to this size the whole file is checked at every start, which takes about 50 ms. */
@@ -20,7 +20,7 @@ export function checkIntegrity(database: Database, file: string): void {
   }
 }
 
-/** The damages found, at most three; none when all is well. A null table means the whole file. */
+/** At most three problems; none if the table is intact. A null table means the whole file. */
 export function quickCheck(database: Database, table: string | null, file: string): readonly string[] {
   try {
     const rows = database.query<{ quick_check: string }, []>(`PRAGMA quick_check(${table ?? 3})`).all();

@@ -26,7 +26,7 @@ export async function mergePages(
     lists.completed(completedBefore) ?? nothing,
     lists.ended(endedBefore) ?? nothing,
   ]);
-  // A list that was not searched to its end may still have rows before this moment: nothing older may be shown yet.
+  // A list that was not searched to its end may still have older rows: nothing older may be shown yet.
   const horizonMs = Math.max(
     horizonOf(completed, limit, lists.completedTimeAt),
     horizonOf(ended, limit, lists.endedTimeAt),

@@ -7,8 +7,8 @@ import { keptAs } from "./restore.ts";
 import { hasStagedRestore } from "./staged-restore.ts";
 
 /**
- * A folder without a database is new only if nothing in it says that there was one. Otherwise an empty ledger would
- * quietly take the place of a lost one, and every key and balance would be gone.
+ * Refuses a folder without a database if anything in it shows that there was one. Otherwise an empty ledger would
+ * silently replace a lost one, and every key and balance would be gone.
  */
 export function refuseMissingLedger(folder: DataFolder): void {
   if (isPresent(folder.databaseFile)) return;
@@ -35,8 +35,8 @@ export function refuseMissingLedger(folder: DataFolder): void {
 }
 
 /**
- * Ends a restore that was interrupted, and says in a sentence what became of it; null when there was none. A copy
- * that had no database to replace is complete and is taken; where the old database is still in place, it stays.
+ * Ends an interrupted restore and returns a sentence about the result; null if there was none. If the old database is
+ * still in place, it is kept. Otherwise the copy, which is complete, takes its place.
  */
 export async function finishRestore(dir: string, nowMs: number): Promise<string | null> {
   const folder = dataFolder(dir);
@@ -44,7 +44,7 @@ export async function finishRestore(dir: string, nowMs: number): Promise<string 
   if (!existsSync(incomingFile)) return null;
   const lock = await lockFolder(folder);
   try {
-    // Whoever had the lock before may have finished it.
+    // The previous holder of the lock may have finished it.
     if (!existsSync(incomingFile)) return null;
     if (isPresent(databaseFile)) {
       rmSync(incomingFile, { force: true });
@@ -61,7 +61,7 @@ function missing(message: string): StoreRefusal {
   return new StoreRefusal("ledger_missing", message);
 }
 
-/** An empty file holds as much as none. */
+/** An empty file counts as missing. */
 function isPresent(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

@@ -11,18 +11,18 @@ import type { DataFolder } from "./folder.ts";
 const lookEveryMs = 1_000;
 
 /**
- * Looks every second whether the files that the gateway has open are still the ones under their names. SQLite goes on
- * writing to a file that was deleted or replaced without a word, and such charges would be gone with the process.
+ * Checks every second that the open files are still the ones at their paths. SQLite keeps writing to a deleted or
+ * replaced file without an error, and those charges would be lost when the process ends.
  */
 export class OpenFiles {
   readonly #folder: DataFolder;
   readonly #clock: Clock;
-  /** By path: the device and number of each file when it was opened. */
+  /** Device and inode of each file when it was opened, by path. */
   readonly #identities = new Map<string, string>();
   readonly #timer: ReturnType<typeof setInterval>;
   #trouble: Trouble | null = null;
 
-  /** To be made when they all are open. */
+  /** Construct it after all files have been opened. */
   constructor(folder: DataFolder, clock: Clock) {
     this.#folder = folder;
     this.#clock = clock;
@@ -39,7 +39,7 @@ export class OpenFiles {
     return this.#trouble;
   }
 
-  /** A file that is put back is fine again. */
+  /** A file that is put back is accepted again. */
   look(): Trouble | null {
     const lost = [...this.#identities.keys()].find((file) => !this.#isInPlace(file));
     this.#trouble = lost === undefined ? null : this.#describe(lost);
@@ -47,7 +47,7 @@ export class OpenFiles {
     return this.#trouble;
   }
 
-  /** Copies the database aside while it can still be read, if it would be gone otherwise; says where to. */
+  /** If the file is gone, copies the database while it is still open. Returns the copy's path. */
   rescue(database: Database): string | null {
     this.look();
     if (this.#isInPlace(this.#folder.databaseFile)) return null;
@@ -70,8 +70,8 @@ export class OpenFiles {
   }
 
   /**
-   * Another database has our log beside it, and whoever opens it would apply the one to the other. The log stays
-   * readable for those who have it open.
+   * Our WAL is beside another database now, and SQLite would apply it to that one. The WAL stays readable for processes
+   * that have it open.
    */
   #removeLog(): void {
     for (const file of [`${this.#folder.databaseFile}-wal`, `${this.#folder.databaseFile}-shm`]) {
@@ -95,7 +95,7 @@ export class OpenFiles {
   }
 }
 
-/** Null when there is nothing under that name, or nothing that may be looked at. */
+/** Null if the file does not exist or must not be read. */
 function identify(file: string): string | null {
   try {
     const { dev, ino } = statSync(file, { bigint: true });

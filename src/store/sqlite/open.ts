@@ -23,7 +23,7 @@ import { SqliteStore } from "./sqlite-store.ts";
 import { ThreadWriter } from "./thread-writer.ts";
 import { sqliteTroubles } from "./troubles.ts";
 
-/** SQLite waits for a lock by blocking the thread; what takes longer than this waits asynchronously. */
+/** SQLite blocks the thread while it waits for a lock; longer waits are asynchronous. */
 const busyTimeoutMs = 3;
 const operatorPatienceMs = 10_000;
 
@@ -33,7 +33,7 @@ export async function openSqliteStore(options: StoreSettings): Promise<SqliteSto
     if (options.role === "operator") return await openUnlocked(options, () => {});
     const lock = await lockFolder(folder);
     try {
-      // Left by a restore that was killed: nobody else can be writing it now.
+      // Left by a restore that was killed. We hold the lock, so no other process is writing it.
       removeUnfinished(folder.incomingFile);
       return await openUnlocked(options, () => lock.release());
     } catch (error) {
@@ -97,7 +97,7 @@ async function openChecked({ databaseFile }: DataFolder, clock: Clock): Promise<
   }
 }
 
-/** What a crash may have left behind that nobody else would finish. */
+/** Cleans up after a crash: orphaned parts of responses, and usage that is not in the sums yet. */
 function tidyUp(database: Database): Promise<void> {
   const tidy = database.transaction(() => {
     new ResponseTable(database).deleteOrphans();
@@ -123,7 +123,7 @@ async function openWriter(
   return new AdaptiveWriter({ inline, openThread: () => openThread(folder, files), onChange });
 }
 
-/** A thread opens the database by its name, and must not get another file than the one that is open already. */
+/** The thread opens the database by its path, which must still be the file that is open here. */
 async function openThread({ databaseFile }: DataFolder, files: OpenFiles): Promise<ThreadWriter> {
   refuseLost(files);
   const thread = await ThreadWriter.open(databaseFile);

@@ -8,9 +8,9 @@ const others = 0o077;
 const ownFiles = /^sluice\.(db|lock$|restore)/;
 
 /**
- * Takes the rights of everybody else from the ledger, its log and its copies, which a copy by hand or a loose umask
- * may have given them, and tells of each. Where this user may not do that, the folder is refused. The folder itself
- * stays as it is: it may be one that others share.
+ * Removes other users' permissions on the ledger, its WAL and its copies, as a manual copy or a loose umask may have
+ * granted, and reports each file. Refuses the folder if this user may not change them. The folder's own permissions
+ * are not changed, because it may be shared.
  */
 export function closeToOthers({ dir, backupDir }: DataFolder, onClosed: (file: string) => void): void {
   if (process.platform === "win32") return;
@@ -30,7 +30,7 @@ function close(file: string, mode: number): void {
   try {
     chmodSync(file, mode & ~others);
   } catch (error) {
-    // SQLite has just removed its own; nobody can read it any more.
+    // SQLite has just removed the file.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw new StoreRefusal(
       "readable_by_others",

@@ -19,8 +19,8 @@ interface EntryRow {
 type Sums = { -readonly [Name in keyof ExactTotals]: ExactTotals[Name] };
 
 /**
- * The totals of every account from nothing but the entries, in one pass over the table. It shares no code with what
- * keeps the totals up to date, so that a mistake there cannot hide here.
+ * Computes the totals of every account from the entries alone, in one pass over the table. It shares no code with what
+ * maintains the totals, so that a bug there cannot hide here.
  */
 export function recomputeTotals(database: Database): ReadonlyMap<string, ExactTotals> {
   const accounts = new Map<number, Sums>();

@@ -17,13 +17,13 @@ export async function replaceDatabase(folder: DataFolder, kept: string): Promise
   const { databaseFile, incomingFile, dir } = folder;
   const found = ["", ...logSuffixes].filter((suffix) => existsSync(databaseFile + suffix));
   if (found.length > 0) createBackupFolder(folder);
-  // Before anybody opens the database: SQLite throws away the log of one that it cannot read.
+  // Before the database is opened, because SQLite discards the WAL of a database that it cannot read.
   for (const suffix of found) if (suffix !== "") keep(databaseFile + suffix, kept + suffix);
   const old = await takeOutOfUse(databaseFile);
   try {
     if (old !== null) for (const suffix of logSuffixes) rmSync(kept + suffix, { force: true });
     if (existsSync(databaseFile)) keep(databaseFile, kept);
-    // Left behind, a log would be applied to the new database; so it must be gone for certain before the rename.
+    // A leftover WAL would be applied to the new database, so its deletion must be durable before the rename.
     for (const suffix of [...logSuffixes, "-shm"]) rmSync(databaseFile + suffix, { force: true });
     syncFile(dir);
     renameSync(incomingFile, databaseFile);
@@ -59,9 +59,9 @@ async function takeOutOfUse(file: string): Promise<Database | null> {
   }
 }
 
-/** Under a second name first, so that there is no moment at which it has none. */
+/** Links it under the second name first, so that it has a name at every moment. */
 function keep(file: string, kept: string): void {
-  // A restore that is run again after a crash finds what it kept then.
+  // Kept by an earlier run of this restore that crashed.
   if (isSameFile(file, kept)) return;
   try {
     linkSync(file, kept);

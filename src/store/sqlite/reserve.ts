@@ -8,8 +8,8 @@ const chunk = new Uint8Array(1024 * 1024);
 const refillEveryMs = 2_000;
 
 /**
- * Space set aside for the day when the disk is full: deleting this file lets the charges of what is running be
- * written. Until it could be made again the store calls itself unhealthy, so that nothing new begins.
+ * A file that reserves space for when the disk is full: deleting it lets the charges of running requests be written.
+ * Until it can be created again the store is unhealthy, so that no new work begins.
  */
 export class DiskReserve implements Reserve {
   readonly #file: string;
@@ -26,7 +26,7 @@ export class DiskReserve implements Reserve {
     return this.#isSpent;
   }
 
-  /** Makes the file if it is not there. Without room for it, the reserve counts as spent. */
+  /** Creates the file if it is missing. Without room for it, the reserve counts as spent. */
   fill(): void {
     if (this.#isThere()) return;
     if (this.#tryFill()) return;
@@ -60,7 +60,7 @@ export class DiskReserve implements Reserve {
     return statSync(this.#file, { throwIfNoEntry: false })?.size === this.#bytes;
   }
 
-  /** Only when twice as much again stays free, or the next write of somebody else would fail at once. */
+  /** Only if twice as much again stays free; otherwise the next write of any program would fail. */
   #tryFill(): boolean {
     try {
       const disk = statfsSync(dirname(this.#file));
@@ -73,7 +73,7 @@ export class DiskReserve implements Reserve {
     }
   }
 
-  /** A disk in trouble may refuse even this; whoever asked must go on without. */
+  /** A failing disk may refuse even this; the caller continues without the space. */
   #remove(): boolean {
     try {
       rmSync(this.#file, { force: true });

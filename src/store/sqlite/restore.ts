@@ -20,8 +20,8 @@ export interface RestoreOptions {
 const patienceMs = 10_000;
 
 /**
- * Puts a copy in the place of the database. The copy is checked first, a running gateway is never pulled the floor
- * from under its feet, and what is replaced is kept: restoring the wrong file can be undone by restoring again.
+ * Replaces the database by a copy. The copy is checked first, a running gateway makes it refuse, and the replaced
+ * database is kept, so that restoring the wrong file can be undone.
  */
 export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Promise<Restored> {
   await verifyCopy(from);
@@ -45,7 +45,7 @@ async function putInPlace(folder: DataFolder, from: string, kept: string): Promi
   }
 }
 
-/** With what only the log beside it holds, which a database that was kept after a crash may have. */
+/** Includes what is only in the WAL beside it, as after a crash. */
 export async function takeCopy(from: string, to: string): Promise<void> {
   rmSync(to, { force: true });
   const database = new Database(from, { readonly: true });
@@ -78,7 +78,7 @@ function verify(database: Database, file: string): void {
   }
 }
 
-/** Where the database that is replaced at this moment is kept. */
+/** Where a database replaced at this time is kept. */
 export function keptAs(dir: string, nowMs: number): string {
   return backupFile(dataFolder(dir), "replaced", nowMs);
 }

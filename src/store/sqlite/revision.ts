@@ -2,8 +2,8 @@ import type { Database, Statement } from "bun:sqlite";
 import { assert } from "../../base/assert.ts";
 
 /**
- * The count of changes that a running gateway must hear of. It is raised inside the transaction that makes the
- * change, and transactions that write come one after the other, so whoever has read up to a revision has read all.
+ * Counts the changes that a running gateway must apply. It is raised in the transaction that makes the change, and write
+ * transactions are serialized, so a reader that is at a revision has seen every change up to it.
  */
 export class Revision {
   readonly #read: Statement<{ revision: number }, []>;

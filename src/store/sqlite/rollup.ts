@@ -10,7 +10,7 @@ const minutesPerHour = 60;
 const hoursPerDay = 24;
 /** The shortest chart shows an hour and compares it with the one before. */
 export const minutesKept = 180;
-/** So many sums take about 3 ms to write. */
+/** Takes about 3 ms to write. */
 const largeRollup = 100;
 
 /** A key as the roll-up needs it. */
@@ -80,7 +80,7 @@ export class UsageRollup {
     return this.#sums.size === 0;
   }
 
-  /** Whether writing it would soon take long enough for others to notice. */
+  /** Whether it should be written before it takes too long. */
   get isLarge(): boolean {
     return this.#sums.size >= largeRollup;
   }

@@ -15,16 +15,16 @@ export interface RowSearch {
   readonly sinceMs?: number | undefined;
 }
 
-/** So many rows are looked at without giving way: about five milliseconds. */
+/** Rows examined before yielding: about 5 ms. */
 export const rowsPerPiece = 20_000;
-/** A search for something rare stops here and hands back a cursor; the reader may go on. */
+/** A search for something rare stops here and returns a cursor to continue from. */
 const searchMs = 60;
 /** Rows are in the order in which they were written, which is that of their ends up to this. */
 const disorderMs = 60_000;
 
 /**
- * Looks through entries or endings, newest first, in pieces. Entries have no index on models or exchange ids, because
- * every one of them would make every request's charge more expensive for the sake of a rare look.
+ * Scans entries or endings in chunks, newest first. Entries have no index on models or exchange ids, because each index
+ * would make every charge more expensive for the sake of rare searches.
  */
 export class RowSearcher {
   readonly #database: Database;

@@ -40,7 +40,7 @@ import { summarizeUsage } from "./usage-summary.ts";
 import { UsageTable } from "./usage-table.ts";
 
 export interface StoreParts extends FilesParts {
-  /** Null for operators: only the one gateway of a folder charges. */
+  /** Null for operators: only the gateway charges. */
   readonly journal: Journal | null;
   readonly stats: StoreStats;
   /** Runs last, after everything is closed. */
@@ -205,7 +205,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** Several reads in one transaction see the same moment. */
+  /** One transaction, so that several reads see the same state. */
   #read<Result>(work: () => Result): Promise<Result> {
     return patiently(this.#parts.patienceMs, this.#database.transaction(work).deferred);
   }

@@ -8,9 +8,9 @@ import { dataFolder } from "./folder.ts";
 import { keptAs, type RestoreOptions, restoreDatabase, takeCopy, verifyCopy } from "./restore.ts";
 
 /**
- * A restore while a gateway has the folder: balances are decided in its memory, so it has to put the copy in
- * place itself, when nothing runs. The copy waits in the folder under a name that says when it was handed in, and
- * whether it is in place already.
+ * A restore while a gateway uses the folder. Its memory decides on balances, so the gateway has to apply the copy
+ * itself, when nothing is running. Until then the copy is in the folder, under a name that says when it was staged and
+ * whether it has been applied.
  */
 const stagedName = /^sluice\.restore-(\d+)(\.applied)?$/;
 
@@ -29,7 +29,7 @@ export function hasStagedRestore(dir: string): boolean {
 }
 
 /**
- * Resolves when nobody else has the database locked, and is refused after some seconds: a gateway that stopped for a
+ * Resolves when no other program has the database locked; rejects after some seconds. A gateway that stopped for a
  * restore while another program writes could neither write its last charges nor start again.
  */
 export async function awaitUnlocked(dir: string): Promise<void> {
@@ -47,8 +47,8 @@ export async function awaitUnlocked(dir: string): Promise<void> {
 const lockPatienceMs = 2_000;
 
 /**
- * Puts a waiting copy in place; null when there is none. It stays in the folder until `endStagedRestore`, so
- * that a crash in between is made good at the next start, and not done twice.
+ * Applies a staged copy; null if there is none. It stays in the folder until `endStagedRestore`, so that the next start
+ * continues after a crash and does not apply it twice.
  */
 export async function applyStagedRestore(dir: string): Promise<Restored | null> {
   const staged = stagedIn(dir);
@@ -65,8 +65,7 @@ export async function applyStagedRestore(dir: string): Promise<Restored | null> 
 }
 
 /**
- * The copy is in place and in use, or it could not be put there for the given reason: whoever handed it in need not
- * wait any more.
+ * Called when the copy is in use, or could not be applied for the given reason. Ends the wait of whoever staged it.
  */
 export function endStagedRestore(dir: string, refusal: string | null = null): void {
   const staged = stagedIn(dir);
@@ -75,7 +74,7 @@ export function endStagedRestore(dir: string, refusal: string | null = null): vo
   rmSync(staged.file, { force: true });
 }
 
-/** What became of the copy that was handed in at this moment, once it does not wait any more. */
+/** The result of the copy that was staged at this time, once it is no longer staged. */
 export async function outcomeOf(
   dir: string,
   nowMs: number,

@@ -1,7 +1,7 @@
 import type { FailureReason } from "../journal/batch-writer.ts";
 import type { JournalItem } from "../records.ts";
 
-/** What the journal and its writer thread say to each other. */
+/** Messages between the journal and its writer thread. */
 export type ToThread =
   | { readonly kind: "open"; readonly file: string }
   | { readonly kind: "write"; readonly items: PackedItems; readonly rollUp: boolean }
@@ -11,7 +11,7 @@ export type FromThread =
   | { readonly kind: "done"; readonly commitMs: number }
   | { readonly kind: "failed"; readonly reason: FailureReason; readonly message: string };
 
-/** Most batches are plain figures and names, which cross faster as one text; bytes cross as they are. */
+/** Most batches contain only numbers and strings, which are faster to pass as one JSON text. */
 export type PackedItems = string | readonly JournalItem[];
 
 export function pack(items: readonly JournalItem[]): PackedItems {

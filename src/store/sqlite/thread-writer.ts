@@ -11,7 +11,7 @@ const threadSource = Bun.isStandaloneExecutable
   ? "./store/sqlite/writer-thread.ts"
   : new URL("./writer-thread.ts", import.meta.url).href;
 
-/** Hands batches to a thread of its own, so that a slow disk does not stop the thread that moves the streams. */
+/** Passes batches to a separate thread, so that a slow disk does not block the thread that relays streams. */
 export class ThreadWriter implements TimedWriter {
   readonly #worker: Worker;
   #waiting: PromiseWithResolvers<void> | null = null;
@@ -51,7 +51,7 @@ export class ThreadWriter implements TimedWriter {
     }
   }
 
-  /** One question at a time: the journal waits for a batch before it sends the next. */
+  /** One request at a time: the journal awaits a batch before it sends the next. */
   #ask(question: ToThread): Promise<void> {
     if (this.#dead !== null) return Promise.reject(this.#dead);
     this.#waiting = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ export class ThreadWriter implements TimedWriter {
     } else this.#waiting?.reject(new BatchFailure(answer.reason, answer.message));
   }
 
-  /** Whether its last batch is on disk cannot be known, so it is not sent again: the store stays unhealthy. */
+  /** It is unknown whether its last batch was committed, so it is not retried and the store stays unhealthy. */
   #died(message: string): void {
     this.#dead = new Error(`The writer thread failed: ${message}`);
     this.#waiting?.reject(this.#dead);

@@ -10,7 +10,7 @@ const msPerMinute = 60_000;
 const msPerHour = 3_600_000;
 const msPerDay = 86_400_000;
 
-/** So many keys are added up without giving way: a month of them takes about ten milliseconds. */
+/** Keys summed up before yielding: a month of them takes about 10 ms. */
 const keysPerPiece = 200;
 
 /**

@@ -5,9 +5,9 @@ import { openConnection } from "./connection.ts";
 import { InlineWriter } from "./inline-writer.ts";
 import { type FromThread, type ToThread, unpack } from "./thread-messages.ts";
 
-/** The entry point of the writer thread. Waiting for a lock may block here: nobody else lives in this thread. */
+/** Entry point of the writer thread. Waiting for a lock may block here, because nothing else runs on this thread. */
 const busyTimeoutMs = 250;
-/** The journal sends a batch again after a lock, but opens the thread once. */
+/** The journal retries a batch after a lock, but does not retry opening the thread. */
 const busyTimeoutAtOpeningMs = 10_000;
 
 declare const self: Worker;
