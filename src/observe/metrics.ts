@@ -1,3 +1,4 @@
+import type { AttemptRecord } from "../base/attempt.ts";
 import { nanoPerCredit } from "../base/money.ts";
 import { countsInReports, type ExchangeFacts } from "./exchange.ts";
 import { Exposition, type Labels } from "./exposition.ts";
@@ -10,6 +11,7 @@ class Series {
   readonly byStatus = new Map<number, number>();
   readonly byErrorCode = new Map<string, number>();
   readonly byOutcome = new Map<string, number>();
+  readonly byFailure = new Map<string, number>();
   readonly firstByte = new Histogram();
   readonly duration = new Histogram();
   inputTokens = 0;
@@ -37,7 +39,7 @@ class Series {
     }
     this.duration.add(facts.totalMs);
     if (facts.firstByteMs !== null) this.firstByte.add(facts.firstByteMs);
-    this.attempts += facts.attempts;
+    this.#addAnswered(facts);
     if (facts.route.startsWith("/token/")) this.spentTokens += facts.charged;
     else this.spentNano += facts.charged;
     this.listCostNano += facts.listCostNano ?? 0;
@@ -47,6 +49,23 @@ class Series {
     this.inputTokens += usage.inputTokens + usage.cacheWriteTokens;
     this.cachedInputTokens += usage.cachedInputTokens;
     this.outputTokens += usage.outputTokens;
+  }
+
+  /** The last attempt, if it was answered: then it is not among those that failed before. */
+  #addAnswered({ attempts, failedAttempts, outcome }: ExchangeFacts): void {
+    if (attempts === failedAttempts.length) return;
+    this.attempts += 1;
+    if (outcome === "failed") this.#countFailure("answer_failed");
+  }
+
+  addUnanswered({ code, failure }: AttemptRecord): void {
+    this.attempts += 1;
+    // That the client left first is no failure, and has no code.
+    if (code !== null && failure !== null) this.#countFailure(failure);
+  }
+
+  #countFailure(failure: string): void {
+    this.byFailure.set(failure, (this.byFailure.get(failure) ?? 0) + 1);
   }
 }
 
@@ -60,7 +79,13 @@ export class Metrics {
   readonly #routes = new Map<string, Map<string, Map<string, Series>>>();
 
   readonly observe = (facts: ExchangeFacts): void => {
-    this.#seriesOf(facts.route, facts.model ?? none, facts.provider ?? none).add(facts);
+    const { route, failedAttempts } = facts;
+    const model = facts.model ?? none;
+    this.#seriesOf(route, model, facts.provider ?? none).add(facts);
+    // Who was asked and failed need not be who answered at last.
+    for (const attempt of failedAttempts) {
+      this.#seriesOf(route, model, attempt.provider).addUnanswered(attempt);
+    }
   };
 
   render(gauges: Gauges): string {
@@ -121,6 +146,12 @@ function renderCounts(out: Exposition, all: readonly Series[]): void {
     "sluice_exchanges_total",
     "Exchanges of keys by how they ended, as reports count them.",
     (one) => one.byOutcome,
+  );
+  countersBy(
+    "failure",
+    "sluice_upstream_failures_total",
+    "Calls to providers that failed, by why.",
+    (one) => one.byFailure,
   );
   countersBy(
     "code",

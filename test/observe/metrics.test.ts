@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { AttemptRecord } from "../../src/base/attempt.ts";
 import { Metrics } from "../../src/observe/metrics.ts";
 import type { Gauges } from "../../src/observe/metrics-gauges.ts";
 import { exchangeFacts } from "./fixtures.ts";
@@ -30,6 +31,40 @@ describe("metrics", () => {
     expect(lines).toContain(`sluice_tokens_total{${labels},kind="cached_input"} 40`);
     expect(lines).toContain(`sluice_spend_credits_total{${labels}} 5`);
     expect(lines).toContain(`sluice_upstream_attempts_total{${labels}} 2`);
+  });
+
+  test("count every attempt under the provider that was asked, and why it failed", () => {
+    const failed: AttemptRecord = {
+      deployment: "acme/model",
+      provider: "acme",
+      upstreamModel: "model",
+      status: 500,
+      code: "upstream_error",
+      failure: "status_500",
+      cause: null,
+      said: null,
+      durationMs: 1,
+      left: "next_deployment",
+    };
+    const failedOver = exchangeFacts({ attempts: 2, failedAttempts: [failed] });
+    const brokenOff = exchangeFacts({ outcome: "failed", errorCode: "upstream_error" });
+    const givenUp = {
+      status: 502,
+      outcome: "failed",
+      errorCode: "upstream_error",
+      provider: "acme",
+    } as const;
+    const lines = rendered(
+      failedOver,
+      brokenOff,
+      exchangeFacts({ ...givenUp, attempts: 2, failedAttempts: [failed, failed] }),
+    );
+    const acme = labels.replace("openai", "acme");
+    expect(lines).toContain(`sluice_upstream_attempts_total{${labels}} 2`);
+    expect(lines).toContain(`sluice_upstream_attempts_total{${acme}} 3`);
+    expect(lines).toContain(`sluice_upstream_failures_total{${acme},failure="status_500"} 3`);
+    expect(lines).toContain(`sluice_upstream_failures_total{${labels},failure="answer_failed"} 1`);
+    expect(lines.filter((line) => line.startsWith("sluice_upstream_failures_total{"))).toHaveLength(2);
   });
 
   test("count what budgets were charged in tokens, apart from credits", () => {
