@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import type { OperationContext } from "../admin/operations/context.ts";
 import type { KeyRecord } from "../store/store.ts";
@@ -22,11 +23,26 @@ export async function auditChange(
 
 /** Local changes have a user name instead of an address; behind sudo, the name of the calling user. */
 function userName(behindSudo: string | undefined): string {
+  const username = systemUser();
+  const isHidden = behindSudo !== undefined && behindSudo !== "" && behindSudo !== username;
+  return isHidden ? `${behindSudo} as ${username}` : username;
+}
+
+/** Bun takes the name from the environment, which services, cron and containers do without: then it is "unknown". */
+function systemUser(): string {
   try {
     const { username } = userInfo();
-    const isHidden = behindSudo !== undefined && behindSudo !== "" && behindSudo !== username;
-    return isHidden ? `${behindSudo} as ${username}` : username;
+    if (username !== "" && username !== "unknown") return username;
   } catch {
-    return behindSudo || `user ${process.getuid?.() ?? "unknown"}`;
+    // No such user on this machine; its number is told instead.
   }
+  const uid = process.getuid?.();
+  return (uid !== undefined && nameInPasswd(uid)) || `user ${uid ?? "unknown"}`;
+}
+
+function nameInPasswd(uid: number): string | null {
+  if (!existsSync("/etc/passwd")) return null;
+  const users = readFileSync("/etc/passwd", "utf8").split("\n");
+  const [name] = users.map((line) => line.split(":")).find((fields) => fields[2] === String(uid)) ?? [];
+  return name ?? null;
 }

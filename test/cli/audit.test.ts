@@ -34,6 +34,9 @@ test("every change at the command line is in the audit log, and no secret is", a
     ["key.revoke", null],
   ]);
   expect(new Set(rows.map(({ actor }) => actor))).toEqual(new Set(["cli"]));
+  const user = Bun.spawnSync(["id", "-un"]).stdout.toString().trim();
+  const expected = process.env["SUDO_USER"] ? `${process.env["SUDO_USER"]} as ${user}` : user;
+  expect(new Set(rows.map(({ address }) => address))).toEqual(new Set([expected]));
   const written = JSON.stringify(rows);
   expect(written).not.toContain(made.key);
   expect(written).not.toContain(rotated.key);
