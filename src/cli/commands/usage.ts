@@ -41,7 +41,10 @@ export function usageCommand(terminal: Terminal): Command {
       const { usageReport } = await import("../../admin/operations/usage-report.ts");
       await withStore(terminal, options, {}, async (context) => {
         const sinceMs = options.since ?? context.clock.wallMs() - weekMs;
-        const report = await usageReport(context, { by: options.by, sinceMs, key: options.key });
+        const report = ranked(
+          await usageReport(context, { by: options.by, sinceMs, key: options.key }),
+          options.by,
+        );
         if (options.json) {
           const { figuresDocument } = await import("../../admin/operations/figures-document.ts");
           printJson(documentOf(report, options.by, figuresDocument), terminal);
@@ -50,6 +53,14 @@ export function usageCommand(terminal: Terminal): Command {
         else terminal.print(asTable(report, options.by, await keyNames(context, options.by), terminal));
       });
     });
+}
+
+/** Days and hours stay in order; everything else is sorted by cost plus list cost, as in the dashboard. */
+function ranked(report: UsageReport, by: Grouping): UsageReport {
+  if (by === "day" || by === "hour") return report;
+  const worth = ({ spendNano, listCostNano }: Figures) => spendNano + listCostNano;
+  const groups = report.groups.toSorted((a, b) => worth(b) - worth(a) || b.requests - a.requests);
+  return { ...report, groups };
 }
 
 /** Keys are grouped by id and shown by prefix and label. */
@@ -90,7 +101,7 @@ function asTable(
   if (hasListCost) numbers.push("LIST COST");
   const columns: Column[] = [
     { title: by.toUpperCase(), elastic: true },
-    ...[...numbers, "FIRST BYTE"].map((title) => ({ title, align: "right" as const })),
+    ...[...numbers, "AVG FIRST BYTE"].map((title) => ({ title, align: "right" as const })),
   ];
   return [table(columns, [...rows, total], terminal), ...notes(report.total).map(style.dim)].join("\n");
 }
