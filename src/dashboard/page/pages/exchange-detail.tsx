@@ -8,6 +8,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Shown } from "../parts/states.tsx";
 import { hrefOf, query } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
+import { hasUsageRecord } from "./exchange-table.tsx";
 
 function Tokens({ of: exchange }: { of: ExchangeView }) {
   const kinds: readonly (readonly [string, number])[] = [
@@ -22,7 +23,7 @@ function Tokens({ of: exchange }: { of: ExchangeView }) {
       {kinds.map(([name, tokens]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd class="number">{count(tokens)}</dd>
+          <dd class="number">{hasUsageRecord(exchange) ? count(tokens) : "–"}</dd>
         </div>
       ))}
     </>

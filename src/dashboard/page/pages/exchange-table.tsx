@@ -18,6 +18,11 @@ function Tokens({ of: exchange }: { of: ExchangeView }) {
   );
 }
 
+/** A cancelled or interrupted call has none: it was charged, but it counts in no token figure. */
+export function hasUsageRecord({ outcome, basis }: ExchangeView): boolean {
+  return basis !== null && outcome !== "cancelled" && outcome !== "interrupted";
+}
+
 function Cost({ of: exchange }: { of: ExchangeView }) {
   return (
     <>
@@ -50,7 +55,7 @@ function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boo
         )}
       </td>
       <td data-name="Tokens" class="number">
-        {exchange.basis === null ? <span class="muted">–</span> : <Tokens of={exchange} />}
+        {hasUsageRecord(exchange) ? <Tokens of={exchange} /> : <span class="muted">–</span>}
       </td>
       <td data-name="Cost" class="number">
         {exchange.entry === null ? <span class="muted">–</span> : <Cost of={exchange} />}

@@ -17,9 +17,10 @@ function spentNote(key: KeyView, figures: FiguresView | null): string {
   const unit = key.credit ? "credits" : "tokens in this period";
   if (figures === null) return unit;
   if (key.credit === null) return `${unit} · ${credits(figures.list_cost)} credits list cost in all`;
-  return figures.cancelled_spend > 0
-    ? `${unit} · ${credits(figures.cancelled_spend)} of cancelled calls`
-    : unit;
+  const parts = [unit];
+  if (figures.cancelled_spend > 0) parts.push(`${credits(figures.cancelled_spend)} of cancelled calls`);
+  if (figures.interrupted_spend > 0) parts.push(`${credits(figures.interrupted_spend)} of interrupted calls`);
+  return parts.join(" · ");
 }
 
 function endedNote(key: KeyView, figures: FiguresView | null): string {

@@ -63,6 +63,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
 function spendNote({ totals, before }: OverviewView): string | null {
   const parts: string[] = [];
   if (totals.cancelled_spend > 0) parts.push(`${credits(totals.cancelled_spend)} of cancelled calls`);
+  if (totals.interrupted_spend > 0) parts.push(`${credits(totals.interrupted_spend)} of interrupted calls`);
   if (totals.list_cost > 0) parts.push(`beside ${credits(totals.list_cost)} list cost`);
   return parts.length === 0 ? change(totals.spend, before.spend) : parts.join(" · ");
 }

@@ -23,9 +23,15 @@ interface ChartProps {
 
 const height = 180;
 
+/** A single value is no line, and would not be seen. */
+function isLone(values: Line["values"]): boolean {
+  return values.filter((value) => value !== null).length === 1;
+}
+
 function seriesOf(line: Line): uPlot.Series {
   const stroke = colourOf(`--chart-${line.colour}`);
-  const shared = { label: line.label, stroke, points: { show: false }, spanGaps: true };
+  const points = { show: isLone(line.values), size: 6, fill: stroke };
+  const shared = { label: line.label, stroke, points, spanGaps: true };
   if (line.shape === "bars" && uPlot.paths.bars) {
     const paths = uPlot.paths.bars({ size: [0.72, 28], radius: 0.18 });
     return { ...shared, width: 0, fill: stroke, paths };
