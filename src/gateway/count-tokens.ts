@@ -7,7 +7,7 @@ import type { Gateway } from "./gateway.ts";
 import { standingHeaders } from "./headers.ts";
 import { scopeOf } from "./request/given-ids.ts";
 import { readRequest } from "./request/read-request.ts";
-import { resolveModel } from "./request/request.ts";
+import { findModel, refuseForbidden } from "./request/request.ts";
 
 /** A count is a help, not an answer: rather an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
@@ -17,8 +17,9 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const { call, configured } = exchange;
   const key = await admit(gateway, exchange);
   const request = await readRequest(gateway, exchange, key, "count_tokens");
-  const model = resolveModel(configured, key, request.modelId);
+  const model = findModel(configured, request.modelId);
   exchange.model = model;
+  refuseForbidden(configured, key, model);
   const scope = await scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
   const headers = clientDialect("messages").forwardHeaders(call.request.headers);
   const plan: Plan = {

@@ -13,7 +13,13 @@ import { refuseOverlongInput } from "./request/context-window.ts";
 import { scopeOf } from "./request/given-ids.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
 import { readRequest } from "./request/read-request.ts";
-import { idempotencyKeyOf, refuseUnpriced, refuseUnusableTools, resolveModel } from "./request/request.ts";
+import {
+  findModel,
+  idempotencyKeyOf,
+  refuseForbidden,
+  refuseUnpriced,
+  refuseUnusableTools,
+} from "./request/request.ts";
 
 /**
  * A generation request, from top to bottom. Every step may refuse it by throwing a GatewayError, and then no later step
@@ -33,8 +39,9 @@ export async function generate(
   const idempotencyKey = idempotencyKeyOf(call);
   exchange.stream = request.stream;
 
-  const model = resolveModel(configured, key, request.modelId);
+  const model = findModel(configured, request.modelId);
   exchange.model = model;
+  refuseForbidden(configured, key, model);
   refuseUnpriced(key, model);
   refuseUnusableTools(request.truncated, model);
   const { maxOutputTokens, changes } = clientDialect(dialect).limitOutput(request.truncated, model);

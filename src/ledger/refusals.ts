@@ -4,13 +4,13 @@ import type { KeyMode } from "../store/store.ts";
 
 /** The balance is too low, regardless of other holds. */
 export function insufficient(mode: KeyMode, needed: number, balance: number): GatewayError {
-  const [what, amount, rest] =
+  const [what, amount, rest, more] =
     mode === "credit"
-      ? ["cost", `${atMost(needed)} credits`, `${creditsFromNano(balance)}`]
-      : ["use", `up to ${needed} tokens`, `${balance} of this period's budget`];
+      ? ["cost", `${atMost(needed)} credits`, `${creditsFromNano(balance)}`, "top up the key"]
+      : ["use", `up to ${needed} tokens`, `${balance} of this period's budget`, "have the budget raised"];
   return new GatewayError(
     "insufficient_credit",
-    `This request may ${what} ${amount}; there are ${rest} left. Lower the output limit or top up the key.`,
+    `This request may ${what} ${amount}; there are ${rest} left. Lower the output limit or ${more}.`,
   );
 }
 

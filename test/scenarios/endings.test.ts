@@ -176,6 +176,61 @@ describe("an exchange is explained", () => {
     },
   );
 
+  test("that was refused for its model, with the model's name", async () => {
+    const scoped = await sluice.createKey({ scope: "anthropic" });
+    const shown = await show((await traffic.call(scoped)).id);
+    expect(shown).toMatchObject({ code: "key_disabled", model: "gpt-test" });
+    expect(shown.explanation).toContain('This key may not use the model "gpt-test"');
+    expect(shown.explanation).toContain("`sluice keys update K --scope P --models a,b`");
+  });
+
+  test("that was refused for a key that is disabled, with how to enable it", async () => {
+    const disabled = await sluice.createKey();
+    await sluice.cli("keys", "disable", disabled.id);
+    await waitFor(async () => (await traffic.call(disabled)).status === 403, "the key to be disabled");
+    const shown = await show((await traffic.call(disabled)).id);
+    expect(shown.explanation).toContain("`sluice keys enable K`");
+  });
+
+  test("that a budget was too small for, without talk of topping it up", async () => {
+    const small = await sluice.createKey({ mode: "token_budget", budget: 1 });
+    const { explanation } = await show((await traffic.call(small)).id);
+    expect(explanation).toContain("`sluice keys update K --budget N`");
+    expect(explanation).not.toMatch(/top ?up/);
+  });
+
+  test("that met a provider's pause, with the pause and where to read why", async () => {
+    const paused = startProvider(openAiError(429, "too many", null, { "retry-after": "60" }));
+    await using resting = await startSluice({ config: configFor({ url: paused.url }) });
+    const own = await resting.createKey();
+    const call = () => resting.request("/v1/chat/completions", { key: own, body: ask });
+    await (await call()).text();
+    const response = await call();
+    const asked = paused.requests.length;
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(response.status).toBe(503);
+    expect(error.message).toMatch(
+      /^Every provider of this model has asked for a pause, which ends in \d+ s\./,
+    );
+    const id = response.headers.get("x-request-id") ?? "";
+    await waitFor(async () => (await resting.cli("exchanges", "show", id)).code === 0, "it to be kept");
+    const { explanation } = await resting.cliJson<Shown>("exchanges", "show", id);
+    expect(explanation).toContain("has asked for a pause");
+    expect(explanation).toContain("The failures just before it tell what the provider said");
+    expect(paused.requests.length).toBe(asked);
+    paused.stop();
+  });
+
+  test("to the second, and without figures where there is no usage record", async () => {
+    const id = await traffic.cancelledAfterContent(key);
+    const { at, ended_at } = await show(id);
+    const { stdout } = await sluice.cli("exchanges", "show", id);
+    for (const time of [at, ended_at]) expect(stdout).toContain(time.slice(0, 19).replace("T", " "));
+    expect(stdout).toMatch(/tokens +– +no usage record/);
+    const list = await sluice.cli("exchanges", "list", "--key", key.id);
+    expect(list.stdout).toContain(ended_at.slice(0, 19).replace("T", " "));
+  });
+
   test("that used a key at the other origin", async () => {
     const response = await sluice.request("/v1/chat/completions", { key, origin: "/token", body: ask });
     const shown = await show(response.headers.get("x-request-id") ?? "");

@@ -5,16 +5,16 @@ import type { ListedExchange } from "../../store/store.ts";
 const byCode: Readonly<Record<string, string>> = {
   rate_limit_exceeded:
     "The client should wait as Retry-After says; `sluice keys update K --rpm N` raises the key's limit.",
-  insufficient_credit:
-    "`sluice keys topup K N` adds credit; a smaller `max_tokens` makes the request need less of it.",
   limit_reached: "The budget starts anew with its next period; `sluice keys update K --budget N` raises it.",
   balance_temporarily_reserved:
     "Other open requests of the key hold its balance; the same request may be sent again.",
   model_not_found: "`sluice models list` shows the models that there are.",
+  key_disabled:
+    "`sluice keys enable K` enables a disabled key; `sluice keys update K --scope P --models a,b` says what a key may use.",
   key_expired: "`sluice keys update K --expires 30d` revives the key.",
   invalid_credentials: "`sluice keys show K` tells how the key stands and at which address it works.",
   service_unavailable:
-    "The providers, or this gateway, had more to do than they could; `sluice models check` tries each provider.",
+    "The provider has more to do than it can; another deployment of the model would take over from it.",
   internal_error: "The log has the cause, under the request's id.",
 };
 
@@ -27,9 +27,16 @@ const byProviderStatus: Readonly<Record<number, string>> = {
   429: "The provider limits the account: ask it for more, or add another deployment.",
 };
 
+const moreCredit =
+  "`sluice keys topup K N` adds credit; a smaller `max_tokens` makes the request need less of it.";
+const moreBudget =
+  "`sluice keys update K --budget N` raises the budget; a smaller `max_tokens` makes the request need less of it.";
+const nobodyAsked =
+  "Nothing was wrong with the request. The failures just before it tell what the provider said, if one stood in the way.";
+
 /** Null if there is nothing to do, or nothing known that would help. */
 export function adviceFor(
-  { outcome, code }: ListedExchange,
+  { outcome, code, route }: ListedExchange,
   attempts: readonly AttemptRecord[],
 ): string | null {
   if (outcome !== "refused" && outcome !== "failed") return null;
@@ -41,5 +48,7 @@ export function adviceFor(
     const advice = byProviderStatus[last.status];
     if (advice !== undefined) return advice;
   }
+  if (code === "insufficient_credit") return route.startsWith("/token/") ? moreBudget : moreCredit;
+  if (code === "service_unavailable" && last === undefined) return nobodyAsked;
   return (code !== null && byCode[code]) || null;
 }

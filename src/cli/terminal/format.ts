@@ -25,6 +25,11 @@ export function moment(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 }
 
+/** The same to the second, for what has to be found in a log. */
+export function second(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+}
+
 const units = [
   ["day", 86_400_000],
   ["hour", 3_600_000],

@@ -141,18 +141,17 @@ export function idempotencyKeyOf(call: ClientCall): string | null {
   throw invalidRequest("Idempotency-Key must have 1 to 255 characters.", "Idempotency-Key");
 }
 
-/** A model that is not there is a 404; one that this key may not use is a 403. */
-export function resolveModel({ catalog }: Configured, key: KeyRecord, modelId: string): ModelSettings {
+export function findModel({ catalog }: Configured, modelId: string): ModelSettings {
   const model = catalog.find(modelId);
-  if (model === undefined) {
-    throw new GatewayError("model_not_found", `There is no model "${modelId}"; GET /v1/models lists them.`, {
-      param: "model",
-    });
-  }
-  if (!catalog.permits(key, model)) {
-    throw new GatewayError("key_disabled", mayNotUse(key, model), { param: "model" });
-  }
-  return model;
+  if (model !== undefined) return model;
+  throw new GatewayError("model_not_found", `There is no model "${modelId}"; GET /v1/models lists them.`, {
+    param: "model",
+  });
+}
+
+export function refuseForbidden({ catalog }: Configured, key: KeyRecord, model: ModelSettings): void {
+  if (catalog.permits(key, model)) return;
+  throw new GatewayError("key_disabled", mayNotUse(key, model), { param: "model" });
 }
 
 function mayNotUse(key: KeyRecord, { id }: ModelSettings): string {

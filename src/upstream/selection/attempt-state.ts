@@ -83,9 +83,11 @@ export class AttemptState {
     }
     if (this.coolingCandidate !== null) {
       const retryAfterSeconds = Math.max(1, Math.ceil(this.#shortestCoolDownMs / 1000));
-      return new GatewayError("service_unavailable", "The provider is busy. Please try again.", {
-        retryAfterSeconds,
-      });
+      return new GatewayError(
+        "service_unavailable",
+        `Every provider of this model has asked for a pause, which ends in ${retryAfterSeconds} s. Please try again then.`,
+        { retryAfterSeconds },
+      );
     }
     return new GatewayError("provider_unavailable", "No provider of this model is available at the moment.");
   }

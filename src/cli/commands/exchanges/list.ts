@@ -4,7 +4,7 @@ import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../
 import { atLeastOne, since } from "../../arguments.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, moment, span } from "../../terminal/format.ts";
+import { count, moment, second, span } from "../../terminal/format.ts";
 import type { Style } from "../../terminal/style.ts";
 import { table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -101,7 +101,7 @@ function asTable(
   const { style } = terminal;
   const none = style.dim("–");
   const cells = rows.map((row) => [
-    moment(row.endedAtMs),
+    second(row.endedAtMs),
     row.exchangeId,
     keys.get(row.keyId)?.label ?? keys.get(row.keyId)?.prefix ?? row.keyId,
     row.model === "" ? none : row.model,

@@ -4,7 +4,7 @@ import type { KeyRecord } from "../../../store/store.ts";
 import { Refused } from "../../failure.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, moment, printable, span } from "../../terminal/format.ts";
+import { count, printable, second, span } from "../../terminal/format.ts";
 import { facts, table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
@@ -29,8 +29,8 @@ export function exchangesShowCommand(terminal: Terminal): Command {
 
 function unknown(id: string): string {
   return (
-    `there is no exchange ${id}: it never reached a key, it was pruned ([retention] in the configuration), ` +
-    "or it is one of many alike of which only the first are kept"
+    `there is no exchange ${id}: it never reached a key, it was the replay of a stored response, ` +
+    "it was pruned ([retention] in the configuration), or it is one of many alike of which only the first are kept"
   );
 }
 
@@ -71,11 +71,16 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
     ],
     ["model", exchange.model === "" ? none : exchange.model],
     ["provider", exchange.provider === "" ? none : `${exchange.provider}/${exchange.upstream_model}`],
-    ["began", `${moment(Date.parse(exchange.at))} UTC`],
-    ["ended", `${moment(Date.parse(exchange.ended_at))} UTC`],
+    ["began", `${second(Date.parse(exchange.at))} UTC`],
+    ["ended", `${second(Date.parse(exchange.ended_at))} UTC`],
     ["first byte", exchange.first_byte_ms === null ? none : span(exchange.first_byte_ms)],
     ["took", exchange.total_ms === null ? none : span(exchange.total_ms)],
-    ["tokens", `${count(tokens)} in, ${count(exchange.output_tokens)} out`],
+    [
+      "tokens",
+      hasUsageRecord(exchange)
+        ? `${count(tokens)} in, ${count(exchange.output_tokens)} out`
+        : `${none}  ${style.dim("no usage record")}`,
+    ],
     [
       "charged",
       `${exchange.charged} ${exchange.unit}${exchange.basis === null ? "" : `  ${style.dim(exchange.basis)}`}`,
@@ -83,6 +88,10 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
   ];
   if (exchange.list_cost !== null) list.push(["list cost", `${exchange.list_cost} credits`]);
   return list;
+}
+
+function hasUsageRecord({ outcome, basis }: ExchangeView): boolean {
+  return outcome === "completed" || (outcome === "failed" && basis !== null);
 }
 
 function attemptTable(attempts: readonly AttemptView[], terminal: Terminal): string {
