@@ -27,14 +27,14 @@ export type Route = Endpoint & {
   readonly mode: KeyMode;
 };
 
-/** What the edge hands over: the request, and what only the server knows of its connection. */
+/** A request as the edge hands it over, with what only the server knows of its connection. */
 export interface ClientCall {
   readonly request: Request;
   readonly route: Route;
   /** The client's address, proxies taken into account. */
   readonly address: string;
-  /** Generation may wait long for a provider: the server must not cut a connection that is merely silent. */
+  /** Turns the idle timeout off: generation may wait long for a provider. */
   keepWaiting(): void;
-  /** Cuts a connection whose reader has stalled. */
+  /** Closes a connection whose reader has stalled. */
   disconnect(): void;
 }

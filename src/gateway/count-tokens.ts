@@ -4,15 +4,15 @@ import type { Plan } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import { standingHeaders } from "./headers.ts";
+import { commonHeaders } from "./headers.ts";
 import { scopeOf } from "./request/given-ids.ts";
 import { readRequest } from "./request/read-request.ts";
 import { findModel, refuseForbidden } from "./request/request.ts";
 
-/** A count is a help, not an answer: rather an estimate soon than the exact figure late. */
+/** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
 
-/** The provider's own count where it offers one, else a local one; a provider's failure is never the client's. */
+/** The provider's own count if it offers one, else a local one. A provider's failure is not the client's. */
 export async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { call, configured } = exchange;
   const key = await admit(gateway, exchange);
@@ -51,6 +51,6 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const inputTokens = exact ?? (await gateway.tokens.request(request.bytes));
   return Response.json(
     { input_tokens: inputTokens },
-    { headers: { ...standingHeaders(exchange), "x-sluice-count": exact === null ? "estimate" : "exact" } },
+    { headers: { ...commonHeaders(exchange), "x-sluice-count": exact === null ? "estimate" : "exact" } },
   );
 }

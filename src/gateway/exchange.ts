@@ -19,8 +19,8 @@ import type { ClientCall } from "./client-call.ts";
 import type { Configured, Gateway } from "./gateway.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
-/** How the key's rate bucket stands, told in the headers of every authenticated response. */
-export interface RateStanding {
+/** The key's rate bucket, shown in the headers of every authenticated response. */
+export interface RateLimitState {
   readonly limit: number | null;
   readonly remaining: number;
   readonly resetSeconds: number;
@@ -38,12 +38,11 @@ export class Exchange {
   readonly atMs: number;
   readonly startedMs: number;
   key: KeyRecord | null = null;
-  rate: RateStanding | null = null;
+  rate: RateLimitState | null = null;
   model: ModelSettings | null = null;
-  /** The one that answers or, before one does, the one that was asked last. */
+  /** The one that answers or, before that, the one tried last. */
   deployment: Deployment | null = null;
   stream = false;
-  /** How many attempts were made. */
   attempts = 0;
   /** The attempts that failed before one was answered, in order; `attemptRecords` has them all. */
   failedAttempts: readonly AttemptRecord[] = noAttempts;
@@ -55,11 +54,11 @@ export class Exchange {
   basis: UsageBasis | null = null;
   charged = 0;
   listCostNano: number | null = null;
-  /** Answered with a stored response, which costs nothing and counts in no report. */
+  /** Answered with a stored response: free, and in no report. */
   isReplayed = false;
   /** Why an answer broke off after it had begun. */
   brokenBy: unknown = null;
-  /** Its ending has been handed to the ledger together with its charge. */
+  /** Its ending was stored together with its charge. */
   isEndingKept = false;
   dropped: readonly string[] = [];
 
@@ -73,11 +72,11 @@ export class Exchange {
   isEnded = false;
 
   readonly #clock: Clock;
-  /** Null for one that is too large to be compared with. */
+  /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
   #endedBy: GatewayError | null = null;
   #ending: AbortController | null = null;
-  /** How long the attempt that was answered took to begin; null before that. */
+  /** How long the answered attempt took to begin; null before that. */
   #answeredAfterMs: number | null = null;
 
   constructor(call: ClientCall, { clock, configured }: Pick<Gateway, "clock" | "configured">) {
@@ -97,7 +96,7 @@ export class Exchange {
     return this.#clock.monotonicMs() - this.startedMs;
   }
 
-  /** What is kept of messages about this request must not quote it. */
+  /** Stored error messages must not quote the request, and are compared with it. */
   rememberBody(bytes: Uint8Array): void {
     this.#body = bytes.length <= comparedBytes ? bytes : null;
   }
@@ -106,7 +105,7 @@ export class Exchange {
     this.firstByteMs ??= this.elapsedMs();
   }
 
-  /** Ends the exchange before its answer has begun, because the gateway goes down. */
+  /** Ends the exchange before its answer has begun, because the gateway is shutting down. */
   end(error: GatewayError): void {
     this.#endedBy ??= error;
     this.#ending?.abort(this.#endedBy);
@@ -117,12 +116,12 @@ export class Exchange {
     return this.#endedBy;
   }
 
-  /** Whether nobody waits for the answer any more: the client has left, or the gateway has ended the exchange. */
+  /** True if the client has left, or the gateway has ended the exchange. */
   get isOver(): boolean {
     return this.#endedBy !== null || this.call.request.signal.aborted;
   }
 
-  /** Fires when the exchange is over. Made when somebody has to wait, which most exchanges never do. */
+  /** Fires when the exchange is over. Created on first use, which most exchanges never need. */
   get signal(): AbortSignal {
     this.#ending ??= this.#listenForEnd();
     return this.#ending.signal;
@@ -169,7 +168,7 @@ export class Exchange {
     return [...this.failedAttempts, answered];
   }
 
-  /** What people are told of this exchange later; the ledger fills in the cost as it charges it. */
+  /** For reports; the ledger fills in the cost when it charges. */
   usageRecord(outcome: Outcome, status: number): UsageRecord {
     const { key, model, deployment, usage, basis } = this;
     assert(key !== null && model !== null && usage !== null && basis !== null, "a record needs its facts");
@@ -193,7 +192,7 @@ export class Exchange {
     };
   }
 
-  /** Why it ended as it did, for operators. What a client that has left would have been told is of no interest. */
+  /** Why it ended as it did, for operators. A client that has left was sent no error. */
   ending(outcome: Ending, status: number, thrown: unknown): ExchangeEnding {
     const { key, deployment } = this;
     assert(key !== null, "an ending is kept under its key");
@@ -260,7 +259,7 @@ export class Exchange {
 const noBody = new Uint8Array();
 const maxMessageChars = 500;
 
-/** As the client was told it; a provider's own words may be part of it. */
+/** As the client saw it; may quote the provider. */
 function publicMessage(error: unknown): string {
   if (!(error instanceof GatewayError)) return "The gateway failed unexpectedly; its log has the cause.";
   return withoutSecrets(error.message).slice(0, maxMessageChars).toWellFormed();
@@ -271,8 +270,8 @@ function errorCode(error: unknown): ErrorCode {
 }
 
 /**
- * The private side of an error, for the log: what kind of cause one had that was foreseen, the stack of one
- * that was not. Messages of foreseen causes stay out, because parsers quote what they stumble over.
+ * What the log says of an error beyond its code: the stack of an unexpected one, the kind of cause of an expected one.
+ * Messages of expected causes are left out, because parsers quote their input.
  */
 function describeCause(error: unknown): string | null {
   if (error === null) return null;

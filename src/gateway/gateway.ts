@@ -16,14 +16,14 @@ import type { TokenCounter } from "./charge/bill.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
 import type { GivenIds } from "./request/given-ids.ts";
 
-/** What a reload of the configuration replaces, all at once. An exchange keeps what it began with. */
+/** What a reload replaces, all at once. An exchange keeps what it began with. */
 export interface Configured {
   readonly settings: Settings;
   readonly catalog: Catalog;
   readonly upstream: Upstream;
 }
 
-/** Everything that the way of a request uses; put together in app.ts. */
+/** Everything that serving a request needs; put together in app.ts. */
 export interface Gateway {
   configured: Configured;
   readonly clock: Clock;
@@ -41,10 +41,10 @@ export interface Gateway {
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;
   readonly observe: ExchangeObserver;
-  /** Where endings are kept that nothing was charged for. */
+  /** Stores endings of exchanges that were not charged. */
   readonly endings: { take(ending: ExchangeEnding): void };
-  /** Takes over what other hands have changed about keys and balances, now rather than at the next look. */
+  /** Reads changes of keys and balances by other processes now, not at the next poll. */
   catchUp(): Promise<void>;
-  /** Why charges cannot be written, so that nothing new should be sent here; null while they can. */
+  /** Why charges cannot be written, so that the gateway is not ready; null while they can. */
   storeTrouble(): string | null;
 }

@@ -3,8 +3,8 @@ import type { KeyRecord } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** What every response carries: its id, and how the key's rate bucket stands. */
-export function standingHeaders(exchange: Exchange): Record<string, string> {
+/** On every response: its id, and the key's rate limit. */
+export function commonHeaders(exchange: Exchange): Record<string, string> {
   const headers: Record<string, string> = { "x-request-id": exchange.id };
   if (exchange.call.route.errors === "anthropic") headers["request-id"] = exchange.id;
   const { rate } = exchange;
@@ -17,14 +17,14 @@ export function standingHeaders(exchange: Exchange): Record<string, string> {
   return headers;
 }
 
-/** Into the same object: a new one for every few headers would be most of what a response leaves behind. */
+/** Into the same object: spreading would create most of the garbage of a response. */
 export function addHeaders(headers: Record<string, string>, more: Readonly<Record<string, string>>): void {
   for (const name in more) headers[name] = more[name] as string;
 }
 
 const longestDroppedText = 1000;
 
-/** Names that a client made up may hold anything; what a header cannot carry is shown as a question mark. */
+/** Field names come from the client; characters that a header cannot carry become question marks. */
 function droppedText(dropped: readonly string[]): string {
   return dropped
     .join(", ")
@@ -32,7 +32,7 @@ function droppedText(dropped: readonly string[]): string {
     .replace(/[^\x20-\x7e]/g, "?");
 }
 
-/** What a call has cost and what is left, in the unit of the key's mode. */
+/** What a call has cost and what is left, in credits or tokens. */
 export function addCostHeaders(
   headers: Record<string, string>,
   gateway: Gateway,

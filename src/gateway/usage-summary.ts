@@ -5,15 +5,15 @@ import type { KeyRecord } from "../store/store.ts";
 import { admit } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import { creditsText, standingHeaders } from "./headers.ts";
+import { commonHeaders, creditsText } from "./headers.ts";
 
 const periodWords = { day: "today", week: "this week", month: "this month", none: "in all" } as const;
 
-/** Read from memory alone, so it costs the same whatever the key's history. */
+/** From memory, in constant time. */
 export async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admit(gateway, exchange);
   const summary = gateway.ledger.summary(key.id);
-  const headers = standingHeaders(exchange);
+  const headers = commonHeaders(exchange);
   if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(summary.available);
   else if (summary.budgetRemaining !== null)
     headers["x-ratelimit-remaining-tokens"] = String(summary.budgetRemaining);

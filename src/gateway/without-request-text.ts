@@ -1,6 +1,6 @@
 import { isObject } from "../base/json.ts";
 
-/** A larger body is not looked through; what may quote it is cut instead. */
+/** A larger body is not compared; quotations are cut instead. */
 export const comparedBytes = 16 * 1024;
 /** Shorter runs of letters coincide by chance. */
 const runChars = 12;

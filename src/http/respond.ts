@@ -6,7 +6,7 @@ import { endExchange } from "../gateway/end-exchange.ts";
 import { Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { generate } from "../gateway/generate.ts";
-import { standingHeaders } from "../gateway/headers.ts";
+import { commonHeaders } from "../gateway/headers.ts";
 import { listModels } from "../gateway/models.ts";
 import { summarizeUsage } from "../gateway/usage-summary.ts";
 
@@ -51,5 +51,5 @@ function errorResponse(exchange: Exchange, thrown: unknown): Response {
       ? thrown
       : new GatewayError("internal_error", "The gateway failed unexpectedly; its log has the cause.");
   const { status, headers, body } = renderError(exchange.call.route.errors, error, exchange.id);
-  return new Response(body, { status, headers: { ...standingHeaders(exchange), ...headers } });
+  return new Response(body, { status, headers: { ...commonHeaders(exchange), ...headers } });
 }

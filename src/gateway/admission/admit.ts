@@ -6,11 +6,10 @@ import type { Gateway } from "../gateway.ts";
 import { authenticate } from "./authenticate.ts";
 
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
-export function admit(gateway: Gateway, exchange: Exchange): KeyRecord | Promise<KeyRecord> {
-  const found = authenticate(gateway, exchange);
-  if (found instanceof Promise) return found.then((key) => takeToken(gateway, exchange, key));
-  assert(found !== null, "only the model list is served without a key");
-  return takeToken(gateway, exchange, found);
+export async function admit(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
+  const key = await authenticate(gateway, exchange);
+  assert(key !== null, "only the model list is served without a key");
+  return takeToken(gateway, exchange, key);
 }
 
 /** The same for the one route that also serves callers without a key. */

@@ -9,7 +9,7 @@ import { originReachedAt } from "./reached-at.ts";
 
 /**
  * The key that a call may use, or null where none was sent and none is needed. Throws otherwise; the exchange then
- * knows whose key was refused. Only a key that is not known yet has to be waited for.
+ * knows whose key was refused. Only an unknown key has to be awaited.
  */
 export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | null | Promise<KeyRecord> {
   const { call, atMs } = exchange;
@@ -25,7 +25,7 @@ export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | 
   }
 }
 
-/** Somebody may have made the key a moment ago, in another process. */
+/** Another process may have created the key a moment ago. */
 async function authenticateAfresh(
   gateway: Gateway,
   exchange: Exchange,
@@ -43,7 +43,7 @@ async function authenticateAfresh(
   }
 }
 
-/** Guessing keys is slowed by address; a right key is never slowed by another's guesses. */
+/** Failed credentials are rate-limited by address. A valid key never is, whoever shares its address. */
 function slowedDown(gateway: Gateway, call: ClientCall, error: unknown): unknown {
   if (!(error instanceof GatewayError && error.code === "invalid_credentials")) return error;
   const verdict = gateway.addressLimiter.take(call.address);
@@ -79,7 +79,7 @@ function readCredential({ request, route }: ClientCall): string | null {
 }
 
 function bearerToken(authorization: string): string {
-  // The usual spelling first, because it needs no new string.
+  // The usual spelling first: it allocates nothing.
   if (!authorization.startsWith("Bearer ") && authorization.slice(0, 7).toLowerCase() !== "bearer ") {
     throw refused("The Authorization header must read `Bearer <key>`.");
   }

@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { Gate, Gates } from "../../limits/concurrency.ts";
 import type { Exchange } from "../exchange.ts";
 
-/** Something that can be told to end early, in-band and settled. */
+/** A stream that can be ended early, settled and with an in-band error. */
 export interface Interruptible {
   interrupt(error: GatewayError): void;
 }
@@ -10,24 +10,24 @@ export interface Interruptible {
 export interface OngoingLimits {
   maxConcurrent(): number;
   maxPerKey(): number | null;
-  /** How far the event loop is behind. */
+  /** The event loop's lag. */
   lagMs(): number;
 }
 
-/** Taking on more work when the loop is this far behind would only make everybody's answers later. */
+/** With the loop this far behind, more work would only delay every answer. */
 const overloadLagMs = 2000;
 
-/** A burst may wait for a moment; a longer queue would only turn overload into timeouts. */
+/** A burst may wait briefly; a longer queue would only turn overload into timeouts. */
 const shortQueue = { queueLimit: 64, waitMs: 500 };
 
 /**
- * All generation that is under way. New work is refused while the gateway drains or is full; what runs
- * goes on, until there is nothing left or the grace time is over.
+ * All exchanges in flight. New ones are refused while the gateway drains or is full; those in flight run on until
+ * they end or the grace time is over.
  */
 export class Ongoing {
   readonly #limits: OngoingLimits;
   readonly #exchanges = new Map<Exchange, Interruptible | null>();
-  /** Under way without a place: they wait for one, or need none. */
+  /** In flight without a place: they wait for one, or need none. */
   readonly #placeless = new Set<Exchange>();
   readonly #all: Gate;
   readonly #perKey: Gates;
@@ -36,7 +36,7 @@ export class Ongoing {
 
   constructor(limits: OngoingLimits) {
     this.#limits = limits;
-    // Read anew each time, because a reload may change them.
+    // Read each time: a reload may change them.
     this.#all = new Gate({
       ...shortQueue,
       get limit() {
@@ -83,7 +83,7 @@ export class Ongoing {
     throw exchange.endedBy;
   }
 
-  /** Work that takes no place, and that a gateway which goes down waits for and ends like any other. */
+  /** Runs work that needs no place. A shutdown waits for it and interrupts it like any other. */
   async withoutPlace<Result>(exchange: Exchange, work: () => Promise<Result>): Promise<Result> {
     this.#placeless.add(exchange);
     try {
@@ -94,7 +94,7 @@ export class Ongoing {
     }
   }
 
-  /** From now on the exchange can be ended by `interruptAll`. */
+  /** From now on `interruptAll` interrupts this instead of refusing the exchange. */
   canInterrupt(exchange: Exchange, interruptible: Interruptible): void {
     if (this.#exchanges.has(exchange)) this.#exchanges.set(exchange, interruptible);
   }
@@ -130,7 +130,7 @@ export class Ongoing {
     return isEmpty;
   }
 
-  /** Streams that have begun end in-band; everything else is refused with the error as its answer. */
+  /** Streams that have begun end in-band; everything else is answered with the error. */
   interruptAll(error: GatewayError): void {
     for (const [exchange, interruptible] of this.#exchanges) {
       if (interruptible === null) exchange.end(error);

@@ -1,8 +1,8 @@
 const saneHost = /^[\w.:[\]-]{1,255}$/;
 
 /**
- * The origin under which the client reached the gateway, for messages to that client. Proxies that end TLS or rename
- * the host say so in headers. They need not be trusted: whoever forges them only misleads itself.
+ * The origin under which the client reached the gateway, for messages to that client. Proxies that terminate TLS or
+ * change the host say so in headers. They need not be trusted: a client that forges them only misleads itself.
  */
 export function originReachedAt(request: Request): string {
   const { protocol, host } = URL.canParse(request.url)
@@ -14,7 +14,7 @@ export function originReachedAt(request: Request): string {
   return `${isSecure ? "https" : "http"}://${named ?? "localhost"}`;
 }
 
-/** Of several proxies the outermost speaks first. */
+/** The outermost of several proxies comes first. */
 function first(list: string | null): string {
   return (list?.split(",")[0] ?? "").trim().toLowerCase();
 }

@@ -8,7 +8,7 @@ import { usedExtras } from "../charge/extras.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 
-/** A provider that has begun to answer, and all that is needed to bring the answer to the client. */
+/** A provider that has begun to answer, and all that it takes to deliver the answer. */
 export interface Answering {
   readonly gateway: Gateway;
   readonly exchange: Exchange;
@@ -19,14 +19,14 @@ export interface Answering {
   readonly bill: Bill;
 }
 
-/** What an answer has shown beside its content. */
+/** What an answer has revealed beside its content. */
 export interface Shown {
-  /** Ids of the provider's own things. */
+  /** Ids of the provider's resources. */
   readonly given: readonly string[];
   readonly extras: ReportedExtras | null;
 }
 
-/** To be called before the exchange is settled: stores the ids the client knows now, and what else is charged. */
+/** Stores the ids the client knows now, and what is charged beside tokens. Call it before settling. */
 export function recordShown({ gateway, exchange, key, opened }: Answering, { given, extras }: Shown): void {
   gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, given);
   exchange.extras = usedExtras(exchange.askedExtras, extras);

@@ -14,7 +14,7 @@ export interface PassthroughCall {
   readonly dialect: ClientDialectName;
   /** The client did not ask for the usage chunk that the gateway asked the provider for. */
   readonly hideUsage: boolean;
-  /** The request asks for more than text, hosted tools or audio, whose events have to be read. */
+  /** The request asks for hosted tools or audio, whose events have to be read. */
   readonly readsExtras: boolean;
   readonly requestId: string;
   readonly model: string;
@@ -23,7 +23,7 @@ export interface PassthroughCall {
 
 const nothing = new Uint8Array(0);
 
-/** The provider's own bytes, at once and unchanged; only what ends the stream waits for the charge. */
+/** Forwards the provider's bytes unchanged and at once; only the terminal event waits for the charge. */
 export class PassthroughRelayer implements StreamRelayer {
   readonly #call: PassthroughCall;
   readonly #dialect: ClientDialect;
@@ -47,7 +47,7 @@ export class PassthroughRelayer implements StreamRelayer {
     return events === null ? nothing : this.#pass(events);
   }
 
-  /** The last event may lack the blank line behind it, so what is left is looked at as if it had one. */
+  /** The last event may lack its blank line, so the rest is scanned as if it had one. */
   end(): Piece {
     if (this.ended || this.brokenBy !== null) return nothing;
     const rest = this.#joiner.rest();
@@ -55,7 +55,7 @@ export class PassthroughRelayer implements StreamRelayer {
     if (this.ended || this.brokenBy !== null) return leaving;
     const missing = this.#scanner.missingTerminal();
     if (missing === null) {
-      // Half an event is of no use to anybody, and would swallow the error that follows it.
+      // Half an event is useless, and the error that follows would become part of it.
       this.brokenBy = cutShort();
       return nothing;
     }
@@ -71,7 +71,7 @@ export class PassthroughRelayer implements StreamRelayer {
     return leaving;
   }
 
-  /** Nothing is parsed any more behind the end, so bytes that were waiting for their event's other half go along. */
+  /** Nothing is parsed after the end, so bytes of an incomplete event are forwarded with it. */
   #takeTerminal(held: Uint8Array): void {
     const rest = this.#joiner.rest();
     this.#terminal = rest === null ? held : Buffer.concat([held, rest]);

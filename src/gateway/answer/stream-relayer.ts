@@ -2,22 +2,22 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 
-/** What goes to the client: bytes that pass through, or text that was written here. */
+/** Output for the client: bytes that pass through, or text that was written here. */
 export type Piece = Uint8Array | string;
 
 /**
- * A provider's stream on its way to the client, passed through or translated; the pump (stream-pump.ts)
- * need not know which. The pieces that end the client's stream are never returned by `push` or `end`: the
- * charge is committed first, and then they are taken from `terminal`.
+ * Turns a provider's stream into the client's, passed through or translated; the pump (stream-pump.ts) need not know
+ * which. `push` and `end` never return the pieces that end the client's stream: those come from `terminal`, after the
+ * charge is committed.
  */
 export interface StreamRelayer {
-  /** Takes what the provider sent, returns what may leave now; look at `brokenBy` afterwards. */
+  /** Takes a chunk of the provider, returns what may leave now. Check `brokenBy` afterwards. */
   push(chunk: Uint8Array): Piece;
-  /** The provider's body is over; look at `brokenBy` afterwards. */
+  /** The provider's body has ended. Check `brokenBy` afterwards. */
   end(): Piece;
   /**
-   * Why the provider's stream has failed, once it has. It is told and not thrown, because what came before
-   * the failure, in the same chunk even, belongs to the client and is on the bill.
+   * Why the provider's stream failed, or null. Not thrown, because whatever came before the failure, even in the same
+   * chunk, is delivered and charged.
    */
   readonly brokenBy: GatewayError | null;
   /** True once the provider's proper end has been read. */
@@ -25,20 +25,20 @@ export interface StreamRelayer {
   terminal(): Piece;
   /** The dialect's in-band failure, which never looks like a proper end. */
   failure(error: GatewayError): string;
-  /** Shows life while the provider is silent. */
+  /** Sent while the provider is silent. */
   heartbeat(): string;
-  /** The provider's final figures, if it has reported them and its stream is over. */
+  /** The provider's final usage; null until its stream has ended, or if it reported none. */
   readonly usage: ReportedUsage | null;
-  /** The latest figures, if the stream breaks off now: of the output there may be more than they say. */
+  /** The latest usage reported, for a stream that breaks off now. There may be more output than it says. */
   readonly partialUsage: ReportedUsage | null;
-  /** Ids of the provider's own things that the client has been shown. */
+  /** Ids of the provider's resources that the client has seen. */
   readonly given: readonly string[];
-  /** What the provider has reported beside its usage. */
+  /** What the provider has reported beside tokens. */
   readonly extras: ReportedExtras | null;
   /** True once content has gone to the client. */
   readonly started: boolean;
   /** Text produced since the last call. */
   takeProduced(): string;
-  /** How much of that is waiting to be taken, as far as it has been read. */
+  /** The length of that text, as far as it has been read. */
   readonly producedChars: number;
 }

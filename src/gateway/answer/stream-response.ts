@@ -1,4 +1,4 @@
-import { standingHeaders } from "../headers.ts";
+import { commonHeaders } from "../headers.ts";
 import { type Answering, streamHeaders } from "./answering.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
 import { StreamPump } from "./stream-pump.ts";
@@ -8,12 +8,12 @@ import { TranslatedRelayer } from "./translated-relayer.ts";
 /** Begins a stream. From here on its pump settles the bill and ends the exchange. */
 export function streamResponse(answering: Answering): Response {
   const { gateway, exchange, opened } = answering;
-  // The gateway is shutting down, and there is still a status to say it with.
+  // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
   if (exchange.claim !== null) exchange.recorder = gateway.idempotency.record(exchange.claim);
   const pump = new StreamPump(answering, relayerOf(answering));
   const response = new Response(pump.stream(), {
-    headers: { ...standingHeaders(exchange), ...opened.headers, ...streamHeaders },
+    headers: { ...commonHeaders(exchange), ...opened.headers, ...streamHeaders },
   });
   exchange.pump = pump;
   gateway.ongoing.canInterrupt(exchange, pump);

@@ -6,21 +6,21 @@ import type { StreamTranslator } from "../../dialects/translation/translation.ts
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /**
- * A string that grows is a list of its pieces, and a piece that was cut out of the provider's text keeps all
- * of that text alive: a word costs the memory of its whole event. So they are joined from time to time; an
- * answer of 24,000 characters then takes 53 KB instead of 1.3 MB.
+ * A growing string is a rope, and a slice of the provider's text keeps all of that text alive: a word costs the memory
+ * of its whole event. So the rope is flattened now and then; an answer of 24,000 characters then takes 53 KB instead
+ * of 1.3 MB.
  */
 const mostLooseChars = 512;
 
-/** A provider's stream in another dialect than the client's, read and written again event by event. */
+/** Translates a provider's stream to the client's dialect, event by event. */
 export class TranslatedRelayer implements StreamRelayer {
   readonly #decoder = new SseDecoder();
   readonly #translator: StreamTranslator;
   readonly #requestId: string;
   #produced = "";
-  /** How much of it is one piece of memory. */
+  /** How much of it has been flattened. */
   #joinedChars = 0;
-  /** Where the answer is written anew, so are its ids. */
+  /** A translated answer has ids of its own. */
   readonly given: readonly string[] = [];
   brokenBy: GatewayError | null = null;
 
@@ -29,7 +29,7 @@ export class TranslatedRelayer implements StreamRelayer {
     this.#requestId = requestId;
   }
 
-  /** Behind its proper end a provider has nothing more to say, whatever it sends. */
+  /** Ignores whatever follows the proper end. */
   push(chunk: Uint8Array): string {
     let text = "";
     try {
@@ -87,7 +87,7 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#translator.usage;
   }
 
-  /** The provider's own tools are left out of a translated request, so that only the tier can cost extra. */
+  /** Hosted tools are dropped from a translated request, so only the tier can cost extra. */
   get extras(): ReportedExtras | null {
     const { serviceTier } = this.#translator;
     return serviceTier === null ? null : { tier: serviceTier };
@@ -110,7 +110,7 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#produced.length;
   }
 
-  /** The runtime joins a string, in its place, when its length in UTF-8 is asked for. */
+  /** Asking for its length in UTF-8 makes the runtime flatten a string in place. */
   #join(): void {
     Buffer.byteLength(this.#produced);
     this.#joinedChars = this.#produced.length;

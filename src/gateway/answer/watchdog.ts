@@ -1,4 +1,4 @@
-/** Something that is looked after while it runs. */
+/** Something to check regularly while it runs. */
 export interface Guarded {
   /** Called every tick with the monotonic time. */
   check(nowMs: number): void;
@@ -7,8 +7,8 @@ export interface Guarded {
 const tickMs = 100;
 
 /**
- * One timer for all open streams, because thousands of timers that are set and cleared per event cost more
- * than the events. It only runs while there is something to look after.
+ * One timer for all open streams: thousands of timers, set and cleared per event, cost more than the events. It only
+ * runs while there are streams.
  */
 export class Watchdog {
   readonly #monotonicMs: () => number;

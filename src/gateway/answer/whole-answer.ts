@@ -16,11 +16,11 @@ import type { Answering } from "./answering.ts";
 export interface WholeAnswer {
   readonly body: Uint8Array | string;
   readonly usage: ReportedUsage | null;
-  /** What was produced, for a local count; only asked for when the provider has not counted. */
+  /** The text produced, for a local count; only used if the provider reported no usage. */
   produced(): string;
-  /** Ids of the provider's own things that the client now knows. Where the answer is written anew, so are its ids. */
+  /** Ids of the provider's resources that the client learns. A translated answer has ids of its own. */
   readonly given: readonly string[];
-  /** What the provider reports beside its usage. */
+  /** What the provider reports beside tokens. */
   readonly extras: ReportedExtras | null;
 }
 
@@ -53,7 +53,7 @@ function readJson(opened: Opened, attempt: Attempt): WholeAnswer {
   };
 }
 
-/** For a provider that does not stream although it was asked to: its whole answer as a stream of the client's dialect. */
+/** For a provider that was asked to stream and did not: its whole answer as a stream of the client's dialect. */
 function readAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
   const translator = attempt.reread().stream();
   const answer = parseAnswer(attempt.dialect, opened.bytes());
@@ -67,7 +67,7 @@ function readAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
   };
 }
 
-/** For a provider that streams although nobody asked it to. */
+/** For a provider that streams although it was not asked to. */
 async function collect(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
   const frames = new SseDecoder();
   const collector = attempt.reread().collect();
@@ -90,7 +90,7 @@ function translated(
   return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven, extras };
 }
 
-/** Broken JSON, an error in a 200, or something else entirely: nothing of it may reach the client as an answer. */
+/** Rejects broken JSON, an error in a 200, and anything else that is not an answer. */
 function parseAnswer(dialect: ProviderDialectName, bytes: Uint8Array): JsonObject {
   let body: unknown;
   try {

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
 import { Produced } from "../charge/produced.ts";
-import { addCostHeaders, addHeaders, standingHeaders } from "../headers.ts";
+import { addCostHeaders, addHeaders, commonHeaders } from "../headers.ts";
 import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
 import type { WholeAnswer } from "./whole-answer.ts";
 
@@ -19,7 +19,7 @@ export function refuseUnreadable({ exchange }: Answering): void {
 export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
   const { gateway, exchange, generation, opened, bill } = answering;
   exchange.sawFirstByte();
-  // The provider has done its part, whatever becomes of the charge.
+  // The provider has succeeded, whether or not the charge does.
   opened.finished("completed");
   const recorder = exchange.claim === null ? null : gateway.idempotency.record(exchange.claim);
   exchange.recorder = recorder;
@@ -43,12 +43,12 @@ function producedBy(whole: WholeAnswer): Produced {
 
 export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {
   const { gateway, exchange, key, generation, opened } = answering;
-  const headers = standingHeaders(exchange);
+  const headers = commonHeaders(exchange);
   addHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(answering));
   addCostHeaders(headers, gateway, exchange, key);
   const response = new Response(whole.body, { headers });
-  // The response has a copy, and what was to be stored of it is on disk.
+  // The response has a copy, and a recording is on disk.
   if (typeof whole.body !== "string") releaseBytes(whole.body);
   releaseBytes(generation.request.bytes);
   return response;

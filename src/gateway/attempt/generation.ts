@@ -25,7 +25,7 @@ export interface GenerationParts {
   readonly estimatedInput: number;
 }
 
-/** What a client wants generated, as a plan for whoever asks the providers. */
+/** A client's request as a plan for the upstream. */
 export class Generation implements GenerationPlan {
   readonly model: ModelSettings;
   readonly scope: string;
@@ -38,7 +38,7 @@ export class Generation implements GenerationPlan {
   readonly changes: BodyChanges;
   readonly estimatedInput: number;
   readonly atSeconds: number;
-  /** What the deployment that was asked last was sent. */
+  /** The last attempt. */
   attempt: Attempt | null = null;
   readonly requestId: string;
   readonly #exchange: Exchange;

@@ -19,24 +19,24 @@ import type { LargeBodies } from "../large/large-bodies.ts";
 import type { Generation } from "./generation.ts";
 import { mayNeedStripping, withoutForeignReasoning } from "./strip-foreign-reasoning.ts";
 
-/** What one deployment is sent, and how its answer comes back to the client's dialect. */
+/** A request for one deployment, and how its answer gets back to the client's dialect. */
 export interface Attempt {
-  /** The one the provider is spoken to in. */
+  /** The dialect towards the provider. */
   readonly dialect: ProviderDialectName;
   readonly prepared: Prepared;
   /** Null where the provider speaks the client's dialect and the bytes pass through. */
   readonly translation: Translation | null;
-  /** Fields of the request that were left out. */
+  /** Fields of the request that were dropped. */
   readonly dropped: readonly string[];
-  /** The same where it passes through, for a provider that streams when it should not, or does not when it should. */
+  /** A translation even where bytes pass through, for a provider that streams unasked, or was asked and does not. */
   reread(): Translation;
   /** The gateway asked for a usage chunk that the client did not ask for. */
   readonly hideUsage: boolean;
 }
 
 /**
- * The client's own dialect where the provider speaks it, and else the richest of those that it speaks. Stop
- * sequences go to a dialect that knows them, where there is one.
+ * The client's own dialect if the provider speaks it, else the richest one that it speaks. A request with stop
+ * sequences prefers a dialect that has them.
  */
 export function dialectToward(
   client: ClientDialectName,
@@ -69,7 +69,7 @@ export function prepareAttempt(generation: Generation, deployment: Deployment): 
     : translated(generation, deployment, toward);
 }
 
-/** The same on another thread, beside the event loop. */
+/** The same on another thread. */
 export async function prepareLargeAttempt(
   largeBodies: LargeBodies,
   generation: Generation,
@@ -82,7 +82,7 @@ export async function prepareLargeAttempt(
     const wanted = wantedChanges(generation, deployment);
     const stripsReasoning = mayNeedStripping(client, deployment);
     const job = { type: "patch", bytes, spans, dialect: client, stripsReasoning, changes: wanted } as const;
-    return asItCame(generation, deployment, await largeBodies.run(job));
+    return passthroughAttempt(generation, deployment, await largeBodies.run(job));
   }
   const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
   const { dialect: __, ...target } = targetOf(deployment, toward);
@@ -92,19 +92,19 @@ export async function prepareLargeAttempt(
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
   const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
-  return inOtherWords(generation, deployment, toward, body, made);
+  return translatedAttempt(generation, deployment, toward, body, made);
 }
 
 function dialectFor({ clientDialect, request }: Generation, deployment: Deployment): ProviderDialectName {
   return dialectToward(clientDialect, deployment.provider.settings.dialects, request.truncated);
 }
 
-/** The client's own bytes, with only those spans replaced that must be. */
+/** The client's own bytes, with only the necessary spans replaced. */
 function passThrough(generation: Generation, deployment: Deployment): Attempt {
   const { request, clientDialect: dialect } = generation;
   const { bytes, spans, dropped } = withoutForeignReasoning(request, dialect, deployment);
   const body = patchBody(bytes, spans, wantedChanges(generation, deployment));
-  return asItCame(generation, deployment, { body, dropped });
+  return passthroughAttempt(generation, deployment, { body, dropped });
 }
 
 function wantedChanges(generation: Generation, deployment: Deployment): BodyChanges {
@@ -115,7 +115,7 @@ function wantedChanges(generation: Generation, deployment: Deployment): BodyChan
   return asking === null ? renamed : { ...renamed, ...asking };
 }
 
-/** What makes the provider tell a stream's usage, where the client does not ask for it; else null. */
+/** The change that makes a provider report a stream's usage; null if the client asks for it itself. */
 function askingForUsage(
   { request, clientDialect: dialect }: Generation,
   deployment: Deployment,
@@ -125,7 +125,7 @@ function askingForUsage(
   return option !== null && request.stream && !option.isSet(request.truncated) ? option.changes : null;
 }
 
-function asItCame(
+function passthroughAttempt(
   generation: Generation,
   deployment: Deployment,
   { body, dropped }: { readonly body: Uint8Array; readonly dropped: readonly string[] },
@@ -143,10 +143,10 @@ function asItCame(
 
 function translated(generation: Generation, deployment: Deployment, toward: ProviderDialectName): Attempt {
   const made = translate(sourceOf(generation, generation.request.body), targetOf(deployment, toward));
-  return inOtherWords(generation, deployment, toward, JSON.stringify(made.body), made);
+  return translatedAttempt(generation, deployment, toward, JSON.stringify(made.body), made);
 }
 
-function inOtherWords(
+function translatedAttempt(
   generation: Generation,
   deployment: Deployment,
   toward: ProviderDialectName,

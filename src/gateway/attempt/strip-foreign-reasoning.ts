@@ -8,16 +8,16 @@ import type { ClientRequest } from "../request/request.ts";
 export interface PassthroughBody {
   readonly bytes: Uint8Array;
   readonly spans: JsonSpans;
-  /** Fields of the request that were left out. */
+  /** Fields of the request that were dropped. */
   readonly dropped: readonly string[];
 }
 
 const nothing: readonly string[] = [];
 
 /**
- * A body that passes through, as the client sent it. Only a conversation that began on another provider is
- * written anew, because its envelopes mean nothing to the vendors. Another Sluice may be behind a compatible
- * provider, and then the envelopes are that one's own.
+ * A body that passes through, as the client sent it. Only a conversation that began on another provider is rewritten,
+ * because vendors reject reasoning that is not their own. A compatible provider may be another Sluice, which reads
+ * these envelopes itself.
  */
 export function withoutForeignReasoning(
   request: ClientRequest,
@@ -35,7 +35,7 @@ export function withoutForeignReasoning(
   return { bytes: written, spans: scanTopLevel(written), dropped: [fieldNames.reasoning] };
 }
 
-/** Only vendors refuse what others have thought, and not every dialect has a field to hold it. */
+/** Only vendors reject foreign reasoning, and not every dialect has a field for it. */
 export function mayNeedStripping(dialect: ClientDialectName, { provider }: Deployment): boolean {
   const isStrict = vendorOf(provider.settings.kind).strictDialects.includes(dialect);
   return isStrict && clientDialect(dialect).stripForeignReasoning !== null;

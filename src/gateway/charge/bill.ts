@@ -12,7 +12,7 @@ import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../s
 import type { Exchange } from "../exchange.ts";
 import type { Produced } from "./produced.ts";
 
-/** Counts text and requests with the local tokenizer; never rejects. */
+/** Counts tokens locally; never rejects. */
 export interface TokenCounter {
   text(texts: string[]): Promise<number>;
   request(body: Uint8Array): Promise<number>;
@@ -22,9 +22,9 @@ export interface TokenCounter {
 export interface Evidence {
   /** The provider's final figures. */
   readonly usage: ReportedUsage | null;
-  /** What it had reported before the stream broke off. */
+  /** What it had reported when the stream broke off. */
   readonly partialUsage: ReportedUsage | null;
-  /** Only asked for where the provider's figures do not say how much it was. */
+  /** Only called if the provider's figures do not suffice. */
   produced(): Produced;
   readonly requestBytes: Uint8Array;
 }
@@ -50,8 +50,8 @@ const noOutput = { outputTokens: 0, reasoningTokens: 0, isOutputDoubtful: true }
 const unreported: ReportedUsage = { ...noInput, ...noOutput };
 
 /**
- * The money side of one exchange, from its hold to its end. It ends exactly once: whoever calls second
- * finds the hold closed and changes nothing.
+ * The money of one exchange, from its hold to its end. It ends exactly once: a second settle or release finds the hold
+ * closed and changes nothing.
  */
 export class Bill {
   readonly #parts: BillParts;
@@ -70,7 +70,7 @@ export class Bill {
     terms.ledger.release(hold);
   }
 
-  /** Journals what has been produced so far, so that a crash does not give it away. */
+  /** Journals what has been produced so far, so that it is charged even after a crash. */
   progress(produced: Produced, partialUsage: ReportedUsage | null): void {
     const { terms, hold, held } = this.#parts;
     const reported = this.#plausible(partialUsage ?? unreported);
@@ -80,7 +80,7 @@ export class Bill {
 
   /**
    * Charges for the call; resolves when that is durable. What the provider has counted is charged at once. Never
-   * throws; when it rejects, the hold may still be open and has to be released.
+   * throws. If it rejects, the hold may still be open and has to be released.
    */
   settle(
     outcome: Outcome,
@@ -103,21 +103,21 @@ export class Bill {
     }
   }
 
-  /** A provider that reports more than its model can read or write has reported nonsense. */
+  /** Distrusts figures above what the model can read or write. */
   #plausible(reported: ReportedUsage): ReportedUsage {
     const { exchange, held } = this.#parts;
     const window = exchange.deployment?.model.contextWindow ?? null;
     if (window === null) return reported;
     const isInputAbsurd = totalInput(reported) > window;
-    // Several choices may produce more than one window together.
+    // Several choices may produce more than one window in total.
     const isOutputAbsurd = reported.outputTokens > Math.max(window, held.output);
     if (!isInputAbsurd && !isOutputAbsurd) return reported;
     return { ...reported, ...(isInputAbsurd ? noInput : {}), ...(isOutputAbsurd ? noOutput : {}) };
   }
 
   /**
-   * Counts what the provider has not reported believably: the larger of its figures and the local count. A count
-   * is only an estimate, so it goes no further than what the client agreed to with its request.
+   * Takes the larger of the provider's figures and a local count where the figures are doubtful. A count is only an
+   * estimate, so it is capped by what the hold was priced for.
    */
   async #estimate(reported: ReportedUsage, isOutputSure: boolean, evidence: Evidence): Promise<Usage> {
     const { terms, held } = this.#parts;
@@ -155,14 +155,14 @@ export class Bill {
     });
   }
 
-  /** Kept in the transaction that charges. One that completed at the first attempt needs no explanation. */
+  /** Stored in the transaction that charges. Null if the exchange completed at the first attempt. */
   #endingOf(outcome: Outcome, status: number): ExchangeEnding | null {
     const { exchange } = this.#parts;
     if (outcome === "completed" && exchange.failedAttempts.length === 0) return null;
     return exchange.ending(outcome, status, outcome === "completed" ? null : exchange.brokenBy);
   }
 
-  /** What a token-budget key's use would have cost; what a credit key pays is its cost. */
+  /** What the usage of a token-budget key would have cost; null for credit keys, which pay it. */
   #listCostOf(usage: Usage): number | null {
     const { key, exchange, microUsdPerCredit } = this.#parts;
     const price = exchange.deployment?.price ?? null;
@@ -178,7 +178,7 @@ export class Bill {
   }
 }
 
-/** Where the input is doubtful, what it lacks of the count is taken to be plain input. */
+/** If the input is doubtful, what it lacks of the count is taken as uncached input. */
 function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: number): Usage {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = reported;
   const lacking = reported.isInputDoubtful === true ? Math.max(0, countedInput - totalInput(reported)) : 0;

@@ -4,10 +4,9 @@ import { estimateText } from "../../catalog/estimate.ts";
 const maxKeptChars = 64 * 1024;
 
 /**
- * What a stream has produced, in case the provider never says how much it was. The text itself is kept up
- * to a bound so that it can be counted exactly; of anything longer only an estimate of its tokens is. Each
- * piece is looked at once, when it comes: joining and estimating all of it again with every progress row
- * would make garbage of the whole answer twice a second.
+ * What a stream has produced, in case the provider reports no usage. Text is kept up to a bound, to be counted
+ * exactly; beyond it only an estimate is. Each piece is estimated once, when it comes: joining and estimating the whole
+ * answer for every progress row would turn it into garbage twice a second.
  */
 export class Produced {
   readonly #pieces: string[] = [];
@@ -36,7 +35,7 @@ export class Produced {
     return this.#estimatedTokens;
   }
 
-  /** By the tokenizer, in its own thread; never 0 once there is content. */
+  /** Counted by the tokenizer's thread; at least 1 if there is content. */
   async count(countText: (texts: string[]) => Promise<number>): Promise<number> {
     if (this.isEmpty) return 0;
     const counted = this.#keptChars === 0 ? 0 : await countText([this.#pieces.join("")]);

@@ -10,17 +10,17 @@ import type { SerializedToolMapping } from "../../dialects/translation/translati
 import type { Expected } from "../request/request.ts";
 
 /**
- * What is done with a large body beside the event loop. All of it is plain data, because it crosses between threads;
- * the bytes are in shared memory and are not copied.
+ * Jobs for large bodies off the event loop. All plain data, because it crosses threads; the bytes are in shared memory
+ * and are not copied.
  */
 export type Job = ReadJob | PatchJob | TranslateJob;
 
-/** Is it a request, and what does it ask for? */
+/** Parses and validates the body. */
 export interface ReadJob {
   readonly type: "read";
   readonly bytes: Uint8Array;
   readonly expected: Expected;
-  /** Whether the body will be compared with an earlier one. */
+  /** Whether idempotency needs the body's hash. */
   readonly wantsHash: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface PatchJob {
   readonly bytes: Uint8Array;
   readonly spans: JsonSpans;
   readonly dialect: ClientDialectName;
-  /** Whether reasoning of other providers is taken out. */
+  /** Whether to strip reasoning of other providers. */
   readonly stripsReasoning: boolean;
   readonly changes: BodyChanges;
 }
@@ -60,7 +60,7 @@ export interface ReadResult {
 export interface PreparedResult {
   readonly body: Uint8Array;
   readonly dropped: readonly string[];
-  /** How the answer's tools are called by the client; null where nothing was translated. */
+  /** The client's names of the answer's tools; null if nothing was translated. */
   readonly toolMapping: SerializedToolMapping | null;
 }
 
@@ -71,7 +71,7 @@ export interface JobMessage {
   readonly job: Job;
 }
 
-/** A refusal crosses as what it was made of; what was not foreseen as its stack. */
+/** An expected error crosses as its parts, an unexpected one as its stack. */
 export type DoneMessage = { readonly id: number } & (
   | { readonly result: ReadResult | PreparedResult }
   | {

@@ -18,9 +18,9 @@ interface Waiting {
 }
 
 /**
- * Does what takes long with large bodies on a thread of its own: to parse 31 MB takes up to half a second, and to
- * write or hash them a tenth, during which no stream would move. The thread starts with the first large body and ends
- * when there has been none for a while.
+ * Processes large bodies on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a
+ * tenth, during which no stream would move. The thread starts with the first large body and ends when it has been idle
+ * for a while.
  */
 export class LargeBodies {
   readonly #waiting = new Map<number, Waiting>();
@@ -33,7 +33,7 @@ export class LargeBodies {
     this.#startThread = start;
   }
 
-  /** Rejects with what the job is refused with. */
+  /** Rejects with the job's refusal. */
   run<J extends Job>(job: J): Promise<ResultOf<J>> {
     const thread = this.#running();
     if (thread === null) return Promise.reject(threadLost());

@@ -10,7 +10,7 @@ import { checkRequest } from "../request/request.ts";
 import type { Job, PatchJob, PreparedResult, ReadJob, ReadResult, TranslateJob } from "./jobs.ts";
 import { truncateBody } from "./truncate-body.ts";
 
-/** Does on any thread what a job says. Throws a GatewayError for what is refused. */
+/** Runs a job on the calling thread. Throws a GatewayError for a refusal. */
 export function runJob(job: Job): ReadResult | PreparedResult {
   switch (job.type) {
     case "read":
@@ -47,7 +47,7 @@ function patch({ bytes, spans, dialect, stripsReasoning, changes }: PatchJob): P
   return { body: shared(patched), dropped: [fieldNames.reasoning], toolMapping: null };
 }
 
-/** Names that a client made up are told back to it, but not in full length. */
+/** Field names from the client are reported back to it, but not in full length. */
 const longestName = 200;
 
 function translated(job: TranslateJob): PreparedResult {

@@ -6,7 +6,7 @@ declare const self: Worker;
 
 self.onmessage = ({ data: { id, job } }: MessageEvent<JobMessage>) => {
   self.postMessage(done(id, job));
-  // What was parsed is garbage now, and a thread that waits does not look for it by itself.
+  // The parsed body is garbage now, and an idle thread does not collect by itself.
   Bun.gc(false);
 };
 

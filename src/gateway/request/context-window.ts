@@ -2,12 +2,12 @@ import { GatewayError } from "../../base/errors.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { TokenCounter } from "../charge/bill.ts";
 
-/** Tokenizers differ by so much; what is less far over the window is left for the provider to judge. */
+/** Tokenizers differ by this much; what is closer to the window is left to the provider. */
 const clearlyOver = 1.1;
 
 /**
- * Refuses input that cannot fit. The cheap estimate is an upper bound, so it can only acquit, and then there is
- * nothing to await; when it does not, the input is counted.
+ * Refuses input that cannot fit. The cheap estimate is an upper bound: if it fits, there is nothing to await; if not,
+ * the input is counted.
  */
 export function refuseOverlongInput(
   model: ModelSettings,
@@ -20,7 +20,7 @@ export function refuseOverlongInput(
   return refuseBeyond(window, estimatedInput, bytes, tokens);
 }
 
-/** The tokenizer has a thread of its own. Where that is too busy to count, its guess may be above the bound. */
+/** If the tokenizer's thread is too busy to count, its estimate may exceed the upper bound. */
 async function refuseBeyond(
   window: number,
   estimatedInput: number,

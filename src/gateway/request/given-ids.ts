@@ -11,7 +11,7 @@ const mostKept = 1_000_000;
 const pruneEveryMs = 10 * 60_000;
 const prunedAtOnce = 1000;
 const maxReferences = 1000;
-/** Vendors' ids have some fifty characters, those of gateways behind gateways a few hundred. */
+/** Vendors' ids have some fifty characters, those of nested gateways a few hundred. */
 const maxIdChars = 1024;
 
 /**
@@ -29,8 +29,8 @@ export class GivenIds {
   }
 
   /**
-   * To be called before the exchange is settled: the journal keeps its order, so the ids are on disk once the charge
-   * is, and that is before the answer's end leaves.
+   * Call it before settling: the journal keeps its order, so the ids are durable once the charge is, and that is before
+   * the answer's end leaves.
    */
   remember(keyId: string, provider: string, ids: readonly string[]): void {
     const digests = ids.filter((id) => id.length <= maxIdChars).map(digestOf);
@@ -69,7 +69,7 @@ export class GivenIds {
     this.#timer = null;
   }
 
-  /** Deletes what is too old, and the oldest where there are too many, a little at a time. */
+  /** Deletes expired ids, and the oldest beyond the limit, in small batches. */
   async prune(keep = mostKept): Promise<void> {
     const beforeMs = Math.floor(this.#clock.wallMs()) - keptForMs;
     let gone: number;
@@ -82,7 +82,7 @@ function digestOf(id: string): string {
   return Bun.SHA256.hash(id, "hex").slice(0, 32);
 }
 
-/** Where a request that names stored things may go: to the provider that has them, if the key may use it. */
+/** The provider scope of a request that names stored resources: the provider that has them, if the key may use it. */
 export async function scopeOf(
   givenIds: GivenIds,
   { catalog }: Configured,

@@ -2,7 +2,7 @@ import type { Claim } from "../../idempotency/idempotency.ts";
 import type { KeyRecord, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { standingHeaders } from "../headers.ts";
+import { commonHeaders } from "../headers.ts";
 import type { ClientRequest } from "./request.ts";
 
 export type Claimed =
@@ -11,7 +11,7 @@ export type Claimed =
 
 const nothingClaimed: Claimed = { kind: "run", claim: null };
 
-/** Without an `Idempotency-Key` there is nothing to claim, and nothing to await. */
+/** Without an `Idempotency-Key` there is nothing to claim or await. */
 export function claimIdempotency(
   gateway: Gateway,
   exchange: Exchange,
@@ -32,6 +32,6 @@ export function claimIdempotency(
 /** The stored bytes again; nothing is charged. */
 export function replay(exchange: Exchange, stored: StoredResponse): Response {
   exchange.isReplayed = true;
-  const headers = { ...standingHeaders(exchange), ...stored.headers, "idempotent-replayed": "true" };
+  const headers = { ...commonHeaders(exchange), ...stored.headers, "idempotent-replayed": "true" };
   return new Response(stored.body, { status: stored.status, headers });
 }

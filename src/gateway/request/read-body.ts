@@ -1,10 +1,10 @@
 import { assert } from "../../base/assert.ts";
 
-/** What may be read of one body. */
+/** The limits for one body. */
 export interface BodyLimit {
   readonly maxBytes: number;
   tooLarge(): Error;
-  /** Called before so many more bytes are kept. Throws when there is no room for them. */
+  /** Reserves memory for more bytes. Throws when there is none. */
   take(bytes: number): void;
 }
 

@@ -9,7 +9,7 @@ import type { Gateway } from "../gateway.ts";
 import { type BodyLimit, largeBodyBytes, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
 
-/** Reads and checks the body of an admitted call. Its memory counts against the budget until that is done. */
+/** Reads and validates a body. Its memory counts against the budget meanwhile. */
 export async function readRequest(
   gateway: Gateway,
   exchange: Exchange,
@@ -30,19 +30,19 @@ export async function readRequest(
   }
 }
 
-/** A smaller body is checked in a few milliseconds, whatever it is made of. */
+/** Smaller bodies are validated in a few milliseconds, whatever they contain. */
 const smallBytes = 64 * 1024;
 
-/** So many items and members take long to look at, however few bytes they have. */
+/** More items and members take long to process, however few bytes they have. */
 const manyValues = 10_000;
 
-/** Whether working on a body would hold up everybody else: because of its texts, or because of its structure. */
+/** Whether processing a body would block the event loop, because of its size or its structure. */
 function takesLong(bytes: Uint8Array): boolean {
   if (bytes.length < smallBytes) return false;
   return bytes.length >= largeBodyBytes || countValues(bytes, manyValues) > manyValues;
 }
 
-/** The same beside the event loop. */
+/** The same on another thread. */
 async function readLarge(
   { largeBodies }: Gateway,
   { request }: ClientCall,

@@ -21,12 +21,12 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { ClientCall } from "../client-call.ts";
 import type { Configured } from "../gateway.ts";
 
-/** What was found out about a large body on another thread (large/large-bodies.ts). */
+/** What another thread found in a large body (large/large-bodies.ts). */
 export interface LargeBody {
   /** JSON of the body with its texts cut short. */
   readonly truncatedText: string;
   readonly estimatedInput: number;
-  /** Null when nobody will ask for it. */
+  /** Null without an idempotency key. */
   readonly bodyHash: string | null;
 }
 
@@ -34,7 +34,7 @@ export function parseTruncated({ truncatedText }: LargeBody): JsonObject {
   return JSON.parse(truncatedText);
 }
 
-/** A client's request, read and found valid. */
+/** A valid request. */
 export class ClientRequest {
   readonly bytes: Uint8Array;
   readonly spans: JsonSpans;
@@ -42,9 +42,9 @@ export class ClientRequest {
   readonly hostedTools: readonly HostedTool[];
   readonly modelId: string;
   readonly stream: boolean;
-  /** The answer is to be spoken. */
+  /** Asks for audio output. */
   readonly speaks: boolean;
-  /** What is known of a body that is too large to be looked through again on the event loop; null for others. */
+  /** For a body that is too large to be processed on the event loop; else null. */
   readonly large: LargeBody | null;
   readonly #cutBytes: number;
   #truncated: JsonObject | null;
@@ -83,8 +83,8 @@ export class ClientRequest {
   }
 
   /**
-   * The bytes are on their way, and the parsed form will hardly be asked for again. A long conversation is
-   * thousands of objects, which every garbage collection would visit for as long as the provider thinks.
+   * Drops the parsed body once the bytes are sent; it is parsed again in the rare case that it is needed. A long
+   * conversation is thousands of objects, which every garbage collection would visit while the provider works.
    */
   forgetBody(): void {
     this.#truncated = null;
@@ -103,7 +103,7 @@ const maxIdempotencyKeyChars = 255;
 const withBeta: ValidationOptions = { anthropicBeta: true };
 const withoutBeta: ValidationOptions = { anthropicBeta: false };
 
-/** What a body has to be. */
+/** What a body is validated against. */
 export interface Expected {
   readonly kind: RequestKind;
   readonly options: ValidationOptions;
@@ -116,13 +116,13 @@ export function expectedOf(call: ClientCall, kind: RequestKind, limits: Structur
   return { kind, options: hasBeta ? withBeta : withoutBeta, limits };
 }
 
-/** A body that was found to be a request, and what it asks for beside text. */
+/** A valid body, and what it asks for beside text. */
 export interface CheckedBody extends ParsedBody {
   readonly mentions: Mentions;
   readonly hostedTools: readonly HostedTool[];
 }
 
-/** Throws `invalid_request` for bytes that are no request of this kind. */
+/** Throws `invalid_request` for anything but a request of this kind. */
 export function checkRequest(bytes: Uint8Array, { kind, options, limits }: Expected): CheckedBody {
   refuseTooManyMembers(bytes, limits);
   const parsed = parseBody(bytes);
@@ -133,7 +133,6 @@ export function checkRequest(bytes: Uint8Array, { kind, options, limits }: Expec
   return { ...parsed, mentions, hostedTools: hostedToolsOf(dialect, parsed.truncated, mentions) };
 }
 
-/** The interface gives the header 1 to 255 characters; anything else is a client's mistake worth telling. */
 export function idempotencyKeyOf(call: ClientCall): string | null {
   const key = call.request.headers.get("idempotency-key");
   if (key === null) return null;
@@ -160,7 +159,7 @@ function mayNotUse(key: KeyRecord, { id }: ModelSettings): string {
   return `This key may not use the model "${id}": it is for models ${only} only. GET /v1/models lists what it may use.`;
 }
 
-/** A credit key pays for what it uses, so a model without a price must say that it is free. */
+/** Credit keys pay for what they use, so a model without a price must be declared free. */
 export function refuseUnpriced(key: KeyRecord, model: ModelSettings): void {
   const isPriced = model.free || model.deployments.every((deployment) => deployment.price !== null);
   if (key.mode !== "credit" || isPriced) return;
