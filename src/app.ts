@@ -39,7 +39,7 @@ export interface RunningGateway {
   readonly gateway: Gateway;
   readonly store: Store;
   /** The admin token that was made at this start, because there was none yet; to be told once. */
-  readonly madeAdminToken: string | null;
+  readonly generatedAdminToken: string | null;
   /** Takes over a new configuration as far as it can; what runs goes on with the old one. */
   reload(settings: Settings): Promise<Reloaded>;
   /**
@@ -142,7 +142,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     ownAddress === null
       ? null
       : await listenForAdmin(createEdge(gateway, log, operatorsSide, false), ownAddress);
-  await admin.keepMadeToken();
+  await admin.saveGeneratedToken();
   watcher.start();
   const alarms = new TroubleWatch({
     store,
@@ -159,7 +159,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     adminUrl: adminServer?.url ?? server.url,
     gateway,
     store,
-    madeAdminToken: admin.madeToken,
+    generatedAdminToken: admin.generatedToken,
     reload: async (next) => {
       const { configured } = gateway;
       const possible = reloadable(configured.settings, next);

@@ -2,12 +2,12 @@ import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { EndingQueue } from "../store/ending-queue.ts";
 import type { Store } from "../store/store.ts";
-import { AdminToken, readyAdminToken } from "./auth/admin-token.ts";
+import { AdminToken, loadAdminToken } from "./auth/admin-token.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { AdminDeps, OpenExchange } from "./deps.ts";
 import type { Live } from "./live/live.ts";
-import { MetricsDoor } from "./metrics-listener.ts";
+import { MetricsListener } from "./metrics-listener.ts";
 import { type AdminMount, adminRoutes } from "./routes/admin.ts";
 
 interface AdminParts {
@@ -22,9 +22,9 @@ export interface Admin {
   /** The routes of the admin API and `/metrics`. */
   readonly mount: AdminMount;
   /** A token generated at this start; null if there was one. It is shown once. */
-  readonly madeToken: string | null;
+  readonly generatedToken: string | null;
   /** Saves that token, once the gateway is up and the token will be shown. */
-  keepMadeToken(): Promise<void>;
+  saveGeneratedToken(): Promise<void>;
   /** A new token signs everyone out. Returns what could not be changed, and why. */
   reload(settings: Settings): Promise<readonly string[]>;
   /** The address of the metrics listener; null if there is none. */
@@ -35,7 +35,7 @@ export interface Admin {
 export async function createAdmin({ gateway, store, live, version, endings }: AdminParts): Promise<Admin> {
   const { clock, keys, ledger, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
-  const { token, made, keep } = await readyAdminToken(admin.token, store.admin);
+  const { token, generated, save } = await loadAdminToken(admin.token, store.admin);
   const guard = { token, sessions: new Sessions(clock), lockout: new Lockout(clock) };
   const deps: Omit<AdminDeps, "addressOf"> = {
     store,
@@ -54,10 +54,10 @@ export async function createAdmin({ gateway, store, live, version, endings }: Ad
     isDraining: () => ongoing.isDraining,
     applyChanges: () => gateway.catchUp(),
   };
-  const metrics = await MetricsDoor.open(admin.metricsListen, deps);
+  const metrics = await MetricsListener.open(admin.metricsListen, deps);
   return {
-    madeToken: made,
-    keepMadeToken: keep,
+    generatedToken: generated,
+    saveGeneratedToken: save,
     mount: adminRoutes(deps),
     get metricsAddress() {
       return metrics.address;

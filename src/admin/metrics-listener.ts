@@ -1,7 +1,7 @@
 import { CannotListen, listenAddress, openPort } from "../base/open-port.ts";
 import { type MetricsSource, metricsResponse } from "./metrics-response.ts";
 
-interface MetricsListener {
+interface OpenListener {
   stop(): Promise<void>;
 }
 
@@ -11,7 +11,7 @@ const setting = "admin.metrics_listen";
  * `admin.metrics_listen`: serves only the metrics, without authentication. Bind it where only the collector can
  * reach it.
  */
-async function listenForMetrics(address: string, source: MetricsSource): Promise<MetricsListener> {
+async function listenForMetrics(address: string, source: MetricsSource): Promise<OpenListener> {
   // The port is never shared: the collector would read figures of different processes in turn.
   const where = listenAddress(address, setting);
   const server = await openPort(where, (options) =>
@@ -27,20 +27,20 @@ async function listenForMetrics(address: string, source: MetricsSource): Promise
 }
 
 /** The metrics listener that the configuration asks for, if any. */
-export class MetricsDoor {
+export class MetricsListener {
   readonly #source: MetricsSource;
   #address: string | null;
-  #listener: MetricsListener | null;
+  #listener: OpenListener | null;
 
-  private constructor(source: MetricsSource, address: string | null, listener: MetricsListener | null) {
+  private constructor(source: MetricsSource, address: string | null, listener: OpenListener | null) {
     this.#source = source;
     this.#address = address;
     this.#listener = listener;
   }
 
-  static async open(address: string | null, source: MetricsSource): Promise<MetricsDoor> {
+  static async open(address: string | null, source: MetricsSource): Promise<MetricsListener> {
     const listener = address === null ? null : await listenForMetrics(address, source);
-    return new MetricsDoor(source, address, listener);
+    return new MetricsListener(source, address, listener);
   }
 
   get address(): string | null {

@@ -46,23 +46,23 @@ function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, str
     ["prefix", view.prefix],
     ["label", view.label ?? style.dim("–")],
     ["mode", `${view.mode}  ${style.dim(`at ${view.mode === "credit" ? "/v1" : "/token/v1"}`)}`],
-    ["status", paintStatus(view.status, style)],
-    ...standing(view, nowMs, style),
+    ["status", colorStatus(view.status, style)],
+    ...balanceFacts(view, nowMs, style),
     ["rate", view.rpmLimit === null ? "no limit" : `${count(view.rpmLimit)} requests per minute`],
     ["scope", view.scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
     ["created", `${moment(view.createdAtMs)} UTC`],
-    ["expires", view.expiresAtMs === null ? "never" : whenAndHowFar(view.expiresAtMs, nowMs, style)],
+    ["expires", view.expiresAtMs === null ? "never" : absoluteAndRelative(view.expiresAtMs, nowMs, style)],
     ["requests", count(view.requests)],
     ["tokens", `${count(view.inputTokens)} in, ${count(view.outputTokens)} out`],
   ];
   if (view.previousUntilMs !== null) {
-    list.push(["old secret", `works until ${whenAndHowFar(view.previousUntilMs, nowMs, style)}`]);
+    list.push(["old secret", `works until ${absoluteAndRelative(view.previousUntilMs, nowMs, style)}`]);
   }
   return list;
 }
 
-function standing(view: KeySummary, nowMs: number, style: Style): (readonly [string, string])[] {
+function balanceFacts(view: KeySummary, nowMs: number, style: Style): (readonly [string, string])[] {
   if (view.credit !== null) {
     const { balanceNano, usedNano, purchasedNano } = view.credit;
     const used = style.dim(`${credits(usedNano)} used of ${credits(purchasedNano)}`);
@@ -77,11 +77,11 @@ function standing(view: KeySummary, nowMs: number, style: Style): (readonly [str
   return [["budget", `${limit}${per}  ${style.dim(left + resets)}`]];
 }
 
-function whenAndHowFar(ms: number, nowMs: number, style: Style): string {
+function absoluteAndRelative(ms: number, nowMs: number, style: Style): string {
   return `${moment(ms)} UTC  ${style.dim(fromNow(ms, nowMs))}`;
 }
 
-export function paintStatus(status: KeySummary["status"], style: Style): string {
+export function colorStatus(status: KeySummary["status"], style: Style): string {
   if (status === "active") return style.good(status);
   return status === "revoked" ? style.bad(status) : style.warn(status);
 }

@@ -3,7 +3,7 @@ import { isObject } from "../base/json.ts";
 import { findConfig } from "../config/source.ts";
 import { parseToml } from "../config/toml.ts";
 import type { DataOptions } from "./help.ts";
-import { servedNames } from "./serve/traces.ts";
+import { servedNames } from "./serve/files-for-commands.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /**

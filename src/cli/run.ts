@@ -4,8 +4,8 @@ import { CannotListen } from "../base/open-port.ts";
 import { ConfigError } from "../config/problems.ts";
 import { StoreRefusal } from "../store/store.ts";
 import { CommandFailed, Misuse, Refused } from "./failure.ts";
+import { expandHelpAliases } from "./help-aliases.ts";
 import { buildProgram } from "./program.ts";
-import { spelledOut } from "./spelled-out.ts";
 import { systemFailure } from "./system-failure.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -13,7 +13,7 @@ import type { Terminal } from "./terminal/terminal.ts";
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   try {
     const program = buildProgram(terminal);
-    await program.parseAsync(spelledOut(argv, program), { from: "user" });
+    await program.parseAsync(expandHelpAliases(argv, program), { from: "user" });
     return 0;
   } catch (error) {
     return tell(error, terminal, argv.includes("--json"));

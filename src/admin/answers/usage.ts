@@ -5,12 +5,12 @@ import { figuresDocument } from "../operations/figures-document.ts";
 import { type UsageReportRequest, usageReport } from "../operations/usage-report.ts";
 import type { UsageRowView, UsageView } from "../views.ts";
 
-const mostRows = 10_000;
+const maxRows = 10_000;
 
 export async function usage(deps: AdminDeps, request: UsageReportRequest): Promise<UsageView> {
   const { by } = request;
   const isByTime = by === "day" || by === "hour";
-  const report = await usageReport(deps, { ...request, largest: isByTime ? undefined : mostRows });
+  const report = await usageReport(deps, { ...request, largest: isByTime ? undefined : maxRows });
   return {
     by,
     since: iso(report.sinceMs),

@@ -37,24 +37,24 @@ export class AdminToken {
   }
 }
 
-interface ReadiedToken {
+interface LoadedToken {
   readonly token: AdminToken;
   /** A token that was just generated, to be printed once; null if there was one already. */
-  readonly made: string | null;
+  readonly generated: string | null;
   /** Saves the hash of a generated token. Called once the token is certain to be shown. */
-  keep(): Promise<void>;
+  save(): Promise<void>;
 }
 
 /** The configured token, or the one generated at the first start, or a new one. An empty token counts as not set. */
-export async function readyAdminToken(configured: string | null, store: TokenStore): Promise<ReadiedToken> {
-  if (configured !== null && configured !== "") return known(AdminToken.of(configured));
+export async function loadAdminToken(configured: string | null, store: TokenStore): Promise<LoadedToken> {
+  if (configured !== null && configured !== "") return existing(AdminToken.of(configured));
   const hash = await store.readAdminTokenHash();
-  if (hash !== null) return known(AdminToken.ofHash(hash));
-  const made = `slua_${mintSecret(32)}`;
-  const token = AdminToken.of(made);
-  return { token, made, keep: () => store.saveAdminTokenHash(token.hashHex) };
+  if (hash !== null) return existing(AdminToken.ofHash(hash));
+  const generated = `slua_${mintSecret(32)}`;
+  const token = AdminToken.of(generated);
+  return { token, generated, save: () => store.saveAdminTokenHash(token.hashHex) };
 }
 
-function known(token: AdminToken): ReadiedToken {
-  return { token, made: null, keep: async () => {} };
+function existing(token: AdminToken): LoadedToken {
+  return { token, generated: null, save: async () => {} };
 }

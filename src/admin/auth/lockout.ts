@@ -2,12 +2,12 @@ import type { Clock } from "../../base/clock.ts";
 
 const failuresAllowed = 5;
 const lockedMs = 15 * 60_000;
-const mostAddresses = 10_000;
+const maxAddresses = 10_000;
 
 /** Delay of the answer to a wrong token from a locked address. */
 const slowAnswerMs = 1000;
 /** At most this many answers are delayed: each holds a connection open. */
-const mostSlowed = 100;
+const maxSlowed = 100;
 
 interface Failures {
   count: number;
@@ -42,7 +42,7 @@ export class Lockout {
     if (count > failuresAllowed) return;
     this.#byAddress.delete(address);
     const [oldest] = this.#byAddress.keys();
-    if (oldest !== undefined && this.#byAddress.size >= mostAddresses) this.#byAddress.delete(oldest);
+    if (oldest !== undefined && this.#byAddress.size >= maxAddresses) this.#byAddress.delete(oldest);
     this.#byAddress.set(address, { count, endsAtMs: this.#clock.monotonicMs() + lockedMs });
   }
 
@@ -52,7 +52,7 @@ export class Lockout {
 
   /** Resolves when the answer to a locked address may be sent. */
   async slowDown(): Promise<void> {
-    if (this.#slowed >= mostSlowed) return;
+    if (this.#slowed >= maxSlowed) return;
     this.#slowed += 1;
     await Bun.sleep(slowAnswerMs);
     this.#slowed -= 1;

@@ -3,7 +3,7 @@ import { mintSecret } from "../../base/mint-secret.ts";
 
 export const sessionHours = 12;
 const sessionMs = sessionHours * 3_600_000;
-const mostSessions = 1000;
+const maxSessions = 1000;
 
 /**
  * Sessions of the dashboard. They are kept in memory only: a restart signs everyone out, and no file can leak one.
@@ -19,7 +19,7 @@ export class Sessions {
 
   begin(): string {
     const [oldest] = this.#endsAtMs.keys();
-    if (oldest !== undefined && this.#endsAtMs.size >= mostSessions) this.#endsAtMs.delete(oldest);
+    if (oldest !== undefined && this.#endsAtMs.size >= maxSessions) this.#endsAtMs.delete(oldest);
     const id = mintSecret(43);
     this.#endsAtMs.set(hashOf(id), this.#clock.monotonicMs() + sessionMs);
     return id;

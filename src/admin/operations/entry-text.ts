@@ -1,13 +1,13 @@
 import { creditsFromNano } from "../../base/money.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-const longestText = 200;
+const maxTextLength = 200;
 
 /** Validates the text that an operator attaches to a ledger entry. */
 export function checkEntryText(...texts: readonly (string | undefined)[]): void {
   for (const text of texts) {
-    if (text !== undefined && (text === "" || text.length > longestText)) {
-      throw new OperationRefusal("invalid_input", `a reference or note has 1 to ${longestText} characters`);
+    if (text !== undefined && (text === "" || text.length > maxTextLength)) {
+      throw new OperationRefusal("invalid_input", `a reference or note has 1 to ${maxTextLength} characters`);
     }
   }
 }

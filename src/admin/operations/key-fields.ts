@@ -1,6 +1,6 @@
 import { OperationRefusal } from "./refusal.ts";
 
-const longestLabel = 200;
+const maxLabelLength = 200;
 
 interface KeyFields {
   readonly label?: string | null | undefined;
@@ -15,8 +15,8 @@ interface KeyFields {
 export function checkKeyFields(fields: KeyFields, nowMs: number): void {
   const { label, budgetTokens, rpmLimit, scope, models, expiresAtMs } = fields;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
-  if (label != null && (label.length > longestLabel || /[\u0000-\u001f\u007f]/.test(label))) {
-    refuse(`a label is one line of at most ${longestLabel} characters`);
+  if (label != null && (label.length > maxLabelLength || /[\u0000-\u001f\u007f]/.test(label))) {
+    refuse(`a label is one line of at most ${maxLabelLength} characters`);
   }
   if (budgetTokens != null && !isWhole(budgetTokens, 0)) refuse("a budget is a whole number of tokens");
   if (rpmLimit != null && !isWhole(rpmLimit, 1)) refuse("a rate limit is at least 1 request per minute");

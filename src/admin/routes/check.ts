@@ -10,8 +10,8 @@ import { AdminError, sentence } from "./refusal.ts";
 FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)));
 
 /** Longer values are not quoted in an error. */
-const longestShown = 40;
-const mostBodyBytes = 65_536;
+const maxShownLength = 40;
+const defaultMaxBytes = 65_536;
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
 function checkOf(schema: TSchema): TypeCheck<TSchema> {
@@ -46,7 +46,7 @@ function problemWith({ type, schema, value, path }: ValueError): string {
       // A sign-in's token is a string where one is expected, so strings are quoted only where no string is valid.
       const isShown =
         typeof value === "number" ||
-        (typeof value === "string" && described.type !== "string" && value.length <= longestShown);
+        (typeof value === "string" && described.type !== "string" && value.length <= maxShownLength);
       return `must be ${expectation(described)}${isShown ? `, not ${JSON.stringify(value)}` : ""}`;
     }
   }
@@ -63,17 +63,17 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
   return checked(schema, Value.Default(schema, Value.Convert(schema, Object.fromEntries(known))));
 }
 
-/** Reads at most `mostBytes`. */
+/** Reads at most `maxBytes`. */
 export async function checkedBody(
   schema: TSchema | undefined,
   request: Request,
-  mostBytes = mostBodyBytes,
+  maxBytes = defaultMaxBytes,
 ): Promise<unknown> {
   if (schema === undefined) return null;
   const bytes = await readBody(request, {
-    maxBytes: mostBytes,
+    maxBytes,
     tooLarge: () =>
-      new AdminError(413, "too_large", `The body is too large; at most ${mostBytes} bytes are read.`),
+      new AdminError(413, "too_large", `The body is too large; at most ${maxBytes} bytes are read.`),
     take: () => {},
   });
   return checked(schema, Value.Default(schema, parsed(bytes)));

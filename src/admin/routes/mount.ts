@@ -3,7 +3,7 @@ import { actorName } from "../auth/actor.ts";
 import { admit, sessionOf } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { checkedBody, checkedQuery } from "./check.ts";
-import { foreseen, json, refusalResponse, turnedAway } from "./refusal.ts";
+import { accessError, expectedError, json, refusalResponse } from "./refusal.ts";
 import type { AdminCall, AdminRoute, Change } from "./route.ts";
 
 /** Every route takes the same steps: authentication, validation, the work, the audit log. */
@@ -11,7 +11,7 @@ export function mountRoute(app: Elysia, base: string, deps: AdminDeps, route: Ad
   app.route(
     route.method,
     base + route.path,
-    ({ request, params }) => answering(() => answer(deps, route, request, params)),
+    ({ request, params }) => answeringErrors(() => answer(deps, route, request, params)),
     { parse: "none" },
   );
 }
@@ -24,7 +24,7 @@ async function answer(
 ): Promise<Response> {
   const address = deps.addressOf(request);
   const verdict = admit(deps.guard, request, address, route.method !== "GET");
-  if (verdict.kind === "refused") throw await turnedAway(deps.guard.lockout, verdict);
+  if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const query = checkedQuery(route.query, request.url);
   const shared = { deps, request, params, query, actor: verdict.actor, address };
   if (route.method === "GET") {
@@ -44,11 +44,11 @@ async function writeAudit(call: AdminCall, change: Change): Promise<void> {
 }
 
 /** Turns expected errors into answers. Others propagate to the edge, which logs them. */
-export async function answering(work: () => Promise<Response> | Response): Promise<Response> {
+export async function answeringErrors(work: () => Promise<Response> | Response): Promise<Response> {
   try {
     return await work();
   } catch (error) {
-    const refusal = foreseen(error);
+    const refusal = expectedError(error);
     if (refusal === null) throw error;
     return refusalResponse(refusal);
   }

@@ -29,7 +29,7 @@ export class AdminError extends Error {
 const refusedCodes = { 401: "invalid_credentials", 403: "foreign_origin", 429: "locked_out" } as const;
 
 /** The error for a request that is not authenticated. A locked address gets it late. */
-export async function turnedAway(lockout: Lockout, refused: Refused): Promise<AdminError> {
+export async function accessError(lockout: Lockout, refused: Refused): Promise<AdminError> {
   if (refused.status === 429) await lockout.slowDown();
   return notAdmitted(refused);
 }
@@ -52,7 +52,7 @@ const operationStatuses = {
 } as const;
 
 /** An expected error of an operation or the store, as an answer; null for any other error. */
-export function foreseen(error: unknown): AdminError | null {
+export function expectedError(error: unknown): AdminError | null {
   if (error instanceof AdminError) return error;
   if (error instanceof OperationRefusal) {
     return new AdminError(operationStatuses[error.reason], error.reason, sentence(error.message));

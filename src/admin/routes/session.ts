@@ -6,18 +6,18 @@ import { isOwnOrigin } from "../auth/origin.ts";
 import type { AdminDeps } from "../deps.ts";
 import { type SignInBody, signInBody } from "../views/system.ts";
 import { checkedBody } from "./check.ts";
-import { answering } from "./mount.ts";
-import { AdminError, answerHeaders, json, turnedAway } from "./refusal.ts";
+import { answeringErrors } from "./mount.ts";
+import { AdminError, accessError, answerHeaders, json } from "./refusal.ts";
 
 /** Room for a token and its field name. This is the only body read from unauthenticated callers. */
-const mostSignInBytes = 4096;
+const maxSignInBytes = 4096;
 
 /** Sign-in and sign-out: the only routes without authentication. */
 export function mountSession(app: Elysia, base: string, deps: AdminDeps): void {
   const path = `${base}/session`;
-  app.get(path, ({ request }) => answering(() => json({ signed_in: isSignedIn(deps, request) })));
-  app.post(path, ({ request }) => answering(() => signIn(deps, request)), { parse: "none" });
-  app.delete(path, ({ request }) => answering(() => signOut(deps, request)), { parse: "none" });
+  app.get(path, ({ request }) => answeringErrors(() => json({ signed_in: isSignedIn(deps, request) })));
+  app.post(path, ({ request }) => answeringErrors(() => signIn(deps, request)), { parse: "none" });
+  app.delete(path, ({ request }) => answeringErrors(() => signOut(deps, request)), { parse: "none" });
 }
 
 function isSignedIn({ guard }: AdminDeps, request: Request): boolean {
@@ -28,9 +28,9 @@ function isSignedIn({ guard }: AdminDeps, request: Request): boolean {
 async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
   refuseForeign(request);
   const address = deps.addressOf(request);
-  const { token } = (await checkedBody(signInBody, request, mostSignInBytes)) as SignInBody;
+  const { token } = (await checkedBody(signInBody, request, maxSignInBytes)) as SignInBody;
   const verdict = tryToken(deps.guard, token, address);
-  if (verdict.kind === "refused") throw await turnedAway(deps.guard.lockout, verdict);
+  if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const session = deps.guard.sessions.begin();
   const actor = actorName("session", session);
   const change = { action: "session.begin", target: null, detail: null };

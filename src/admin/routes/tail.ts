@@ -6,7 +6,7 @@ import { answerHeaders } from "./refusal.ts";
 /** Below the server's idle timeout, so that a quiet gateway keeps its watchers connected. */
 const heartbeatMs = 5_000;
 /** A watcher that does not read is disconnected rather than buffered. */
-const mostWaiting = 1_000;
+const maxWaiting = 1_000;
 
 export function tailResponse(feed: ExchangeFeed): Response {
   const encoder = new TextEncoder();
@@ -36,7 +36,7 @@ export function tailResponse(feed: ExchangeFeed): Response {
         leave();
       },
     },
-    { highWaterMark: mostWaiting },
+    { highWaterMark: maxWaiting },
   );
   const headers = { ...answerHeaders, "content-type": "text/event-stream", "x-request-id": newId("req_") };
   return new Response(body, { headers });

@@ -34,7 +34,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const settings = await load(options, terminal);
   const { Service } = await import("../serve/service.ts");
   const { reloadOnHangup } = await import("../serve/reload.ts");
-  const { leaveTraces } = await import("../serve/traces.ts");
+  const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
   const { untilStopped } = await import("../serve/signals.ts");
   const { serviceManager } = await import("../serve/service-manager.ts");
   const running = await Service.start(settings, options.json === true, terminal);
@@ -48,7 +48,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const tellLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
   const stopped = untilStopped(running, onStopping, tellLoss);
   showWarnings(settings.warnings, terminal);
-  leaveTraces(settings, terminal);
+  writeFilesForCommands(settings, terminal);
   terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
   manager.ready(`listening on ${running.url}`);
   const losses = await stopped;

@@ -5,8 +5,8 @@ import type { Settings } from "../../config/settings.ts";
 import { maintainFolder } from "../../store/open.ts";
 import { type FolderMaintenance, type Restored, StoreRefusal } from "../../store/store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { writeFilesForCommands } from "./files-for-commands.ts";
 import { startWithKeys } from "./start.ts";
-import { leaveTraces } from "./traces.ts";
 
 const lookEveryMs = 250;
 const startAgainEveryMs = 1_000;
@@ -61,7 +61,7 @@ export class Service {
     if (this.#running === null) return [];
     const { settings: inForce, notInForce } = await this.#running.reload(settings);
     this.#settings = inForce;
-    leaveTraces(inForce, this.#terminal);
+    writeFilesForCommands(inForce, this.#terminal);
     return notInForce;
   }
 

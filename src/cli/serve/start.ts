@@ -6,7 +6,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { adminTokenText, dashboardText } from "./admin-token.ts";
 import { takeBallast } from "./ballast.ts";
 import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeysText } from "./first-run.ts";
-import { tellSecrets } from "./tell-secrets.ts";
+import { showSecrets } from "./show-secrets.ts";
 
 /**
  * Starts the gateway. The first keys are created before it listens, so that they work at once. They are shown even
@@ -21,7 +21,7 @@ export async function startWithKeys(
   const firstKeys = await prepareKeys(settings, terminal);
   const telling = { settings, json, terminal };
   const tellKeys = (url: string | null) => {
-    if (firstKeys.issued.length > 0) tellSecrets("first_keys", keysText(firstKeys, url, telling), telling);
+    if (firstKeys.issued.length > 0) showSecrets("first_keys", keysText(firstKeys, url, telling), telling);
   };
   let running: RunningGateway;
   try {
@@ -33,10 +33,10 @@ export async function startWithKeys(
   const url = reachable(running.url);
   const adminUrl = reachable(running.adminUrl);
   tellKeys(url);
-  if (running.madeAdminToken !== null) {
-    tellSecrets(
+  if (running.generatedAdminToken !== null) {
+    showSecrets(
       "admin_token",
-      adminTokenText(running.madeAdminToken, adminUrl, json, terminal.style),
+      adminTokenText(running.generatedAdminToken, adminUrl, json, terminal.style),
       telling,
     );
   } else if (!json) {
@@ -55,13 +55,17 @@ async function prepareKeys({ server, isDemo }: Settings, terminal: Terminal): Pr
   }
 }
 
-interface Telling {
+interface SecretOutput {
   readonly settings: Settings;
   readonly json: boolean;
   readonly terminal: Terminal;
 }
 
-function keysText({ issued }: FirstKeys, url: string | null, { settings, json, terminal }: Telling): string {
+function keysText(
+  { issued }: FirstKeys,
+  url: string | null,
+  { settings, json, terminal }: SecretOutput,
+): string {
   if (json) return JSON.stringify({ first_keys: firstKeysDocument(issued) });
   return firstKeysText(issued, url === null ? null : { url, models: settings.models }, terminal.style);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { AdminToken, readyAdminToken, type TokenStore } from "../../../src/admin/auth/admin-token.ts";
+import { AdminToken, loadAdminToken, type TokenStore } from "../../../src/admin/auth/admin-token.ts";
 
 function memory(): TokenStore & { hash: string | null } {
   return {
@@ -14,28 +14,28 @@ function memory(): TokenStore & { hash: string | null } {
 }
 
 describe("the admin token", () => {
-  test("is made once, kept as a hash only, and known again", async () => {
+  test("is generated once, kept as a hash only, and known again", async () => {
     const store = memory();
-    const first = await readyAdminToken(null, store);
-    expect(first.made).toMatch(/^slua_[0-9A-Za-z]{32}$/);
+    const first = await loadAdminToken(null, store);
+    expect(first.generated).toMatch(/^slua_[0-9A-Za-z]{32}$/);
     expect(store.hash).toBeNull();
-    await first.keep();
-    expect(store.hash).not.toContain(first.made ?? "");
-    const second = await readyAdminToken(null, store);
-    expect(second.made).toBeNull();
-    expect(second.token.matches(first.made ?? "")).toBeTrue();
+    await first.save();
+    expect(store.hash).not.toContain(first.generated ?? "");
+    const second = await loadAdminToken(null, store);
+    expect(second.generated).toBeNull();
+    expect(second.token.matches(first.generated ?? "")).toBeTrue();
   });
 
-  test("that is configured comes before the one that was made", async () => {
+  test("that is configured comes before the one that was generated", async () => {
     const store = memory();
-    const { token, made } = await readyAdminToken("mine", store);
-    expect(made).toBeNull();
+    const { token, generated } = await loadAdminToken("mine", store);
+    expect(generated).toBeNull();
     expect(token.matches("mine")).toBeTrue();
   });
 
   test("is never empty: an empty setting is no setting", async () => {
-    const { token, made } = await readyAdminToken("", memory());
-    expect(made).not.toBeNull();
+    const { token, generated } = await loadAdminToken("", memory());
+    expect(generated).not.toBeNull();
     expect(token.matches("")).toBeFalse();
   });
 

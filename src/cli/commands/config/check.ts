@@ -28,23 +28,19 @@ async function check(file: string | undefined, json: boolean, terminal: Terminal
   const { ConfigError } = await import("../../../config/problems.ts");
   try {
     const { settings, source } = loadSettings({ file, env: terminal.env, cwd: terminal.cwd });
-    refuseNothing(source, settings, ConfigError);
-    if (json) printJson(soundDocument(source.file, settings), terminal);
-    else terminal.print(sound(source.origin, settings, terminal));
+    rejectEmpty(source, settings, ConfigError);
+    if (json) printJson(validDocument(source.file, settings), terminal);
+    else terminal.print(validText(source.origin, settings, terminal));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     if (json) printJson({ ok: false, file: error.origin, problems: error.problems }, terminal);
-    else terminal.note(broken(error.origin, error.problems, terminal));
+    else terminal.note(invalidText(error.origin, error.problems, terminal));
     throw new CommandFailed();
   }
 }
 
 /** A missing or empty file is reported rather than called valid. */
-function refuseNothing(
-  { file, origin }: ConfigSource,
-  { named }: Settings,
-  Problem: typeof ConfigError,
-): void {
+function rejectEmpty({ file, origin }: ConfigSource, { named }: Settings, Problem: typeof ConfigError): void {
   if (file === null) {
     const message = `there is no ${configFileName} here; \`sluice config init\` writes one, and without one \`sluice serve\` runs the built-in demo`;
     throw new Problem("this folder", [{ path: "", message }]);
@@ -55,7 +51,7 @@ function refuseNothing(
   ]);
 }
 
-function soundDocument(file: string | null, settings: Settings): object {
+function validDocument(file: string | null, settings: Settings): object {
   return {
     ok: true,
     file,
@@ -65,7 +61,7 @@ function soundDocument(file: string | null, settings: Settings): object {
   };
 }
 
-function sound(origin: string, settings: Settings, { style }: Terminal): string {
+function validText(origin: string, settings: Settings, { style }: Terminal): string {
   const providers = plural(settings.providers.size, "provider");
   const models = plural(settings.models.length, "model");
   const lines = [`${style.good("✓")} ${origin} is sound: ${providers}, ${models}`];
@@ -78,7 +74,7 @@ interface Problem {
   readonly message: string;
 }
 
-function broken(origin: string, problems: readonly Problem[], { noteStyle }: Terminal): string {
+function invalidText(origin: string, problems: readonly Problem[], { noteStyle }: Terminal): string {
   const lines = problems.map(({ path, message }) =>
     path === "" ? `  ${message}` : `  ${noteStyle.bold(path)}: ${message}`,
   );

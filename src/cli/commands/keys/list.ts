@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/operations/key-summary.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
-import { paintStatus } from "../../key-output.ts";
+import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
 import { count, credits, fromNow } from "../../terminal/format.ts";
 import { table } from "../../terminal/table.ts";
@@ -48,7 +48,7 @@ function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal
     style.bold(view.prefix),
     view.label ?? style.dim("–"),
     view.mode,
-    paintStatus(view.status, style),
+    colorStatus(view.status, style),
     left(view),
     view.rpmLimit === null ? style.dim("–") : count(view.rpmLimit),
     view.scope === "all" ? style.dim("all") : view.scope,

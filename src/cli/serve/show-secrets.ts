@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-interface Telling {
+interface SecretOutput {
   readonly settings: Settings;
   readonly json: boolean;
   readonly terminal: Terminal;
@@ -17,10 +17,10 @@ const fileName = "first-start.txt";
  * years. So if nobody is watching, they go into a file that only its owner can read. With only the demo configured
  * they are printed anyway, unless a service manager started the program: somebody is trying it out.
  */
-export function tellSecrets(
+export function showSecrets(
   what: "first_keys" | "admin_token",
   text: string,
-  { settings, json, terminal }: Telling,
+  { settings, json, terminal }: SecretOutput,
 ): void {
   const isWatched = terminal.columns !== null;
   const isService =

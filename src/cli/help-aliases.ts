@@ -3,7 +3,7 @@ import { didYouMean } from "../config/suggest.ts";
 import { Misuse } from "./failure.ts";
 
 /** `sluice help keys create`, `sluice keys help` and `sluice --version`, in the words of our own commands. */
-export function spelledOut(argv: readonly string[], program: Command): readonly string[] {
+export function expandHelpAliases(argv: readonly string[], program: Command): readonly string[] {
   const [first = "", second, ...further] = argv;
   if (first === "--version" || first === "-V") return ["version", ...argv.slice(1)];
   if (first === "help") return helpOn(argv.slice(1), program);

@@ -13,7 +13,7 @@ const servedFile = "served.json";
  * directory, where the data is, if commands would look elsewhere. If they cannot be written, commands work without
  * them.
  */
-export function leaveTraces({ server, named }: Settings, { env, cwd }: Terminal): void {
+export function writeFilesForCommands({ server, named }: Settings, { env, cwd }: Terminal): void {
   attempt(() => writeFileSync(join(server.dataDir, servedFile), JSON.stringify(named), { mode: 0o600 }));
   attempt(() => {
     if (configuredDataDir({ env, cwd }) === server.dataDir) rmSync(pointerFile(cwd), { force: true });
