@@ -3,7 +3,7 @@ import type { IrBytes } from "./ir.ts";
 /** Media types come in any case and with parameters (`data:image/PNG;charset=utf-8;base64,…`). */
 const form = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
 
-/** Null when the text is no base64 data URL. */
+/** Null if the text is not a base64 data URL. */
 export function parseDataUrl(url: string): IrBytes | null {
   const head = form.exec(url);
   if (head === null) return null;

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse, ReasoningProof } from "./ir.ts";
 
-/** A whole response as the stream that it could have been. */
+/** Converts a whole response to the events of a stream. */
 export function eventsOf(response: IrResponse): IrEvent[] {
   const events: IrEvent[] = [{ type: "start", usage: response.usage }];
   response.blocks.forEach((block, index) => {
@@ -41,7 +41,7 @@ interface Growing {
   proof: ReasoningProof | null;
 }
 
-/** A stream as the whole response that it amounts to. */
+/** Collects the events of a stream into a whole response. */
 export class EventCollector {
   readonly #blocks = new Map<number, Growing>();
   #finish: IrFinish | null = null;

@@ -2,14 +2,14 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 
 /**
- * The intermediate form: what a conversation, an answer and a stream mean, apart from any wire format.
- * It leans on Messages, the dialect with the finest blocks: a turn is a list of blocks in order, and the
- * results of tools are blocks of a user turn. What two dialects word differently has one word here.
+ * The intermediate form: a conversation, an answer and a stream independent of any wire format. It is modelled on
+ * Messages, the dialect with the finest blocks: a turn is an ordered list of blocks, and tool results are blocks of a
+ * user turn. What the dialects name differently has one name here.
  */
 
 // ——— Content ———
 
-/** An instruction to cache up to here, as Messages words it (`{"type":"ephemeral"}`). */
+/** Marks the end of a prefix to cache, in the form of Messages (`{"type":"ephemeral"}`). */
 export type CacheControl = JsonObject;
 
 export interface IrText {
@@ -21,9 +21,9 @@ export interface IrText {
 export interface IrImage {
   readonly type: "image";
   readonly source: IrBytes | IrUrl;
-  /** OpenAI's `low`, `high`, `auto`; Messages has no such thing. */
+  /** OpenAI's `low`, `high`, `auto`; Messages has no such field. */
   readonly detail?: string;
-  /** Where the client wrote it, for an error that names the place. */
+  /** Its path in the client's body, for errors. */
   readonly path?: string;
   readonly cache?: CacheControl;
 }
@@ -34,7 +34,7 @@ export interface IrDocument {
   /** The title in Messages, the file name in OpenAI's dialects. */
   readonly title?: string;
   readonly context?: string;
-  /** Where the client wrote it, for an error that names the place. */
+  /** Its path in the client's body, for errors. */
   readonly path?: string;
   readonly cache?: CacheControl;
 }
@@ -68,32 +68,32 @@ interface IrParts {
   readonly parts: readonly IrContent[];
 }
 
-/** What a user says, or a tool answers. */
+/** Content of a user turn or a tool result. */
 export type IrContent = IrText | IrImage | IrDocument | IrSearchResult;
 
-/** What the model declines to say, in its own words. */
+/** The model's explanation why it declines to answer. */
 export interface IrRefusal {
   readonly type: "refusal";
   readonly text: string;
 }
 
 /**
- * How the provider recognises its own reasoning when it comes back. Only its maker may ever see it again:
- * Anthropic refuses a signature that is not its own, OpenAI a ciphertext. A client of another dialect keeps
- * it inside a envelope (see envelope.ts) and returns it untouched.
+ * How a provider recognises its own reasoning when it is replayed. It may only be sent to the provider that made it:
+ * Anthropic rejects signatures of others, OpenAI their ciphertexts. A client of another dialect gets it in an envelope
+ * (reasoning-envelope.ts), which it returns unchanged.
  */
 export type ReasoningProof =
   | { readonly maker: "anthropic"; readonly signature: string }
-  /** Reasoning that Anthropic hides altogether. */
+  /** Reasoning that Anthropic does not show at all. */
   | { readonly maker: "anthropic-redacted"; readonly data: string }
-  /** `raw`: the text stood in the item's `content` (open models), not in its `summary`. */
+  /** `raw`: the text was in the item's `content` (open models), not in its `summary`. */
   | {
       readonly maker: "openai";
       readonly id: string | null;
       readonly encryptedContent: string | null;
       readonly raw: boolean;
     }
-  /** A chat provider's `reasoning_content`: nothing to prove, but it wants the text back. */
+  /** A chat provider's `reasoning_content`: it has no proof, but the provider expects the text back. */
   | { readonly maker: "chat" };
 
 export interface IrReasoning {
@@ -104,12 +104,12 @@ export interface IrReasoning {
 }
 
 /**
- * `function`: the input is JSON. `custom`: the input is free text (Responses and Chat). `tool_search`:
- * Codex' own look-up, executed by the client, an ordinary function to everybody else.
+ * `function`: the input is JSON. `custom`: the input is free text (Responses and Chat). `tool_search`: Codex' tool
+ * search, which the client runs; an ordinary function for other dialects.
  */
 export type ToolKind = "function" | "custom" | "tool_search";
 
-/** A tool as the client knows it. Namespaces are Codex'; everybody else has null. */
+/** A tool as the client knows it. Only Codex uses namespaces; null otherwise. */
 export interface ToolRef {
   readonly namespace: string | null;
   readonly name: string;
@@ -117,7 +117,7 @@ export interface ToolRef {
 
 export interface IrToolCall extends ToolRef {
   readonly type: "tool_call";
-  /** Empty when the provider gave none; the client's side then gets one that was made here. */
+  /** Empty if the provider gave none; one is then generated for the client. */
   readonly id: string;
   readonly kind: ToolKind;
   /** JSON text for a function, exactly as the model wrote it where the dialect allows; else free text. */
@@ -127,7 +127,7 @@ export interface IrToolCall extends ToolRef {
 
 export interface IrToolResult {
   readonly type: "tool_result";
-  /** The id of the call that it answers. */
+  /** The id of the call. */
   readonly id: string;
   readonly kind: ToolKind;
   readonly content: readonly IrContent[];
@@ -139,7 +139,7 @@ export type IrUserBlock = IrContent | IrToolResult;
 export type IrAssistantBlock = IrText | IrRefusal | IrReasoning | IrToolCall;
 
 export type IrMessage =
-  /** An instruction in the middle of the conversation; it stays where it is, for the sake of caches. */
+  /** An instruction in the middle of the conversation. It keeps its position, so that prompt caches hit. */
   | { readonly role: "system"; readonly blocks: readonly IrText[] }
   | { readonly role: "user"; readonly blocks: readonly IrUserBlock[]; readonly name?: string }
   | { readonly role: "assistant"; readonly blocks: readonly IrAssistantBlock[]; readonly name?: string };
@@ -148,12 +148,12 @@ export type IrMessage =
 
 export interface IrFunctionTool extends ToolRef {
   readonly type: "function";
-  /** `tool_search` when calls of it must come back to the client in Codex' own form. */
+  /** `tool_search` if its calls must be returned to the client in Codex' own form. */
   readonly kind: "function" | "tool_search";
   readonly description: string | null;
-  /** Null when the client gave none. Never changed on the way except to become a legal empty object. */
+  /** Null if the client gave none. Never changed, except to a legal empty object. */
   readonly schema: JsonObject | null;
-  /** Null when the client did not say. */
+  /** Null if the client did not set it. */
   readonly strict: boolean | null;
   readonly cache?: CacheControl;
 }
@@ -161,11 +161,11 @@ export interface IrFunctionTool extends ToolRef {
 export interface IrCustomTool extends ToolRef {
   readonly type: "custom";
   readonly description: string | null;
-  /** `{"type":"text"}` or a grammar with `syntax` and `definition`, in the words of Responses. */
+  /** `{"type":"text"}` or a grammar with `syntax` and `definition`, in the form of Responses. */
   readonly format: JsonObject | null;
 }
 
-/** A tool that the provider itself executes, such as web search; only its own dialect can express it. */
+/** A tool that the provider runs, such as web search; only its own dialect can express it. */
 interface IrHostedTool {
   readonly type: "hosted";
   /** The client dialect that has it. */
@@ -182,7 +182,7 @@ export type IrToolChoice =
   | { readonly type: "auto" | "required" | "none" }
   | ({ readonly type: "tool" } & ToolRef)
   | { readonly type: "hosted"; readonly name: string }
-  /** A hard limit to some of the tools, without taking the others out of the prompt. */
+  /** Allows only some of the tools, without removing the others from the prompt. */
   | { readonly type: "allowed"; readonly mode: "auto" | "required"; readonly tools: readonly ToolRef[] };
 
 export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
@@ -190,10 +190,10 @@ export type Effort = (typeof efforts)[number];
 
 export interface IrReasoningSettings {
   readonly effort: Effort | null;
-  /** Messages' `thinking.type`; null when the client did not say. */
+  /** Messages' `thinking.type`; null if the client did not set it. */
   readonly thinking: "adaptive" | "enabled" | "disabled" | null;
   readonly budgetTokens: number | null;
-  /** Whether the client wants to see reasoning (as a summary); null when it did not say. */
+  /** Whether the client wants to see reasoning (as a summary); null if it did not say. */
   readonly visible: boolean | null;
   /** Responses' `reasoning.summary`: auto, concise, detailed. */
   readonly summary: string | null;
@@ -216,7 +216,7 @@ interface IrSampling {
 }
 
 export interface IrIdentity {
-  /** Messages' `metadata.user_id`, OpenAI's `user`. Never cut here: a writer hashes what is too long. */
+  /** Messages' `metadata.user_id`, OpenAI's `user`. Not truncated here: a writer hashes what is too long. */
   readonly user: string | null;
   readonly safetyIdentifier: string | null;
   readonly promptCacheKey: string | null;
@@ -224,7 +224,7 @@ export interface IrIdentity {
 
 export interface IrRequest {
   readonly stream: boolean;
-  /** Instructions that stand before the conversation, block by block. */
+  /** Instructions before the conversation, block by block. */
   readonly system: readonly IrText[];
   readonly messages: readonly IrMessage[];
   readonly tools: readonly IrTool[];
@@ -236,11 +236,11 @@ export interface IrRequest {
   readonly stop: readonly string[];
   readonly sampling: IrSampling;
   readonly identity: IrIdentity;
-  /** In OpenAI's words: auto, default, flex, priority. */
+  /** By OpenAI's names: auto, default, flex, priority. */
   readonly serviceTier: string | null;
   readonly verbosity: string | null;
   readonly store: boolean | null;
-  /** OpenAI's map of labels; Messages' `metadata` is an identity instead. */
+  /** OpenAI's map of labels; Messages' `metadata` holds an identity instead. */
   readonly metadata: JsonObject | null;
 }
 
@@ -253,29 +253,29 @@ export type FinishReason =
   | "length"
   | "context_window"
   | "refusal"
-  /** The provider paused its own tools and wants to be asked again. */
+  /** The provider paused while running its own tools; the client continues by sending the conversation again. */
   | "pause";
 
 export interface IrFinish {
   readonly reason: FinishReason;
-  /** Only when the provider named the sequence that matched. */
+  /** Only if the provider reported which sequence matched. */
   readonly stopSequence: string | null;
-  /** Why it was refused, when the provider says so. */
+  /** Why it was refused, if the provider reports it. */
   readonly explanation: string | null;
 }
 
 export interface IrResponse {
   readonly blocks: readonly IrAssistantBlock[];
   readonly finish: IrFinish;
-  /** Null when the provider told none. */
+  /** Null if the provider reported none. */
   readonly usage: ReportedUsage | null;
-  /** In OpenAI's words; null when the provider did not say. */
+  /** By OpenAI's names; null if the provider did not report it. */
   readonly serviceTier: string | null;
 }
 
 // ——— Stream ———
 
-/** What a block is when it begins; everything else of it comes as deltas. */
+/** What is known of a block when it begins; the rest comes as deltas. */
 export type IrBlockHead =
   | { readonly type: "text" }
   | { readonly type: "refusal" }
@@ -283,21 +283,20 @@ export type IrBlockHead =
   | ({ readonly type: "tool_call"; readonly id: string; readonly kind: ToolKind } & ToolRef);
 
 /**
- * Blocks are numbered 0, 1, 2 in the order of their beginnings and may interleave: a reader passes on what
- * the provider does, and a writer whose dialect wants one block at a time holds the others back. Every
- * block that begins ends, before `finish`.
+ * Blocks are numbered 0, 1, 2 in the order in which they begin, and may interleave: a reader emits what the provider
+ * sends, and a writer whose dialect allows one open block at a time buffers the others. Every block ends before `finish`.
  */
 export type IrEvent =
-  /** First, once. `usage` when the provider already tells its input. */
+  /** First, once. `usage` if the provider already reports its input. */
   | { readonly type: "start"; readonly usage: ReportedUsage | null }
   | { readonly type: "block_start"; readonly index: number; readonly block: IrBlockHead }
   /** Never empty. */
   | { readonly type: "delta"; readonly index: number; readonly text: string }
-  /** A further part of a Responses summary begins in a reasoning block; never before its first. */
+  /** Starts another part of a Responses summary in a reasoning block; not sent for its first part. */
   | { readonly type: "part"; readonly index: number }
   /** `proof` only for reasoning. */
   | { readonly type: "block_end"; readonly index: number; readonly proof: ReasoningProof | null }
-  /** Cumulative: each replaces the one before. May still come after `finish`. */
+  /** Cumulative: each replaces the one before. May come after `finish`. */
   | { readonly type: "usage"; readonly usage: ReportedUsage }
   | { readonly type: "service_tier"; readonly tier: string }
   | { readonly type: "finish"; readonly finish: IrFinish };

@@ -1,7 +1,7 @@
 import type { ReportedUsage } from "../../base/usage.ts";
 import type { IrEvent } from "./ir.ts";
 
-/** Knows whether a provider's last figures can include all of its output: what came in a later frame, they cannot. */
+/** Tracks whether the last reported usage can include all output: it cannot if content arrived in a later frame. */
 export class UsageFreshness {
   #isFromThisFrame = false;
   #isOutdated = false;

@@ -10,12 +10,12 @@ import {
   skipSpace,
 } from "./json-bytes.ts";
 
-/** The least that a value takes: a digit, and the comma behind it. */
+/** The shortest value: a digit and a comma. */
 const bytesPerValue = 2;
 
 /**
- * How many items and members the lists and objects of a JSON text have, all levels together; counting ends once it is
- * above `enough`. A text that is too short to have so many is not looked at, and neither is what its strings contain.
+ * Counts the list items and object members of a JSON text, all levels together, and stops above `enough`. A text that
+ * is too short to have that many is not scanned.
  */
 export function countValues(bytes: Uint8Array, enough: number): number {
   if (bytes.length < enough * bytesPerValue) return 0;

@@ -1,4 +1,4 @@
-/** Bytes of JSON's structure. Everything else stands inside a string or is a number, a literal or space. */
+/** The bytes of JSON's structure. Everything else is in a string, or is a number, a literal or white space. */
 export const quote = 0x22;
 export const backslash = 0x5c;
 export const openBrace = 0x7b;
@@ -8,17 +8,17 @@ export const closeBracket = 0x5d;
 export const comma = 0x2c;
 export const colon = 0x3a;
 
-/** What stands for an index where there is none. */
+/** Returned instead of an index. */
 export const notJson = -1;
 export const tooDeep = -2;
 
-/** So many bytes are cheaper to look at one by one than to call the native search for. */
+/** Up to this many bytes, a loop is faster than a native search. */
 const nearby = 24;
 
 /**
- * The index of the quote that closes the string opened at `open`, or `notJson` when it is never closed.
- * Names are short and quotes in code stand close together, so it looks nearby first; texts are long, so it
- * then jumps to the next quote and looks at nothing between.
+ * The index of the quote that closes the string opened at `open`, or `notJson` if it is never closed.
+ * Names are short, and quotes in code are close together, so it first loops over the nearby bytes. Texts are long, so it
+ * then jumps from quote to quote by native search.
  */
 export function endOfString(bytes: Uint8Array, open: number): number {
   let at = open + 1;
@@ -36,21 +36,21 @@ export function endOfString(bytes: Uint8Array, open: number): number {
   }
 }
 
-/** A quote is part of the text when an odd number of backslashes stands before it; `from` itself is no escape's end. */
+/** A quote is escaped if an odd number of backslashes precedes it. `from` is never the second byte of an escape. */
 function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
   let first = at;
   while (first > from && bytes[first - 1] === backslash) first -= 1;
   return (at - first) % 2 === 1;
 }
 
-/** Counts the members of objects that are passed over. */
+/** Counts the members of the objects that are skipped. */
 export interface MemberTally {
   members: number;
 }
 
 /**
- * The index after the value that starts at `start`, or `notJson`, or `tooDeep`. What strings contain is not
- * looked at, and the bytes are trusted to be JSON as far as possible: they are parsed as well.
+ * The index after the value that starts at `start`, or `notJson`, or `tooDeep`. It checks no more than it needs to,
+ * because the bytes are parsed as well.
  */
 export function skipValue(bytes: Uint8Array, start: number, levelsLeft: number, tally: MemberTally): number {
   const first = bytes[start];
@@ -60,6 +60,7 @@ export function skipValue(bytes: Uint8Array, start: number, levelsLeft: number, 
   }
   if (first === openBrace || first === openBracket) return skipNested(bytes, start, levelsLeft, tally);
   let at = start;
+  // The cast: `at` is below the length.
   while (at < bytes.length && isScalarByte(bytes[at] as number)) at += 1;
   return at === start ? notJson : at;
 }
@@ -84,12 +85,12 @@ function skipNested(bytes: Uint8Array, start: number, levelsLeft: number, tally:
   return notJson;
 }
 
-/** Numbers and literals: what is no structure, no quote and no space. */
+/** A byte of a number or a literal. */
 function isScalarByte(byte: number): boolean {
   return byte > 0x20 && byte !== comma && byte !== closeBrace && byte !== closeBracket && byte !== quote;
 }
 
-/** The index of the first byte at or after `at` that is no white space. */
+/** The index of the first byte from `at` on that is not white space. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   let next = at;
   while (isSpace(bytes[next])) next += 1;

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
 
-/** Reading what others wrote: each gives null (or nothing) for a value of another type. */
+/** Readers for untrusted JSON: each returns null (or an empty list) for a value of another type. */
 
 export function stringOf(value: Json | undefined): string | null {
   return typeof value === "string" ? value : null;
@@ -18,7 +18,7 @@ export function objectOf(value: Json | undefined): JsonObject | null {
   return isObject(value) ? value : null;
 }
 
-/** Shared, because most events of a stream have none of most things. */
+/** Shared, because most events of a stream lack most lists. */
 const none: readonly never[] = [];
 
 export function listOf(value: Json | undefined): readonly Json[] {
@@ -29,7 +29,7 @@ export function objectsOf(value: Json | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : none;
 }
 
-/** The first of a list that is an object, whatever stands before it. */
+/** The first object in a list. */
 export function firstObjectOf(value: Json | undefined): JsonObject | null {
   return objectOf(listOf(value).find(isObject));
 }
@@ -38,10 +38,10 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : none;
 }
 
-/** Shorter texts cannot nest too deeply: every level has two brackets. */
+/** A shorter text cannot nest too deeply: every level takes two brackets. */
 const shortestDeepText = 512;
 
-/** Null when the text is no JSON object, or one that nests too deeply to be written again. */
+/** Null if the text is not a JSON object, or nests too deeply to be serialized again. */
 export function parseObject(text: string): JsonObject | null {
   try {
     const value: Json = JSON.parse(text);

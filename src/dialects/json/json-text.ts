@@ -1,25 +1,25 @@
 import { hexDigit, noDigit } from "../../base/hex-digit.ts";
 import { backslash, notJson, quote } from "./json-bytes.ts";
 
-/** Texts have a line break or a quote now and then; what has none for so long is most likely a picture. */
+/** Text has a line break or a quote now and then. A longer run without one is most likely an image. */
 const longestRun = 16 * 1024;
 
 const letterU = 0x75;
 
-/** By byte, whether it makes an escape together with the backslash before it. */
+/** Indexed by byte: 1 if it forms an escape with the backslash before it. */
 const escapable = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) escapable[byte] = 1;
 
-/** What is learned of a string while its end is looked for. */
+/** Filled in while the end of a string is searched for. */
 export interface TextMeasure {
-  /** Bytes that its escapes take beyond the text that they stand for. */
+  /** By how many bytes the escapes are longer than the text they encode. */
   escapeBytes: number;
 }
 
 /**
- * The index of the quote that closes the string opened at `open`, if it is a string as JSON wants it: without
- * control characters, and with no escapes but its own. `notJson` if not, and for encoded data, which the
- * parser is quicker with. The bytes must be UTF-8; `view` is a view of the same.
+ * The index of the quote that closes the string opened at `open`, if it is a valid JSON string: no control characters
+ * and only JSON's escapes. Else `notJson`; also for long encoded data, which the parser handles faster. The bytes must
+ * be UTF-8, and `view` must be a view of them.
  */
 export function endOfText(bytes: Uint8Array, view: DataView, open: number, measure: TextMeasure): number {
   measure.escapeBytes = 0;
@@ -37,10 +37,10 @@ export function endOfText(bytes: Uint8Array, view: DataView, open: number, measu
 }
 
 /**
- * The first quote, backslash or control character, or where it gave up. Four bytes are looked at together:
- * a byte below a bound goes under zero when the bound is subtracted, which shows in its highest bit. What
- * it borrows then can only disturb the bytes above it, when there is something to find already. With its
- * second bit turned over, a quote comes next to the control characters, so that one bound is for all.
+ * The index of the first quote, backslash or control character, or where the search gave up. Four bytes are tested at
+ * once: subtracting a bound makes a byte below it negative, which sets its highest bit. The borrow can only affect
+ * higher bytes, and only after a match. Flipping the second bit puts the quote next to the control characters, so that
+ * one bound covers both.
  */
 function endOfRun(bytes: Uint8Array, view: DataView, from: number): number {
   const lastWord = Math.min(bytes.length - 4, from + longestRun);
@@ -54,6 +54,7 @@ function endOfRun(bytes: Uint8Array, view: DataView, from: number): number {
     at += 4;
   }
   const end = Math.min(at + 4, bytes.length);
+  // The cast: `at` is below the length.
   while (at < end && isPlain(bytes[at] as number)) at += 1;
   return at;
 }
@@ -62,7 +63,7 @@ function isPlain(byte: number): boolean {
   return byte !== quote && byte !== backslash && byte >= 0x20;
 }
 
-/** How many bytes of text the escape at this backslash stands for. */
+/** How many bytes of text the escape at this backslash encodes. */
 function escapedAt(bytes: Uint8Array, at: number): number {
   const letter = bytes[at + 1] ?? 0;
   if (escapable[letter] === 1) return 1;
@@ -81,7 +82,7 @@ function hexAt(bytes: Uint8Array, from: number): number {
   return code;
 }
 
-/** Half of a pair counts as half of the four bytes that a pair takes. */
+/** A surrogate counts as half of the four bytes that its pair takes. */
 function utf8Bytes(code: number): number {
   if (code < 0x80) return 1;
   return code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 2 : 3;

@@ -2,19 +2,19 @@ import type { Json } from "../../base/json.ts";
 import { openBrace } from "./json-bytes.ts";
 import { type GovernedName, type JsonSpans, type Member, scanObject } from "./json-spans.ts";
 
-/** What to set, by name; `undefined` takes the member out. The last one reaches into `stream_options`. */
+/** What to set, by name; `undefined` removes the member. */
 export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined } & {
   readonly "stream_options.include_usage"?: boolean;
 };
 
-/** A span of the body and what stands there instead. */
+/** A span of the body and its replacement. */
 interface Edit {
   readonly from: number;
   readonly to: number;
   readonly text: string;
 }
 
-/** The body with some members set or taken out. Every other byte stays what and where it was. */
+/** The body with some members set or removed. All other bytes stay as they are. */
 export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Uint8Array {
   const edits =
     changes["stream_options.include_usage"] === undefined
@@ -23,7 +23,7 @@ export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChan
   return edits.length === 0 ? bytes : apply(bytes, edits);
 }
 
-/** Keeps what else the client put into `stream_options`; anything that is no object there is replaced. */
+/** Keeps the other members of `stream_options`. A value that is not an object is replaced. */
 function editStreamOptions(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Edit[] {
   const { "stream_options.include_usage": includeUsage, ...members } = changes;
   const options = spans.members.find((member) => member.name === "stream_options");
@@ -60,7 +60,7 @@ function editMembers(spans: JsonSpans, changes: Readonly<Record<string, Json | u
   return edits;
 }
 
-/** One comma goes with the member: the one before it when something is kept there, else the one after it. */
+/** Removes one comma as well: the one before the member if a member before it is kept, else the one after it. */
 function removal(member: Member, somethingKeptBefore: boolean): Edit {
   if (somethingKeptBefore) return { from: member.commaBefore, to: member.end, text: "" };
   const to = member.commaAfter === -1 ? member.end : member.commaAfter + 1;
@@ -70,7 +70,7 @@ function removal(member: Member, somethingKeptBefore: boolean): Edit {
 const encoder = new TextEncoder();
 
 function apply(bytes: Uint8Array, edits: Edit[]): Uint8Array {
-  // An insertion may stand where a removal begins; its empty span puts it first.
+  // An insertion may be at the start of a removal; its empty span sorts it first.
   edits.sort((a, b) => a.from - b.from || a.to - b.to);
   const pieces: Uint8Array[] = [];
   let read = 0;

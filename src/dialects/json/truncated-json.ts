@@ -108,6 +108,7 @@ function keep(bytes: Uint8Array, from: number, to: number, written: number): num
     if (end <= room.length) room.set(bytes.subarray(from, to), written);
     return end;
   }
+  // The cast: `at` is below the body's length.
   for (let at = from; at < to; at += 1) room[written + at - from] = bytes[at] as number;
   return end;
 }

@@ -3,19 +3,18 @@ import { GatewayError } from "../../base/errors.ts";
 const lf = 10;
 const cr = 13;
 
-/** No provider sends an event of this size in good faith; keeping more of it would let one call eat the memory. */
+/** Far above any real event; the limit keeps one call from using up the memory. */
 const maxEventBytes = 8 * 1024 * 1024;
 
 /**
- * Cuts a provider's byte stream after whole server-sent events. What a network chunk holds is mostly whole
- * events already and goes through without a copy; an event that is cut in two waits for its other half,
- * since the client could do nothing with the first.
+ * Cuts a provider's byte stream after whole server-sent events. Most network chunks hold whole events and are returned
+ * without a copy. An event that is split over two chunks waits for its second half.
  */
 export class FrameJoiner {
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
 
-  /** All whole events that are now complete, in one piece, or null when there is none. */
+  /** All events that are now complete, in one piece; null if there is none. */
   push(chunk: Uint8Array): Uint8Array | null {
     const end = this.#pendingBytes === 0 ? wholeEventsEnd(chunk) : this.#endBehindPending(chunk);
     if (end === 0) {
@@ -28,7 +27,7 @@ export class FrameJoiner {
     return whole;
   }
 
-  /** What came after the last whole event; the stream's last event may lack its blank line. */
+  /** The bytes after the last whole event. The stream's last event may lack its blank line. */
   rest(): Uint8Array | null {
     return this.#pendingBytes === 0 ? null : this.#takePending(new Uint8Array(0));
   }
@@ -48,7 +47,7 @@ export class FrameJoiner {
     return whole;
   }
 
-  /** A blank line may itself be cut in two, so the seam is looked at when the chunk alone shows none. */
+  /** A blank line may itself be split, so the seam is searched if the chunk alone has none. */
   #endBehindPending(chunk: Uint8Array): number {
     const end = wholeEventsEnd(chunk);
     if (end > 0) return end;
@@ -60,15 +59,15 @@ export class FrameJoiner {
 
   #lastPendingBytes(): Uint8Array {
     const tail: number[] = [];
-    for (let piece = this.#pending.length - 1; piece >= 0 && tail.length < 3; piece -= 1) {
-      const bytes = this.#pending[piece] as Uint8Array;
-      for (let at = bytes.length - 1; at >= 0 && tail.length < 3; at -= 1) tail.unshift(bytes[at] as number);
+    for (const bytes of this.#pending.toReversed()) {
+      if (tail.length === 3) break;
+      tail.unshift(...bytes.subarray(-(3 - tail.length)));
     }
     return Uint8Array.from(tail);
   }
 }
 
-/** The index behind the last blank line, 0 when there is none. Lines may end in LF, CRLF or CR. */
+/** The index after the last blank line, 0 if there is none. Lines may end in LF, CRLF or CR. */
 export function wholeEventsEnd(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at > 0; at -= 1) {
     const byte = bytes[at];

@@ -1,8 +1,8 @@
-/** One server-sent event: `event` is "" when the frame had no such line; `data` has its lines joined. */
+/** One server-sent event. `event` is "" if the frame has no such line; `data` has its lines joined. */
 export interface SseFrame {
   readonly event: string;
   readonly data: string;
 }
 
-/** A comment, which readers of server-sent events skip: the only sign of life that is legal anywhere. */
+/** A comment, which readers of server-sent events ignore, and so legal anywhere in a stream. */
 export const keepaliveComment = ": keepalive\n\n";

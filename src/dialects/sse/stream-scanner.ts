@@ -6,12 +6,12 @@ import type { ReportedUsage } from "../../base/usage.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
 
-/** What stands for an index where there is none. */
+/** Returned instead of an index. */
 export const none = -1;
 
 const nothingGiven: readonly string[] = [];
 
-/** The smaller of two places, where there are any. */
+/** The smaller of two indexes, ignoring `none`. */
 export function earlier(one: number, other: number): number {
   if (one === none || other === none) return Math.max(one, other);
   return Math.min(one, other);
@@ -20,38 +20,38 @@ export function earlier(one: number, other: number): number {
 /** What to do with an event. `hold` begins the stream's proper end, `stop` its failure. */
 export type EventAction = "forward" | "drop" | "hold" | "stop";
 
-/** Where a stream stands, for dialects whose events are numbered. */
+/** How far a stream has got, for dialects whose events are numbered. */
 export interface ScanPosition {
   readonly sequenceNumber: number;
   readonly responseId: string | null;
 }
 
 /**
- * Reads a passthrough stream in passing. It never changes a byte; it says which bytes may leave now and
- * which must wait until the charge is committed, and it knows what was produced if the stream breaks off.
+ * Reads a passthrough stream without changing it: decides which bytes are forwarded now and which are held until the
+ * charge is committed, and knows what was produced if the stream breaks off.
  *
- * Speed comes from not looking: each dialect names marks that its few important events carry, they are
- * searched for natively in the bytes, and only events with a mark are looked at.
+ * It is fast because it parses little. Each dialect names marks that only its important events contain; they are found
+ * by native search in the bytes, and only events with a mark are parsed.
  */
 export abstract class StreamScanner {
-  /** The event that ends the stream and all behind it that came along. */
+  /** The event that ends the stream, and the bytes that arrived after it. */
   held: Uint8Array | null = null;
-  /** Set when the provider reported a failure inside its stream. */
+  /** Set if the provider reported a failure inside its stream. */
   failure: GatewayError | null = null;
   /** True once content has been seen. */
   started = false;
-  /** The provider's final figures, null if it has reported none; only asked for when its stream is over. */
+  /** The provider's final usage, null if it reported none. Only read after the stream has ended. */
   abstract readonly usage: ReportedUsage | null;
-  /** The latest figures, if the stream breaks off now: of the output there may be more than they say. */
+  /** The latest usage, for a stream that breaks off. It may not include all of the output. */
   abstract readonly partialUsage: ReportedUsage | null;
-  /** Ids of the provider's own things that have been shown so far, as far as a later request may name them. */
+  /** Ids in the stream so far that a later request may refer to. */
   given: readonly string[] = nothingGiven;
-  /** What the provider has reported beside its usage. */
+  /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
   readonly #unread = new UnreadEvents();
   #produced = "";
 
-  /** Takes whole events; returns those that may leave now. What ends the stream is kept in `held`. */
+  /** Takes whole events and returns those to forward now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
     const leaving = this.#sort(asBuffer(events));
     this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
@@ -72,8 +72,8 @@ export abstract class StreamScanner {
   }
 
   /**
-   * The provider's body is over and nothing is held. What the stream still lacks for a proper end, or null
-   * when it broke off.
+   * Called when the provider's body has ended and nothing is held: the frames that the stream lacks for a proper end,
+   * or null if it broke off.
    */
   missingTerminal(): string | null {
     return null;
@@ -83,13 +83,13 @@ export abstract class StreamScanner {
     return { sequenceNumber: 0, responseId: null };
   }
 
-  /** Where in these bytes the first mark stands, or `none`. It must not come after the event that carries it. */
+  /** The index of the first mark, or `none`. It has to be inside the event that the mark belongs to. */
   protected abstract firstMark(events: Buffer): number;
   protected abstract actionFor(event: RawEvent): EventAction;
-  /** The text that an event produced, all of it that a provider bills. */
+  /** All text in an event that a provider bills as output. */
   protected abstract producedBy(event: JsonObject): string;
 
-  /** Reads what was put off; the last thing a stream with its own count ever needs. */
+  /** Parses the events that were only forwarded so far. */
   protected readUnread(): void {
     this.#read();
   }
@@ -115,11 +115,12 @@ export abstract class StreamScanner {
       at = event.end;
     }
     if (keptTo > keptFrom || kept.length === 0) kept.push(events.subarray(keptFrom, keptTo));
-    // What is left out mostly stands right before what is held, so that one piece leaves and nothing is copied.
-    return kept.length === 1 ? (kept[0] as Uint8Array) : Buffer.concat(kept);
+    // A dropped event mostly comes right before the held one, so that there is one piece and nothing is copied.
+    const first = kept[0];
+    return kept.length === 1 && first !== undefined ? first : Buffer.concat(kept);
   }
 
-  /** Reads up to and including the first content; returns the index behind it. */
+  /** Parses events up to and including the first content; returns the index after it. */
   #readToContent(events: Uint8Array): number {
     let end = 0;
     while (end < events.length && !this.started) {

@@ -1,18 +1,17 @@
 import type { IrContent, IrMessage, IrToolResult, IrUserBlock, ToolKind } from "../ir/ir.ts";
 
-/** Said in place of a result that the client never sent; both vendors refuse a call without one. */
+/** Stands in for a result that the client never sent; both vendors reject a call without one. */
 const missingResult = "No result was given for this call.";
 
 /**
- * Both vendors want every call answered in the very next turn, and every answer to have its call. Here a
- * conversation is brought into that order: results first, an instruction that stood between a call and its
- * result after it, a result without a call as plain text, and a result made up for a call without one.
+ * Both vendors require every call to be answered in the next turn, and every result to have its call. This reorders a
+ * conversation accordingly: results come first, and an instruction between a call and its result moves behind it. A
+ * result without a call becomes plain text, and a call without a result gets one that says so.
  */
 export function pairCallsWithResults(messages: readonly IrMessage[]): IrMessage[] {
   const paired: IrMessage[] = [];
   let at = 0;
-  while (at < messages.length) {
-    const message = messages[at] as IrMessage;
+  for (let message = messages[at]; message !== undefined; message = messages[at]) {
     at += 1;
     if (message.role !== "assistant") {
       paired.push(withoutOrphans(message));
@@ -23,7 +22,7 @@ export function pairCallsWithResults(messages: readonly IrMessage[]): IrMessage[
     if (open.size === 0) continue;
     const turn = messages.slice(at, nextAssistant(messages, at));
     at += turn.length;
-    // The last message of a conversation may be a call that the provider itself is to continue.
+    // The last message may be a call that the provider itself has to continue.
     if (turn.length > 0 || at < messages.length) paired.push(...answered(open, turn));
   }
   return paired;
@@ -58,7 +57,7 @@ function answered(open: Map<string, ToolKind>, turn: readonly IrMessage[]): IrMe
     if (others.length > 0) rest.push({ ...message, blocks: others });
   }
   for (const [id, kind] of open) results.push(made(id, kind));
-  // The user's own words join the results, as both vendors' clients write them.
+  // The user's text joins the results in one turn, as both vendors' clients write it.
   const next = rest[0];
   if (next?.role === "user" && next.name === undefined) {
     return [{ role: "user", blocks: [...results, ...next.blocks] }, ...rest.slice(1)];

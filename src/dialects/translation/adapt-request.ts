@@ -8,15 +8,15 @@ import type { DroppedFields } from "./dropped-fields.ts";
 
 export interface AdaptedRequest {
   readonly request: IrRequest;
-  /** What is needed to read the answer in the client's terms again. */
+  /** Maps the answer's tool calls back to the client's tools. */
   readonly names: ToolNames;
   readonly formatTool: string | null;
 }
 
-/** Only ever asked, so one serves every conversation without tools. */
+/** Never modified, so it is shared by all conversations without tools. */
 const noNames = new ToolNames({ tools: [], messages: [] });
 
-/** What every target needs, done once in the intermediate form, so that no writer has to. */
+/** Adapts tools, call ids and formats to the target in the intermediate form, so that no writer has to. */
 export function adaptRequest(request: IrRequest, target: Target, dropped: DroppedFields): AdaptedRequest {
   if (!mentionsTools(request)) return { ...forceFormat(request, target), names: noNames };
   const names = new ToolNames(request);
@@ -25,7 +25,7 @@ export function adaptRequest(request: IrRequest, target: Target, dropped: Droppe
   return { ...forceFormat(adapted, target), names };
 }
 
-/** A conversation that has nothing to do with tools, as many are, fits every target as it is. */
+/** A conversation without tools, as many are, needs no adapting. */
 function mentionsTools(request: IrRequest): boolean {
   if (request.tools.length > 0 || request.toolChoice !== null || request.parallelToolCalls !== null)
     return true;

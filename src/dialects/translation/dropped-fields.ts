@@ -1,11 +1,11 @@
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 
-/** What a client dialect calls the things that a translation may have to leave out or refuse. */
+/** A client dialect's names for what a translation may have to drop or reject. */
 export interface FieldNames {
-  /** How hard to think. */
+  /** The reasoning effort. */
   readonly effort: string;
-  /** What was thought before, brought back. */
+  /** Reasoning of earlier turns. */
   readonly reasoning: string;
   readonly stop: string;
   readonly cacheMark: string;
@@ -13,11 +13,11 @@ export interface FieldNames {
   readonly formatDescription: string;
 }
 
-/** What a translation leaves out because it does no harm when missing; told in `x-sluice-dropped`. */
+/** Collects the fields that a translation drops because the request works without them; reported in `x-sluice-dropped`. */
 export class DroppedFields {
-  /** The client's own, so that it recognises what is reported. */
+  /** The client dialect's, so that the client recognises what is reported. */
   readonly names: FieldNames;
-  /** Made when it is first needed: most requests lose nothing. */
+  /** Created on first use: most requests drop nothing. */
   #dropped: Set<string> | null = null;
 
   constructor(names: FieldNames) {
@@ -37,14 +37,14 @@ export class DroppedFields {
 
 const nothing: readonly string[] = [];
 
-/** Every field of an object that is not among those that are read, under its path. */
+/** Drops every field of an object that is not in `read`, reported with its path. */
 export function dropOthers(
   object: JsonObject,
   read: ReadonlySet<string>,
   dropped: DroppedFields,
   prefix = "",
 ): void {
-  // An object out of JSON has no prototype's fields, and `entries` would make an array of each of its own.
+  // Parsed JSON has no inherited fields, and `Object.entries` would allocate an array per field.
   for (const field in object) {
     if (read.has(field)) continue;
     const value = object[field];
@@ -52,7 +52,7 @@ export function dropOthers(
   }
 }
 
-/** What cannot be expressed and would be missed is refused, naming the field; nothing vanishes silently. */
+/** Rejects what the target cannot express and the client would miss. The error names the field. */
 export function refuse(field: string, why: string): never {
   throw invalidRequest(`${field}: ${why}`, field);
 }

@@ -1,6 +1,6 @@
 import type { IrBytes, IrContent, IrDocument, IrImage, IrSearchResult, IrText, IrUrl } from "../ir/ir.ts";
 
-/** A document that is a file of its own, not words in the request. */
+/** A document that is a file, not text in the request. */
 export interface IrFile extends IrDocument {
   readonly source: IrBytes | IrUrl;
 }
@@ -10,12 +10,12 @@ interface Heading {
   readonly context?: string | undefined;
 }
 
-/** What every dialect has. */
+/** Content that every dialect supports. */
 export type PlainContent = IrText | IrImage | IrFile;
 
 /**
- * What only Messages has as a block of its own, in words that every dialect can say: a document given as
- * text, a search result. Whatever else comes back as it is. Nothing of it is lost but the block itself.
+ * Converts blocks that only Messages has, text documents and search results, to content that every dialect supports.
+ * Other blocks are returned as they are. No text is lost.
  */
 export function flattenContent(block: IrContent): readonly PlainContent[] {
   if (block.type === "search_result") return [searchResult(block)];
@@ -28,7 +28,7 @@ export function flattenContent(block: IrContent): readonly PlainContent[] {
   return head === "" ? parts : [{ type: "text", text: head }, ...parts];
 }
 
-/** A file has a name, which is its title, unless it is only an address; what else is said of it goes before it. */
+/** The title of a file is its name, unless it is a URL. What the file part cannot hold goes into a text before it. */
 function fileHeading({ title, context, source }: IrDocument): readonly IrText[] {
   const unsaid = { ...(source.kind === "url" ? { title } : {}), context };
   const text = heading(unsaid).trimEnd();
@@ -54,7 +54,7 @@ function withCache(text: IrText, from: IrContent): IrText {
 
 const marker = "Error: ";
 
-/** The dialects of OpenAI cannot flag a failed tool, so its text says so, once. */
+/** OpenAI's dialects have no flag for a failed tool, so its text is prefixed, once. */
 export function markError(content: readonly IrContent[]): readonly IrContent[] {
   const [first, ...rest] = content;
   if (first?.type !== "text") return [{ type: "text", text: marker.trim() }, ...content];

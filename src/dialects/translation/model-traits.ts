@@ -1,8 +1,8 @@
 import type { Target } from "../provider-dialect.ts";
 
 /**
- * What the vendors' models take and refuse, as far as their names tell it. What the config declares in
- * `capabilities` always wins; a name that is not known gets the careful answer.
+ * What the vendors' models accept, inferred from their names. `capabilities` in the config takes precedence; an unknown
+ * name gets the conservative answer.
  */
 
 function declared(target: Target, capability: string): boolean | null {
@@ -10,7 +10,7 @@ function declared(target: Target, capability: string): boolean | null {
   return typeof value === "boolean" ? value : null;
 }
 
-/** Reasoning settings go only to models that have them: the others answer 400. */
+/** Whether the model takes reasoning settings; the others answer 400 to them. */
 export function reasons(target: Target): boolean {
   const generation = claudeGeneration(target.upstreamModel);
   return (
@@ -24,12 +24,12 @@ function isOpenAiReasoner(model: string): boolean {
   return /(?:^|\/)(?:o[1-9]|gpt-(?:[5-9]|\d\d|oss)|codex)/.test(model);
 }
 
-/** `none` came with gpt-5.1; before that not reasoning at all could not be asked for. */
+/** The effort `none` exists since gpt-5.1; earlier models always reason. */
 export function takesEffortNone(target: Target): boolean {
   return declared(target, "effort_none") ?? /(?:^|\/)gpt-(?:5\.[1-9]|[6-9]|\d\d)/.test(target.upstreamModel);
 }
 
-/** 4.6 for claude-opus-4-6 and claude-sonnet-4.6, 3.7 for claude-3-7-sonnet; null for what is no Claude. */
+/** 4.6 for claude-opus-4-6 and claude-sonnet-4.6, 3.7 for claude-3-7-sonnet; null for other models. */
 function claudeGeneration(model: string): number | null {
   const [, major, minor] = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d)(?!\d))?(?!\d)/.exec(model) ?? [];
   return major === undefined ? null : Number(`${major}.${minor ?? "0"}`);
@@ -37,42 +37,42 @@ function claudeGeneration(model: string): number | null {
 
 type ClaudeThinking = "adaptive" | "extended" | "none";
 
-/** Up to 4.5 a budget is given, from 4.6 on the model decides (4.6 takes either). */
+/** Up to 4.5 thinking takes a budget, from 4.6 on the model decides (4.6 takes either). */
 export function claudeThinking(target: Target): ClaudeThinking {
   if (!reasons(target)) return "none";
   const generation = claudeGeneration(target.upstreamModel);
   return generation !== null && generation >= 4.6 ? "adaptive" : "extended";
 }
 
-/** Fable and Mythos always think; everybody else may be told not to. */
+/** Fable and Mythos always think; thinking can be disabled for all others. */
 export function mayDisableThinking(model: string): boolean {
   return !/claude-(?:fable|mythos)/.test(model);
 }
 
-/** From 4.7 on Claude refuses temperature, top_p and top_k, even at their defaults. */
+/** From 4.7 on Claude rejects temperature, top_p and top_k, even at their defaults. */
 export function takesSampling(target: Target): boolean {
   const generation = claudeGeneration(target.upstreamModel);
   return declared(target, "sampling") ?? (generation === null || generation < 4.7);
 }
 
-/** Without it a format is forced through a tool. */
+/** If not, a format is forced through a tool. */
 export function takesOutputFormat(target: Target): boolean {
   const generation = claudeGeneration(target.upstreamModel);
   const opus41 = /claude-opus-4-1/.test(target.upstreamModel);
   return declared(target, "structured_output") ?? (opus41 || (generation !== null && generation >= 4.5));
 }
 
-/** Whether instructions may stand in the middle of a Messages conversation. */
+/** Whether a Messages conversation may contain system messages. */
 export function takesSystemMessages(target: Target): boolean {
   return declared(target, "system_messages") ?? false;
 }
 
-/** Whether a chat provider understands Anthropic's cache marks, as some resellers do. */
+/** Whether a chat provider supports Anthropic's cache marks, as some resellers do. */
 export function takesCacheControl(target: Target): boolean {
   return declared(target, "cache_control") ?? false;
 }
 
-/** OpenAI's reasoners refuse temperature and top_p, unless they are told not to reason; gpt-oss takes them. */
+/** OpenAI's reasoning models reject temperature and top_p unless the effort is `none`; gpt-oss takes them. */
 export function openAiTakesSampling(target: Target, effort: string | null): boolean {
   const refuses = isOpenAiReasoner(target.upstreamModel) && !/gpt-oss/.test(target.upstreamModel);
   return declared(target, "sampling") ?? (!refuses || effort === "none");

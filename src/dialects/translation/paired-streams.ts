@@ -11,7 +11,7 @@ import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
 import { Shortcut, templateOf } from "./shortcut.ts";
 import type { StreamTranslator } from "./translation.ts";
 
-/** Everything that an answer needs on its way from the provider to the client. */
+/** What is needed to translate an answer from the provider's dialect to the client's. */
 export interface TranslationContext {
   readonly client: ClientDialect;
   readonly provider: ProviderDialect;
@@ -19,10 +19,10 @@ export interface TranslationContext {
   readonly toolMapping: ToolMapping;
 }
 
-/** Frames that differ in more than their text are not worth looking for a shortcut again and again. */
+/** After this many shortcuts in a row that matched no frame, no more are made. */
 const maxUnusedShortcuts = 4;
 
-/** A provider's stream reader and a client's stream writer put together. */
+/** Translates a stream: the provider's stream reader feeds the client's stream writer. */
 export class PairedStreams implements StreamTranslator {
   readonly #provider: ProviderDialect;
   readonly #reader: StreamReader;
@@ -31,10 +31,10 @@ export class PairedStreams implements StreamTranslator {
   #written = "";
   #produced = "";
   #wholeRead = false;
-  /** What the last frame emitted, if it was one thing only. */
+  /** The last event of the current frame. */
   #emitted: IrEvent | null = null;
   #emittedMore = false;
-  /** Shortcuts that were made in a row and never used. */
+  /** Shortcuts in a row that were never used. */
   #unusedShortcuts = 0;
   shortcut: Shortcut | null = null;
   #usage: ReportedUsage | null = null;
@@ -105,7 +105,7 @@ export class PairedStreams implements StreamTranslator {
   #findShortcut({ event, data }: SseFrame): Shortcut | null {
     const emitted = this.#emitted;
     if (emitted?.type !== "delta" || this.#emittedMore || !this.#restorer.keepsDeltas) return null;
-    // A frame that was cut in two comes here, however many of its kind have taken the shortcut.
+    // A frame that was split over two chunks is pushed although it matches the shortcut.
     if (this.shortcut?.fits(emitted.index, event, data) === true) return this.shortcut;
     const to = this.#writer.template(emitted.index);
     if (to === null || this.#unusedShortcuts === maxUnusedShortcuts) return null;

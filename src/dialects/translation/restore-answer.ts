@@ -2,11 +2,11 @@ import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse } fro
 import { InputUnwrapper, unwrapInput } from "../tools/custom-input.ts";
 import type { ClientTool, ToolNames } from "../tools/names.ts";
 
-/** How the provider's answer is read again in the client's terms; the reverse of fitting the request. */
+/** Maps the tool calls of an answer back to the client's tools; the reverse of adaptRequest. */
 export interface ToolMapping {
-  /** Null when the provider was given the client's own names. */
+  /** Null if the provider was given the client's own names. */
   readonly names: ToolNames | null;
-  /** A function that was only added to force a format: its input is the answer's text. */
+  /** The function that was added to force a format: its input is the answer's text. */
   readonly formatTool: string | null;
   readonly mint: (prefix: string) => string;
 }
@@ -38,8 +38,8 @@ function refOf({ namespace, name, kind }: ClientTool): ClientTool {
 }
 
 /**
- * Providers get this wrong in both directions: the answer calls tools if and only if a call was made. And
- * what was declined did not simply stop, although OpenAI says so.
+ * Corrects the finish reason. It is `tool_calls` if and only if there is a call, which providers get wrong in both
+ * directions, and a refusal is not a normal stop, although OpenAI reports it as one.
  */
 function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinish {
   if (finish.reason !== "stop" && finish.reason !== "tool_calls") return finish;
@@ -60,7 +60,7 @@ export class StreamRestorer {
     this.#emit = emit;
   }
 
-  /** Whether deltas come out as they went in. */
+  /** Whether deltas are emitted unchanged. */
   get keepsDeltas(): boolean {
     return this.#unwrappers.size === 0;
   }

@@ -2,13 +2,13 @@ import type { JsonObject } from "../../base/json.ts";
 import { parseObject } from "../json/json-fields.ts";
 
 /**
- * Nearly all frames of a stream are one frame over and over, with another text in it. Once one of them has
- * been read in full, those that follow need not be: their text is cut out of the provider's characters and
- * put into the client's. This is sound because JSON is made of tokens: where one string takes the place of
- * another and every other character is the same, everything else that is read is the same too.
+ * Nearly all frames of a stream are the same frame with a different text. Once one of them has been parsed, the
+ * following ones need not be: their text is cut out of the provider's frame and pasted into the client's. This is
+ * correct because JSON consists of tokens: if one string replaces another and all other characters are equal, then all
+ * other values are equal too.
  */
 
-/** A frame without its text: the text stands between the two, as the inside of a JSON string. */
+/** A frame without its text, which goes between the two parts as the inside of a JSON string. */
 export interface FrameTemplate {
   /** Up to and including the opening quote. */
   readonly before: string;
@@ -24,13 +24,13 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Nothing in it that JSON escapes. */
+/** Contains nothing that JSON escapes. */
 const probe = "<another text>";
 
 /**
- * The frame's template, as providers usually write one, in one `data` line. Which of its strings is the text
- * is found by trying: with the probe in its place, `textOf` must find the probe. Null where that fails, or
- * where the text was written with other escapes than ours.
+ * The template of a frame with one `data` line. To verify which of its strings is the text, it is replaced by the
+ * probe, and `textOf` has to find the probe. Null if it does not, or if the text was escaped differently than
+ * `JSON.stringify` does it.
  */
 export function templateOf(
   event: string,
@@ -54,20 +54,20 @@ function frameHead(event: string): string {
   return event === "" ? "data: " : `event: ${event}\ndata: `;
 }
 
-/** Longer ones are left to the decoder, which knows how long a frame may be. */
+/** Longer texts are left to the decoder, which limits the length of a frame. */
 const maxTextChars = 64 * 1024;
 
 const quote = 34;
 const backslash = 92;
 const firstPrintable = 32;
 
-/** Frames of one shape, rewritten in another; it holds as long as no other frame has come between. */
+/** Rewrites frames of one shape into another. Valid until a frame of another shape arrives. */
 export class Shortcut {
-  /** Of the block whose deltas they are. */
+  /** The index of the block that the deltas belong to. */
   readonly index: number;
   readonly #from: FrameTemplate;
   readonly #to: FrameTemplate;
-  /** The end of one frame and the beginning of the next, because a string of fewer pieces is sooner put together. */
+  /** The end of one frame and the start of the next in one string, because concatenating fewer strings is faster. */
   readonly #between: string;
   readonly #produce: (text: string) => void;
   #written = "";
@@ -80,7 +80,7 @@ export class Shortcut {
     this.#produce = produce;
   }
 
-  /** Whether a frame that told a delta of the block `index`, and nothing else, is of this shape. */
+  /** Whether a frame that holds one delta of the block `index`, and nothing else, has this shape. */
   fits(index: number, event: string, data: string): boolean {
     if (index !== this.index) return false;
     const { before, after } = this.#from;
@@ -88,7 +88,7 @@ export class Shortcut {
     return frame.length > before.length + after.length && frame.startsWith(before) && frame.endsWith(after);
   }
 
-  /** Reads from the beginning of a frame, up to the first that is not whole or of another shape; says where that is. */
+  /** Rewrites from the start of a frame up to the first that is incomplete or of another shape; returns its index. */
   run(text: string, from: number): number {
     const { before, after } = this.#from;
     let at = from;
@@ -102,7 +102,7 @@ export class Shortcut {
       const said = inside.includes("\\") ? unescaped(inside) : inside;
       if (said === "") break;
       produced += said;
-      // What needs no escape is its own JSON; a lone surrogate, which would need one, cannot come out of UTF-8.
+      // Text without escapes is already JSON. A lone surrogate, which would need one, cannot come from UTF-8.
       written += (written === "" ? "" : this.#between) + (said === inside ? said : escaped(said));
       at = end + after.length;
     }
@@ -119,7 +119,7 @@ export class Shortcut {
   }
 }
 
-/** Where the string ends whose inside begins at `from`; -1 when it does not, or holds what no JSON string may. */
+/** The index of the quote that closes the string; -1 if there is none or a control character comes first. */
 function closingQuote(text: string, from: number): number {
   const limit = Math.min(text.length, from + maxTextChars);
   for (let at = from; at < limit; at += 1) {
@@ -131,7 +131,7 @@ function closingQuote(text: string, from: number): number {
   return -1;
 }
 
-/** "" when it is no inside of a JSON string; the full path then says what is wrong. */
+/** "" if it is not valid inside a JSON string; the decoder then reports the error. */
 function unescaped(inside: string): string {
   try {
     return JSON.parse(`"${inside}"`);

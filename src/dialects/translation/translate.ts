@@ -19,7 +19,7 @@ import type {
   Translation,
 } from "./translation.ts";
 
-/** Two dialects put together: the client's read and written as a server, the provider's as a client. */
+/** Translates a request from the client's dialect to the provider's; the result translates the answer back. */
 export function translate(source: Source, target: Target, mint = newId): Translation {
   if (source.dialect.name === target.dialect.name) return reread(source, target, mint);
   const client = source.dialect;
@@ -33,9 +33,8 @@ export function translate(source: Source, target: Target, mint = newId): Transla
 }
 
 /**
- * Where both speak the same dialect the bytes pass through, and nothing of the request is translated. Only
- * an answer in the other form than was asked for (a body for a stream, a stream for a body) is read and
- * written again.
+ * If both speak the same dialect, requests and answers pass through as bytes. Only an answer in the wrong form (JSON
+ * instead of a stream, or a stream instead of JSON) is read and written again.
  */
 function reread(source: Source, target: Target, mint: Mint): Translation {
   const client = source.dialect;
@@ -45,7 +44,7 @@ function reread(source: Source, target: Target, mint: Mint): Translation {
   return new PairedDialects(source.body, [], context);
 }
 
-/** For a request that was translated on another thread: what is left is to bring the answer back. */
+/** For a request that was translated on another thread: only the answer is left to translate. */
 export function translationOfAnswer(
   source: Source,
   target: Target,

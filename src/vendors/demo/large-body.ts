@@ -1,10 +1,10 @@
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Looked at in one go: a millisecond or two. */
+/** Scanned without a pause: takes a millisecond or two. */
 const sliceBytes = 512 * 1024;
 
-/** Longer strings, and longer runs of space or digits between them, are cut. */
+/** Longer strings, and longer runs of white space or digits between them, are truncated. */
 const longestString = 64;
 const longestRun = 32;
 
@@ -14,23 +14,23 @@ const cut = Buffer.from("~");
 export const largeBodyBytes = 1024 * 1024;
 
 /**
- * The JSON text of a large body with its long texts cut, which is all that the demo cares for. It has no thread to parse
- * pictures on, so it looks for them a piece at a time, and everybody else has their turn in between.
+ * The JSON text of a large body with its long strings truncated, which is all that the demo needs. It has no thread to
+ * parse on, so it scans in slices and yields to the event loop in between.
  */
 export async function shortened(bytes: Uint8Array): Promise<string> {
-  const cutting = new Cutting(bytes);
+  const truncation = new Truncation(bytes);
   for (let from = 0; from < bytes.length; from += sliceBytes) {
-    cutting.scan(from, Math.min(from + sliceBytes, bytes.length));
+    truncation.scan(from, Math.min(from + sliceBytes, bytes.length));
     await new Promise((resolve) => setImmediate(resolve));
   }
-  return cutting.text();
+  return truncation.text();
 }
 
-class Cutting {
+class Truncation {
   readonly #bytes: Uint8Array;
   readonly #kept: Uint8Array[] = [];
   #copiedTo = 0;
-  /** Where the string or the run between two strings begins that is being looked at. */
+  /** The start of the current string, or of the run between two strings. */
   #start = 0;
   #isString = false;
   #isEscaped = false;
@@ -44,6 +44,7 @@ class Cutting {
     let isString = this.#isString;
     let isEscaped = this.#isEscaped;
     for (let at = from; at < to; at += 1) {
+      // The cast: `to` is at most the length.
       const byte = bytes[at] as number;
       if (isEscaped) isEscaped = false;
       else if (isString && byte === backslash) isEscaped = true;

@@ -33,7 +33,7 @@ function textPart(text: string): JsonObject {
   return { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-/** The events of one stream, numbered; each item is contentSent from its empty beginning to its complete end. */
+/** The numbered events of one stream, from each item's empty start to its complete end. */
 export class ItemStream {
   #sequence = 0;
   #output = 0;
