@@ -1,10 +1,9 @@
 import { assert } from "../base/assert.ts";
 import { type AttemptRecord, noAttempts } from "../base/attempt.ts";
 import type { Clock } from "../base/clock.ts";
-import { type ErrorCode, GatewayError } from "../base/errors.ts";
+import type { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
-import { withoutSecrets } from "../base/secrets.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
@@ -16,6 +15,7 @@ import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
+import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
 import type { Configured, Gateway } from "./gateway.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
@@ -26,6 +26,7 @@ export interface RateLimitState {
   readonly resetSeconds: number;
 }
 
+const noBody = new Uint8Array();
 const maxExchangeMs = 300_000;
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
@@ -254,34 +255,4 @@ export class Exchange {
       failedAttempts: this.failedAttempts,
     };
   }
-}
-
-const noBody = new Uint8Array();
-const maxMessageChars = 500;
-
-/** As the client saw it; may quote the provider. */
-function publicMessage(error: unknown): string {
-  if (!(error instanceof GatewayError)) return "The gateway failed unexpectedly; its log has the cause.";
-  return withoutSecrets(error.message).slice(0, maxMessageChars).toWellFormed();
-}
-
-function errorCode(error: unknown): ErrorCode {
-  return error instanceof GatewayError ? error.code : "internal_error";
-}
-
-/**
- * What the log says of an error beyond its code: the stack of an unexpected one, the kind of cause of an expected one.
- * Messages of expected causes are left out, because parsers quote their input.
- */
-function describeCause(error: unknown): string | null {
-  if (error === null) return null;
-  if (!(error instanceof GatewayError)) return stackOf(error);
-  const { cause } = error;
-  if (!(cause instanceof Error)) return null;
-  if (error.code === "internal_error") return stackOf(cause);
-  return "code" in cause ? `${cause.name} ${String(cause.code)}` : cause.name;
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? String(error)) : String(error);
 }

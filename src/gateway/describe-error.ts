@@ -1,0 +1,31 @@
+import { type ErrorCode, GatewayError } from "../base/errors.ts";
+import { withoutSecrets } from "../base/secrets.ts";
+
+const maxMessageChars = 500;
+
+/** As the client saw it; may quote the provider. */
+export function publicMessage(error: unknown): string {
+  if (!(error instanceof GatewayError)) return "The gateway failed unexpectedly; its log has the cause.";
+  return withoutSecrets(error.message).slice(0, maxMessageChars).toWellFormed();
+}
+
+export function errorCode(error: unknown): ErrorCode {
+  return error instanceof GatewayError ? error.code : "internal_error";
+}
+
+/**
+ * What the log says of an error beyond its code: the stack of an unexpected one, the kind of cause of an expected one.
+ * Messages of expected causes are left out, because parsers quote their input.
+ */
+export function describeCause(error: unknown): string | null {
+  if (error === null) return null;
+  if (!(error instanceof GatewayError)) return stackOf(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return null;
+  if (error.code === "internal_error") return stackOf(cause);
+  return "code" in cause ? `${cause.name} ${String(cause.code)}` : cause.name;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+}
