@@ -47,11 +47,14 @@ export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: num
   return Math.min(nano, unaffordableNano);
 }
 
-/** What people type and configure (`5`, `0.25`) as nano-credits; refuses what does not come out whole. */
+/**
+ * What people type and configure (`5`, `0.25`) as nano-credits; null for more than nine decimals, or too much. Up to
+ * `maxCredits` a double tells all amounts of nine decimals apart, so whatever is not the same again had more.
+ */
 export function nanoFromCredits(credits: number): number | null {
   const nano = Math.round(credits * nanoPerCredit);
-  const whole = Math.abs(nano - credits * nanoPerCredit) < 0.5;
-  return whole && nano >= 0 && credits <= maxCredits ? nano : null;
+  const isWhole = nano / nanoPerCredit === credits;
+  return isWhole && nano >= 0 && credits <= maxCredits ? nano : null;
 }
 
 /** For display and wire formats; the ledger never computes with the result. */

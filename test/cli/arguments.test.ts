@@ -36,6 +36,9 @@ describe("what people type", () => {
       expect(() => read.creditAmount(text)).toThrow();
     }
     expect(() => read.positiveCreditAmount("0")).toThrow("above 0");
+    for (const text of ["3999999.999999999", "1234567.123456789", "0.123456789", "2097152.000000001"]) {
+      expect(read.creditAmount(text)).toBe(Number(text.replace(".", "")));
+    }
   });
 
   test("whole numbers may have their digits grouped", () => {

@@ -114,6 +114,15 @@ describe("without a credential", () => {
     },
   );
 
+  test("what the admin API does not have is not the dashboard's page", async () => {
+    for (const path of ["/admin/api", "/admin/api/v1/kyes", "/admin/api/v2/keys"]) {
+      const response = await sluice.request(path);
+      expect(response.status, path).toBe(404);
+      expect(await response.json()).toMatchObject({ error: { code: "not_found" } });
+    }
+    expect((await sluice.request("/admin/apis")).headers.get("content-type")).toContain("text/html");
+  });
+
   test("other methods tell nothing but that nothing is there", async () => {
     const places = new Set(entries.map(({ path }) => path));
     for (const path of places) {

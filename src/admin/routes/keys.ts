@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { nanoFromCredits } from "../../base/money.ts";
+import { maxCredits, nanoFromCredits } from "../../base/money.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { keyList, keyView } from "../answers/keys.ts";
 import { adjust } from "../operations/adjust.ts";
@@ -166,5 +166,6 @@ function updateOf(body: KeyChangesBody): KeyUpdate {
 function nano(credits: number, param: string): number {
   const amount = nanoFromCredits(credits);
   if (amount !== null) return amount;
-  throw new AdminError(400, "invalid_request", "An amount has at most nine decimals.", { param });
+  const message = `An amount is at most ${maxCredits}, and has at most nine decimals.`;
+  throw new AdminError(400, "invalid_request", message, { param });
 }

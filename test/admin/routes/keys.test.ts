@@ -143,12 +143,17 @@ describe("a body that is not right", () => {
   test("is told in words what it should be", async () => {
     await using admin = await startAdmin();
     const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 1 });
+    const tooMuch = "An amount is at most 4000000, and has at most nine decimals.";
     const cases: [path: string, body: unknown, message: string][] = [
       [`/keys/${id}/topup`, { amount: "2,5" }, '`amount` must be a number above 0, not "2,5".'],
       [`/keys/${id}/topup`, { amount: null }, "`amount` must be a number above 0."],
       [`/keys/${id}/topup`, { amount: -1 }, "`amount` must be a number above 0, not -1."],
       [`/keys/${id}/topup`, {}, "`amount` is missing; it must be a number above 0."],
       [`/keys/${id}/topup`, { amount: 1, nte: "x" }, '`nte` is not known here, did you mean "note"?'],
+      [`/keys/${id}/topup`, { amount: 9_000_000 }, tooMuch],
+      [`/keys/${id}/adjust`, { amount: 0.1234567891, note: "x" }, tooMuch],
+      ["/keys", { mode: "credit", credit: 4_000_001 }, tooMuch],
+      ["/keys", { mode: "credit", credit: 0.0000000001 }, tooMuch],
       ["/keys", { mode: "debit" }, '`mode` must be one of "credit", "token_budget", not "debit".'],
       [
         "/keys",
