@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { GatewayError } from "../../base/errors.ts";
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Opened } from "../../upstream/upstream.ts";
@@ -22,6 +23,9 @@ const progressEveryMs = 500;
 
 /** Produced text that is not counted yet is part of a stream's memory; beyond this it is counted early. */
 const mostProducedChars = 32 * 1024;
+
+/** How much of a stream is relayed before others get their turn. A provider on a fast network could send without end. */
+const mostBytesPerTurn = 256 * 1024;
 
 /** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
 const trailingMs = 1000;
@@ -87,10 +91,16 @@ export class StreamPump implements Guarded, Interruptible {
    */
   async #pump(): Promise<void> {
     const relayer = this.#relayer;
+    let turnBytes = 0;
     for (;;) {
       const next = this.#opened.read();
       const chunk = next instanceof Promise ? await next : next;
       if (chunk === null) break;
+      turnBytes += chunk.length;
+      if (turnBytes > mostBytesPerTurn) {
+        turnBytes = 0;
+        await setImmediate();
+      }
       if (this.#state === "over") return;
       const blocked = this.#write(relayer.push(chunk));
       if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
