@@ -12,7 +12,7 @@ const targets = ["bun-linux-x64", "bun-linux-arm64", "bun-darwin-arm64"] as cons
 /** Threads are entry points of their own, and are found in the executable by their paths below `src`. */
 const entrypoints = [
   "src/main.ts",
-  "src/store/sqlite/writer-thread.ts",
+  "src/store/sqlite/writers/writer-thread.ts",
   "src/catalog/tokens/worker.ts",
   "src/gateway/large/thread.ts",
 ];

@@ -12,6 +12,6 @@ export async function openStore(settings: StoreSettings): Promise<Store> {
 
 /** Restores, and checks of a data folder, which work without an open store. */
 export async function maintainFolder(dir: string): Promise<FolderMaintenance> {
-  const { SqliteMaintenance } = await import("./sqlite/maintenance.ts");
+  const { SqliteMaintenance } = await import("./sqlite/files/maintenance.ts");
   return new SqliteMaintenance(dir);
 }

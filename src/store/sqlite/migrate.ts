@@ -1,10 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
 import { StoreRefusal } from "../store.ts";
-import { copyDatabase } from "./backup.ts";
-import { backupFile, createBackupFolder } from "./backup-folder.ts";
 import { applicationId, readPragma } from "./connection.ts";
-import { dataFolder } from "./folder.ts";
+import { copyDatabase } from "./files/backup.ts";
+import { backupFile, createBackupFolder } from "./files/backup-folder.ts";
+import { dataFolder } from "./files/folder.ts";
 import first from "./migrations/001.sql" with { type: "text" };
 import second from "./migrations/002.sql" with { type: "text" };
 import third from "./migrations/003.sql" with { type: "text" };

@@ -26,18 +26,18 @@ import type {
   UsageQuery,
   UsageSummaryQuery,
 } from "../store.ts";
-import { SqliteAdminRecords } from "./admin-records.ts";
 import { patiently } from "./connection.ts";
-import { EntryTable } from "./entry-table.ts";
-import { GivenIdTable } from "./given-id-table.ts";
-import { KeyTable } from "./key-table.ts";
-import { OperatorEntries } from "./operator-entries.ts";
-import { SqliteReports } from "./reports.ts";
-import { ResponseTable } from "./response-table.ts";
-import { Revision } from "./revision.ts";
-import { type FilesParts, SqliteFiles } from "./store-files.ts";
-import { summarizeUsage } from "./usage-summary.ts";
-import { UsageTable } from "./usage-table.ts";
+import { type FilesParts, SqliteFiles } from "./files/store-files.ts";
+import { SqliteReports } from "./reports/reports.ts";
+import { summarizeUsage } from "./reports/usage-summary.ts";
+import { SqliteAdminRecords } from "./tables/admin-records.ts";
+import { EntryTable } from "./tables/entry-table.ts";
+import { GivenIdTable } from "./tables/given-id-table.ts";
+import { KeyTable } from "./tables/key-table.ts";
+import { OperatorEntries } from "./tables/operator-entries.ts";
+import { ResponseTable } from "./tables/response-table.ts";
+import { Revision } from "./tables/revision.ts";
+import { UsageTable } from "./tables/usage-table.ts";
 
 export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */

@@ -3,10 +3,10 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { AdaptiveWriter } from "../../../src/store/journal/adaptive-writer.ts";
 import { DriverChoice } from "../../../src/store/journal/driver-choice.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
-import { dataFolder } from "../../../src/store/sqlite/folder.ts";
-import { InlineWriter } from "../../../src/store/sqlite/inline-writer.ts";
+import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { ThreadWriter } from "../../../src/store/sqlite/thread-writer.ts";
+import { InlineWriter } from "../../../src/store/sqlite/writers/inline-writer.ts";
+import { ThreadWriter } from "../../../src/store/sqlite/writers/thread-writer.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 
 test("a ledger that is written by both in turn has every charge and every sum once", async () => {

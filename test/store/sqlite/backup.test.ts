@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
 import { type RefusalReason, StoreRefusal } from "../../../src/store/store.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { StoreSettings } from "../../../src/store/settings.ts";
 import { patiently } from "../../../src/store/sqlite/connection.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
 import { StoreRefusal } from "../../../src/store/store.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 

@@ -3,9 +3,9 @@ import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync, writeFileSyn
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
 import { keyRecord, temporaryFolder } from "../fixtures.ts";
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;

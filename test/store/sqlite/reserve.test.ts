@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { DiskReserve } from "../../../src/store/sqlite/reserve.ts";
+import { DiskReserve } from "../../../src/store/sqlite/files/reserve.ts";
 import { waitFor } from "../../support/wait.ts";
 import { temporaryFolder } from "../fixtures.ts";
 

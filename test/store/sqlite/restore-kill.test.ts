@@ -3,10 +3,10 @@ import { expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
-import { dataFolder } from "../../../src/store/sqlite/folder.ts";
-import { finishRestore, refuseMissingLedger } from "../../../src/store/sqlite/missing-ledger.ts";
+import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
+import { finishRestore, refuseMissingLedger } from "../../../src/store/sqlite/files/missing-ledger.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
 

@@ -1,4 +1,4 @@
-import { restoreDatabase } from "../../../src/store/sqlite/restore.ts";
+import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 
 /** Restores a copy into a data folder, and is killed on the way by the test beside it. */
 const [dir = "", from = ""] = process.argv.slice(2);

@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { issueKey } from "../../../src/keys/issue.ts";
-import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { keptAs } from "../../../src/store/sqlite/restore.ts";
+import { keptAs } from "../../../src/store/sqlite/files/restore.ts";
 import {
   applyStagedRestore,
   endStagedRestore,
   hasStagedRestore,
   stageRestore,
-} from "../../../src/store/sqlite/staged-restore.ts";
+} from "../../../src/store/sqlite/files/staged-restore.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 
 const nowMs = 1_794_700_000_000;
 const folders: string[] = [];

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { ThreadWriter } from "../../../src/store/sqlite/thread-writer.ts";
+import { ThreadWriter } from "../../../src/store/sqlite/writers/thread-writer.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 import { newJournal } from "../journal/fixtures.ts";
 

@@ -1,0 +1,50 @@
+import type { Database } from "bun:sqlite";
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { StoreRefusal } from "../../store.ts";
+import { isFull } from "./full-disk.ts";
+
+/**
+ * Copies the whole database into a new file while others read and write. The copy appears under its name only
+ * when it is complete and on disk, so that an interrupted backup is never mistaken for one.
+ */
+export function copyDatabase(database: Database, file: string): void {
+  if (existsSync(file)) {
+    throw new StoreRefusal("file_exists", `${file} exists already. Choose another name for the copy.`);
+  }
+  const unfinished = unfinishedCopy(file);
+  removeUnfinished(file);
+  try {
+    // SQLite would create it with the umask's permissions, readable by others while it is being written.
+    closeSync(openSync(unfinished, "wx", 0o600));
+    database.query("VACUUM INTO ?").run(unfinished);
+    syncFile(unfinished);
+    renameSync(unfinished, file);
+    syncFile(dirname(file));
+  } catch (error) {
+    removeUnfinished(file);
+    if (isFull(error, dirname(file)))
+      throw new StoreRefusal("disk_full", `There is no room for the copy ${file}.`);
+    throw error;
+  }
+}
+
+/** The name of a copy that is being written. */
+export function unfinishedCopy(file: string): string {
+  return `${file}.unfinished`;
+}
+
+/** Including SQLite's journal beside it, which would be applied to the next copy. */
+export function removeUnfinished(file: string): void {
+  for (const suffix of ["", "-journal"]) rmSync(unfinishedCopy(file) + suffix, { force: true });
+}
+
+/** Also for folders: a rename is durable only once the folder is synced. */
+export function syncFile(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,81 @@
+import { Database } from "bun:sqlite";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { StoreRefusal } from "../../store.ts";
+import { codeOf, isBusy } from "../connection.ts";
+import { syncFile, unfinishedCopy } from "./backup.ts";
+
+export interface DataFolder {
+  readonly dir: string;
+  readonly databaseFile: string;
+  readonly reserveFile: string;
+  readonly lockFile: string;
+  /** A complete, durable copy that a restore is about to rename to the database. */
+  readonly incomingFile: string;
+  readonly backupDir: string;
+}
+
+export function dataFolder(dir: string): DataFolder {
+  const databaseFile = join(dir, "sluice.db");
+  return {
+    dir,
+    databaseFile,
+    reserveFile: join(dir, "sluice.reserve"),
+    lockFile: join(dir, "sluice.lock"),
+    incomingFile: `${databaseFile}.incoming`,
+    backupDir: join(dir, "backups"),
+  };
+}
+
+/** Readable by the owner only. SQLite gives its other files the permissions of the database. */
+export function createFolder({ dir, databaseFile }: DataFolder): void {
+  const made = mkdirSync(dir, { recursive: true, mode: 0o700 });
+  // SQLite syncs what is in the folder, but not the folder's own entry in its parent.
+  if (made !== undefined) syncFile(dirname(made));
+  closeSync(openSync(databaseFile, "a", 0o600));
+}
+
+export interface FolderLock {
+  release(): void;
+}
+
+const restorePatienceMs = 10_000;
+const pauseMs = 20;
+
+/**
+ * One gateway per data folder, because balances are decided in its memory. The lock is an exclusive transaction
+ * on a separate file: the system releases it however the process ends, so there are no stale locks. A restore takes
+ * it too, but only briefly, so it is waited for.
+ */
+export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
+  const giveUpAtMs = performance.now() + restorePatienceMs;
+  for (;;) {
+    const lock = tryLock(folder);
+    if (lock !== null) return lock;
+    if (!isBeingRestored(folder) || performance.now() >= giveUpAtMs) {
+      throw new StoreRefusal(
+        "in_use",
+        `The data folder ${folder.dir} is in use by a running gateway. Stop it first.`,
+      );
+    }
+    await Bun.sleep(pauseMs);
+  }
+}
+
+function tryLock({ dir, lockFile }: DataFolder): FolderLock | null {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  closeSync(openSync(lockFile, "a", 0o600));
+  const database = new Database(lockFile, { readwrite: true, create: true });
+  try {
+    database.run("BEGIN EXCLUSIVE");
+    return { release: () => database.close() };
+  } catch (error) {
+    database.close();
+    if (isBusy(codeOf(error))) return null;
+    throw error;
+  }
+}
+
+function isBeingRestored({ incomingFile }: DataFolder): boolean {
+  return existsSync(incomingFile) || existsSync(unfinishedCopy(incomingFile));
+}

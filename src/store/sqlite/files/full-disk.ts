@@ -1,0 +1,32 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { StoreRefusal } from "../../store.ts";
+import { codeOf, isOutOfSpace } from "../connection.ts";
+
+const fullCodes = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
+/** SQLite uses one code for most disk failures. With less free space than this, the disk is considered full. */
+const nextToNothingBytes = 1024 * 1024;
+
+/** Whether the store could not be opened or changed because its disk is full. */
+export function isFull(error: unknown, dir: string): boolean {
+  const code = codeOf(error) || String((error as NodeJS.ErrnoException | null)?.code ?? "");
+  return fullCodes.has(code) || (isOutOfSpace(code) && freeBytes(dir) < nextToNothingBytes);
+}
+
+export function fullRefusal(dir: string): StoreRefusal {
+  return new StoreRefusal(
+    "disk_full",
+    `The disk that holds ${dir} is full (${Math.floor(freeBytes(dir) / 1024)} KiB are free). ` +
+      "Nothing was lost. Make room, 64 MB at least, then try again.",
+  );
+}
+
+/** Of the nearest folder that exists. */
+function freeBytes(dir: string): number {
+  try {
+    const disk = statfsSync(dir);
+    return disk.bavail * disk.bsize;
+  } catch {
+    return dirname(dir) === dir ? 0 : freeBytes(dirname(dir));
+  }
+}

@@ -1,0 +1,76 @@
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { StoreRefusal } from "../../store.ts";
+import { type DataFolder, dataFolder, lockFolder } from "./folder.ts";
+import { replaceDatabase } from "./replace.ts";
+import { keptAs } from "./restore.ts";
+import { hasStagedRestore } from "./staged-restore.ts";
+
+/**
+ * Refuses a folder without a database if anything in it shows that there was one. Otherwise an empty ledger would
+ * silently replace a lost one, and every key and balance would be gone.
+ */
+export function refuseMissingLedger(folder: DataFolder): void {
+  if (isPresent(folder.databaseFile)) return;
+  const { dir, databaseFile, incomingFile, backupDir } = folder;
+  if (existsSync(incomingFile) || hasStagedRestore(dir)) {
+    throw missing(
+      `A restore into ${dir} is under way, or was interrupted. Wait for it; if it has ended, ` +
+        "`sluice serve` finishes it, and so does running `sluice restore FILE` again.",
+    );
+  }
+  if (isPresent(`${databaseFile}-wal`)) {
+    throw missing(
+      `${databaseFile} is gone, but its write-ahead log ${databaseFile}-wal is still there. ` +
+        "Put the database back beside it, or restore a backup with `sluice restore FILE`.",
+    );
+  }
+  const copies = listNames(backupDir).filter((name) => name.endsWith(".db"));
+  const newest = copies.sort(byAge(backupDir)).at(-1);
+  if (newest === undefined) return;
+  throw missing(
+    `${databaseFile} is gone, but ${backupDir} holds copies of it. No empty ledger is begun in its place. ` +
+      `Restore one with \`sluice restore ${join(backupDir, newest)}\`, or, to begin anew, move ${backupDir} elsewhere.`,
+  );
+}
+
+/**
+ * Ends an interrupted restore and returns a sentence about the result; null if there was none. If the old database is
+ * still in place, it is kept. Otherwise the copy, which is complete, takes its place.
+ */
+export async function finishRestore(dir: string, nowMs: number): Promise<string | null> {
+  const folder = dataFolder(dir);
+  const { incomingFile, databaseFile } = folder;
+  if (!existsSync(incomingFile)) return null;
+  const lock = await lockFolder(folder);
+  try {
+    // The previous holder of the lock may have finished it.
+    if (!existsSync(incomingFile)) return null;
+    if (isPresent(databaseFile)) {
+      rmSync(incomingFile, { force: true });
+      return "A restore was interrupted before it took effect: the data is what it was before. Restore again if you still want to.";
+    }
+    await replaceDatabase(folder, keptAs(dir, nowMs));
+    return "A restore that was interrupted has been finished: the restored copy is in place.";
+  } finally {
+    lock.release();
+  }
+}
+
+function missing(message: string): StoreRefusal {
+  return new StoreRefusal("ledger_missing", message);
+}
+
+/** An empty file counts as missing. */
+function isPresent(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+function listNames(dir: string): string[] {
+  return statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
+}
+
+function byAge(dir: string): (a: string, b: string) => number {
+  const ageOf = (name: string) => statSync(join(dir, name)).mtimeMs;
+  return (a, b) => ageOf(a) - ageOf(b);
+}

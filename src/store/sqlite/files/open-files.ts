@@ -1,0 +1,106 @@
+import type { Database } from "bun:sqlite";
+import { mkdirSync, rmSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import type { Clock } from "../../../base/clock.ts";
+import type { Trouble } from "../../health.ts";
+import { StoreRefusal } from "../../store.ts";
+import { copyDatabase } from "./backup.ts";
+import { backupFile, createBackupFolder } from "./backup-folder.ts";
+import type { DataFolder } from "./folder.ts";
+
+const lookEveryMs = 1_000;
+
+/**
+ * Checks every second that the open files are still the ones at their paths. SQLite keeps writing to a deleted or
+ * replaced file without an error, and those charges would be lost when the process ends.
+ */
+export class OpenFiles {
+  readonly #folder: DataFolder;
+  readonly #clock: Clock;
+  /** Device and inode of each file when it was opened, by path. */
+  readonly #identities = new Map<string, string>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #trouble: Trouble | null = null;
+
+  /** Construct it after all files have been opened. */
+  constructor(folder: DataFolder, clock: Clock) {
+    this.#folder = folder;
+    this.#clock = clock;
+    const { databaseFile, lockFile } = folder;
+    for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`, lockFile]) {
+      const identity = identify(file);
+      if (identity !== null) this.#identities.set(file, identity);
+    }
+    this.#timer = setInterval(() => this.look(), lookEveryMs);
+    this.#timer.unref();
+  }
+
+  get trouble(): Trouble | null {
+    return this.#trouble;
+  }
+
+  /** A file that is put back is accepted again. */
+  look(): Trouble | null {
+    const lost = [...this.#identities.keys()].find((file) => !this.#isInPlace(file));
+    this.#trouble = lost === undefined ? null : this.#describe(lost);
+    if (lost === this.#folder.databaseFile && identify(lost) !== null) this.#removeLog();
+    return this.#trouble;
+  }
+
+  /** If the file is gone, copies the database while it is still open. Returns the copy's path. */
+  rescue(database: Database): string | null {
+    this.look();
+    if (this.#isInPlace(this.#folder.databaseFile)) return null;
+    const file = backupFile(this.#folder, "rescued", this.#clock.wallMs());
+    try {
+      mkdirSync(this.#folder.dir, { recursive: true, mode: 0o700 });
+      createBackupFolder(this.#folder);
+      copyDatabase(database, file);
+      return file;
+    } catch (error) {
+      throw new StoreRefusal(
+        "ledger_missing",
+        `${this.#folder.databaseFile} is gone, and what it held could not be copied to ${file} either: ${String(error)}`,
+      );
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /**
+   * Our WAL is beside another database now, and SQLite would apply it to that one. The WAL stays readable for processes
+   * that have it open.
+   */
+  #removeLog(): void {
+    for (const file of [`${this.#folder.databaseFile}-wal`, `${this.#folder.databaseFile}-shm`]) {
+      if (this.#isInPlace(file)) rmSync(file, { force: true });
+    }
+  }
+
+  #isInPlace(file: string): boolean {
+    return identify(file) === this.#identities.get(file);
+  }
+
+  #describe(file: string): Trouble {
+    const what = identify(file) === null ? "was removed" : "was replaced by another file";
+    return {
+      reason: `${basename(file)} ${what} while the gateway runs.`,
+      advice:
+        `${file} ${what}. No new work is taken. What runs is charged into the file that is still open, which nobody ` +
+        "else can see. Stop the gateway (SIGTERM): it then copies the whole ledger to " +
+        `${this.#folder.backupDir}/rescued-TIME.db if it has no other place; go on from there with \`sluice restore\`.`,
+    };
+  }
+}
+
+/** Null if the file does not exist or must not be read. */
+function identify(file: string): string | null {
+  try {
+    const { dev, ino } = statSync(file, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,86 @@
+import { Database } from "bun:sqlite";
+import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { codeOf, isBusy, patiently } from "../connection.ts";
+import { syncFile } from "./backup.ts";
+import { createBackupFolder } from "./backup-folder.ts";
+import type { DataFolder } from "./folder.ts";
+
+const patienceMs = 10_000;
+
+/**
+ * Puts `folder.incomingFile` in the place of the database, which is kept as `kept`. The one step that counts is
+ * a rename; a crash before it leaves the old database in place, a crash after it the new one. Returns false when
+ * there was nothing to keep.
+ */
+export async function replaceDatabase(folder: DataFolder, kept: string): Promise<boolean> {
+  const { databaseFile, incomingFile, dir } = folder;
+  const found = ["", ...logSuffixes].filter((suffix) => existsSync(databaseFile + suffix));
+  if (found.length > 0) createBackupFolder(folder);
+  // Before the database is opened, because SQLite discards the WAL of a database that it cannot read.
+  for (const suffix of found) if (suffix !== "") keep(databaseFile + suffix, kept + suffix);
+  const old = await takeOutOfUse(databaseFile);
+  try {
+    if (old !== null) for (const suffix of logSuffixes) rmSync(kept + suffix, { force: true });
+    if (existsSync(databaseFile)) keep(databaseFile, kept);
+    // A leftover WAL would be applied to the new database, so its deletion must be durable before the rename.
+    for (const suffix of [...logSuffixes, "-shm"]) rmSync(databaseFile + suffix, { force: true });
+    syncFile(dir);
+    renameSync(incomingFile, databaseFile);
+    syncFile(dir);
+    return found.length > 0;
+  } finally {
+    old?.close();
+  }
+}
+
+/** The write-ahead log, and the journal that SQLite needs to change over from or to one. */
+const logSuffixes = ["-wal", "-journal"];
+
+/**
+ * Writes the log into the database, deletes it, and keeps everybody else out: with a log mode of `delete` no other
+ * process can still have the file open, and one that opens it from now on cannot write to it. Null when there is no
+ * database, or one that SQLite cannot put in order: that one is kept as it is.
+ */
+async function takeOutOfUse(file: string): Promise<Database | null> {
+  if (!existsSync(file)) return null;
+  const database = new Database(file, { readwrite: true, create: false });
+  try {
+    await patiently(patienceMs, () => {
+      database.run("PRAGMA locking_mode = exclusive");
+      database.run("PRAGMA journal_mode = delete");
+      database.run("BEGIN EXCLUSIVE");
+    });
+    return database;
+  } catch (error) {
+    database.close();
+    if (codeOf(error) === "" || isBusy(codeOf(error))) throw error;
+    return null;
+  }
+}
+
+/** Links it under the second name first, so that it has a name at every moment. */
+function keep(file: string, kept: string): void {
+  // Kept by an earlier run of this restore that crashed.
+  if (isSameFile(file, kept)) return;
+  try {
+    linkSync(file, kept);
+  } catch (error) {
+    if (!cannotLink.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    if (existsSync(kept)) throw new Error(`${kept} exists already and is not overwritten.`);
+    const unfinished = `${kept}.unfinished`;
+    copyFileSync(file, unfinished);
+    chmodSync(unfinished, 0o600);
+    syncFile(unfinished);
+    renameSync(unfinished, kept);
+  }
+  syncFile(dirname(kept));
+}
+
+function isSameFile(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }));
+  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev;
+}
+
+/** The backup folder is on another disk, or on one that knows no second names. */
+const cannotLink = new Set(["EXDEV", "EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);

@@ -1,0 +1,96 @@
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Reserve } from "../../journal/reserve.ts";
+
+/** Room for the charges of tens of thousands of requests. */
+const defaultBytes = 8 * 1024 * 1024;
+const chunk = new Uint8Array(1024 * 1024);
+const refillEveryMs = 2_000;
+
+/**
+ * A file that reserves space for when the disk is full: deleting it lets the charges of running requests be written.
+ * Until it can be created again the store is unhealthy, so that no new work begins.
+ */
+export class DiskReserve implements Reserve {
+  readonly #file: string;
+  readonly #bytes: number;
+  #isSpent = false;
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor(file: string, bytes = defaultBytes) {
+    this.#file = file;
+    this.#bytes = bytes;
+  }
+
+  get isSpent(): boolean {
+    return this.#isSpent;
+  }
+
+  /** Creates the file if it is missing. Without room for it, the reserve counts as spent. */
+  fill(): void {
+    if (this.#isThere()) return;
+    if (this.#tryFill()) return;
+    this.#isSpent = true;
+    this.#keepTrying();
+  }
+
+  /** Frees the space; false when there is none to free. */
+  spend(): boolean {
+    if (this.#isSpent) return false;
+    this.#isSpent = true;
+    this.#keepTrying();
+    return this.#remove();
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #keepTrying(): void {
+    this.#timer ??= setInterval(() => {
+      if (!this.#tryFill()) return;
+      this.#isSpent = false;
+      this.close();
+    }, refillEveryMs);
+    this.#timer.unref();
+  }
+
+  #isThere(): boolean {
+    return statSync(this.#file, { throwIfNoEntry: false })?.size === this.#bytes;
+  }
+
+  /** Only if twice as much again stays free; otherwise the next write of any program would fail. */
+  #tryFill(): boolean {
+    try {
+      const disk = statfsSync(dirname(this.#file));
+      if (disk.bavail * disk.bsize < 3 * this.#bytes) return false;
+      this.#write();
+      return true;
+    } catch {
+      this.#remove();
+      return false;
+    }
+  }
+
+  /** A failing disk may refuse even this; the caller continues without the space. */
+  #remove(): boolean {
+    try {
+      rmSync(this.#file, { force: true });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Real bytes, not a hole: a sparse file would reserve nothing. */
+  #write(): void {
+    const descriptor = openSync(this.#file, "w", 0o600);
+    try {
+      for (let written = 0; written < this.#bytes; written += chunk.length) writeSync(descriptor, chunk);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import { Database } from "bun:sqlite";
+import { existsSync, rmSync } from "node:fs";
+import type { Restored } from "../../files.ts";
+import { StoreRefusal } from "../../store.ts";
+import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
+import { migrations, refuseNewer, schemaVersion } from "../migrate.ts";
+import { copyDatabase } from "./backup.ts";
+import { backupFile } from "./backup-folder.ts";
+import { type DataFolder, dataFolder, lockFolder } from "./folder.ts";
+import { quickCheck } from "./integrity.ts";
+import { replaceDatabase } from "./replace.ts";
+
+export interface RestoreOptions {
+  readonly dir: string;
+  /** A copy made by `backup`. */
+  readonly from: string;
+  readonly nowMs: number;
+}
+
+const patienceMs = 10_000;
+
+/**
+ * Replaces the database by a copy. The copy is checked first, a running gateway makes it refuse, and the replaced
+ * database is kept, so that restoring the wrong file can be undone.
+ */
+export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Promise<Restored> {
+  await verifyCopy(from);
+  const folder = dataFolder(dir);
+  const lock = await lockFolder(folder);
+  try {
+    return await putInPlace(folder, from, keptAs(dir, nowMs));
+  } finally {
+    lock.release();
+  }
+}
+
+async function putInPlace(folder: DataFolder, from: string, kept: string): Promise<Restored> {
+  const { incomingFile } = folder;
+  try {
+    await takeCopy(from, incomingFile);
+    return { replaced: (await replaceDatabase(folder, kept)) ? kept : null };
+  } catch (error) {
+    rmSync(incomingFile, { force: true });
+    throw error;
+  }
+}
+
+/** Includes what is only in the WAL beside it, as after a crash. */
+export async function takeCopy(from: string, to: string): Promise<void> {
+  rmSync(to, { force: true });
+  const database = new Database(from, { readonly: true });
+  try {
+    await patiently(patienceMs, () => copyDatabase(database, to));
+  } finally {
+    database.close();
+  }
+}
+
+export async function verifyCopy(file: string): Promise<void> {
+  if (!existsSync(file)) throw new StoreRefusal("not_a_database", `There is no file ${file}.`);
+  const database = new Database(file, { readonly: true });
+  try {
+    await patiently(patienceMs, () => verify(database, file));
+  } catch (error) {
+    if (isCorrupt(codeOf(error))) throw notOurs(file);
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+function verify(database: Database, file: string): void {
+  if (readPragma(database, "application_id") !== applicationId) throw notOurs(file);
+  refuseNewer(schemaVersion(database), migrations.length, file);
+  const problems = quickCheck(database, null, file);
+  if (problems.length > 0) {
+    throw new StoreRefusal("corrupt", `${file} is damaged (${problems.join("; ")}) and was not restored.`);
+  }
+}
+
+/** Where a database replaced at this time is kept. */
+export function keptAs(dir: string, nowMs: number): string {
+  return backupFile(dataFolder(dir), "replaced", nowMs);
+}
+
+function notOurs(file: string): StoreRefusal {
+  return new StoreRefusal("not_a_database", `${file} is not a copy of a Sluice database.`);
+}

@@ -1,0 +1,117 @@
+import { Database } from "bun:sqlite";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Restored } from "../../files.ts";
+import { patiently } from "../connection.ts";
+import { syncFile } from "./backup.ts";
+import { dataFolder } from "./folder.ts";
+import { keptAs, type RestoreOptions, restoreDatabase, takeCopy, verifyCopy } from "./restore.ts";
+
+/**
+ * A restore while a gateway uses the folder. Its memory decides on balances, so the gateway has to apply the copy
+ * itself, when nothing is running. Until then the copy is in the folder, under a name that says when it was staged and
+ * whether it has been applied.
+ */
+const stagedName = /^sluice\.restore-(\d+)(\.applied)?$/;
+
+/** Checks the copy and leaves it for the gateway. */
+export async function stageRestore({ dir, from, nowMs }: RestoreOptions): Promise<void> {
+  await verifyCopy(from);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const unfinished = join(dir, "sluice.restore.unfinished");
+  await takeCopy(from, unfinished);
+  renameSync(unfinished, join(dir, `sluice.restore-${nowMs}`));
+  syncFile(dir);
+}
+
+export function hasStagedRestore(dir: string): boolean {
+  return stagedIn(dir) !== null;
+}
+
+/**
+ * Resolves when no other program has the database locked; rejects after some seconds. A gateway that stopped for a
+ * restore while another program writes could neither write its last charges nor start again.
+ */
+export async function awaitUnlocked(dir: string): Promise<void> {
+  const file = dataFolder(dir).databaseFile;
+  if (!existsSync(file)) return;
+  const database = new Database(file, { readwrite: true, create: false });
+  try {
+    await patiently(lockPatienceMs, () => database.run("BEGIN IMMEDIATE"));
+    database.run("ROLLBACK");
+  } finally {
+    database.close();
+  }
+}
+
+const lockPatienceMs = 2_000;
+
+/**
+ * Applies a staged copy; null if there is none. It stays in the folder until `endStagedRestore`, so that the next start
+ * continues after a crash and does not apply it twice.
+ */
+export async function applyStagedRestore(dir: string): Promise<Restored | null> {
+  const staged = stagedIn(dir);
+  if (staged === null) return null;
+  const { file, nowMs } = staged;
+  const kept = keptAs(dir, nowMs);
+  const { databaseFile } = dataFolder(dir);
+  if (existsSync(databaseFile) && (staged.isApplied || hasReplaced(kept, databaseFile))) {
+    return { replaced: existsSync(kept) ? kept : null };
+  }
+  const restored = await restoreDatabase({ dir, from: file, nowMs });
+  if (!staged.isApplied) renameSync(file, `${file}.applied`);
+  return restored;
+}
+
+/**
+ * Called when the copy is in use, or could not be applied for the given reason. Ends the wait of whoever staged it.
+ */
+export function endStagedRestore(dir: string, refusal: string | null = null): void {
+  const staged = stagedIn(dir);
+  if (staged === null) return;
+  if (refusal !== null) writeFileSync(refusalFile(dir, staged.nowMs), refusal, { mode: 0o600 });
+  rmSync(staged.file, { force: true });
+}
+
+/** The result of the copy that was staged at this time, once it is no longer staged. */
+export async function outcomeOf(
+  dir: string,
+  nowMs: number,
+): Promise<Restored | { readonly refusal: string }> {
+  const file = refusalFile(dir, nowMs);
+  if (existsSync(file)) {
+    const refusal = await Bun.file(file).text();
+    rmSync(file, { force: true });
+    return { refusal };
+  }
+  const kept = keptAs(dir, nowMs);
+  return { replaced: existsSync(kept) ? kept : null };
+}
+
+function refusalFile(dir: string, nowMs: number): string {
+  return join(dir, `sluice.restore-refused-${nowMs}`);
+}
+
+/** Until the copy takes its place, the database that is kept has both names; on another disk nobody can tell. */
+function hasReplaced(kept: string, databaseFile: string): boolean {
+  const [old, current] = [kept, databaseFile].map((file) => statSync(file, { throwIfNoEntry: false }));
+  if (old === undefined || current === undefined) return false;
+  return old.dev === current.dev && old.ino !== current.ino;
+}
+
+interface Staged {
+  readonly file: string;
+  readonly nowMs: number;
+  readonly isApplied: boolean;
+}
+
+function stagedIn(dir: string): Staged | null {
+  const isFolder = statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true;
+  for (const name of isFolder ? readdirSync(dir) : []) {
+    const match = stagedName.exec(name);
+    if (match === null) continue;
+    return { file: join(dir, name), nowMs: Number(match[1]), isApplied: match[2] !== undefined };
+  }
+  return null;
+}

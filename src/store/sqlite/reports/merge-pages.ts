@@ -1,0 +1,72 @@
+import type { Cut } from "../../reports.ts";
+import type { ExchangeRow } from "./exchange-rows.ts";
+
+type Page = Cut<ExchangeRow, number>;
+
+/** Two lists, each newest first and with a cursor of its own. */
+export interface TwoLists {
+  /** The next page before this id; null where the query asks for none of this list. */
+  completed(beforeId: number | undefined): Promise<Page> | null;
+  ended(beforeId: number | undefined): Promise<Page> | null;
+  /** When the row with this id, or the next that there is, ended. */
+  completedTimeAt(id: number): number;
+  endedTimeAt(id: number): number;
+}
+
+const nothing: Page = { rows: [], next: null };
+
+/** A page of both lists together, by the moment of their ends, with one cursor for both: `12.34`. */
+export async function mergePages(
+  cursor: string | undefined,
+  limit: number,
+  lists: TwoLists,
+): Promise<Cut<ExchangeRow, string>> {
+  const [completedBefore, endedBefore] = readCursor(cursor);
+  const [completed, ended] = await Promise.all([
+    lists.completed(completedBefore) ?? nothing,
+    lists.ended(endedBefore) ?? nothing,
+  ]);
+  // A list that was not searched to its end may still have older rows: nothing older may be shown yet.
+  const horizonMs = Math.max(
+    horizonOf(completed, limit, lists.completedTimeAt),
+    horizonOf(ended, limit, lists.endedTimeAt),
+  );
+  const rows: ExchangeRow[] = [];
+  let [takenCompleted, takenEnded] = [0, 0];
+  while (rows.length < limit) {
+    const one = completed.rows[takenCompleted];
+    const other = ended.rows[takenEnded];
+    const isCompleted = one !== undefined && (other === undefined || one.endedAtMs >= other.endedAtMs);
+    const next = isCompleted ? one : other;
+    if (next === undefined || next.endedAtMs < horizonMs) break;
+    rows.push(next);
+    if (isCompleted) takenCompleted += 1;
+    else takenEnded += 1;
+  }
+  const nextCompleted = nextBefore(completed, takenCompleted, completedBefore);
+  const nextEnded = nextBefore(ended, takenEnded, endedBefore);
+  const isOver = nextCompleted === exhausted && nextEnded === exhausted;
+  return { rows, next: isOver ? null : `${nextCompleted}.${nextEnded}` };
+}
+
+/** No id is below it. */
+const exhausted = 1;
+
+function readCursor(cursor: string | undefined): [number | undefined, number | undefined] {
+  if (cursor === undefined) return [undefined, undefined];
+  const [completed, ended] = cursor.split(".").map(Number);
+  return [completed, ended];
+}
+
+function horizonOf({ rows, next }: Page, limit: number, timeAt: (id: number) => number): number {
+  if (next === null || rows.length >= limit) return Number.NEGATIVE_INFINITY;
+  const atMs = timeAt(next);
+  return Number.isFinite(atMs) ? atMs : Number.NEGATIVE_INFINITY;
+}
+
+function nextBefore({ rows, next }: Page, taken: number, before: number | undefined): number {
+  if (taken === rows.length) return next ?? exhausted;
+  const last = rows[taken - 1];
+  if (last !== undefined) return last.rowId;
+  return before ?? (rows[0]?.rowId ?? 0) + 1;
+}

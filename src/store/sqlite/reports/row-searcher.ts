@@ -1,0 +1,93 @@
+import type { Database } from "bun:sqlite";
+import type { Entry } from "../../records.ts";
+import type { Cut, EntrySearch } from "../../reports.ts";
+
+export type Parameters = Record<string, string | number>;
+
+export interface RowSearch {
+  readonly select: string;
+  readonly table: "entries" | "exchange_endings";
+  /** Begins with `AND`, or empty. */
+  readonly condition: string;
+  readonly parameters: Parameters;
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+  readonly sinceMs?: number | undefined;
+}
+
+/** Rows examined before yielding: about 5 ms. */
+export const rowsPerPiece = 20_000;
+/** A search for something rare stops here and returns a cursor to continue from. */
+const searchMs = 60;
+/** Rows are in the order in which they were written, which is that of their ends up to this. */
+const disorderMs = 60_000;
+
+/**
+ * Scans entries or endings in chunks, newest first. Entries have no index on models or exchange ids, because each index
+ * would make every charge more expensive for the sake of rare searches.
+ */
+export class RowSearcher {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  entries({ beforeId, limit, keyId, kind }: EntrySearch): Promise<Cut<Entry, number>> {
+    const parameters: Parameters = {};
+    const conditions = [keyCondition(keyId, parameters)];
+    if (kind !== undefined) {
+      conditions.push("AND kind = $kind");
+      parameters["kind"] = kind;
+    }
+    const condition = conditions.join(" ");
+    return this.search<Entry>(
+      { select: selectEntry, table: "entries", condition, parameters, beforeId, limit },
+      (row) => row.id,
+    );
+  }
+
+  async search<Row>(search: RowSearch, idOf: (row: Row) => number): Promise<Cut<Row, number>> {
+    const { select, table, condition, parameters, beforeId, limit, sinceMs } = search;
+    const statement = this.#database.query<Row, Parameters>(
+      `${select} WHERE ${table}.id BETWEEN $from AND $to ${condition} ORDER BY ${table}.id DESC LIMIT $limit`,
+    );
+    const stopAtMs = performance.now() + searchMs;
+    const rows: Row[] = [];
+    let to = Math.min((beforeId ?? Number.MAX_SAFE_INTEGER) - 1, this.newest(table));
+    for (; to > 0; to -= rowsPerPiece) {
+      const from = to - rowsPerPiece + 1;
+      rows.push(...statement.all({ ...parameters, from, to, limit: limit - rows.length }));
+      const last = rows.at(-1);
+      if (rows.length >= limit && last !== undefined) return { rows, next: idOf(last) };
+      if (sinceMs !== undefined && this.timeAt(table, from) < sinceMs - disorderMs) break;
+      if (performance.now() > stopAtMs) return { rows, next: from > 1 ? from : null };
+      await Bun.sleep(0);
+    }
+    return { rows, next: null };
+  }
+
+  /** When the first row from this id on was written; infinity where there is none. */
+  timeAt(table: RowSearch["table"], id: number): number {
+    const query = this.#database.query<{ at_ms: number }, [number]>(
+      `SELECT at_ms FROM ${table} WHERE id >= ? ORDER BY id LIMIT 1`,
+    );
+    return query.get(id)?.at_ms ?? Number.POSITIVE_INFINITY;
+  }
+
+  newest(table: RowSearch["table"]): number {
+    const query = this.#database.query<{ id: number | null }, []>(`SELECT max(id) AS id FROM ${table}`);
+    return query.get()?.id ?? 0;
+  }
+}
+
+export function keyCondition(keyId: string | undefined, parameters: Parameters): string {
+  if (keyId === undefined) return "";
+  parameters["keyId"] = keyId;
+  return "AND key_no = (SELECT no FROM keys WHERE id = $keyId)";
+}
+
+export const selectEntry = `
+SELECT entries.id, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId, basis, outcome,
+  period_start_ms AS periodStartMs, reference, note
+FROM entries JOIN keys ON keys.no = entries.key_no`;

@@ -1,0 +1,47 @@
+import type { Database } from "bun:sqlite";
+import type { AdminRecords, AuditRecord } from "../../admin-records.ts";
+import { patiently } from "../connection.ts";
+
+export class SqliteAdminRecords implements AdminRecords {
+  readonly #database: Database;
+  readonly #patienceMs: number;
+
+  constructor(database: Database, patienceMs: number) {
+    this.#database = database;
+    this.#patienceMs = patienceMs;
+  }
+
+  appendAudit({ atMs, actor, address, action, target, detail }: Omit<AuditRecord, "id">): Promise<void> {
+    return patiently(this.#patienceMs, () => {
+      this.#database
+        .query(
+          "INSERT INTO audit_log (at_ms, actor, address, action, target, detail) VALUES (?, ?, ?, ?, ?, ?)",
+        )
+        .run(atMs, actor, address, action, target, detail);
+    });
+  }
+
+  listAudit({ beforeId = Number.MAX_SAFE_INTEGER, limit }: { beforeId?: number | undefined; limit: number }) {
+    return patiently(this.#patienceMs, () =>
+      this.#database
+        .query<AuditRecord, [number, number]>(
+          `SELECT id, at_ms AS atMs, actor, address, action, target, detail
+          FROM audit_log WHERE id < ? ORDER BY id DESC LIMIT ?`,
+        )
+        .all(beforeId, limit),
+    );
+  }
+
+  readAdminTokenHash(): Promise<string | null> {
+    return patiently(this.#patienceMs, () => {
+      const row = this.#database.query<{ hash: string }, []>("SELECT hash FROM admin_token").get();
+      return row?.hash ?? null;
+    });
+  }
+
+  saveAdminTokenHash(hash: string): Promise<void> {
+    return patiently(this.#patienceMs, () => {
+      this.#database.query("INSERT OR REPLACE INTO admin_token (id, hash) VALUES (1, ?)").run(hash);
+    });
+  }
+}

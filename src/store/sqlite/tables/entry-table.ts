@@ -1,0 +1,92 @@
+import type { Database } from "bun:sqlite";
+import { assert } from "../../../base/assert.ts";
+import type { AccountTotals, Entry, HoldProgress } from "../../records.ts";
+import type { EntryQuery, ExactTotals, RecomputedTotals } from "../../store.ts";
+import { recomputeTotals } from "./recompute.ts";
+
+/** Reads the ledger: entries, the totals kept beside them, and the holds that were open. */
+export class EntryTable {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  list({ afterId, limit, keyId }: EntryQuery): readonly Entry[] {
+    return keyId === undefined
+      ? this.#database.query<Entry, [number, number]>(listEntries).all(afterId, limit)
+      : this.#database.query<Entry, [string, number, number]>(listEntriesOfKey).all(keyId, afterId, limit);
+  }
+
+  byReference(keyNo: number, reference: string): Entry | null {
+    return this.#database.query<Entry, [number, string]>(entryByReference).get(keyNo, reference);
+  }
+
+  changedSince(revision: number): readonly Entry[] {
+    return this.#database.query<Entry, [number]>(entriesSince).all(revision);
+  }
+
+  allTotals(): readonly AccountTotals[] {
+    return this.#database.query<AccountTotals, []>(`${selectTotals} ORDER BY no`).all();
+  }
+
+  totals(keyNo: number): AccountTotals {
+    const found = this.#database
+      .query<AccountTotals, [number]>(`${selectTotals} WHERE key_no = ?`)
+      .get(keyNo);
+    assert(found !== null, `key ${keyNo} has no account`);
+    return found;
+  }
+
+  openHolds(): readonly HoldProgress[] {
+    return this.#database.query<HoldProgress, []>(selectHolds).all();
+  }
+
+  /** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
+  unbalancedKeyId(): string | null {
+    return this.#database.query<{ id: string }, []>(selectUnbalanced).get()?.id ?? null;
+  }
+
+  recompute(): readonly RecomputedTotals[] {
+    const recomputed = recomputeTotals(this.#database);
+    return this.#exactTotals().map((kept) => {
+      const counted = recomputed.get(kept.keyId);
+      assert(counted !== undefined, "every account has a key");
+      return { kept, recomputed: counted };
+    });
+  }
+
+  #exactTotals(): readonly ExactTotals[] {
+    const statement = this.#database.query<ExactTotals, []>(`${selectTotals} ORDER BY no -- exact`);
+    return statement.safeIntegers(true).all();
+  }
+}
+
+const selectEntries = `
+SELECT entries.id, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId, basis, outcome,
+  period_start_ms AS periodStartMs, reference, note
+FROM entries JOIN keys ON keys.no = entries.key_no`;
+
+const listEntries = `${selectEntries} WHERE entries.id > ? ORDER BY entries.id LIMIT ?`;
+
+const listEntriesOfKey = `${selectEntries} WHERE keys.id = ? AND entries.id > ? ORDER BY entries.id LIMIT ?`;
+
+const entryByReference = `${selectEntries} WHERE key_no = ? AND reference = ?`;
+
+const entriesSince = `${selectEntries} WHERE entries.revision > ? ORDER BY entries.id`;
+
+const selectTotals = `
+SELECT keys.id AS keyId, posted, purchased, used, day, day_spend AS daySpend, period_start_ms AS periodStartMs,
+  period_used AS periodUsed, requests, input_tokens AS inputTokens, output_tokens AS outputTokens,
+  last_cost_nano AS lastCostNano
+FROM accounts JOIN keys ON keys.no = accounts.key_no`;
+
+const selectUnbalanced = `
+SELECT keys.id FROM accounts JOIN keys ON keys.no = accounts.key_no
+WHERE posted <> purchased - used OR day_spend > used OR period_used > used OR (mode = 'credit' AND posted < 0)
+ORDER BY no LIMIT 1`;
+
+const selectHolds = `
+SELECT holds.id AS holdId, keys.id AS keyId, opened_at_ms AS openedAtMs, period_start_ms AS periodStartMs,
+  charge_so_far AS chargeSoFar, model
+FROM holds JOIN keys ON keys.no = holds.key_no`;

@@ -1,0 +1,32 @@
+import type { Database, Statement } from "bun:sqlite";
+import type { GivenIdsPruning } from "../../store.ts";
+
+/** Reads and prunes which ids of a provider a key was given. */
+export class GivenIdTable {
+  readonly #database: Database;
+  readonly #find: Statement<{ provider: string }, [string, string]>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#find = database.query(findGiven);
+  }
+
+  /** The provider of each, in the given order; null for ids that the key was not given. */
+  providers(keyId: string, digests: readonly string[]): (string | null)[] {
+    return digests.map((digest) => this.#find.get(keyId, digest)?.provider ?? null);
+  }
+
+  /** Numbers grow with time, so the oldest rows are the first ones. Inside the caller's transaction. */
+  prune({ beforeMs, keep, limit }: GivenIdsPruning): number {
+    return this.#database.query<never, [number, number, number]>(deleteOldest).run(limit, beforeMs, keep)
+      .changes;
+  }
+}
+
+const findGiven = `
+SELECT provider FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = ?) AND digest = ?`;
+
+const deleteOldest = `
+DELETE FROM given_ids
+WHERE no IN (SELECT no FROM given_ids ORDER BY no LIMIT ?1)
+  AND (given_at_ms < ?2 OR no <= (SELECT max(no) FROM given_ids) - ?3)`;

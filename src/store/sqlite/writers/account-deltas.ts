@@ -1,0 +1,151 @@
+import type { Database, Statement } from "bun:sqlite";
+import { assert } from "../../../base/assert.ts";
+import { utcDay } from "../../../base/clock.ts";
+import { totalInput } from "../../../base/usage.ts";
+import type { ChargeEntry, UsageRecord } from "../../records.ts";
+
+interface Delta {
+  readonly keyNo: number;
+  readonly day: number;
+  readonly periodStartMs: number;
+  readonly atMs: number;
+  charged: number;
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** Null when no exchange of the batch had a usage record. */
+  lastCostNano: number | null;
+}
+
+/**
+ * Adds up what a batch changes on each account, so that an account is updated once per batch and not once per
+ * request. Differences, never absolute values: other processes write to the same rows.
+ */
+export class AccountDeltas {
+  readonly #byAccount = new Map<number, Delta>();
+  readonly #update: Statement;
+  readonly #shortfall: Shortfall;
+
+  constructor(database: Database) {
+    this.#update = database.query(updateAccount);
+    this.#shortfall = new Shortfall(database);
+  }
+
+  add(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): void {
+    const delta = this.#deltaOf(keyNo, charge);
+    delta.charged += charge.charged;
+    if (record === null) return;
+    delta.requests += 1;
+    delta.inputTokens += totalInput(record.usage);
+    delta.outputTokens += record.usage.outputTokens;
+    delta.lastCostNano = record.costNano;
+  }
+
+  /** Must run inside the batch's transaction, after its entries. */
+  write(): void {
+    for (const delta of this.#byAccount.values()) this.#apply(delta);
+    this.#byAccount.clear();
+  }
+
+  /** The transaction was rolled back. */
+  forget(): void {
+    this.#byAccount.clear();
+  }
+
+  /** A delta belongs to one day and one period; where a batch spans two, the earlier is written at once. */
+  #deltaOf(keyNo: number, charge: ChargeEntry): Delta {
+    const day = utcDay(charge.atMs);
+    const { periodStartMs, atMs } = charge;
+    const known = this.#byAccount.get(keyNo);
+    if (known !== undefined) {
+      if (known.day === day && known.periodStartMs === periodStartMs) return known;
+      this.#apply(known);
+    }
+    const delta: Delta = {
+      keyNo,
+      day,
+      periodStartMs,
+      atMs,
+      charged: 0,
+      requests: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+      lastCostNano: null,
+    };
+    this.#byAccount.set(keyNo, delta);
+    return delta;
+  }
+
+  #apply(delta: Delta): void {
+    if (this.#tryUpdate(delta)) return;
+    this.#shortfall.make(delta.keyNo, delta.charged, delta.atMs);
+    assert(this.#tryUpdate(delta), "an account that was just made up must accept its charge");
+  }
+
+  #tryUpdate(delta: Delta): boolean {
+    const { changes } = this.#update.run(
+      delta.charged,
+      delta.day,
+      delta.periodStartMs,
+      delta.requests,
+      delta.inputTokens,
+      delta.outputTokens,
+      delta.lastCostNano,
+      delta.keyNo,
+    );
+    return changes > 0;
+  }
+}
+
+/**
+ * An operator may lower a balance just before the gateway, which saw the higher one, charges it. The balance still
+ * never drops below 0: the missing part is returned as an adjustment and recorded as an overrun. The gateway learns of
+ * the adjustment like of any other, by the store's revision.
+ */
+class Shortfall {
+  readonly #find: Statement<{ missing: number }, [number, number]>;
+  readonly #raiseRevision: Statement<{ revision: number }, []>;
+  readonly #insertAdjustment: Statement;
+  readonly #insertOverrun: Statement;
+  readonly #credit: Statement;
+
+  constructor(database: Database) {
+    this.#find = database.query("SELECT floor - (posted - ?) AS missing FROM accounts WHERE key_no = ?");
+    this.#raiseRevision = database.query("UPDATE state SET revision = revision + 1 RETURNING revision");
+    this.#insertAdjustment = database.query(
+      `INSERT INTO entries (key_no, kind, amount, at_ms, note, revision) VALUES (?, 'adjustment', ?, ?, ?, ?)`,
+    );
+    this.#insertOverrun = database.query(
+      `INSERT INTO entries (key_no, kind, amount, at_ms, note) VALUES (?, 'overrun', ?, ?, ?)`,
+    );
+    this.#credit = database.query(
+      "UPDATE accounts SET posted = posted + ?1, purchased = purchased + ?1 WHERE key_no = ?2",
+    );
+  }
+
+  make(keyNo: number, charged: number, atMs: number): void {
+    const found = this.#find.get(charged, keyNo);
+    assert(found !== null, `key ${keyNo} has no account`);
+    const note = "the balance was lowered while a charge was on its way";
+    const raised = this.#raiseRevision.get();
+    assert(raised !== null, "the state has one row");
+    this.#insertAdjustment.run(keyNo, found.missing, atMs, note, raised.revision);
+    this.#insertOverrun.run(keyNo, found.missing, atMs, note);
+    this.#credit.run(found.missing, keyNo);
+  }
+}
+
+const updateAccount = `
+UPDATE accounts SET
+  posted = posted - ?1,
+  used = used + ?1,
+  day_spend = CASE WHEN ?2 = day THEN day_spend + ?1 WHEN ?2 > day THEN ?1 ELSE day_spend END,
+  day = max(day, ?2),
+  period_used = CASE
+    WHEN ?3 = period_start_ms THEN period_used + ?1 WHEN ?3 > period_start_ms THEN ?1 ELSE period_used END,
+  period_start_ms = max(period_start_ms, ?3),
+  requests = requests + ?4,
+  input_tokens = input_tokens + ?5,
+  output_tokens = output_tokens + ?6,
+  last_cost_nano = coalesce(?7, last_cost_nano)
+WHERE key_no = ?8 AND posted - ?1 >= floor`;

@@ -1,0 +1,155 @@
+import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
+import { assert } from "../../../base/assert.ts";
+import type { ChargeEntry, UsageRecord } from "../../records.ts";
+
+/** What is bound for a charge with its usage record, in this order. */
+const recordedColumns = `key_no, amount, at_ms, period_start_ms, exchange_id, basis, outcome,
+  recorded_at_ms, route, model, provider, upstream_model, stream, status,
+  input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
+  cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano`;
+const valuesPerRow = recordedColumns.split(",").length;
+/** Most batches fit into one such statement; longer ones gain almost nothing. */
+const mostRowsPerStatement = 32;
+
+/**
+ * Inserts the ledger's entries. Most charges come with a usage record, which is the rest of the same row. These are
+ * collected and written many per statement, because a statement costs about as much as a row. The order is kept.
+ */
+export class EntryWriter {
+  readonly #database: Database;
+  readonly #insertPlain: Statement;
+  /** By the number of rows they insert, prepared when first needed. */
+  readonly #insertRecorded: Statement[] = [];
+  /** The values of the waiting rows, one after the other. Reused, because growing a new array costs what this saves. */
+  readonly #values = new Array<SQLQueryBindings>(mostRowsPerStatement * valuesPerRow).fill(null);
+  #waitingRows = 0;
+  #lastId = 0;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#insertPlain = database.query(insertPlain);
+  }
+
+  /** May be deferred; call `flush` before the batch's transaction ends. */
+  charge(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): void {
+    if (record === null) this.#plain(keyNo, "charge", -charge.charged, charge);
+    else this.#recorded(keyNo, charge, record);
+    if (charge.overrun > 0) this.#plain(keyNo, "overrun", charge.overrun, charge);
+  }
+
+  /** Inserts at once, for a charge that another row refers to. Returns the entry's id. */
+  chargeNow(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): number {
+    this.charge(keyNo, { ...charge, overrun: 0 }, record);
+    this.#writeWaiting();
+    const entryId = this.#lastId;
+    if (charge.overrun > 0) this.#plain(keyNo, "overrun", charge.overrun, charge);
+    return entryId;
+  }
+
+  /** Writes what waits, and returns the id of the batch's last entry; 0 when it had none. */
+  flush(): number {
+    this.#writeWaiting();
+    const lastId = this.#lastId;
+    this.#lastId = 0;
+    return lastId;
+  }
+
+  /** The transaction was rolled back. */
+  forget(): void {
+    this.#waitingRows = 0;
+    this.#lastId = 0;
+  }
+
+  #plain(keyNo: number, kind: "charge" | "overrun", amount: number, charge: ChargeEntry): void {
+    this.#writeWaiting();
+    const { lastInsertRowid } = this.#insertPlain.run(
+      keyNo,
+      kind,
+      amount,
+      charge.atMs,
+      charge.periodStartMs,
+      charge.exchangeId,
+      charge.basis,
+      charge.outcome,
+      charge.model,
+      charge.provider,
+      kind === "charge" ? charge.listCostNano : null,
+    );
+    this.#lastId = Number(lastInsertRowid);
+  }
+
+  #recorded(keyNo: number, charge: ChargeEntry, record: UsageRecord): void {
+    const end = fillRow(this.#values, this.#waitingRows * valuesPerRow, keyNo, charge, record);
+    this.#waitingRows += 1;
+    assert(end === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
+    if (this.#waitingRows === mostRowsPerStatement) this.#writeWaiting();
+  }
+
+  #writeWaiting(): void {
+    const rows = this.#waitingRows;
+    if (rows === 0) return;
+    const values = rows === mostRowsPerStatement ? this.#values : this.#values.slice(0, rows * valuesPerRow);
+    const { changes, lastInsertRowid } = this.#insertionOf(rows).run(values);
+    assert(changes === rows, `${rows} charges must make as many entries, not ${changes}`);
+    this.#waitingRows = 0;
+    this.#lastId = Number(lastInsertRowid);
+  }
+
+  #insertionOf(rows: number): Statement {
+    const known = this.#insertRecorded[rows];
+    if (known !== undefined) return known;
+    // Not `prepare`: closing the database finalizes only statements of `query`, and an open one keeps the WAL alive.
+    const statement = this.#database.query(insertRecorded(rows));
+    this.#insertRecorded[rows] = statement;
+    return statement;
+  }
+}
+
+/** Writes the values of one row from `index` on, and returns where the next row begins. */
+function fillRow(
+  values: SQLQueryBindings[],
+  index: number,
+  keyNo: number,
+  charge: ChargeEntry,
+  record: UsageRecord,
+): number {
+  const { usage } = record;
+  let next = index;
+  values[next++] = keyNo;
+  values[next++] = -charge.charged;
+  values[next++] = charge.atMs;
+  values[next++] = charge.periodStartMs;
+  values[next++] = charge.exchangeId;
+  values[next++] = charge.basis;
+  values[next++] = charge.outcome;
+  values[next++] = record.atMs;
+  values[next++] = record.route;
+  values[next++] = record.model;
+  values[next++] = record.provider;
+  values[next++] = record.upstreamModel;
+  values[next++] = record.stream ? 1 : 0;
+  values[next++] = record.status;
+  values[next++] = usage.inputTokens;
+  values[next++] = usage.cachedInputTokens;
+  values[next++] = usage.cacheWriteTokens;
+  values[next++] = usage.outputTokens;
+  values[next++] = usage.reasoningTokens;
+  values[next++] = record.costNano;
+  values[next++] = record.firstByteMs === null ? null : Math.round(record.firstByteMs);
+  values[next++] = Math.round(record.totalMs);
+  values[next++] = record.attempts;
+  values[next++] = charge.listCostNano;
+  return next;
+}
+
+function insertRecorded(rows: number): string {
+  const row = `('charge', ${Array.from({ length: valuesPerRow }, () => "?").join(", ")})`;
+  return `
+INSERT INTO entries (kind, ${recordedColumns})
+VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
+}
+
+const insertPlain = `
+INSERT INTO entries (key_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model, provider,
+  list_cost_nano)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

@@ -1,0 +1,196 @@
+import type { Database, Statement } from "bun:sqlite";
+import { assert, unreachable } from "../../../base/assert.ts";
+import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
+import type { GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
+import { codeOf } from "../connection.ts";
+import { failureReason } from "../troubles.ts";
+import { AccountDeltas } from "./account-deltas.ts";
+import { EndingWriter } from "./ending-writer.ts";
+import { EntryWriter } from "./entry-writer.ts";
+import { type RolledUpKey, UsageRollup } from "./rollup.ts";
+
+/** The ids of a batch's last entry and last ending; 0 where it had none. */
+interface Written {
+  readonly entryId: number;
+  readonly endingId: number;
+}
+
+/** Writes batches on the calling thread. The writer thread uses one too. */
+export class InlineWriter implements TimedWriter {
+  readonly #rollup: UsageRollup;
+  readonly #entries: EntryWriter;
+  readonly #deltas: AccountDeltas;
+  readonly #endings: EndingWriter;
+  readonly #keys = new Map<string, RolledUpKey>();
+  readonly #findKey: Statement<{ no: number; isCredit: number }, [string]>;
+  readonly #upsertHold: Statement;
+  readonly #deleteHold: Statement;
+  readonly #insertResponse: Statement;
+  readonly #insertGiven: Statement;
+  readonly #insertPart: Statement;
+  readonly #deleteParts: Statement;
+  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => Written;
+  #appliedAtMs = 0;
+  #lastCommitMs = 0;
+
+  constructor(database: Database) {
+    this.#rollup = new UsageRollup(database);
+    this.#entries = new EntryWriter(database);
+    this.#deltas = new AccountDeltas(database);
+    this.#endings = new EndingWriter(database);
+    this.#findKey = database.query("SELECT no, mode = 'credit' AS isCredit FROM keys WHERE id = ?");
+    this.#upsertHold = database.query(upsertHold);
+    this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
+    this.#insertResponse = database.query(insertResponse);
+    this.#insertGiven = database.query(insertGiven);
+    this.#insertPart = database.query("INSERT INTO response_parts VALUES (?, ?, ?)");
+    this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
+    const transaction = database.transaction((items: readonly JournalItem[], rollUp: boolean) =>
+      this.#apply(items, rollUp),
+    );
+    // Immediate: a deferred transaction fails at its first write if another process has written meanwhile.
+    this.#transaction = (items, rollUp) => transaction.immediate(items, rollUp);
+  }
+
+  get lastCommitMs(): number {
+    return this.#lastCommitMs;
+  }
+
+  write(items: readonly JournalItem[], rollUpDue: boolean): void {
+    const rollUp = rollUpDue || this.#rollup.isLarge;
+    const { entryId, endingId } = this.#run(items, rollUp);
+    if (rollUp) this.#rollup.clear();
+    // Counted after the commit, because a retried batch would be counted twice.
+    for (const item of items) this.#count(item);
+    this.#rollup.coversThrough(entryId, endingId);
+  }
+
+  close(): void {
+    if (!this.#rollup.isEmpty) this.write([], true);
+  }
+
+  #count(item: JournalItem): void {
+    if (item.kind === "settle") {
+      this.#rollup.addCharge(this.#key(item.charge.keyId), item.charge, item.record);
+    } else if (item.kind === "endings") {
+      for (const ending of item.endings) this.#rollup.addEnding(this.#key(ending.keyId), ending);
+    }
+  }
+
+  #run(items: readonly JournalItem[], rollUp: boolean): Written {
+    try {
+      const written = this.#transaction(items, rollUp);
+      this.#lastCommitMs = performance.now() - this.#appliedAtMs;
+      return written;
+    } catch (error) {
+      this.#entries.forget();
+      this.#endings.takeLastId();
+      this.#deltas.forget();
+      throw new BatchFailure(failureReason(codeOf(error)), String(error));
+    }
+  }
+
+  #apply(items: readonly JournalItem[], rollUp: boolean): Written {
+    if (rollUp && !this.#rollup.isEmpty) this.#rollup.write();
+    for (const item of items) {
+      if (item.kind === "settle") this.#settle(item);
+      else this.#applyOther(item);
+    }
+    const entryId = this.#entries.flush();
+    this.#deltas.write();
+    this.#appliedAtMs = performance.now();
+    return { entryId, endingId: this.#endings.takeLastId() };
+  }
+
+  #settle({ charge, record, response, ending, hasProgress, holdId }: JournalItem & { kind: "settle" }): void {
+    const keyNo = this.#key(charge.keyId).no;
+    if (ending === null) this.#entries.charge(keyNo, charge, record);
+    else this.#endings.insert(keyNo, ending, this.#entries.chargeNow(keyNo, charge, record));
+    this.#deltas.add(keyNo, charge, record);
+    if (hasProgress) this.#deleteHold.run(holdId);
+    if (response !== null) this.#store(keyNo, response);
+  }
+
+  #applyOther(item: Exclude<JournalItem, { kind: "settle" }>): void {
+    switch (item.kind) {
+      case "progress":
+        this.#progress(item.progress);
+        return;
+      case "release":
+        this.#deleteHold.run(item.holdId);
+        return;
+      case "given":
+        this.#given(item.given);
+        return;
+      case "part":
+        this.#insertPart.run(item.part.recordingId, item.part.sequence, item.part.body);
+        return;
+      case "discard":
+        this.#deleteParts.run(item.recordingId);
+        return;
+      case "endings":
+        for (const ending of item.endings) this.#endings.insert(this.#key(ending.keyId).no, ending, null);
+        return;
+      case "prune":
+        this.#endings.prune(item);
+        return;
+      default:
+        unreachable(item);
+    }
+  }
+
+  #progress(progress: HoldProgress): void {
+    this.#upsertHold.run(
+      progress.holdId,
+      this.#key(progress.keyId).no,
+      progress.openedAtMs,
+      progress.periodStartMs,
+      progress.chargeSoFar,
+      progress.model,
+    );
+  }
+
+  #store(keyNo: number, response: StoredResponse): void {
+    this.#insertResponse.run(
+      keyNo,
+      response.route,
+      response.idempotencyKey,
+      response.bodyHash,
+      response.status,
+      JSON.stringify(response.headers),
+      response.storedAtMs,
+      response.recording?.id ?? null,
+      response.recording?.parts ?? 0,
+      response.body,
+    );
+  }
+
+  #given({ keyId, provider, digests, atMs }: GivenIds): void {
+    const { no } = this.#key(keyId);
+    for (const digest of digests) this.#insertGiven.run(no, digest, provider, atMs);
+  }
+
+  #key(keyId: string): RolledUpKey {
+    const known = this.#keys.get(keyId);
+    if (known !== undefined) return known;
+    const row = this.#findKey.get(keyId);
+    assert(row !== null, `there is no key ${keyId}`);
+    const key = { no: row.no, isCredit: row.isCredit === 1 };
+    this.#keys.set(keyId, key);
+    return key;
+  }
+}
+
+const upsertHold = `
+INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET charge_so_far = max(charge_so_far, excluded.charge_so_far)`;
+
+/** An id that is given again becomes the newest, so that it is kept as long as a new one. */
+const insertGiven =
+  "INSERT OR REPLACE INTO given_ids (key_no, digest, provider, given_at_ms) VALUES (?, ?, ?, ?)";
+
+/** May replace a response that has expired and is not pruned yet; a valid one would have been replayed. */
+const insertResponse = `
+INSERT OR REPLACE INTO responses
+  (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, parts, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

@@ -1,0 +1,244 @@
+import type { Database, Statement } from "bun:sqlite";
+import { totalInput } from "../../../base/usage.ts";
+import { type Figures, figureNames, type MutableFigures, noFigures } from "../../figures.ts";
+import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../../records.ts";
+import { namedFigures, upsertFigures } from "../reports/figure-columns.ts";
+import { bandCount, bandOf, upperBoundMs } from "../reports/latency-bands.ts";
+
+export const msPerMinute = 60_000;
+const minutesPerHour = 60;
+const hoursPerDay = 24;
+/** The shortest chart shows an hour and compares it with the one before. */
+export const minutesKept = 180;
+/** Takes about 3 ms to write. */
+const largeRollup = 100;
+
+/** A key as the roll-up needs it. */
+export interface RolledUpKey {
+  readonly no: number;
+  readonly isCredit: boolean;
+}
+
+interface MinuteSums {
+  readonly minute: number;
+  readonly keyNo: number;
+  readonly model: string;
+  readonly provider: string;
+  readonly figures: MutableFigures;
+  readonly latencies: Latencies;
+}
+
+/** Exchanges by band of time, of one minute, everything together. */
+interface Latencies {
+  readonly minute: number;
+  readonly firstByte: Float64Array;
+  readonly total: Float64Array;
+}
+
+/**
+ * Adds figures up in memory and writes the sums every second or so, because one row per request and hour would
+ * double the cost of a settle. Nothing is lost in a crash: each write says through which entry and which ending it
+ * counts, and whatever comes after is added up from the rows themselves, by reports and at the next start. What each
+ * figure counts is defined by the views `entry_figures` and `ending_figures`; this must say the same.
+ */
+export class UsageRollup {
+  readonly #upsertMinute: Statement;
+  readonly #upsertKeyHour: Statement;
+  readonly #upsertHour: Statement;
+  readonly #upsertKeyDay: Statement;
+  readonly #upsertLatencyMinute: Statement;
+  readonly #upsertLatencyHour: Statement;
+  readonly #forgetMinutes: Statement;
+  readonly #forgetLatencies: Statement;
+  readonly #mark: Statement;
+  readonly #sums = new Map<string, MinuteSums>();
+  readonly #latencies = new Map<number, Latencies>();
+  /** The sums that were added to last: traffic comes in runs, and comparing is cheaper than making a name. */
+  #latest: MinuteSums | null = null;
+  #newestMinute = 0;
+  #forgottenBefore = 0;
+  #throughEntryId = 0;
+  #throughEndingId = 0;
+
+  constructor(database: Database) {
+    const byKey = ["model", "provider"];
+    this.#upsertMinute = database.query(upsertFigures("usage_minutes", ["minute", "key_no", ...byKey]));
+    this.#upsertKeyHour = database.query(upsertFigures("usage_key_hours", ["key_no", "hour", ...byKey]));
+    this.#upsertHour = database.query(upsertFigures("usage_all_hours", ["hour", ...byKey]));
+    this.#upsertKeyDay = database.query(upsertFigures("usage_key_days", ["key_no", "day"]));
+    this.#upsertLatencyMinute = database.query(upsertLatency("latency_minutes"));
+    this.#upsertLatencyHour = database.query(upsertLatency("latency_all_hours"));
+    this.#forgetMinutes = database.query("DELETE FROM usage_minutes WHERE minute < ?");
+    this.#forgetLatencies = database.query("DELETE FROM latency_minutes WHERE minute < ?");
+    this.#mark = database.query(
+      `UPDATE state SET rolled_up_through = max(rolled_up_through, ?),
+        endings_rolled_up_through = max(endings_rolled_up_through, ?)`,
+    );
+  }
+
+  get isEmpty(): boolean {
+    return this.#sums.size === 0;
+  }
+
+  /** Whether it should be written before it takes too long. */
+  get isLarge(): boolean {
+    return this.#sums.size >= largeRollup;
+  }
+
+  addCharge({ no, isCredit }: RolledUpKey, charge: ChargeEntry, record: UsageRecord | null): void {
+    const { charged, outcome } = charge;
+    const { model, provider } = record ?? charge;
+    const { figures, latencies } = this.#sumsOf(charge.atMs, no, model, provider);
+    figures[outcome] += 1;
+    if (isCredit) {
+      figures.spendNano += charged;
+      if (outcome === "cancelled") figures.cancelledSpendNano += charged;
+      if (outcome === "interrupted") figures.interruptedSpendNano += charged;
+    } else {
+      figures.spendTokens += charged;
+      if (outcome === "cancelled") figures.cancelledSpendTokens += charged;
+      if (outcome === "interrupted") figures.interruptedSpendTokens += charged;
+    }
+    if (charge.listCostNano !== null) figures.listCostNano += charge.listCostNano;
+    if (record === null) return;
+    const { usage } = record;
+    figures.requests += 1;
+    figures.inputTokens += totalInput(usage);
+    figures.cachedInputTokens += usage.cachedInputTokens;
+    figures.outputTokens += usage.outputTokens;
+    addTotal(figures, latencies, record.totalMs);
+    if (record.firstByteMs === null) return;
+    const firstByteMs = Math.round(record.firstByteMs);
+    figures.firstByteMs += firstByteMs;
+    figures.firstByteCount += 1;
+    count(latencies.firstByte, firstByteMs);
+  }
+
+  /** One that was not charged. */
+  addEnding({ no }: RolledUpKey, { atMs, model, provider, outcome, alike, totalMs }: ExchangeEnding): void {
+    const { figures, latencies } = this.#sumsOf(atMs, no, model, provider);
+    figures[outcome] += 1 + alike;
+    if (outcome === "failed" && totalMs !== null) addTotal(figures, latencies, totalMs);
+  }
+
+  /** What a crash left uncounted, as the database has it. */
+  addUncounted({ atMs, keyNo, model, provider, ...row }: UncountedRow): void {
+    const { figures, latencies } = this.#sumsOf(atMs, keyNo, model, provider);
+    for (const name of figureNames) figures[name] += row[name];
+    if (row.totalCount === 1) count(latencies.total, row.totalMs);
+    if (row.firstByteCount === 1) count(latencies.firstByte, row.firstByteMs);
+  }
+
+  /** Everything up to these ids has been added; 0 where nothing new came. */
+  coversThrough(entryId: number, endingId: number): void {
+    if (entryId > 0) this.#throughEntryId = entryId;
+    if (endingId > 0) this.#throughEndingId = endingId;
+  }
+
+  /** Inside the caller's transaction; `clear` follows once that is committed. */
+  write(): void {
+    for (const { minute, keyNo, model, provider, figures } of this.#sums.values()) {
+      const hour = Math.floor(minute / minutesPerHour);
+      const values = figureNames.map((name) => figures[name]);
+      this.#upsertMinute.run(minute, keyNo, model, provider, ...values);
+      this.#upsertKeyHour.run(keyNo, hour, model, provider, ...values);
+      this.#upsertHour.run(hour, model, provider, ...values);
+      this.#upsertKeyDay.run(keyNo, Math.floor(hour / hoursPerDay), ...values);
+    }
+    for (const latencies of this.#latencies.values()) {
+      this.#writeLatencies(latencies.minute, "first_byte", latencies.firstByte);
+      this.#writeLatencies(latencies.minute, "total", latencies.total);
+    }
+    this.#forgetOldMinutes();
+    this.#mark.run(this.#throughEntryId, this.#throughEndingId);
+  }
+
+  clear(): void {
+    this.#sums.clear();
+    this.#latencies.clear();
+    this.#latest = null;
+  }
+
+  #writeLatencies(minute: number, measure: "first_byte" | "total", bands: Float64Array): void {
+    for (const [band, requests] of bands.entries()) {
+      if (requests === 0) continue;
+      this.#upsertLatencyMinute.run(minute, measure, upperBoundMs(band), requests);
+      this.#upsertLatencyHour.run(Math.floor(minute / minutesPerHour), measure, upperBoundMs(band), requests);
+    }
+  }
+
+  #forgetOldMinutes(): void {
+    const before = this.#newestMinute - minutesKept;
+    if (before <= this.#forgottenBefore) return;
+    this.#forgetMinutes.run(before);
+    this.#forgetLatencies.run(before);
+    this.#forgottenBefore = before;
+  }
+
+  #sumsOf(atMs: number, keyNo: number, model: string, provider: string): MinuteSums {
+    const minute = Math.floor(atMs / msPerMinute);
+    const latest = this.#latest;
+    const isSame = latest !== null && latest.minute === minute && latest.keyNo === keyNo;
+    if (isSame && latest.model === model && latest.provider === provider) return latest;
+    const name = `${minute} ${keyNo} ${model} ${provider}`;
+    let sums = this.#sums.get(name);
+    if (sums === undefined) {
+      const latencies = this.#latenciesOf(minute);
+      sums = { minute, keyNo, model, provider, figures: noFigures(), latencies };
+      this.#sums.set(name, sums);
+      this.#newestMinute = Math.max(this.#newestMinute, minute);
+    }
+    this.#latest = sums;
+    return sums;
+  }
+
+  #latenciesOf(minute: number): Latencies {
+    let latencies = this.#latencies.get(minute);
+    if (latencies === undefined) {
+      const [firstByte, total] = [new Float64Array(bandCount), new Float64Array(bandCount)];
+      latencies = { minute, firstByte, total };
+      this.#latencies.set(minute, latencies);
+    }
+    return latencies;
+  }
+}
+
+/** Rounded as the rows have it, so that both fall into the same band. */
+function addTotal(figures: MutableFigures, latencies: Latencies, tookMs: number): void {
+  const totalMs = Math.round(tookMs);
+  figures.totalMs += totalMs;
+  figures.totalCount += 1;
+  count(latencies.total, totalMs);
+}
+
+function count(bands: Float64Array, tookMs: number): void {
+  const band = bandOf(tookMs);
+  bands[band] = (bands[band] ?? 0) + 1;
+}
+
+function upsertLatency(table: "latency_minutes" | "latency_all_hours"): string {
+  return `INSERT INTO ${table} VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + excluded.requests`;
+}
+
+interface UncountedRow extends Figures {
+  readonly atMs: number;
+  readonly keyNo: number;
+  readonly model: string;
+  readonly provider: string;
+}
+
+/** Counts what a crash left out of the sums. Inside the caller's transaction. */
+export function catchUpRollup(database: Database): void {
+  const rollup = new UsageRollup(database);
+  const rows = database.query<UncountedRow, []>(
+    `SELECT at_ms AS atMs, key_no AS keyNo, model, provider, ${namedFigures} FROM uncounted_usage`,
+  );
+  for (const row of rows.iterate()) rollup.addUncounted(row);
+  const last = database.query<{ entry: number; ending: number }, []>(
+    `SELECT coalesce((SELECT max(id) FROM entries), 0) AS entry,
+      coalesce((SELECT max(id) FROM exchange_endings), 0) AS ending`,
+  );
+  const { entry, ending } = last.get() ?? { entry: 0, ending: 0 };
+  rollup.coversThrough(entry, ending);
+  if (!rollup.isEmpty) rollup.write();
+}
