@@ -69,7 +69,7 @@ export class StreamPump implements Guarded, Interruptible {
     return new ReadableStream({
       type: "direct",
       pull: (controller) => this.#run(controller),
-      cancel: () => this.clientLeft(),
+      cancel: () => this.#clientLeft(),
     });
   }
 
@@ -196,9 +196,9 @@ export class StreamPump implements Guarded, Interruptible {
     const { heartbeatMs, stalledReaderMs } = configured.settings.server;
     if (nowMs > this.#trailingUntilMs) this.#opened.abort();
     // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.
-    if (this.#controller === null && call.request.signal.aborted) this.clientLeft();
+    if (this.#controller === null && call.request.signal.aborted) this.#clientLeft();
     if (nowMs - this.#blockedSinceMs > stalledReaderMs) {
-      this.clientLeft();
+      this.#clientLeft();
       call.disconnect();
       return;
     }
@@ -218,7 +218,7 @@ export class StreamPump implements Guarded, Interruptible {
   }
 
   /** What was produced is charged, and no usage record is written. Once the end is being settled, it counts as read. */
-  clientLeft(): void {
+  #clientLeft(): void {
     this.#opened.abort();
     if (this.#state !== "streaming") return;
     this.#state = "over";
