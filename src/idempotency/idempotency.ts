@@ -62,8 +62,8 @@ export class Idempotency {
   }
 
   /**
-   * The request is over: a retry replays its response if that was stored, and else runs again. A second end of the
-   * same claim must not end a later one of the same name.
+   * The request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a claim twice
+   * must not end a later claim of the same name.
    */
   end(claim: Claim): void {
     const name = nameOf(claim);
@@ -80,7 +80,7 @@ export class Idempotency {
     this.#timer = null;
   }
 
-  /** Deletes a few responses older than a day. Returns how many. */
+  /** Deletes responses older than a day, a few per transaction. Returns how many. */
   async prune(): Promise<number> {
     for (let pruned = 0; ; ) {
       const gone = await this.#store.pruneStoredResponses(this.#oldestKeptMs(), prunedAtOnce);

@@ -17,7 +17,7 @@ export interface EndingRetentionOptions {
 const everyMs = 60_000;
 /** Takes about 3 ms to delete. */
 const prunedAtOnce = 200;
-/** Between two steps, so that charges are written in between. */
+/** Between two steps. Endings that are not in the sums yet cannot be deleted, so they are retried after it. */
 const pauseMs = 50;
 
 /** Deletes endings beyond the retention limits, a few at a time, in batches of the journal. */

@@ -57,6 +57,12 @@ describe("the rooms", () => {
     expect(findCycle(arrows)).toBeNull();
   });
 
+  test("and outside the gateway not even type imports form one", () => {
+    const outside = sources.filter((source) => roomOf(source.path) !== "gateway");
+    const arrows = new Map(outside.map((source) => [source.path, source.imports.map((it) => it.to)]));
+    expect(findCycle(arrows)).toBeNull();
+  });
+
   test("know no database but through `openStore`", () => {
     const all = [...imports, ...readSources("test").flatMap((source) => source.imports)];
     const knowing = all.filter(({ to }) => to.startsWith("src/store/sqlite/"));
