@@ -77,7 +77,7 @@ function loadApiKeys(
 ): string[] | string {
   if (vendor.keys === "none") return [];
   if (provider.api_key === undefined) {
-    const needed = vendor.keys === "needed" && provider.base_url === undefined;
+    const needed = vendor.keys === "required" && provider.base_url === undefined;
     return needed ? "it has no api_key" : [];
   }
   const isPool = Array.isArray(provider.api_key);
@@ -117,8 +117,8 @@ function checkBaseUrl(
   } else if (parsed.search !== "" || parsed.hash !== "")
     context.problems.add(path, 'must end before any "?" or "#"');
   else {
-    const oddity = baseUrl.oddity(parsed.pathname);
-    if (oddity !== null) context.warnings.push(`${path} ${oddity}`);
+    const pathWarning = baseUrl.pathWarning(parsed.pathname);
+    if (pathWarning !== null) context.warnings.push(`${path} ${pathWarning}`);
   }
   return url;
 }

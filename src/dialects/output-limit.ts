@@ -13,19 +13,19 @@ export interface PublishedLimits {
 export interface OutputLimit {
   /** The most tokens that the call may produce, all choices together. */
   readonly maxOutputTokens: number;
-  /** What must change in the body so that the provider keeps the limit too. */
+  /** The changes to the body that make the provider apply the limit too. */
   readonly changes: BodyChanges;
 }
 
-/** What is assumed of a model that publishes neither an output limit nor a context window. */
+/** Assumed for a model that publishes neither an output limit nor a context window. */
 const assumedMaxOutput = 16_384;
 
-/** No model produces as much; more could not even be added up for the hold. */
+/** Far above any model's output, and small enough that the sum for a hold stays exact. */
 export const mostOutput = 1_000_000_000;
 
 export const noChanges: BodyChanges = {};
 
-/** What the client asks for in the first of these fields that it uses; more than the model's limit is refused. */
+/** The first of these fields that the client set. Throws if any of them exceeds the model's limit. */
 export function refuseOverLimit(
   body: JsonObject,
   fields: readonly string[],

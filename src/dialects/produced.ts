@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { ProviderDialect } from "./provider-dialect.ts";
 
-/** Names whose values the model wrote; ids, types and the like are the provider's own. */
+/** Fields whose values the model wrote, unlike ids and types. */
 const written = new Set([
   "content",
   "text",
@@ -14,7 +14,7 @@ const written = new Set([
   "input",
 ]);
 
-/** All that the model has written in a whole answer, for counting it where the provider has not. */
+/** All text that the model wrote in a whole answer, for counting it if the provider reported no usage. */
 export function producedText(
   { answerField }: Pick<ProviderDialect, "answerField">,
   body: JsonObject,

@@ -4,13 +4,13 @@ import { openAiChat } from "./openai-chat/index.ts";
 import { openAiResponses } from "./openai-responses/index.ts";
 import type { ProviderDialect } from "./provider-dialect.ts";
 
-/** A wire format has a side for each role that the gateway can take in it. */
+/** A wire format has a side for each role that the gateway can have in it. */
 interface Dialect {
   readonly client?: ClientDialect;
   readonly provider?: ProviderDialect;
 }
 
-/** Every dialect, under the name that the configuration and the routes use. A new one is a line here. */
+/** All dialects, by the names that the configuration and the routes use. */
 const dialects = {
   chat: openAiChat,
   responses: openAiResponses,
@@ -30,7 +30,7 @@ function namesWith(side: keyof Dialect): string[] {
   return Object.entries<Dialect>(dialects).flatMap(([name, dialect]) => (dialect[side] ? [name] : []));
 }
 
-// The types above are computed from the same object as the lists.
+// The casts hold because the types are computed from the same object as the lists.
 export const clientDialectNames = namesWith("client") as readonly ClientDialectName[];
 export const providerDialectNames = namesWith("provider") as readonly ProviderDialectName[];
 

@@ -8,7 +8,7 @@ import type { Provider } from "./provider.ts";
 import type { ProviderSettings } from "./settings.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** Every vendor, under the name that the configuration calls its kind. A new one is a line here. */
+/** All vendors, by the configuration's `kind`. */
 const vendors = {
   openai: openAi,
   anthropic,
@@ -18,10 +18,10 @@ const vendors = {
 
 export type VendorKind = keyof typeof vendors;
 
-// The type is computed from the same object as the list.
+// The cast holds because the type is computed from the same object as the list.
 export const vendorKinds = Object.keys(vendors) as readonly VendorKind[];
 
-/** The configuration's schema takes no other kind. */
+/** The configuration's schema rejects other kinds. */
 export function vendorOf(kind: string): Vendor {
   const vendor = Object.entries<Vendor>(vendors).find(([name]) => name === kind)?.[1];
   assert(vendor !== undefined, `there is no vendor of the kind ${kind}`);

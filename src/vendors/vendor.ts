@@ -7,7 +7,7 @@ import type { ProviderSettings } from "./settings.ts";
 export interface Vendor {
   readonly defaults: VendorDefaults;
   /** Who answers nobody without a key, at its own address; other addresses may need none. */
-  readonly keys: "needed" | "optional" | "none";
+  readonly keys: "required" | "optional" | "none";
   /** The dialects that the vendor defines: there it refuses what it does not know. */
   readonly strictDialects: readonly ProviderDialectName[];
   /** What its models can do unless the configuration says otherwise; for vendors whose names tell nothing. */
@@ -25,5 +25,5 @@ export interface BaseUrlRules {
   /** An address that works, to show to an operator who has to write one. */
   readonly example: string;
   /** What is odd about an address that was written, as the end of a sentence that begins with its name. */
-  oddity(path: string): string | null;
+  pathWarning(path: string): string | null;
 }

@@ -1,4 +1,4 @@
-import { type ForwardedHeaders, isSane, pickHeaders } from "../headers.ts";
+import { type ForwardedHeaders, isSendable, pickHeaders } from "../headers.ts";
 
 const beta = "anthropic-beta";
 const version = "anthropic-version";
@@ -10,7 +10,7 @@ const defaultVersion = "2023-06-01";
 export function forwardHeaders(client: Headers): ForwardedHeaders {
   const asked = client.get("compat-version") ?? client.get(version);
   const forwarded = pickHeaders([beta], client);
-  return isSane(asked) ? { ...forwarded, [version]: asked } : forwarded;
+  return isSendable(asked) ? { ...forwarded, [version]: asked } : forwarded;
 }
 
 /** A request that was translated carries nothing that only the client's own dialect understands. */

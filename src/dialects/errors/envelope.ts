@@ -2,7 +2,7 @@ import { type ErrorStatus, errorKinds, type GatewayError } from "../../base/erro
 import type { JsonObject } from "../../base/json.ts";
 import { readTokenLimit } from "./refusal.ts";
 
-/** Whose envelope an error comes in; the interface calls them Format A and Format B. */
+/** The vendor whose error envelope is used. */
 export type ErrorFormat = "openai" | "anthropic";
 
 export interface RenderedError {
@@ -11,7 +11,7 @@ export interface RenderedError {
   readonly body: string;
 }
 
-/** An error before anything else was sent, complete with the headers that it needs. */
+/** An error response, for when nothing has been sent yet. */
 export function renderError(format: ErrorFormat, error: GatewayError, requestId: string): RenderedError {
   const headers: Record<string, string> = {
     "content-type": "application/json",
@@ -64,7 +64,7 @@ const messagesErrorTypes: Readonly<Record<ErrorStatus, string>> = {
   504: "timeout_error",
 };
 
-/** Native clients look for these words, and for the two numbers, to shorten the conversation by themselves. */
+/** Anthropic's clients match this phrase and the two numbers to shorten the conversation automatically. */
 function messagesText(error: GatewayError): string {
   if (error.code !== "context_length_exceeded" || error.message.startsWith("prompt is too long")) {
     return error.message;

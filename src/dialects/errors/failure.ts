@@ -3,12 +3,12 @@ import type { JsonObject } from "../../base/json.ts";
 import { readErrorObject } from "./refusal.ts";
 
 const busy = /overloaded|rate_limit|slow_down|too_many_requests|unavailable/;
-/** About the operator's account with the provider: nothing of it is the client's affair. */
+/** Errors about the operator's account with the provider. Their details are not shown to clients. */
 const account = /authentication|permission|billing|quota|api_key|forbidden|not_found/;
 
 /**
- * An error that a provider reported where an answer should have been: in a stream, or as the body of a 200.
- * The words are the provider's own wherever they may help the client.
+ * An error that a provider reported instead of an answer: in a stream, or as the body of a 200. Keeps the provider's
+ * message where it may help the client.
  */
 export function reportedFailure(body: JsonObject): GatewayError {
   const refusal = readErrorObject(body);
@@ -26,12 +26,12 @@ export function reportedFailure(body: JsonObject): GatewayError {
   return new GatewayError("upstream_error", refusal.message);
 }
 
-/** The provider sent something that its own dialect does not allow. */
+/** The provider's answer violates its dialect. */
 export function malformedAnswer(what: string): GatewayError {
   return new GatewayError("upstream_error", `The provider's answer makes no sense: ${what}.`);
 }
 
-/** The provider's body stopped before its end. */
+/** The provider's stream ended early. */
 export function cutShort(): GatewayError {
   return new GatewayError("upstream_error", "The provider's stream ended before the answer was complete.");
 }

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { withoutSecrets } from "../../base/secrets.ts";
 
-/** What a provider says when it refuses, whatever the shape it says it in. Safe to show to a client. */
+/** A provider's error, whatever its format. Safe to show to a client. */
 export interface Refusal {
   readonly message: string;
   readonly contextOverflow: boolean;
@@ -17,7 +17,7 @@ export interface TokenLimit {
 
 const maxMessageChars = 2000;
 
-/** Reads OpenAI's and Anthropic's envelopes, FastAPI's `detail`, bare messages, plain text, HTML and nothing. */
+/** Reads OpenAI's and Anthropic's envelopes, FastAPI's `detail`, bare messages, plain text, HTML and empty bodies. */
 export function readRefusal(status: number, contentType: string | null, text: string): Refusal {
   const said = parse(text);
   if (said === null) return describe(plainText(contentType, text) ?? statusText(status), {});
@@ -25,7 +25,7 @@ export function readRefusal(status: number, contentType: string | null, text: st
   return describe(messageOf(said) ?? statusText(status), error);
 }
 
-/** The same for an error that came as an object, such as the data of an in-stream error event. */
+/** The same for a parsed error, such as the data of an in-stream error event. */
 export function readErrorObject(body: JsonObject): Refusal {
   const error = isObject(body["error"]) ? body["error"] : body;
   return describe(messageOf(body) ?? "The provider reported an error.", error);
@@ -62,7 +62,7 @@ function messageOf(said: JsonObject): string | null {
   return text(error) ?? detailOf(detail) ?? text(message) ?? detailOf(errors);
 }
 
-/** FastAPI: a string, an object, or a list with the place and the complaint of each. */
+/** FastAPI: a string, an object, or a list of locations and messages. */
 function detailOf(detail: Json | undefined): string | null {
   if (isObject(detail)) return text(detail["message"]) ?? text(detail["msg"]) ?? messageOf(detail);
   if (!Array.isArray(detail)) return text(detail);
@@ -117,7 +117,7 @@ function isContextOverflow(message: string): boolean {
   return overflowWording.test(message);
 }
 
-/** How the vendors word it, each with the tokens needed and the limit in its own order. */
+/** The vendors' messages, each with the needed tokens and the limit in its own order. */
 const limitWordings: readonly RegExp[] = [
   /too long: (?<needed>\d+) tokens > (?<maximum>\d+)/i,
   /(?:context length is|limit of) (?<maximum>\d+) tokens.{0,80}?(?:resulted in|requested) (?:about )?(?<needed>\d+)/is,
@@ -137,7 +137,7 @@ export function readTokenLimit(message: string): TokenLimit | null {
   return null;
 }
 
-/** A provider's complaint may quote its key, its account or its address, none of which is the client's affair. */
+/** A provider's message may quote the operator's key, account or URL, which clients must not see. */
 const secrets: readonly [RegExp, string][] = [
   [/\bhttps?:\/\/[^\s"'<>)\]]+/gi, "[url]"],
   [/\b(?:sk|pk|rk|gsk|xai|nvapi|hf|r8)[-_][\w*.-]{6,}/gi, "[key]"],

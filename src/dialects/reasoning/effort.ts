@@ -8,20 +8,20 @@ function isEffort(value: Json | undefined): value is Effort {
   return efforts.some((effort) => effort === value);
 }
 
-/** Null when the client did not say; a word that is no effort is refused, naming its field. */
+/** Null if the client did not set it. Throws for an unknown effort. */
 export function readEffort(value: Json | undefined, field: string): Effort | null {
   if (value === undefined || value === null) return null;
   return isEffort(value) ? value : refuse(field, `must be one of ${efforts.join(", ")}`);
 }
 
-/** Messages' budget of thinking tokens in OpenAI's words, from the most to the least. */
+/** Messages' budgets of thinking tokens and the efforts they correspond to, in descending order. */
 const budgets: readonly [number, Effort][] = [
   [4096, "high"],
   [2048, "medium"],
   [1024, "low"],
 ];
 
-/** How hard the client wants the model to think, in OpenAI's words; null when it leaves that to the model. */
+/** The effort that the client asks for, by OpenAI's names; null if it leaves that to the model. */
 export function effortOf(settings: IrReasoningSettings): Effort | null {
   if (settings.thinking === "disabled") return "none";
   const { effort, budgetTokens } = settings;
@@ -29,7 +29,7 @@ export function effortOf(settings: IrReasoningSettings): Effort | null {
   return budgets.find(([least]) => budgetTokens >= least)?.[1] ?? "minimal";
 }
 
-/** The same as the target takes it: a model that is not known to take `none` is told nothing. */
+/** The same for a target; null instead of `none` if the model is not known to take it. */
 export function openAiEffort(settings: IrReasoningSettings, target: Target): Effort | null {
   const effort = effortOf(settings);
   const refused = effort === "none" && !takesEffortNone(target);

@@ -4,19 +4,18 @@ import { stringOf } from "../json/json-fields.ts";
 import { envelopeMark, isReasoningEnvelope } from "./reasoning-envelope.ts";
 
 /**
- * A conversation that began on another provider holds that one's reasoning in envelopes. To Anthropic and
- * OpenAI these are proofs that they never made: they would refuse the whole conversation, so what passes
- * through to them goes without.
+ * A conversation that began on another provider holds that provider's reasoning in envelopes. Anthropic and OpenAI would
+ * reject the whole conversation because of a proof that is not theirs, so it is removed from requests that pass through.
  */
 
 const mark = Buffer.from(`"${envelopeMark}`);
 
-/** Whether a body may hold an envelope; a look at its bytes, because nearly none does. */
+/** Whether a body may hold an envelope. Searches the bytes, because nearly no body does. */
 export function mayHoldEnvelope(bytes: Uint8Array): boolean {
   return asBuffer(bytes).indexOf(mark) !== -1;
 }
 
-/** Whether a value of the wire type has an envelope in the field where its vendor keeps a proof. */
+/** Whether a block or item of this type has an envelope in the field where its vendor puts the proof. */
 export function isForeignReasoning(value: Json, type: string, field: string): boolean {
   return isObject(value) && value["type"] === type && isReasoningEnvelope(stringOf(value[field]) ?? "");
 }

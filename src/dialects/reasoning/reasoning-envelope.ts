@@ -2,10 +2,10 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
 
 /**
- * Reasoning of one provider inside the opaque field of another dialect: the `signature` of a Messages
- * thinking block, the `encrypted_content` of a Responses item. Clients replay these fields verbatim, so the
- * provider gets its own reasoning back bit by bit. The prefix tells ours from a vendor's own, because
- * neither vendor may ever see the other's.
+ * Reasoning of one provider inside the opaque field of another dialect: the `signature` of a Messages thinking block, or
+ * the `encrypted_content` of a Responses item. Clients replay these fields verbatim, so the provider gets its own
+ * reasoning back unchanged. The prefix distinguishes an envelope from a vendor's own value, because neither vendor may
+ * ever see the other's. The payload's name `seal` stays: clients hold envelopes of earlier versions.
  */
 export const envelopeMark = "slu1.";
 
@@ -13,22 +13,22 @@ export function isReasoningEnvelope(text: string): boolean {
   return text.startsWith(envelopeMark);
 }
 
-/** For Responses, whose clients may rewrite the visible summary: the envelope holds the text as well. */
+/** For Responses, whose clients may rewrite the visible summary: the envelope contains the text as well. */
 export function wrapReasoning(proof: ReasoningProof, parts: readonly string[]): string {
   return encode({ seal: { ...proof }, parts: [...parts] });
 }
 
-/** For Messages, whose clients replay the visible text: the envelope only knows where its parts end. */
+/** For Messages, whose clients replay the visible text: the envelope only contains the lengths of its parts. */
 export function wrapProof(proof: ReasoningProof, partLengths: readonly number[]): string {
   return encode(
     partLengths.length === 1 ? { seal: { ...proof } } : { seal: { ...proof }, lengths: [...partLengths] },
   );
 }
 
-/** What stands between the parts of a summary in a dialect that has one text only. */
+/** Separates the parts of a summary in a dialect that has a single text. */
 export const partSeparator = "\n\n";
 
-/** Null when the text is no envelope, or a damaged one: such reasoning is dropped, never guessed at. */
+/** Null if the text is not an envelope, or is damaged: such reasoning is dropped. */
 export function unwrapReasoning(text: string, visible: string): IrReasoning | null {
   if (!isReasoningEnvelope(text)) return null;
   try {

@@ -3,9 +3,9 @@ import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
 import type { Json } from "../../base/json.ts";
 import { objectOf } from "../json/json-fields.ts";
 
-/** What the dialects share in reading a provider's figures of its tier, its hosted tools and its audio. */
+/** Shared by the dialects: reads what a provider reports of its tier, hosted tools and audio. */
 
-/** No call comes near this; a provider that reports more has reported nonsense. */
+/** Far above any real count; larger figures are wrong. */
 const maxCount = 1_000_000;
 
 export function tierOf(tier: Json | undefined): ReportedExtras {
@@ -23,7 +23,7 @@ export function countOf(value: Json | undefined): number {
   return isCount ? Math.min(value, maxCount) : 0;
 }
 
-/** Counts the calls of hosted tools that an answer shows. */
+/** Counts the calls of hosted tools in an answer. */
 export class CallCounter {
   #calls: { [Name in HostedToolName]?: number } | null = null;
 

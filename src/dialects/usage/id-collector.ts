@@ -1,16 +1,16 @@
 import { isObject, type Json } from "../../base/json.ts";
 
-/** More than any honest answer shows. */
+/** More than any real answer has. */
 const maxIds = 1000;
 
 const deepestLevel = 32;
 
-/** The names under which ids of files and containers stand in what a tool has made. */
+/** The fields that hold ids of files and containers in a tool's output. */
 const idNames: ReadonlySet<string> = new Set(["file_id", "container_id"]);
 
 /**
- * Collects the ids in a provider's answer that a later request may name: of the response, its items, its conversation, and
- * the containers and files of its tools. What is told back of the request gives nothing.
+ * Collects the ids in a provider's answer that a later request may refer to: of the response, its items, its conversation,
+ * and the containers and files of its tools. Ids in the part that only echoes the request do not count.
  */
 export class IdCollector {
   readonly all: string[] = [];
@@ -23,7 +23,7 @@ export class IdCollector {
     if (isObject(thing)) this.add(thing["id"]);
   }
 
-  /** Below the deepest level that honest answers have, nothing is looked at: a provider may nest without end. */
+  /** Ignores what is nested more deeply than in any real answer. */
   addWithin(value: Json, levelsLeft = deepestLevel): void {
     if (levelsLeft === 0) return;
     if (Array.isArray(value)) {

@@ -2,14 +2,14 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 
 /**
- * What the dialects share in reading a provider's own figures. An explicit 0 is a figure; what is missing, negative,
- * fractional or no number is not, and makes its side doubtful. Nothing is counted twice.
+ * Shared by the dialects: reads the usage that a provider reports. An explicit 0 is valid; a figure that is missing,
+ * negative, fractional or not a number makes its side doubtful. Nothing is counted twice.
  */
 
-/** No call comes near this; a provider that reports more has reported nonsense. */
+/** Far above any real call; larger figures are wrong. */
 const maxTokens = 1_000_000_000;
 
-/** Where the input includes what came from and went to a cache. */
+/** For dialects whose input figure includes the tokens read from and written to a cache. */
 export function inclusiveUsage(
   input: Json | undefined,
   output: Json | undefined,
@@ -21,13 +21,13 @@ export function inclusiveUsage(
   const inputSide = new UsageSide();
   const all = inputSide.figure(input);
   const cachedInputTokens = inputSide.part(cached, all);
-  // What is written to a cache may have been read from it before, and is counted once.
+  // Cached and written tokens may overlap; the overlap is counted once.
   const cacheWriteTokens = Math.min(inputSide.part(written, all), all - cachedInputTokens);
   const inputTokens = all - cachedInputTokens - cacheWriteTokens;
   return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, inputSide, output, reasoning);
 }
 
-/** Puts both sides together, and says which of them is doubtful. */
+/** Combines both sides and flags the doubtful ones. */
 export function reportUsage(
   input: Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens">,
   inputSide: UsageSide,
@@ -46,7 +46,7 @@ export function reportUsage(
   };
 }
 
-/** Reads the figures of one side, input or output, and remembers whether one of them is no count. */
+/** Reads the figures of one side, input or output, and remembers whether one of them was invalid. */
 export class UsageSide {
   isDoubtful = false;
 
@@ -56,7 +56,7 @@ export class UsageSide {
     return 0;
   }
 
-  /** A detail that is part of a whole, and so no larger. */
+  /** A detail that is included in `whole` and cannot be larger. */
   part(value: Json | undefined, whole: number): number {
     const part = this.detail(value);
     if (part <= whole) return part;
@@ -64,7 +64,7 @@ export class UsageSide {
     return 0;
   }
 
-  /** Most providers leave some details out: that is a 0, and not a doubt. */
+  /** Most providers omit some details: that means 0 and is not doubtful. */
   detail(value: Json | undefined): number {
     return value == null ? 0 : this.figure(value);
   }
@@ -76,7 +76,7 @@ export function isTokenCount(value: Json | undefined): value is number {
 
 const nothing: JsonObject = {};
 
-/** Details that are missing are read as an empty object. */
+/** An empty object if the details are missing. */
 export function detailsOf(value: Json | undefined): JsonObject {
   return isObject(value) ? value : nothing;
 }

@@ -7,13 +7,14 @@ const pathPrefix = "/v1";
 
 export const anthropic: Vendor = {
   defaults: { dialects: ["messages"], maxTokensField: "max_tokens", countTokens: true },
-  keys: "needed",
+  keys: "required",
   strictDialects: ["messages"],
   capabilities: {},
   baseUrl: {
     default: "https://api.anthropic.com",
     example: "https://api.anthropic.com",
-    oddity: (path) => (/\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null),
+    pathWarning: (path) =>
+      /\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null,
   },
   create: (settings, dial) => new HttpProvider(settings, { pathPrefix, credential: apiKeyHeader }, dial),
 };

@@ -1,17 +1,17 @@
 import { providerDialectNames } from "../../dialects/registry.ts";
 import type { Vendor } from "../vendor.ts";
-import { DemoProvider, spokenByDemo } from "./provider.ts";
+import { DemoProvider, demoSpeaks } from "./provider.ts";
 
 /** A vendor inside the process, for trying Sluice out without any key. Its models take whatever is asked of them. */
 export const demo: Vendor = {
   defaults: {
-    dialects: providerDialectNames.filter(spokenByDemo),
+    dialects: providerDialectNames.filter(demoSpeaks),
     maxTokensField: "max_tokens",
     countTokens: false,
   },
   keys: "none",
   strictDialects: [],
   capabilities: { reasoning: true, effort_none: true, structured_output: true },
-  baseUrl: { default: "", example: "", oddity: () => null },
+  baseUrl: { default: "", example: "", pathWarning: () => null },
   create: (settings) => new DemoProvider(settings),
 };

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
-import { readUsualRefusal } from "../http/usual-refusal.ts";
+import { readDefaultRefusal } from "../http/default-refusal.ts";
 import type { Prepared, Provider } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
 import { answerTo, type DemoAnswer } from "./answer.ts";
@@ -18,7 +18,7 @@ import { readScenario, type Scenario } from "./scenario.ts";
 const dialects: Readonly<Record<string, DemoDialect>> = { chat, responses, messages };
 
 /** A dialect that the demo does not speak is translated for it, as for any provider. */
-export function spokenByDemo(dialect: string): boolean {
+export function demoSpeaks(dialect: string): boolean {
   return dialect in dialects;
 }
 
@@ -37,7 +37,7 @@ export class DemoProvider implements Provider {
     return new FetchTransfer((signal) => this.respond(prepared, signal), receiver);
   }
 
-  readonly readRefusal = readUsualRefusal;
+  readonly readRefusal = readDefaultRefusal;
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
   async respond({ dialect: name, purpose, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {

@@ -8,10 +8,10 @@ import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import type { StaticCredential } from "../credentials/static-header.ts";
 import type { Prepared, Provider, RefusedAnswer, VendorRefusal } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
-import { readUsualRefusal } from "./usual-refusal.ts";
+import { readDefaultRefusal } from "./default-refusal.ts";
 
 /** In what vendors differ that are called over HTTP. */
-export interface HttpDoor {
+export interface HttpVendorOptions {
   /** What the base URL, as the vendor's own SDK takes it, still lacks. */
   readonly pathPrefix: string;
   readonly credential: StaticCredential;
@@ -25,26 +25,26 @@ export interface HttpDoor {
  * Nothing that `fetch` would do of its own accord: deadlines, decompression and redirects are decided elsewhere, and
  * the connections that it keeps would be shared by all callers.
  */
-const likeTheWire = { timeout: false, decompress: false, redirect: "manual", keepalive: false } as const;
+const fetchOptions = { timeout: false, decompress: false, redirect: "manual", keepalive: false } as const;
 
 /** Clients forward the same few values again and again, and may forward whatever they like. */
-const mostHeads = 32;
+const maxCachedHeads = 32;
 
 export class HttpProvider implements Provider {
   readonly settings: ProviderSettings;
   readonly #base: URL;
   /** Null where the way leads through a proxy, which `fetch` knows how to talk to. */
   readonly #client: HttpClient | null;
-  readonly #door: HttpDoor;
+  readonly #options: HttpVendorOptions;
   /** The part of the headers that does not depend on the call, by API key. */
   readonly #fixedHeaders = new Map<string | null, Record<string, string>>();
   /** Whole heads, by target, API key and what is forwarded of the client's. Targets are as many as the configuration has. */
   readonly #heads = new Map<string, Map<string | null, Map<string, string>>>();
 
-  constructor(settings: ProviderSettings, door: HttpDoor, dial?: Dial) {
+  constructor(settings: ProviderSettings, options: HttpVendorOptions, dial?: Dial) {
     this.settings = settings;
-    this.#door = door;
-    this.#base = new URL(settings.baseUrl + door.pathPrefix);
+    this.#options = options;
+    this.#base = new URL(settings.baseUrl + options.pathPrefix);
     this.#client = isBehindProxy(this.#base)
       ? null
       : new HttpClient(addressOf(this.#base), dial === undefined ? {} : { dial });
@@ -64,17 +64,17 @@ export class HttpProvider implements Provider {
   }
 
   readRefusal(answer: RefusedAnswer): VendorRefusal {
-    return this.#door.readRefusal?.(answer) ?? readUsualRefusal(answer);
+    return this.#options.readRefusal?.(answer) ?? readDefaultRefusal(answer);
   }
 
   #sendByProxy(prepared: Prepared, apiKey: string | null, receiver: Receiver): Transfer {
     const { body } = prepared;
-    const init = { method: "POST", headers: this.headers(prepared, apiKey), body, ...likeTheWire };
+    const init = { method: "POST", headers: this.headers(prepared, apiKey), body, ...fetchOptions };
     return new FetchTransfer((signal) => fetch(this.url(prepared), { ...init, signal }), receiver);
   }
 
   #target(prepared: Prepared): string {
-    return this.#door.target?.(prepared) ?? usualTarget(prepared);
+    return this.#options.target?.(prepared) ?? defaultTarget(prepared);
   }
 
   #path(target: string): string {
@@ -88,7 +88,7 @@ export class HttpProvider implements Provider {
     let head = heads.get(key);
     if (head === undefined) {
       head = this.#composeHead(target, prepared, apiKey);
-      if (heads.size >= mostHeads) heads.clear();
+      if (heads.size >= maxCachedHeads) heads.clear();
       heads.set(key, head);
     }
     return head;
@@ -123,7 +123,7 @@ export class HttpProvider implements Provider {
         accept: "application/json, text/event-stream",
         "accept-encoding": "identity",
         "user-agent": "sluice",
-        ...(apiKey === null ? {} : this.#door.credential(apiKey)),
+        ...(apiKey === null ? {} : this.#options.credential(apiKey)),
         ...lowerCased(this.settings.headers),
       };
       this.#fixedHeaders.set(apiKey, fixed);
@@ -132,7 +132,7 @@ export class HttpProvider implements Provider {
   }
 }
 
-function usualTarget({ dialect, purpose }: Prepared): string {
+function defaultTarget({ dialect, purpose }: Prepared): string {
   const { paths } = providerDialect(dialect);
   if (purpose === "generate") return paths.generate;
   assert(paths.countTokens !== null, `${dialect} has no request that counts tokens`);

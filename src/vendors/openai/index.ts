@@ -3,8 +3,8 @@ import { HttpProvider } from "../http/http-provider.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";
 
 /** The address that OpenAI's SDK takes ends in `/v1` already; those who imitate the API keep to that. */
-export const openAiBaseUrl: Pick<BaseUrlRules, "oddity"> = {
-  oddity: (path) => (path === "/" ? "has no path; OpenAI kinds usually end in /v1" : null),
+export const openAiBaseUrl: Pick<BaseUrlRules, "pathWarning"> = {
+  pathWarning: (path) => (path === "/" ? "has no path; OpenAI kinds usually end in /v1" : null),
 };
 
 /** https://platform.openai.com/docs/api-reference */
@@ -14,7 +14,7 @@ export const openAi: Vendor = {
     maxTokensField: "max_completion_tokens",
     countTokens: false,
   },
-  keys: "needed",
+  keys: "required",
   strictDialects: ["chat", "responses"],
   capabilities: {},
   baseUrl: {

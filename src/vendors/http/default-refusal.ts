@@ -3,7 +3,7 @@ import type { RefusedAnswer, VendorRefusal } from "../provider.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 /** How most vendors refuse: one of the known error envelopes, and Retry-After as a header. */
-export function readUsualRefusal({ head, text, receivedAtMs }: RefusedAnswer): VendorRefusal {
+export function readDefaultRefusal({ head, text, receivedAtMs }: RefusedAnswer): VendorRefusal {
   return {
     ...readRefusal(head.status, head.get("content-type"), text),
     retryAfterMs: retryAfterMs(head, receivedAtMs),
