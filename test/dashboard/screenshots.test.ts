@@ -75,6 +75,29 @@ describe.if(browserPath !== null)("pictures of every page", () => {
     await page.locator(".skeleton").first().waitFor({ state: "detached" });
   }
 
+  test("at every width between, neither a page nor a table is wider than its place", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes.desk });
+    const page = await browsing.context.newPage();
+    await signIn(page);
+    const tables = ["keys", "key", "models", "exchanges", "tail", "system"] as const;
+    for (const name of tables) {
+      await show(page, name);
+      if (name === "tail") {
+        await ask("gpt-5.6");
+        await page.locator("tbody tr").first().waitFor();
+      }
+      for (const width of [1280, 1200, 1120, 1024, 900, 768]) {
+        await page.setViewportSize({ width, height: 850 });
+        const wider = await page.evaluate(
+          `Math.max(document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("table")].map(
+            (table) => Math.ceil(table.getBoundingClientRect().right - table.parentElement.getBoundingClientRect().right)))`,
+        );
+        expect(Math.max(0, Number(wider)), `${name} at ${width}`).toBe(0);
+      }
+      await page.setViewportSize(sizes.desk);
+    }
+  }, 120_000);
+
   for (const scheme of ["light", "dark"] as const) {
     for (const size of ["desk", "phone"] as const) {
       test(`${scheme}, on a ${size}: nothing is wider than the window`, async () => {

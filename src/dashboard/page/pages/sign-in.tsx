@@ -37,7 +37,7 @@ export function SignIn() {
           onValue={setToken}
           required
           autoComplete="current-password"
-          hint="Printed once at the first start, or the value of SLUICE_ADMIN_TOKEN."
+          hint="Printed at the first start or left in first-start.txt in the data folder, or the value of SLUICE_ADMIN_TOKEN."
         />
         {error && <Failure error={error} />}
         <Button type="submit" kind="primary" busy={busy}>

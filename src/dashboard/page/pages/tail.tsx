@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TailView } from "../../../admin/views.ts";
 import { apiBase } from "../api.ts";
-import { count, credits, duration, shortCount, time } from "../format.ts";
+import { count, credits, duration, routeName, shortCount, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -59,7 +59,7 @@ function TailRow({ of: line }: { of: TailView }) {
       <td data-name="Status">
         <StatusCode status={line.status} />
       </td>
-      <td data-name="Route">{line.route}</td>
+      <td data-name="Route">{routeName(line.route)}</td>
       <td data-name="Model">{line.model ?? <span class="muted">–</span>}</td>
       <td data-name="Key">
         {line.key_prefix ? <code>{line.key_prefix}…</code> : <span class="muted">none</span>}
