@@ -72,6 +72,13 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const { log } = logs;
   const snapshot = await store.load();
   const ledger = await Ledger.open({ store, clock, snapshot });
+  const interrupted = snapshot.openHolds.length;
+  if (interrupted > 0) {
+    log.warn(
+      { interrupted },
+      "the last process ended in the middle of requests; what they had produced is charged",
+    );
+  }
   const keys = new KeyRing(clock, snapshot.keys);
   const idempotency = new Idempotency({ store, clock });
   const givenIds = new GivenIds({ store, clock });

@@ -87,6 +87,9 @@ for (const dialect of ["chat", "responses", "messages"] as const satisfies reado
       },
     ]);
     expect(journaled()).toBe(0);
+    expect(sluice.output).toContain(
+      '"interrupted":1,"msg":"the last process ended in the middle of requests',
+    );
     expect((await sluice.cli("ledger", "audit")).code).toBe(0);
   }, 60_000);
 }
