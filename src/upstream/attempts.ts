@@ -98,7 +98,8 @@ export class Attempts {
     }
     if (coolDownMs > 0) {
       const isPool = keyProblem === "throttled" && providerState.keys.size > 1;
-      breaker.coolDown(nowMs, isPool ? providerState.keys.readyInMs(nowMs) : coolDownMs);
+      const durationMs = isPool ? providerState.keys.readyInMs(nowMs) : coolDownMs;
+      breaker.coolDown(nowMs, durationMs, plan.keyId);
     }
     if (state.isProbe) breaker.abandonProbe();
   }

@@ -46,6 +46,23 @@ describe("a model without an alternative", () => {
     expect(upstream.health()[0]?.state).toBe("closed");
   });
 
+  test("is not closed to all by a provider that asks one key for a pause", async () => {
+    const { upstream, plan } = setUp([{ url: provider.url }], { clock: new FakeClock() });
+    const ask = (keyId: string) => outcomeOf(upstream.open(plan({ keyId })));
+    provider.script(busyFor({ "retry-after": "60" }));
+    expect(await ask("key_1")).toBe("503 service_unavailable");
+    provider.script(good);
+    expect(await ask("key_1")).toBe("503 service_unavailable");
+    expect(provider.requests).toHaveLength(1);
+    expect(await ask("key_2")).toBe("answered");
+    provider.script(busyFor({ "retry-after": "60" }));
+    expect(await ask("key_2")).toBe("503 service_unavailable");
+    provider.script(good);
+    // Two keys were told, so it means everybody.
+    expect(await ask("key_3")).toBe("503 service_unavailable");
+    expect(provider.requests).toHaveLength(3);
+  });
+
   test("is asked at once by many while its breaker is open, not one after the other", async () => {
     const { upstream, plan } = setUp([{ url: provider.url }], { clock: new FakeClock() });
     const ask = (keyId: string) => outcomeOf(upstream.open(plan({ keyId })));

@@ -34,7 +34,8 @@ const maxCoolDownMs = 600_000;
  * The circuit breaker of a deployment. It opens after five failures in a row, or if half of at least ten calls within
  * 30 s failed. Failures of a single client key do not count, except failed connections and timeouts. After a pause one
  * call may probe the deployment: if it is answered, the breaker closes and forgets everything, otherwise the pause
- * doubles. A provider that asks for a pause (Retry-After) cools down for that long without opening the breaker.
+ * doubles. A provider that asks for a pause (Retry-After) cools down for that long without opening the breaker; as
+ * long as it has told one key alone, for that key alone.
  */
 export class Breaker {
   readonly #calls = new SlidingWindow(windowMs);
@@ -48,6 +49,8 @@ export class Breaker {
   #isStreakShared = false;
   #openUntilMs = 0;
   #coolUntilMs = 0;
+  /** The key that alone was told to wait; null once another was told, too. */
+  #cooledKey: string | null = null;
   /** The end of the cool-down as the provider asked for it, without the maximum. */
   #requestedUntilMs = 0;
   #pauseMs = firstPauseMs;
@@ -63,7 +66,7 @@ export class Breaker {
 
   /** `closed` and `probe` mean that a call may be made now. */
   tryPass(nowMs: number, keyId: string): Pass {
-    if (nowMs < this.#coolUntilMs) return "cooling";
+    if (this.coolDownMs(nowMs, keyId) > 0) return "cooling";
     if (!this.#open) return "closed";
     const mustWait = nowMs < this.#openUntilMs && (this.#suspectKey === null || this.#suspectKey === keyId);
     if (this.#isProbing || mustWait) return "open";
@@ -98,19 +101,23 @@ export class Breaker {
     this.#isProbing = false;
   }
 
-  coolDown(nowMs: number, durationMs: number): void {
+  coolDown(nowMs: number, durationMs: number, keyId: string): void {
+    const isFirst = nowMs >= this.#coolUntilMs;
+    if (isFirst) this.#cooledKey = keyId;
+    else if (this.#cooledKey !== keyId) this.#cooledKey = null;
     this.#requestedUntilMs = Math.max(this.#requestedUntilMs, nowMs + durationMs);
     this.#coolUntilMs = Math.max(this.#coolUntilMs, nowMs + Math.min(durationMs, maxCoolDownMs));
   }
 
   /** How long until a call may be made; 0 if now. */
   waitMs(nowMs: number): number {
-    return Math.max(this.coolDownMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
+    return Math.max(0, this.#coolUntilMs - nowMs, this.#open ? this.#openUntilMs - nowMs : 0);
   }
 
-  /** What is left of the cool-down, ten minutes at most. */
-  coolDownMs(nowMs: number): number {
-    return Math.max(0, this.#coolUntilMs - nowMs);
+  /** What is left of the cool-down for a key, ten minutes at most. */
+  coolDownMs(nowMs: number, keyId: string): number {
+    const isConcerned = this.#cooledKey === null || this.#cooledKey === keyId;
+    return isConcerned ? Math.max(0, this.#coolUntilMs - nowMs) : 0;
   }
 
   /** What is left of the cool-down as the provider asked for it, without the maximum. */
