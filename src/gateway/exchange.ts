@@ -15,8 +15,8 @@ import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
+import type { Configured } from "./configured.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
-import type { Configured, Gateway } from "./gateway.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 /** The key's rate bucket, shown in the headers of every authenticated response. */
@@ -80,7 +80,10 @@ export class Exchange {
   /** How long the answered attempt took to begin; null before that. */
   #answeredAfterMs: number | null = null;
 
-  constructor(call: ClientCall, { clock, configured }: Pick<Gateway, "clock" | "configured">) {
+  constructor(
+    call: ClientCall,
+    { clock, configured }: { readonly clock: Clock; readonly configured: Configured },
+  ) {
     this.call = call;
     this.configured = configured;
     this.#clock = clock;

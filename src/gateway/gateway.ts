@@ -1,6 +1,4 @@
 import type { Clock } from "../base/clock.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Settings } from "../config/settings.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -9,19 +7,12 @@ import type { BodyBudget } from "../limits/body-budget.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { ExchangeEnding } from "../store/store.ts";
-import type { Upstream } from "../upstream/upstream.ts";
 import type { Ongoing } from "./admission/ongoing.ts";
 import type { Watchdog } from "./answer/watchdog.ts";
 import type { TokenCounter } from "./charge/bill.ts";
+import type { Configured } from "./configured.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
 import type { GivenIds } from "./request/given-ids.ts";
-
-/** What a reload replaces, all at once. An exchange keeps what it began with. */
-export interface Configured {
-  readonly settings: Settings;
-  readonly catalog: Catalog;
-  readonly upstream: Upstream;
-}
 
 /** Everything that serving a request needs; put together in app.ts. */
 export interface Gateway {

@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
+import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import {
@@ -16,8 +17,19 @@ import type { Deployment } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
-import type { Generation } from "./generation.ts";
+import type { ClientRequest } from "../request/request.ts";
 import { mayNeedStripping, withoutForeignReasoning } from "./strip-foreign-reasoning.ts";
+
+/** The parts of a generation that its attempts are prepared from. */
+interface PreparableRequest {
+  readonly request: ClientRequest;
+  readonly clientDialect: ClientDialectName;
+  readonly stream: boolean;
+  readonly headers: ForwardedHeaders;
+  readonly changes: BodyChanges;
+  readonly estimatedInput: number;
+  readonly atSeconds: number;
+}
 
 /** A request for one deployment, and how its answer gets back to the client's dialect. */
 export interface Attempt {
@@ -62,7 +74,7 @@ function richest(names: readonly ProviderDialectName[]): ProviderDialectName | u
   return names.toSorted((one, other) => providerDialect(other).richness - providerDialect(one).richness)[0];
 }
 
-export function prepareAttempt(generation: Generation, deployment: Deployment): Attempt {
+export function prepareAttempt(generation: PreparableRequest, deployment: Deployment): Attempt {
   const toward = dialectFor(generation, deployment);
   return toward === generation.clientDialect
     ? passThrough(generation, deployment)
@@ -72,7 +84,7 @@ export function prepareAttempt(generation: Generation, deployment: Deployment): 
 /** The same on another thread. */
 export async function prepareLargeAttempt(
   largeBodies: LargeBodies,
-  generation: Generation,
+  generation: PreparableRequest,
   deployment: Deployment,
 ): Promise<Attempt> {
   const { request, clientDialect: client, changes } = generation;
@@ -95,19 +107,22 @@ export async function prepareLargeAttempt(
   return translatedAttempt(generation, deployment, toward, body, made);
 }
 
-function dialectFor({ clientDialect, request }: Generation, deployment: Deployment): ProviderDialectName {
+function dialectFor(
+  { clientDialect, request }: PreparableRequest,
+  deployment: Deployment,
+): ProviderDialectName {
   return dialectToward(clientDialect, deployment.provider.settings.dialects, request.truncated);
 }
 
 /** The client's own bytes, with only the necessary spans replaced. */
-function passThrough(generation: Generation, deployment: Deployment): Attempt {
+function passThrough(generation: PreparableRequest, deployment: Deployment): Attempt {
   const { request, clientDialect: dialect } = generation;
   const { bytes, spans, dropped } = withoutForeignReasoning(request, dialect, deployment);
   const body = patchBody(bytes, spans, wantedChanges(generation, deployment));
   return passthroughAttempt(generation, deployment, { body, dropped });
 }
 
-function wantedChanges(generation: Generation, deployment: Deployment): BodyChanges {
+function wantedChanges(generation: PreparableRequest, deployment: Deployment): BodyChanges {
   const { request, changes } = generation;
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
@@ -117,7 +132,7 @@ function wantedChanges(generation: Generation, deployment: Deployment): BodyChan
 
 /** The change that makes a provider report a stream's usage; null if the client asks for it itself. */
 function askingForUsage(
-  { request, clientDialect: dialect }: Generation,
+  { request, clientDialect: dialect }: PreparableRequest,
   deployment: Deployment,
 ): BodyChanges | null {
   const { streamUsage } = deployment.provider.settings;
@@ -126,7 +141,7 @@ function askingForUsage(
 }
 
 function passthroughAttempt(
-  generation: Generation,
+  generation: PreparableRequest,
   deployment: Deployment,
   { body, dropped }: { readonly body: Uint8Array; readonly dropped: readonly string[] },
 ): Attempt {
@@ -141,13 +156,17 @@ function passthroughAttempt(
   return { dialect, prepared, translation: null, dropped, reread, hideUsage };
 }
 
-function translated(generation: Generation, deployment: Deployment, toward: ProviderDialectName): Attempt {
+function translated(
+  generation: PreparableRequest,
+  deployment: Deployment,
+  toward: ProviderDialectName,
+): Attempt {
   const made = translate(sourceOf(generation, generation.request.body), targetOf(deployment, toward));
   return translatedAttempt(generation, deployment, toward, JSON.stringify(made.body), made);
 }
 
 function translatedAttempt(
-  generation: Generation,
+  generation: PreparableRequest,
   deployment: Deployment,
   toward: ProviderDialectName,
   body: Uint8Array | string,
@@ -164,7 +183,7 @@ function translatedAttempt(
 }
 
 function preparedFor(
-  { stream, headers }: Generation,
+  { stream, headers }: PreparableRequest,
   { upstreamModel: model }: Deployment,
   dialect: ProviderDialectName,
   body: Uint8Array | string,
@@ -172,7 +191,7 @@ function preparedFor(
   return { dialect, purpose: "generate", model, stream, body, headers };
 }
 
-function sourceOf(generation: Generation, body: JsonObject): Source {
+function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
   const { request, clientDialect: dialect, changes } = generation;
   return {
     dialect: clientDialect(dialect),

@@ -7,7 +7,7 @@ import { inScope } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
-import type { Configured } from "../gateway.ts";
+import type { Configured } from "../configured.ts";
 import type { ClientRequest } from "../request/request.ts";
 
 /** How many calls of a hosted tool are held for, where the request does not bound them. */

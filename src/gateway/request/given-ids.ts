@@ -4,7 +4,7 @@ import { inScope } from "../../catalog/catalog.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { Reference } from "../../dialects/names/inspect-body.ts";
 import type { KeyRecord, Store } from "../../store/store.ts";
-import type { Configured } from "../gateway.ts";
+import type { Configured } from "../configured.ts";
 
 const keptForMs = 90 * msPerDay;
 const mostKept = 1_000_000;

@@ -19,7 +19,7 @@ import {
 import { type HostedTool, hostedToolsOf } from "../../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ClientCall } from "../client-call.ts";
-import type { Configured } from "../gateway.ts";
+import type { Configured } from "../configured.ts";
 
 /** What another thread found in a large body (large/large-bodies.ts). */
 export interface LargeBody {
