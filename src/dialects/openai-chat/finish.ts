@@ -9,7 +9,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   content_filter: "refusal",
 };
 
-/** A reason that nobody has heard of still ends the answer; none at all, or an empty one, does not. */
+/** An unknown reason ends the answer too; a missing or empty one does not. */
 export function readFinish(reason: Json | undefined): IrFinish | null {
   if (typeof reason !== "string" || reason === "") return null;
   return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: null };

@@ -3,7 +3,7 @@ import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
 import { objectsOf, stringOf } from "../json/json-fields.ts";
 import { isReasoningEnvelope, partSeparator, unwrapReasoning } from "../reasoning/reasoning-envelope.ts";
 
-/** What a client sends back: our own envelope returns the reasoning to the provider that made it. */
+/** Reads reasoning that a client replays; an envelope is unwrapped for the provider that made it. */
 export function readReplayedReasoning(item: JsonObject): IrReasoning[] {
   const encrypted = stringOf(item["encrypted_content"]);
   if (encrypted === null || !isReasoningEnvelope(encrypted)) return readReasoning(item);
@@ -12,8 +12,8 @@ export function readReplayedReasoning(item: JsonObject): IrReasoning[] {
 }
 
 /**
- * What a provider says, signed by itself whatever the proof looks like: the provider may be another Sluice.
- * Open models show their reasoning in `content`.
+ * Reads a provider's reasoning. Its proof is kept as it is, even if it looks like an envelope: the provider may be
+ * another Sluice. Open models have their reasoning in `content`.
  */
 export function readReasoning(item: JsonObject): IrReasoning[] {
   const content = textsOf(item["content"]);
@@ -23,7 +23,7 @@ export function readReasoning(item: JsonObject): IrReasoning[] {
   return parts.length === 0 && proof.encryptedContent === null ? [] : [{ type: "reasoning", parts, proof }];
 }
 
-/** How OpenAI recognises its own reasoning when it comes back. */
+/** By which OpenAI recognises its own reasoning when it is replayed. */
 export function proofOf(item: JsonObject, raw: boolean): ReasoningProof & { maker: "openai" } {
   return {
     maker: "openai",

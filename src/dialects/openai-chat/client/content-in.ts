@@ -4,7 +4,7 @@ import type { CacheControl, IrContent, IrDocument, IrImage, IrText } from "../..
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { refuse } from "../../translation/dropped-fields.ts";
 
-/** A message's content: a string, or parts in their order. Nothing at all is no block. */
+/** A message's content: a string or a list of parts. Empty content gives no block. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   const blocks: IrContent[] = [];
@@ -16,7 +16,7 @@ export function readContent(content: Json | undefined, path: string): IrContent[
   return blocks;
 }
 
-/** Where the dialect allows text alone: instructions, and what an assistant said. */
+/** For roles whose content may only be text: instructions and the assistant. */
 export function readTexts(content: Json | undefined, path: string): IrText[] {
   const blocks = readContent(content, path);
   return blocks.every((block) => block.type === "text") ? blocks : refuse(path, "only text may stand here");
@@ -37,7 +37,7 @@ function readPart(part: JsonObject, path: string): IrContent | null {
   }
 }
 
-/** Null when it is empty. */
+/** Null if it is empty. */
 function readText(part: JsonObject): IrText | null {
   const text = stringOf(part["text"]) ?? "";
   return text === "" ? null : { type: "text", text, ...cacheOf(part) };
@@ -45,7 +45,7 @@ function readText(part: JsonObject): IrText | null {
 
 function readImage(part: JsonObject, path: string): IrImage {
   const image = objectOf(part["image_url"]);
-  // Some clients write the address itself where the dialect wants an object.
+  // Some clients send the URL itself instead of an object.
   const url = stringOf(image?.["url"]) ?? stringOf(part["image_url"]) ?? "";
   const detail = stringOf(image?.["detail"]);
   return {
@@ -78,7 +78,7 @@ function readFile(part: JsonObject, path: string): IrDocument {
   };
 }
 
-/** Clients such as opencode mark what to cache in Anthropic's words even here. */
+/** Clients such as opencode use Anthropic's cache marks in chat too. */
 function cacheOf(part: JsonObject): { cache?: CacheControl } {
   const cache = objectOf(part["cache_control"]);
   return cache === null ? {} : { cache };

@@ -9,7 +9,7 @@ export interface Conversation {
   readonly messages: readonly IrMessage[];
 }
 
-/** Instructions at the beginning are the system prompt; later ones stay where they are. */
+/** Instructions at the beginning become the system prompt; later ones keep their position. */
 export function readMessages(messages: Json | undefined): Conversation {
   const system: IrText[] = [];
   const turns = new Turns();
@@ -26,7 +26,7 @@ export function readMessages(messages: Json | undefined): Conversation {
   return { system, messages: turns.finished() };
 }
 
-/** Puts messages together: the answers of tools, and what the user says right after them, are one turn. */
+/** Groups messages into turns: tool results and the user message right after them become one turn. */
 class Turns {
   readonly #messages: IrMessage[] = [];
   readonly #kinds = new Map<string, ToolKind>();
@@ -93,7 +93,7 @@ class Turns {
   }
 }
 
-/** A chat client has nothing that would prove it, so only a chat provider will ever see it again. */
+/** Chat has no proof for reasoning, so it is only sent to chat providers. */
 function readReasoning(message: JsonObject): IrAssistantBlock[] {
   const text = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]) ?? "";
   return text === "" ? [] : [{ type: "reasoning", parts: [text], proof: null }];

@@ -9,7 +9,7 @@ export function limitOutput(body: JsonObject, model: PublishedLimits): OutputLim
   return { maxOutputTokens: refuseOverLimit(body, fields, model) * choices(body), changes: noChanges };
 }
 
-/** Every choice may grow to the limit, and every one is billed. */
+/** Each choice may reach the limit, and each is billed. */
 function choices(body: JsonObject): number {
   const n = body["n"] ?? 1;
   if (typeof n === "number" && Number.isSafeInteger(n) && n >= 1 && n <= maxChoices) return n;

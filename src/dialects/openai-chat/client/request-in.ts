@@ -6,7 +6,7 @@ import { type DroppedFields, dropOthers, refuse } from "../../translation/droppe
 import { readMessages } from "./messages-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
-/** Fields that are read below; every other one is left out, and said so. */
+/** Fields translated below. All others are dropped and reported. */
 const translatedFields: ReadonlySet<string> = new Set([
   ...["model", "messages", "stream", "stream_options", "tools", "functions", "tool_choice", "function_call"],
   ...["parallel_tool_calls", "reasoning_effort", "response_format", "max_completion_tokens", "max_tokens"],
@@ -44,7 +44,7 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
   };
 }
 
-/** What no other dialect has, and what a client would miss in the answer. */
+/** Rejects options that no other dialect has and whose absence would change the answer. */
 function refuseWhatChangesTheAnswer(body: JsonObject): void {
   const choices = numberOf(body["n"]);
   if (choices !== null && choices > 1) refuse("n", "the model's provider gives one choice only");
@@ -54,7 +54,7 @@ function refuseWhatChangesTheAnswer(body: JsonObject): void {
     refuse("modalities", "the model's provider gives no audio");
 }
 
-/** Chat clients read `reasoning_content`, so they want to see what they asked for. */
+/** Chat clients read `reasoning_content`, so reasoning is visible. */
 function readReasoning(asked: Json | undefined): IrReasoningSettings | null {
   const effort = readEffort(asked, "reasoning_effort");
   if (effort === null) return null;

@@ -20,7 +20,7 @@ const functionCall = Type.Object({
   }),
 });
 
-/** Kinds of call that this gateway does not know pass, as long as they can be told apart. */
+/** Calls of unknown types pass, as long as they have an id and a type. */
 const otherCall = Type.Object({
   id: Type.String(),
   type: Type.Intersect([Type.String(), Type.Not(Type.Literal("function"))]),

@@ -20,14 +20,14 @@ interface OpenCall {
   readonly custom: boolean;
 }
 
-/** Writes chat chunks. Calls may interleave here, so nothing ever has to wait. */
+/** Writes chat chunks. Chat allows calls to interleave, so nothing is buffered. */
 export class ChatStreamWriter implements StreamWriter {
-  /** Everything of a chunk before its choices; the same throughout the stream. */
+  /** The start of every chunk, up to its choices. */
   readonly #head: string;
-  /** The same up to the delta of the one choice. */
+  /** The same, up to the delta. */
   readonly #opening: string;
   readonly #wantsUsage: boolean;
-  /** Of blocks of text; nearly all events of a stream are their deltas, so only the text is left to be written. */
+  /** By block. Nearly all events of a stream are text deltas, which differ in their text only. */
   readonly #templates = new Map<number, FrameTemplate>();
   readonly #calls = new Map<number, OpenCall>();
   #finish: IrFinish | null = null;
@@ -124,7 +124,7 @@ export class ChatStreamWriter implements StreamWriter {
     return { before: `${this.#opening}{"${field}":"`, after: `"}${this.#closing("null")}` };
   }
 
-  /** Everything of a chunk behind its delta. */
+  /** The end of a chunk, after its delta. */
   #closing(finish: string): string {
     const usage = this.#wantsUsage ? ',"usage":null' : "";
     return `,"logprobs":null,"finish_reason":${finish}}]${usage}}\n\n`;
@@ -136,7 +136,7 @@ export class ChatStreamWriter implements StreamWriter {
   }
 }
 
-/** Chat shows usage in a stream only to those who ask. */
+/** A chat stream only includes usage if the client asks for it. */
 function asksForUsage({ source }: ClientCall): boolean {
   return objectOf(source.body["stream_options"])?.["include_usage"] === true;
 }

@@ -6,7 +6,7 @@ import { refuse } from "../../translation/dropped-fields.ts";
 import { flattenContent } from "../../translation/flatten-content.ts";
 import { takesCacheControl } from "../../translation/model-traits.ts";
 
-/** Writes content as a string where one text is all there is, else as parts, so that their borders stay. */
+/** Writes a single text as a string, and anything else as parts, so that their boundaries are kept. */
 export class ContentWriter {
   readonly #keepsCache: boolean;
 

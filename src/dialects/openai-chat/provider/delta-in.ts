@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 
-/** The shapes that chat providers have found for the same things, in messages and in deltas alike. */
+/** Chat providers use different fields for the same thing, in messages and in deltas alike. */
 
-/** OpenAI's envelope, or vLLM's, which is the error itself. */
+/** OpenAI wraps the error in an envelope, vLLM does not. */
 export function isFailure(body: JsonObject): boolean {
   return isObject(body["error"]) || body["object"] === "error";
 }
@@ -35,7 +35,7 @@ function textIn(value: Json | undefined): string {
     .join("");
 }
 
-/** A call, or the fragment of one; what a fragment does not say is null. */
+/** A call or a fragment of one; fields that a fragment lacks are null. */
 export interface CallFragment {
   readonly index: number | null;
   readonly id: string | null;
@@ -62,7 +62,7 @@ function readCall(call: JsonObject): CallFragment {
     index: typeof call["index"] === "number" ? call["index"] : null,
     id: nonEmpty(call["id"]),
     name: nonEmpty(called["name"]),
-    // Some providers give the arguments as the object that they are.
+    // Some providers send the arguments as an object instead of JSON text.
     input:
       typeof input === "string" ? input : input === null || input === undefined ? "" : JSON.stringify(input),
     custom: custom !== null,

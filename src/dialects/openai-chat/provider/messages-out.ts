@@ -17,7 +17,7 @@ import { ContentWriter } from "./content-out.ts";
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
 type UserMessage = IrMessage & { readonly role: "user" };
 
-/** Said in a tool's message when all that the tool gave is a picture or a file. */
+/** The text of a tool message whose result is only an image or a file. */
 const attached = "The result is attached to the next user message.";
 
 export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject[] {
@@ -32,15 +32,15 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
   return messages;
 }
 
-/** The answers of tools come first, each a message of its own; nothing may stand between them. */
+/** Tool results come first, each as a message of its own, with nothing in between. */
 function addUser(messages: JsonObject[], message: UserMessage, content: ContentWriter): void {
   const said: IrContent[] = [];
-  const pictures: IrContent[] = [];
+  const attachments: IrContent[] = [];
   for (const block of message.blocks) {
-    if (block.type === "tool_result") messages.push(writeAnswer(block, pictures));
+    if (block.type === "tool_result") messages.push(writeAnswer(block, attachments));
     else said.push(block);
   }
-  const rest = pictures.length === 0 ? said : [...pictures, ...said];
+  const rest = attachments.length === 0 ? said : [...attachments, ...said];
   if (rest.length > 0) messages.push(named("user", message.name, content.write(rest)));
 }
 
@@ -48,12 +48,12 @@ function named(role: string, name: string | undefined, content: Json): JsonObjec
   return name === undefined ? { role, content } : { role, name, content };
 }
 
-/** A tool's message holds text only, so anything else it gave is put into `pictures`. */
-function writeAnswer(result: IrToolResult, pictures: IrContent[]): JsonObject {
+/** A tool message may only contain text; everything else is added to `attachments`. */
+function writeAnswer(result: IrToolResult, attachments: IrContent[]): JsonObject {
   const given = (result.isError ? markError(result.content) : result.content).flatMap(flattenContent);
   const texts = given.filter((block) => block.type === "text");
   const others = given.filter((block) => block.type !== "text");
-  pictures.push(...others);
+  attachments.push(...others);
   const text = texts.map((block) => block.text).join("\n");
   return {
     role: "tool",
@@ -62,7 +62,7 @@ function writeAnswer(result: IrToolResult, pictures: IrContent[]): JsonObject {
   };
 }
 
-/** What it said and what it called are one message; an assistant that did neither has none. */
+/** Text and calls go into one message; a turn with neither is skipped. */
 function addAssistant(
   messages: JsonObject[],
   message: AssistantMessage,
@@ -89,7 +89,7 @@ function addAssistant(
   messages.push(written);
 }
 
-/** Providers that reason in the open want it back beside their calls; OpenAI has no such field. */
+/** Providers that show their reasoning expect it back with their calls; OpenAI has no such field. */
 function showsReasoning(block: IrReasoning, target: Target): boolean {
   return !target.isStrict && block.parts.some((part) => part !== "");
 }

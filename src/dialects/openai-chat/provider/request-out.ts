@@ -11,7 +11,7 @@ import { writeMessages } from "./messages-out.ts";
 
 const maxStops = 4;
 
-/** Field by field into one object: most requests have few of them, and every spread would be another object. */
+/** Fields are assigned one by one: most requests have few, and every spread would allocate another object. */
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   if (!takesCacheControl(target)) dropCacheMarks(request, dropped);
   const body: JsonObject = {
@@ -67,7 +67,7 @@ function addLimits(body: JsonObject, request: IrRequest, target: Target, dropped
   if (request.stop.length > 0) body["stop"] = [...request.stop];
 }
 
-/** OpenAI's reasoning models refuse sampling, and nobody but Anthropic promises to take top_k. */
+/** OpenAI's reasoning models reject sampling, and only Anthropic documents top_k. */
 function addSampling(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const { temperature, topP, topK } = request.sampling;
   if (topK !== null) dropped.add("top_k");
@@ -91,7 +91,7 @@ function addReasoning(body: JsonObject, request: IrRequest, target: Target, drop
   else if (!reasons(target) && effortOf(reasoning) !== "none") dropped.add(dropped.names.effort);
 }
 
-/** A model without reasoning is asked for none: it would answer 400. */
+/** Null for a model without reasoning, which would answer 400. */
 function effortFor({ reasoning }: IrRequest, target: Target): Effort | null {
   return reasoning === null || !reasons(target) ? null : openAiEffort(reasoning, target);
 }
@@ -118,7 +118,7 @@ function addIdentity(body: JsonObject, request: IrRequest, target: Target): void
   if (request.metadata !== null) body["metadata"] = request.metadata;
 }
 
-/** Other providers refuse what they do not know, so OpenAI's own fields do not go to them. */
+/** Other providers may reject OpenAI's own fields, so they are dropped. */
 function addUser(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   const { user, safetyIdentifier, promptCacheKey } = request.identity;
   if (promptCacheKey !== null) dropped.add("prompt_cache_key");
@@ -130,7 +130,7 @@ function addUser(body: JsonObject, request: IrRequest, dropped: DroppedFields): 
   if (person !== null) body["user"] = shortened(person);
 }
 
-/** Usage is always asked for, whether or not the client wants to see it: it is what the call costs. */
+/** Usage is always requested, whether or not the client wants it, because the charge depends on it. */
 function addStream(body: JsonObject, request: IrRequest, target: Target): void {
   body["stream"] = request.stream;
   if (request.stream && target.streamUsage) body["stream_options"] = { include_usage: true };

@@ -6,16 +6,16 @@ interface Call {
   readonly key: number | null;
   readonly custom: boolean;
   id: string | null;
-  /** Null until the name is known, which is when the block begins. */
+  /** Null until the name is known and the block begins. */
   block: number | null;
-  /** Input that came before the name. */
+  /** Input that arrived before the name. */
   held: string;
   empty: boolean;
 }
 
 /**
- * Puts calls together from fragments that say more or less about themselves: with and without an index,
- * with the id and name on the first or on every one, with input before the name, or none at all.
+ * Assembles calls from fragments. Providers differ in what a fragment has: an index or none, the id and name on the
+ * first or on all of them, input before the name, or no input at all.
  */
 export class CallAssembler {
   readonly #emit: (event: IrEvent) => void;
@@ -36,7 +36,7 @@ export class CallAssembler {
     else this.#input(call, call.block, fragment.input);
   }
 
-  /** A function that was called without input was called with an empty object. */
+  /** A function call without input gets an empty object. */
   end(): void {
     for (const call of this.#calls) {
       if (call.block === null) throw malformedAnswer("a tool call without a name");
@@ -45,7 +45,7 @@ export class CallAssembler {
     }
   }
 
-  /** Some providers number every call 0: another id under a known number is another call. */
+  /** Some providers give every call the index 0, so another id with the same index is another call. */
   #find(fragment: CallFragment): Call | undefined {
     const { index, id } = fragment;
     if (index === null && id === null) return this.#calls.at(-1);

@@ -13,8 +13,8 @@ import { readUsage } from "./usage-in.ts";
 type TextKind = "reasoning" | "text" | "refusal";
 
 /**
- * Reads chat chunks. At most one of reasoning, text and refusal is open at a time; calls stay open until
- * the end, because providers interleave their fragments and nothing says that a call is complete.
+ * Reads chat chunks. At most one of reasoning, text and refusal is open at a time. Calls stay open until the end, because
+ * providers interleave their fragments and nothing marks a call as complete.
  */
 export class ChatStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
@@ -52,7 +52,7 @@ export class ChatStreamReader implements StreamReader {
     this.ended = true;
   }
 
-  /** While text is open no tag is looked for any more, so it is what stands in the content. */
+  /** Once text is open, think tags are no longer recognised, so the content is the text. */
   plainText(chunk: JsonObject): string | null {
     const delta = objectOf(firstObjectOf(chunk["choices"])?.["delta"]);
     const kind = this.#open?.kind;

@@ -17,8 +17,8 @@ const colon = 58;
 const openBrace = 123;
 
 /**
- * Chat streams end with `data: [DONE]`; usage comes in a chunk of its own before it, or on the last one.
- * A mark with its quotes cannot stand inside a JSON string, where quotes are escaped.
+ * Chat streams end with `data: [DONE]`; usage is in a chunk of its own before it, or in the last one.
+ * A mark with its quotes cannot match inside a JSON string, where quotes are escaped.
  */
 export class ChatScanner extends StreamScanner {
   partialUsage: ReportedUsage | null = null;
@@ -26,9 +26,9 @@ export class ChatScanner extends StreamScanner {
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;
   #finished = false;
-  /** Where the last figures end within the events that are being passed. */
+  /** The index after the event with the last usage, within the current events. */
   #figuresEnd = 0;
-  /** Content came behind the last figures, so they cannot know all of it. */
+  /** Content arrived after the last usage, which therefore cannot include it. */
   #areFiguresOutdated = false;
 
   constructor({ hideUsage, readsExtras }: ScannerOptions) {
@@ -49,7 +49,7 @@ export class ChatScanner extends StreamScanner {
     return leaving;
   }
 
-  /** There is mostly nothing but `[DONE]`. */
+  /** Mostly only `[DONE]` comes after the usage. */
   #lookBehindFigures(events: Uint8Array): void {
     for (const { data } of rawEvents(events)) {
       const chunk = jsonOf(data);
@@ -84,13 +84,13 @@ export class ChatScanner extends StreamScanner {
     return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
   }
 
-  /** A spoken answer comes in many chunks, and each may say its id. */
+  /** A spoken answer has many chunks, and each may contain its id. */
   #recordIds(chunk: JsonObject): void {
     const ids = givenIds(chunk).filter((id) => !this.given.includes(id));
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 
-  /** A provider that has told why it finished has finished, even if it forgot to say `[DONE]`. */
+  /** A stream with a finish reason is complete, even if the provider omits `[DONE]`. */
   override missingTerminal(): string | null {
     this.readUnread();
     return this.#finished ? "data: [DONE]\n\n" : null;
@@ -128,7 +128,7 @@ function strings(from: JsonObject, names: readonly string[]): string {
   return text;
 }
 
-/** With `include_usage` every chunk says `"usage":null`; only an object is worth a closer look. */
+/** With `include_usage` every chunk has `"usage":null`; only an object is a match. */
 function firstFigures(events: Buffer): number {
   for (let at = events.indexOf(usageMark); at >= 0; at = events.indexOf(usageMark, at + usageMark.length)) {
     let next = at + usageMark.length;

@@ -3,7 +3,7 @@ import { parseDataUrl } from "../../ir/data-url.ts";
 import type { CacheControl, IrBytes, IrContent, IrRefusal, IrText, IrUrl } from "../../ir/ir.ts";
 import { refuse } from "../../translation/dropped-fields.ts";
 
-/** What a user, a developer or a tool says: a string, or a list of parts. */
+/** The content of a user, a developer or a tool: a string or a list of parts. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (content === undefined || content === null) return [];
@@ -11,7 +11,7 @@ export function readContent(content: Json | undefined, path: string): IrContent[
   return content.map((part, index) => readPart(part, `${path}[${index}]`)).filter(saysSomething);
 }
 
-/** What the model said before: text and refusals. */
+/** The content of an assistant: text and refusals. */
 export function readAnswer(content: Json | undefined, path: string): (IrText | IrRefusal)[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (content === undefined || content === null) return [];
@@ -19,7 +19,7 @@ export function readAnswer(content: Json | undefined, path: string): (IrText | I
   return content.map((part, index) => readAnswerPart(part, `${path}[${index}]`)).filter(saysSomething);
 }
 
-/** Anthropic refuses a text block without text, and nobody misses it. */
+/** Anthropic rejects empty text blocks. */
 function saysSomething(block: IrContent | IrRefusal): boolean {
   return block.type !== "text" || block.text !== "";
 }
@@ -86,7 +86,7 @@ function readAddress(url: string): IrBytes | IrUrl {
   return parseDataUrl(url) ?? { kind: "url", url };
 }
 
-/** A stored file lives with one provider; another cannot read it. */
+/** A stored file exists at one provider only. */
 function refuseFileId(part: JsonObject, path: string, instead: string): never {
   if (typeof part["file_id"] === "string") {
     refuse(`${path}.file_id`, `this model's provider does not know the file; send ${instead}`);

@@ -3,7 +3,7 @@ import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usag
 import type { ClientCall } from "../../client-dialect.ts";
 import { objectOf } from "../../json/json-fields.ts";
 
-/** What of a response changes while it is made. */
+/** The fields of a response that change during a stream. */
 export interface Progress {
   readonly status: "in_progress" | "completed" | "incomplete" | "failed";
   readonly incomplete: string | null;
@@ -13,8 +13,8 @@ export interface Progress {
 }
 
 /**
- * Every field that the official SDKs' types call required, so that a strict reader accepts the response.
- * `output` stands beside it, because a stream has its items as text already.
+ * All fields that the official SDKs' types require, so that a strict reader accepts the response. `output` is added by
+ * the caller, because a stream has its items as text already.
  */
 export function responseHead(id: string, createdAtSeconds: number, progress: Progress): JsonObject {
   return {
@@ -29,13 +29,13 @@ export function responseHead(id: string, createdAtSeconds: number, progress: Pro
   };
 }
 
-/** A finished response always has one, for clients read it unasked; before that there is nothing to tell. */
+/** A finished response always has usage, because clients read it without a check. */
 function usageOf({ status, usage }: Progress): JsonObject | null {
   if (status === "in_progress" || (status === "failed" && usage === null)) return null;
   return writeUsage(usage ?? noUsage);
 }
 
-/** The request as the client meant it, told back; nothing of it changes while the response is made. */
+/** The fields of the request that a response repeats. They do not change during a stream. */
 export function requestEcho({ source }: ClientCall): JsonObject {
   const { body } = source;
   const reasoning = objectOf(body["reasoning"]) ?? {};
@@ -64,7 +64,7 @@ export function requestEcho({ source }: ClientCall): JsonObject {
   };
 }
 
-/** The details are always complete: Codex and the AI SDK stumble over half of them. */
+/** The details are always complete, because Codex and the AI SDK fail on partial ones. */
 function writeUsage(usage: Usage): JsonObject {
   return {
     input_tokens: totalInput(usage),

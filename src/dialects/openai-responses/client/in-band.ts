@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { StreamPosition } from "../../client-dialect.ts";
 import { keepaliveComment } from "../../sse/frame.ts";
 
-/** Codex ignores an `error` event and reconnects, so the failure is a response; then the end marker. */
+/** Codex ignores an `error` event and reconnects, so the failure is sent as a response, then the end marker. */
 export function inBandError(error: GatewayError, _requestId: string, position: StreamPosition): string {
   const event: JsonObject = {
     type: "response.failed",

@@ -13,7 +13,7 @@ export interface Conversation {
   readonly lateTools: LateTools[];
 }
 
-/** Items of the provider's own doings: what came of them is in the text that follows. */
+/** Calls of hosted tools. Their results are in the text that follows. */
 const hostedHistory = new Set([
   "web_search_call",
   "file_search_call",
@@ -23,7 +23,7 @@ const hostedHistory = new Set([
   "mcp_call",
 ]);
 
-/** The flat list of items as turns: neighbours that the same side speaks belong together. */
+/** Groups the flat list of items into turns: adjacent items of the same side become one turn. */
 export function readInput(input: Json | undefined, dropped: DroppedFields): Conversation {
   const reader = new InputReader(dropped);
   if (typeof input === "string") reader.readItem({ role: "user", content: input }, "input");
@@ -42,7 +42,7 @@ class InputReader implements Conversation {
   readonly messages: IrMessage[] = [];
   readonly lateTools: LateTools[] = [];
   readonly #dropped: DroppedFields;
-  /** The turn that is still growing, if any. */
+  /** The current turn, if any. */
   #assistant: IrAssistantBlock[] | null = null;
   #results: IrUserBlock[] | null = null;
 
@@ -133,7 +133,7 @@ class InputReader implements Conversation {
     this.#return({ type: "tool_result", id: callId(item, path), kind, content, isError: false });
   }
 
-  /** A search that the provider ran by itself left nothing that another provider needs. */
+  /** A search that the provider ran is of no use to another provider. */
   #readToolSearch(item: JsonObject, path: string): void {
     if (item["execution"] === "server") {
       this.#dropped.add(path);
@@ -149,7 +149,7 @@ class InputReader implements Conversation {
     });
   }
 
-  /** What was found is an answer for the model to read, and from now on tools for it to call. */
+  /** The tools that were found are the call's result, and can be called from here on. */
   #readToolSearchOutput(item: JsonObject, path: string): void {
     const tools = item["tools"] ?? [];
     this.lateTools.push({ tools, path: `${path}.tools` });
@@ -194,7 +194,7 @@ class InputReader implements Conversation {
     this.#results.push(block);
   }
 
-  /** Words that follow tool results join their turn, because Messages wants both in one. */
+  /** A message after tool results joins their turn, because Messages requires both in one. */
   #say(blocks: readonly IrUserBlock[]): void {
     if (this.#results !== null) this.#results.push(...blocks);
     else this.messages.push({ role: "user", blocks });
@@ -219,7 +219,7 @@ function hasAnnotations(part: Json): boolean {
   return isObject(part) && listOf(part["annotations"]).length > 0;
 }
 
-/** Clients leave the type out where the other fields tell it. */
+/** Clients omit the type if the other fields imply it. */
 function implicitType(item: JsonObject): string {
   return item["role"] !== undefined ? "message" : "item_reference";
 }

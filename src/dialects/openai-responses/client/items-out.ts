@@ -4,7 +4,7 @@ import { parseObject } from "../../json/json-fields.ts";
 import { wrapReasoning } from "../../reasoning/reasoning-envelope.ts";
 import { summaryPart } from "../reasoning.ts";
 
-/** The items of a response as its client reads them, the same in a stream and in a whole body. */
+/** Writes the items of a response, for streams and whole bodies alike. */
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
 export type AnswerPart =
@@ -16,7 +16,7 @@ export interface CallHead extends ToolRef {
   readonly kind: ToolKind;
 }
 
-/** Why a response is not complete, in OpenAI's words; null when it is. */
+/** OpenAI's reason why a response is incomplete; null if it is complete. */
 export function incompleteReason(reason: FinishReason): string | null {
   if (reason === "length" || reason === "context_window") return "max_output_tokens";
   return reason === "refusal" ? "content_filter" : null;
@@ -31,7 +31,7 @@ export function answerPart(part: AnswerPart): JsonObject {
   return { type: "output_text", text: part.text, annotations: [], logprobs: [] };
 }
 
-/** Without a status: OpenAI refuses one when the client sends the item back. The envelope has the exact parts. */
+/** Without a status, because OpenAI rejects one when the item is replayed. The envelope contains the exact parts. */
 export function reasoningItem(
   id: string,
   parts: readonly string[],
@@ -62,7 +62,7 @@ export function callItem(id: string, status: ItemStatus, call: CallHead, input: 
     case "function":
       return { id, type: "function_call", status, call_id: call.id, ...address, arguments: input };
     case "custom":
-      // The AI SDK takes no other final status for these, though the input may have been cut short.
+      // The AI SDK accepts no other final status here, although the input may be incomplete.
       return {
         id,
         type: "custom_tool_call",
@@ -83,7 +83,7 @@ export function callItem(id: string, status: ItemStatus, call: CallHead, input: 
   }
 }
 
-/** A function that takes nothing is still called with an object. */
+/** A function without arguments is called with an empty object. */
 export function completeInput(kind: ToolKind, input: string): string {
   return kind === "function" && input.trim() === "" ? "{}" : input;
 }

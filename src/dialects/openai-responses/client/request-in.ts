@@ -8,7 +8,7 @@ import { readToolChoice, readTools } from "./tools-in.ts";
 
 const keepsNothing = "this model's provider keeps no responses; send the whole conversation in input";
 
-/** What only OpenAI itself can honour; another provider would answer something else. */
+/** Fields that only OpenAI itself supports and that would change the answer. */
 const stateful: Readonly<Record<string, string>> = {
   previous_response_id: keepsNothing,
   conversation: keepsNothing,
@@ -16,7 +16,7 @@ const stateful: Readonly<Record<string, string>> = {
   prompt: "this model's provider does not know the template; send its text in input",
 };
 
-/** Everything that has a place in the intermediate form, or means nothing beyond the provider itself. */
+/** Fields translated below, or without a meaning for other providers. All others are dropped and reported. */
 const translatedFields: ReadonlySet<string> = new Set([
   ...Object.keys(stateful),
   ...["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"],
@@ -56,7 +56,7 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
     },
     serviceTier: stringOf(body["service_tier"]),
     verbosity: stringOf(text["verbosity"]),
-    // Not to keep the response is what every other dialect does anyway.
+    // Other dialects never store responses.
     store: body["store"] === true ? true : null,
     metadata: objectOf(body["metadata"]),
   };
@@ -69,7 +69,7 @@ function refuseStateful(body: JsonObject): void {
   }
 }
 
-/** Encrypted reasoning always comes along; what else can be included belongs to OpenAI's own tools. */
+/** Encrypted reasoning is always included; the other values belong to OpenAI's hosted tools. */
 function readInclude(body: JsonObject, dropped: DroppedFields): void {
   const include = listOf(body["include"]);
   if (include.includes("message.output_text.logprobs"))

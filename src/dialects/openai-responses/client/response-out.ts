@@ -25,7 +25,7 @@ export function writeResponse(response: IrResponse, call: ClientCall): JsonObjec
   return { ...head, output: writeOutput(response, call), ...requestEcho(call) };
 }
 
-/** A refusal that the provider only explains is said aloud, where the client looks for it. */
+/** The explanation of a refusal without any refusal text, which becomes that text. */
 export function unsaidRefusal(finish: IrFinish, refused: boolean): string | null {
   return finish.reason === "refusal" && !refused ? finish.explanation : null;
 }
@@ -44,7 +44,7 @@ function writeOutput({ blocks, finish }: IrResponse, call: ClientCall): JsonObje
 
 type Run = AnswerPart[] | Exclude<IrAssistantBlock, AnswerPart>;
 
-/** Texts and refusals that follow one another are parts of one message. */
+/** Adjacent texts and refusals are parts of one message. */
 function groupAnswers(blocks: readonly IrAssistantBlock[]): Run[] {
   const runs: Run[] = [];
   for (const block of blocks) {

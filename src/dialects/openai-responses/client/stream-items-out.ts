@@ -14,11 +14,11 @@ import {
   reasoningItem,
 } from "./items-out.ts";
 
-/** Numbers the events of one stream, 0, 1, 2 over all of them. */
+/** Writes the events of one stream, numbered from 0. */
 export class Frames {
   #next = 0;
 
-  /** `fields` is the inside of a JSON object, put together by hand because most frames carry one short text. */
+  /** `fields` is the inside of a JSON object, concatenated because most frames contain one short text. */
   write(type: string, fields: string): string {
     return namedFrame(type, `{"type":"${type}","sequence_number":${this.takeNumber()},${fields}}`);
   }
@@ -48,7 +48,7 @@ abstract class BaseItem {
   protected readonly frames: Frames;
   protected readonly id: string;
   protected readonly outputIndex: number;
-  /** What every event of the item's body carries. */
+  /** The fields that all events of the item have in common. */
   protected readonly address: string;
 
   constructor(frames: Frames, id: string, outputIndex: number) {
@@ -82,7 +82,7 @@ interface GrowingPart {
 export class MessageStreamItem extends BaseItem implements StreamItem {
   readonly #parts: GrowingPart[] = [];
 
-  /** The number of the new part. */
+  /** The index that the next part gets. */
   get nextPart(): number {
     return this.#parts.length;
   }
@@ -146,7 +146,7 @@ export class ReasoningStreamItem extends BaseItem implements StreamItem {
     return opening + this.frames.write("response.reasoning_summary_text.delta", delta);
   }
 
-  /** The part before, if any, is complete. */
+  /** Completes the previous part, if any. */
   beginPart(): string {
     const closing = this.#endPart();
     this.#parts.push("");
@@ -197,7 +197,7 @@ export class CallStreamItem extends BaseItem implements StreamItem {
 
   delta(_part: number, text: string): string {
     this.#input += text;
-    // A search for tools has no events for its arguments; they come whole with the item.
+    // A tool search has no events for its arguments; they are sent with the item.
     if (this.#call.kind === "tool_search") return "";
     const { type } = callEvents[this.#call.kind];
     return this.frames.write(`${type}.delta`, `${this.address},"delta":${JSON.stringify(text)}`);

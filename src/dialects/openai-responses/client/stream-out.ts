@@ -27,9 +27,8 @@ export function createStreamWriter(call: ClientCall): StreamWriter {
 }
 
 /**
- * Every event of the grammar in its place, for the official helper refuses a stream that lacks one. The
- * newest item is declared done only when the next begins or the answer ends: `finish` alone tells whether
- * it was cut short.
+ * Writes every event that the protocol defines, because the official helper rejects a stream that lacks one. An item is
+ * closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
  */
 class ResponsesStreamWriter implements StreamWriter {
   readonly #call: ClientCall;
@@ -79,7 +78,7 @@ class ResponsesStreamWriter implements StreamWriter {
     }
   }
 
-  /** Its frames are numbered, so no two are the same around their text. */
+  /** Frames are numbered, so they always differ in more than their text. */
   template(): null {
     return null;
   }
@@ -118,7 +117,7 @@ class ResponsesStreamWriter implements StreamWriter {
     return closing + this.#open(index, this.#newItem(head), 0);
   }
 
-  /** Texts and refusals that follow one another are parts of one message. */
+  /** Adjacent texts and refusals are parts of one message. */
   #beginAnswerPart(index: number, type: "text" | "refusal"): string {
     if (type === "refusal") this.#refused = true;
     const newest = this.#items.at(-1);
@@ -186,7 +185,7 @@ class ResponsesStreamWriter implements StreamWriter {
     return { status, incomplete, error, usage: this.#usage, serviceTier: this.#serviceTier };
   }
 
-  /** The echo may be long (every tool of the client) and goes out three times: it is made into text once. */
+  /** The echo may be long (all tools of the client) and is sent three times, so it is serialized once. */
   #lifecycle(type: string, progress: Progress): string {
     const head = JSON.stringify(responseHead(this.#id, this.#call.source.nowSeconds, progress));
     const output = this.#items

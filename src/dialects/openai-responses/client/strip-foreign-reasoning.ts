@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { listOf } from "../../json/json-fields.ts";
 import { isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 
-/** The same body when there is nothing to strip. */
+/** Returns the same body if there is nothing to strip. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
   const input = listOf(body["input"]);
   const kept = input.filter((item) => !isForeignReasoning(item, "reasoning", "encrypted_content"));

@@ -4,16 +4,16 @@ import { booleanOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { type DroppedFields, dropOthers, refuse } from "../../translation/dropped-fields.ts";
 import { namespaceOf } from "../namespace.ts";
 
-/** Codex' look-up of further tools has no name of its own on the wire. */
+/** Codex' tool search has no name on the wire. */
 export const toolSearchName = "tool_search";
 
-/** Tools that are given inside the conversation instead of beside it. */
+/** Tools that are defined inside the conversation. */
 export interface LateTools {
   readonly tools: Json;
   readonly path: string;
 }
 
-/** The tools beside the conversation and those inside it; one that is given again replaces the earlier. */
+/** The tools of the request and those inside the conversation; a later definition replaces an earlier one. */
 export function readTools(
   tools: Json | undefined,
   lateTools: readonly LateTools[],
@@ -89,7 +89,7 @@ function readTool(
   }
 }
 
-/** What is said of a whole namespace is said once, by the first of its tools. */
+/** The description of a namespace is added to the first of its tools. */
 function introduced(tools: readonly IrTool[], introduction: string): IrTool[] {
   const first = introduction === "" ? -1 : tools.findIndex((tool) => tool.type !== "hosted");
   return tools.map((tool, index) => {
@@ -142,7 +142,7 @@ function readRef(choice: JsonObject, path: string): ToolRef {
   return { namespace: namespaceOf(choice["namespace"]), name: nameOf(choice, path) };
 }
 
-/** Hosted tools in the list need no word here: those that the target has not are dropped anyway. */
+/** Hosted tools in the list are ignored, because they are dropped anyway. */
 function readAllowed(choice: JsonObject, tools: readonly IrTool[]): IrToolChoice {
   const list = choice["tools"];
   if (!Array.isArray(list)) refuse("tool_choice.tools", "must be a list");

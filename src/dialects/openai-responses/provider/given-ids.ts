@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { objectsOf } from "../../json/json-fields.ts";
 import { IdCollector } from "../../usage/id-collector.ts";
 
-/** A response that is not stored can be named by nobody, nor can its items. */
+/** A response that is not stored cannot be referred to, nor can its items. */
 export function givenIds(response: JsonObject): readonly string[] {
   const ids = new IdCollector();
   const isStored = response["store"] !== false;

@@ -20,7 +20,7 @@ import {
 } from "../../translation/flatten-content.ts";
 import { summaryPart } from "../reasoning.ts";
 
-/** The conversation as the provider's flat list of items, everything in its place. */
+/** Writes the conversation as a flat list of items, in order. */
 export function writeInput(
   messages: readonly IrMessage[],
   target: Target,
@@ -31,7 +31,7 @@ export function writeInput(
   return writer.items;
 }
 
-/** Instructions keep their blocks apart, and their place. */
+/** Instructions keep their blocks and their position. */
 export function developerItem(blocks: readonly IrText[]): JsonObject {
   return {
     type: "message",
@@ -44,7 +44,7 @@ class InputWriter {
   readonly items: JsonObject[] = [];
   readonly #target: Target;
   readonly #dropped: DroppedFields;
-  /** The content of the message that is still growing; null between messages. */
+  /** The content of the current message; null between messages. */
   #content: JsonObject[] | null = null;
 
   constructor(target: Target, dropped: DroppedFields) {
@@ -125,7 +125,7 @@ function writeResult(result: IrToolResult): JsonObject {
   return { type, call_id: result.id, output: writeOutput(content) };
 }
 
-/** One text is a plain string, which every provider takes; pictures and several texts need a list. */
+/** A single text is written as a string, which every provider takes; images and several texts need a list. */
 function writeOutput(content: readonly PlainContent[]): string | JsonObject[] {
   const [first, ...rest] = content;
   if (first === undefined) return "";
@@ -150,15 +150,15 @@ function writeFile({ source, title }: IrFile): JsonObject {
   return { filename: title ?? fileName(source), file_data: dataUrl(source) };
 }
 
-/** OpenAI wants a name, and tells the kind of file by its ending. */
+/** OpenAI requires a name, and infers the file type from its extension. */
 function fileName(bytes: IrBytes): string {
   return bytes.mediaType === "application/pdf" ? "document.pdf" : "document.txt";
 }
 
 /**
- * Null when it is not the provider's own: Anthropic's signatures mean nothing to OpenAI, and reasoning never
- * becomes something that the assistant said. Without its id, because nothing was stored under it, and
- * OpenAI itself has no use for reasoning that it cannot decrypt.
+ * Null if it is not the provider's own: OpenAI rejects Anthropic's signatures, and reasoning never becomes assistant
+ * text. The id is omitted, because nothing was stored under it. OpenAI itself cannot use reasoning without its
+ * ciphertext.
  */
 function reasoningOf({ parts, proof }: IrReasoning, target: Target): JsonObject | null {
   if (proof?.maker !== "openai") return null;

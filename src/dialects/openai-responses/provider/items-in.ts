@@ -4,7 +4,7 @@ import { listOf, stringOf } from "../../json/json-fields.ts";
 import { namespaceOf } from "../namespace.ts";
 import { readReasoning } from "../reasoning.ts";
 
-/** What an output item of a provider means. The provider's own tools leave nothing that a client could use. */
+/** The blocks of an output item. Calls of hosted tools give none. */
 export function readItem(item: JsonObject): IrAssistantBlock[] {
   switch (item["type"]) {
     case "message":
@@ -32,7 +32,7 @@ export function readMessageParts(item: JsonObject): MessagePart[] {
   });
 }
 
-/** Null for an item that is no call, or a call that does not say of what yet. */
+/** Null for an item that is not a call, or a call whose name is not known yet. */
 export function readCall(item: JsonObject): IrToolCall | null {
   const { type, name, call_id: id } = item;
   if (type !== "function_call" && type !== "custom_tool_call") return null;
@@ -53,7 +53,7 @@ export interface AnswerKinds {
   readonly refused: boolean;
 }
 
-/** OpenAI says only that it is done; what was done tells the rest. */
+/** OpenAI only reports `completed`, so the reason depends on what the answer contains. */
 export function readFinish(response: JsonObject, kinds: AnswerKinds): IrFinish {
   return { reason: finishReason(response, kinds), stopSequence: null, explanation: null };
 }

@@ -9,7 +9,7 @@ import { openAiTakesSampling, reasons } from "../../translation/model-traits.ts"
 import { developerItem, writeInput } from "./input-out.ts";
 import { writeToolChoice, writeTools } from "./tools-out.ts";
 
-/** OpenAI answers 400 to less. A client that asks for less gets a little more instead of an error. */
+/** OpenAI answers 400 to a lower limit, so lower limits are raised. */
 const leastOutputTokens = 16;
 
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
@@ -24,7 +24,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
     ...writeText(request),
     ...writeSampling(request, effort, target, dropped),
     ...openAiIdentity(request.identity, target),
-    // Nothing is to be kept unless the client asks for it, and the default here is to keep.
+    // OpenAI stores responses by default; the client has to ask for it here.
     store: request.store ?? false,
   };
   const maxOutputTokens = writeMaxOutputTokens(request, target);
@@ -35,7 +35,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   return body;
 }
 
-/** One block is what `instructions` says; several keep their boundaries as parts of a developer message. */
+/** One block becomes `instructions`; several become the parts of a developer message, to keep their boundaries. */
 function writeConversation(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   const { system, messages } = request;
   const input = writeInput(messages, target, dropped);
@@ -55,7 +55,7 @@ function writeToolSettings(request: IrRequest): JsonObject {
   };
 }
 
-/** Reasoning comes encrypted, so that the client can bring it back although nothing is stored. */
+/** Encrypted reasoning is requested, so that the client can replay it although nothing is stored. */
 function writeReasoning(
   settings: IrReasoningSettings | null,
   effort: Effort | null,
@@ -78,7 +78,7 @@ function writeReasoning(
   };
 }
 
-/** Anthropic shows thinking that is enabled with a budget, unless it is told not to. */
+/** By default, Anthropic shows thinking that is enabled with a budget. */
 function isToBeSeen({ visible, thinking }: IrReasoningSettings): boolean {
   return visible ?? thinking === "enabled";
 }
@@ -126,7 +126,7 @@ function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): n
   return target.isStrict ? Math.max(capped, leastOutputTokens) : capped;
 }
 
-/** Without them the model would say more than the client is prepared for. */
+/** Without stop sequences the model would produce more than the client expects. */
 function refuseStop({ stop }: IrRequest, dropped: DroppedFields): void {
   if (stop.length === 0) return;
   refuse(dropped.names.stop, "this model's provider knows none");

@@ -38,7 +38,7 @@ export function createStreamReader(emit: (event: IrEvent) => void): StreamReader
 class ResponsesStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
   readonly #blocks: Blocks;
-  /** In the order of their first mention, each under its index and its id where these are told. */
+  /** In order of appearance; also by index and by id, if the provider sends them. */
   readonly #items = new Set<IncomingItem>();
   readonly #byIndex = new Map<number, IncomingItem>();
   readonly #byId = new Map<string, IncomingItem>();
@@ -50,7 +50,7 @@ class ResponsesStreamReader implements StreamReader {
     this.#blocks = new Blocks(emit);
   }
 
-  /** Its frames are numbered, so no two differ in their text alone. */
+  /** Frames are numbered, so they always differ in more than their text. */
   plainText(): null {
     return null;
   }
@@ -72,7 +72,7 @@ class ResponsesStreamReader implements StreamReader {
     if (!this.ended) throw cutShort();
   }
 
-  /** Events without a case here tell of the provider's own tools, or repeat what others say. */
+  /** Other events belong to hosted tools or repeat what these contain. */
   #read(type: string, event: JsonObject): void {
     const fragment = fragments.get(type);
     if (fragment !== undefined) {
@@ -100,7 +100,7 @@ class ResponsesStreamReader implements StreamReader {
     }
   }
 
-  /** The index comes first, because some providers change an item's id on the way. */
+  /** By index first, because some providers change an item's id during the stream. */
   #item(event: JsonObject): IncomingItem {
     const at = numberOf(event["output_index"]);
     const id = stringOf(event["item_id"]) ?? stringOf(itemOf(event)["id"]);
@@ -113,7 +113,7 @@ class ResponsesStreamReader implements StreamReader {
     return item;
   }
 
-  /** Providers that streamed nothing, or not all of it, still tell everything in the last event. */
+  /** The last event has the whole response, also what the provider did not stream. */
   #finish(response: JsonObject, type: string): void {
     objectsOf(response["output"]).forEach((item, at) => {
       (this.#find(item, at) ?? this.#item({ item })).finish(item);

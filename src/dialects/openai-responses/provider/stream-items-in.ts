@@ -4,16 +4,16 @@ import { stringOf } from "../../json/json-fields.ts";
 import { proofOf, readReasoning } from "../reasoning.ts";
 import { readCall, readMessageParts } from "./items-in.ts";
 
-/** Which text of an item a fragment belongs to. */
+/** The text of an item that a fragment belongs to. */
 export type Channel = "text" | "refusal" | "summary" | "reasoning" | "input";
 
 interface Part {
   readonly block: number;
-  /** How much of the part's text has been passed on. */
+  /** How much of the part's text has been emitted. */
   sentChars: number;
 }
 
-/** Numbers the blocks of one stream and remembers what kinds there were. */
+/** Numbers the blocks of one stream and remembers which kinds there were. */
 export class Blocks {
   readonly #emit: (event: IrEvent) => void;
   #next = 0;
@@ -47,9 +47,8 @@ export class Blocks {
 }
 
 /**
- * One output item on its way in. Providers differ in what they leave out: the announcement, the fragments,
- * or everything but the finished item. Whatever comes first opens the block, and what comes again is
- * measured against what was already passed on.
+ * Reads one output item. Providers may omit the announcement, the fragments, or everything but the finished item.
+ * Whatever arrives first opens the block, and of repeated text only what is new is emitted.
  */
 export class IncomingItem {
   readonly #blocks: Blocks;
@@ -57,7 +56,7 @@ export class IncomingItem {
   /** Fragments of a call whose name is not known yet. */
   #held = "";
   #reasoning: number | null = null;
-  /** Where the reasoning is told first; what the other place says is the same in other words. */
+  /** The first channel that has reasoning; the other channel repeats it in another form. */
   #reasoningChannel: Channel | null = null;
   type: string | null = null;
   callId: string | null = null;
@@ -67,7 +66,7 @@ export class IncomingItem {
     this.#blocks = blocks;
   }
 
-  /** The item has been named; a call can begin. */
+  /** The item's type is known, and a call's name, so that it can begin. */
   announce(item: JsonObject): void {
     this.type = stringOf(item["type"]);
     const call = readCall(item);
@@ -87,7 +86,7 @@ export class IncomingItem {
     else this.#send(part, text);
   }
 
-  /** The whole text of a part: only what has not been passed on yet is news. */
+  /** Takes the whole text of a part; emits only what has not been emitted yet. */
   complete(channel: Channel, at: number, whole: string): void {
     const sent = this.#parts.get(at)?.sentChars ?? this.#held.length;
     this.push(channel, at, whole.slice(sent));
@@ -105,7 +104,7 @@ export class IncomingItem {
     else this.abandon();
   }
 
-  /** Ends what is open; the provider says no more about this item. */
+  /** Ends the open blocks; the provider sends no more of this item. */
   abandon(): void {
     if (this.finished) return;
     this.finished = true;
@@ -119,7 +118,7 @@ export class IncomingItem {
       parts.forEach((text, at) => {
         this.complete(channel, at, text);
       });
-      // Reasoning whose text is withheld is still worth carrying.
+      // Reasoning without visible text is kept for its proof.
       this.#reasoning ??= this.#blocks.begin({ type: "reasoning" });
     }
     this.finished = true;
@@ -139,7 +138,7 @@ export class IncomingItem {
     return part;
   }
 
-  /** The parts of a summary are one block of reasoning; every part of a message is a block of its own. */
+  /** All parts of a summary are one reasoning block; each part of a message is a block of its own. */
   #blockFor(channel: Exclude<Channel, "input">): number {
     if (channel === "text" || channel === "refusal") return this.#blocks.begin({ type: channel });
     this.#reasoningChannel = channel;

@@ -16,7 +16,7 @@ const createdMark = Buffer.from('"response.created"');
 const itemMark = Buffer.from('"response.output_item.done"');
 const errorMark = Buffer.from('"error"');
 
-/** Responses streams end with one of three events that carry the whole response, usage included. */
+/** Responses streams end with one of three events that contain the whole response, usage included. */
 export class ResponsesScanner extends StreamScanner {
   usage: ReportedUsage | null = null;
   readonly partialUsage = null;
@@ -31,12 +31,12 @@ export class ResponsesScanner extends StreamScanner {
     this.#readsExtras = readsExtras;
   }
 
-  /** The end tells all; before it, what has been called so far is known where calls may cost something. */
+  /** The last event has all extras; before it, only the calls so far are known. */
   get extras(): ReportedExtras | null {
     return this.#final ?? (this.#calls.isEmpty ? null : this.#calls.report());
   }
 
-  /** The SDK's validator wants a failure to go on with the stream's own numbers and the response's own id. */
+  /** The SDK's validator requires a failure to continue the stream's numbers and to have the response's id. */
   override get position(): ScanPosition {
     this.readUnread();
     return { sequenceNumber: this.#sequence, responseId: this.#responseId };
@@ -62,7 +62,7 @@ export class ResponsesScanner extends StreamScanner {
         return "hold";
       case "response.output_item.done":
         if (isObject(event["item"])) countItem(event["item"], this.#calls);
-        // A call is to be paid for, whether or not a word follows it.
+        // A call is charged, whether or not text follows it.
         if (!this.#calls.isEmpty) this.started = true;
         return "forward";
       case "response.created":
@@ -91,7 +91,7 @@ export class ResponsesScanner extends StreamScanner {
     if (type === "response.created" && isObject(event["response"])) {
       const id = event["response"]["id"];
       if (typeof id === "string") this.#responseId = id;
-      // The end may have been seen before the beginning is read, and knows more.
+      // The last event may have been read before this one, and has more ids.
       if (this.given.length === 0) this.given = givenIds(event["response"]);
     }
     if (type.endsWith(".delta")) return typeof event["delta"] === "string" ? event["delta"] : "";

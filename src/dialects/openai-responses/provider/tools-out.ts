@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { functionSchema } from "../../tools/schema.ts";
 
-/** Tools as they were adapted: names are flat, and a provider's own tools are gone. */
+/** Takes adapted tools: names without namespaces, and no hosted tools. */
 export function writeTools(tools: readonly IrTool[]): JsonObject[] {
   return tools.flatMap(writeTool);
 }
@@ -16,7 +16,7 @@ function writeTool(tool: IrTool): JsonObject[] {
           name: tool.name,
           ...describe(tool),
           parameters: functionSchema(tool.schema),
-          // Left out it would mean true here, and false to the client who left it out.
+          // Responses defaults to true, the client's dialect to false.
           strict: tool.strict ?? false,
         },
       ];

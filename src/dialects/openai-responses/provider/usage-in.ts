@@ -29,7 +29,7 @@ export function readExtras(response: JsonObject): ReportedExtras {
   };
 }
 
-/** An item of a response's output that is a call of a hosted tool. */
+/** Counts an output item if it is a call of a hosted tool. */
 export function countItem(item: JsonObject, calls: CallCounter): void {
   const type = stringOf(item["type"]);
   const name = type === null ? undefined : toolOfItem[type];
@@ -47,7 +47,7 @@ const toolOfItem: Readonly<Record<string, HostedToolName | undefined>> = {
   tool_search_call: "tool_search",
 };
 
-/** OpenAI bills a search, and not the opening of a page that it found. */
+/** OpenAI bills a search, but not opening a page that it found. */
 function isReadingOn(item: JsonObject): boolean {
   const action = objectOf(item["action"])?.["type"];
   return item["type"] === "web_search_call" && (action === "open_page" || action === "find_in_page");
