@@ -24,7 +24,7 @@ export interface RefusedAnswer {
 }
 
 export interface VendorRefusal extends Refusal {
-  /** How long the provider asks to be left alone; null if it does not say. */
+  /** Null if the provider sent none. */
   readonly retryAfterMs: number | null;
 }
 
@@ -36,6 +36,6 @@ export interface Provider {
    * different callers never share a connection.
    */
   send(prepared: Prepared, apiKey: string | null, receiver: Receiver, caller: string): Transfer;
-  /** Only the vendor knows where its refusals have their message, their code and their Retry-After. */
+  /** Reads the message, code and Retry-After of an error, whose format depends on the vendor. */
   readRefusal(answer: RefusedAnswer): VendorRefusal;
 }

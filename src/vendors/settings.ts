@@ -8,7 +8,7 @@ export interface Timeouts {
   readonly totalMs: number;
 }
 
-/** One provider of the configuration, every default of its vendor filled in and every secret resolved. */
+/** One provider of the configuration, with its vendor's defaults filled in and its secrets resolved. */
 export interface ProviderSettings {
   readonly name: string;
   /** The vendor's name in the registry. */

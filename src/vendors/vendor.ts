@@ -3,27 +3,27 @@ import type { Dial } from "../wire/http-client.ts";
 import type { Provider } from "./provider.ts";
 import type { ProviderSettings } from "./settings.ts";
 
-/** Everything in which one vendor differs from the others. */
+/** What differs between vendors. */
 export interface Vendor {
   readonly defaults: VendorDefaults;
-  /** Who answers nobody without a key, at its own address; other addresses may need none. */
+  /** `required` applies to the vendor's default address; a custom one may need no key. */
   readonly keys: "required" | "optional" | "none";
-  /** The dialects that the vendor defines: there it refuses what it does not know. */
+  /** The dialects that the vendor itself defines: in these it rejects unknown fields. */
   readonly strictDialects: readonly ProviderDialectName[];
-  /** What its models can do unless the configuration says otherwise; for vendors whose names tell nothing. */
+  /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly baseUrl: BaseUrlRules;
   create(settings: ProviderSettings, dial?: Dial): Provider;
 }
 
-/** What an operator need not write. */
+/** Defaults for settings that an operator may omit. */
 export type VendorDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField" | "countTokens">;
 
 export interface BaseUrlRules {
-  /** Null where the operator has to name the address; empty where there is none. */
+  /** Null if the operator has to configure it; empty if the vendor has no server. */
   readonly default: string | null;
-  /** An address that works, to show to an operator who has to write one. */
+  /** A working address, shown to an operator who has to configure one. */
   readonly example: string;
-  /** What is odd about an address that was written, as the end of a sentence that begins with its name. */
+  /** A warning about a configured address, as the end of a sentence that starts with the setting's name. */
   pathWarning(path: string): string | null;
 }

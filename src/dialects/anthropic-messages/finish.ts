@@ -12,7 +12,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   pause_turn: "pause",
 };
 
-/** From a message, or from the delta that ends a stream; null while there is no reason yet. */
+/** From a message, or from a stream's last delta; null if there is no reason yet. */
 export function readFinish(end: JsonObject): IrFinish | null {
   const reason = stringOf(end["stop_reason"]);
   if (reason === null) return null;
@@ -33,7 +33,7 @@ const wireReasons: Readonly<Record<FinishReason, string>> = {
   pause: "pause_turn",
 };
 
-/** The fields that say why it ended. Details belong to a refusal only, as in Anthropic's own answers. */
+/** Sets the stop fields. Only a refusal has details, as in Anthropic's own answers. */
 export function addFinish(end: JsonObject, finish: IrFinish): void {
   end["stop_reason"] = wireReasons[finish.reason];
   end["stop_sequence"] = finish.stopSequence;

@@ -3,7 +3,7 @@ import { type ForwardedHeaders, isSendable, pickHeaders } from "../headers.ts";
 const beta = "anthropic-beta";
 const version = "anthropic-version";
 
-/** The version that is asked for when the client names none, and when the request is a translation. */
+/** Sent if the client names no version, and with translated requests. */
 const defaultVersion = "2023-06-01";
 
 /** `compat-version` is the interface's own name for `anthropic-version`. */
@@ -13,7 +13,7 @@ export function forwardHeaders(client: Headers): ForwardedHeaders {
   return isSendable(asked) ? { ...forwarded, [version]: asked } : forwarded;
 }
 
-/** A request that was translated carries nothing that only the client's own dialect understands. */
+/** A translated request has no headers of the client's dialect. */
 export function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
   return {
     [version]: defaultVersion,

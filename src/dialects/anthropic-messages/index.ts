@@ -16,7 +16,7 @@ import { MessagesScanner } from "./provider/stream-scanner.ts";
 import { toolRules } from "./provider/tool-rules.ts";
 import { readExtras, readUsage } from "./provider/usage-in.ts";
 
-/** Anthropic gives these their names and schemas, and the client runs them. */
+/** Anthropic defines the names and schemas of these tools, and the client runs them. */
 const clientTools = /^(bash|text_editor|memory|computer)_/;
 
 /** Anthropic's Messages. https://platform.claude.com/docs/en/api/messages */

@@ -3,7 +3,7 @@ import { HttpProvider } from "../http/http-provider.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
 import type { Vendor } from "../vendor.ts";
 
-/** Everybody who offers OpenAI's API at an address of their own: vLLM, Ollama, OpenRouter, another Sluice. */
+/** Any server with OpenAI's API: vLLM, Ollama, OpenRouter, another Sluice. */
 export const openAiCompatible: Vendor = {
   defaults: { dialects: ["chat"], maxTokensField: "max_tokens", countTokens: false },
   keys: "optional",

@@ -4,16 +4,16 @@ import type { DemoRequest, DemoTool } from "./request.ts";
 import { sampleOf } from "./sample.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** What the demo has decided to say, before any dialect. */
+/** The demo's answer, independent of the dialect. */
 export interface DemoAnswer {
   readonly request: DemoRequest;
   readonly createdSeconds: number;
   readonly thinking: readonly string[];
   readonly text: readonly string[];
   readonly call: ToolCall | null;
-  /** It would have said more, had it been allowed more tokens. */
+  /** It was truncated at the output limit. */
   readonly truncated: boolean;
-  /** Null when it was asked to tell none. */
+  /** Null if it was asked to report none. */
   readonly usage: DemoUsage | null;
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { DemoAnswer } from "./answer.ts";
 import type { DemoRequest } from "./request.ts";
 
-/** One event of a stream. Content comes at a human pace, what frames it at once. */
+/** One frame of a stream. Frames with content are paced, the others are sent at once. */
 export interface PacedFrame {
   readonly frame: string;
   readonly content: boolean;

@@ -28,8 +28,8 @@ export function abortable(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Beats as a body. Nothing runs ahead of the reader: the next beat is made when it is asked for, so a reader
- * that stalls stops the demo as it would stop a provider.
+ * A body that sends frames at a pace. The next frame is made only when it is pulled, so a stalled reader stops the demo as
+ * it would stop a provider.
  */
 export function pacedBody(
   frames: Generator<PacedFrame>,

@@ -2,7 +2,7 @@ import { readRefusal } from "../../dialects/errors/refusal.ts";
 import type { RefusedAnswer, VendorRefusal } from "../provider.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
-/** How most vendors refuse: one of the known error envelopes, and Retry-After as a header. */
+/** The errors of most vendors: one of the known envelopes, and Retry-After as a header. */
 export function readDefaultRefusal({ head, text, receivedAtMs }: RefusedAnswer): VendorRefusal {
   return {
     ...readRefusal(head.status, head.get("content-type"), text),

@@ -10,35 +10,35 @@ import type { Prepared, Provider, RefusedAnswer, VendorRefusal } from "../provid
 import type { ProviderSettings } from "../settings.ts";
 import { readDefaultRefusal } from "./default-refusal.ts";
 
-/** In what vendors differ that are called over HTTP. */
+/** What differs between vendors that are called over HTTP. */
 export interface HttpVendorOptions {
-  /** What the base URL, as the vendor's own SDK takes it, still lacks. */
+  /** Appended to the base URL, which is written as the vendor's SDK takes it. */
   readonly pathPrefix: string;
   readonly credential: StaticCredential;
-  /** The request's target below the base URL, where it is not the dialect's usual one. */
+  /** The request's target below the base URL, if it is not the dialect's default. */
   target?(prepared: Prepared): string;
-  /** How its refusals read, where that is not the usual way. */
+  /** Reads the vendor's errors, if it does not use the usual formats. */
   readRefusal?(answer: RefusedAnswer): VendorRefusal;
 }
 
 /**
- * Nothing that `fetch` would do of its own accord: deadlines, decompression and redirects are decided elsewhere, and
- * the connections that it keeps would be shared by all callers.
+ * Turns off what `fetch` does by default: deadlines, decompression and redirects are handled elsewhere, and its
+ * connection pool would be shared by all callers.
  */
 const fetchOptions = { timeout: false, decompress: false, redirect: "manual", keepalive: false } as const;
 
-/** Clients forward the same few values again and again, and may forward whatever they like. */
+/** Clients mostly send the same few header values, but may send arbitrary ones. */
 const maxCachedHeads = 32;
 
 export class HttpProvider implements Provider {
   readonly settings: ProviderSettings;
   readonly #base: URL;
-  /** Null where the way leads through a proxy, which `fetch` knows how to talk to. */
+  /** Null behind a proxy, which only `fetch` supports. */
   readonly #client: HttpClient | null;
   readonly #options: HttpVendorOptions;
-  /** The part of the headers that does not depend on the call, by API key. */
+  /** The headers that do not depend on the request, by API key. */
   readonly #fixedHeaders = new Map<string | null, Record<string, string>>();
-  /** Whole heads, by target, API key and what is forwarded of the client's. Targets are as many as the configuration has. */
+  /** Request heads by target, API key and forwarded headers. There are as many targets as the configuration has. */
   readonly #heads = new Map<string, Map<string | null, Map<string, string>>>();
 
   constructor(settings: ProviderSettings, options: HttpVendorOptions, dial?: Dial) {
@@ -150,8 +150,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 }
 
 /**
- * A line end would make headers, or a request, of whatever follows it; so may a letter beyond Latin-1, of which
- * only the lower byte is sent.
+ * Prevents header injection: by a line end, or by a character beyond Latin-1, of which only the lower byte is sent.
  */
 const unsendable = /[\0\r\n\u0100-\uffff]/;
 

@@ -2,8 +2,8 @@ import { type ForwardedHeaders, pickHeaders } from "../../dialects/headers.ts";
 import type { Head } from "../../wire/transfer.ts";
 
 /**
- * Helpful to clients and silent about the account behind the gateway. Everything else stays behind: cookies,
- * account names, keys and the rate limits of the operator's own account never come back.
+ * Headers that are useful to clients and reveal nothing about the operator's account. All others are dropped: cookies,
+ * account names, keys and the account's rate limits.
  */
 const responseNames = [
   "openai-model",
@@ -12,7 +12,7 @@ const responseNames = [
   "x-codex-turn-state",
 ] as const;
 
-/** Picks what comes back. */
+/** The provider's headers that are returned to the client. */
 export function pickResponse(provider: Pick<Head, "get">): ForwardedHeaders {
   return pickHeaders(responseNames, provider);
 }

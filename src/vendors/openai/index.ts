@@ -2,7 +2,7 @@ import { bearer } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";
 
-/** The address that OpenAI's SDK takes ends in `/v1` already; those who imitate the API keep to that. */
+/** The base URL of OpenAI's SDK ends in `/v1`, and compatible servers follow that. */
 export const openAiBaseUrl: Pick<BaseUrlRules, "pathWarning"> = {
   pathWarning: (path) => (path === "/" ? "has no path; OpenAI kinds usually end in /v1" : null),
 };

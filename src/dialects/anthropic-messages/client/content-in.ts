@@ -3,7 +3,7 @@ import type { CacheControl, IrContent, IrDocument, IrImage, IrSearchResult, IrTe
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { refuse } from "../../translation/dropped-fields.ts";
 
-/** What `read` makes of each block, where null is nothing. A string is one text, and an empty one no block. */
+/** Reads each block with `read`, skipping nulls. A string becomes one text, an empty one no block. */
 export function readBlocks<Block>(
   content: Json | undefined,
   path: string,
@@ -26,7 +26,7 @@ export function readTexts(content: Json | undefined): IrText[] {
   return readBlocks(content, "", (block) => (block["type"] === "text" ? readText(block) : null));
 }
 
-/** A block of a kind that is not known here is shown as the JSON that it is: it must not vanish. */
+/** A block of an unknown type becomes its JSON text, so that it does not get lost. */
 export function readBlock(block: JsonObject, path: string): IrContent | null {
   switch (block["type"]) {
     case "text":
@@ -47,7 +47,7 @@ export function readBlock(block: JsonObject, path: string): IrContent | null {
   }
 }
 
-/** Null when it is empty. */
+/** Null if it is empty. */
 export function readText(block: JsonObject): IrText | null {
   const text = stringOf(block["text"]) ?? "";
   return text === "" ? null : withMark<IrText>({ type: "text", text }, block);
@@ -105,7 +105,7 @@ function readSearchResult(block: JsonObject): IrSearchResult {
   return withMark(result, block);
 }
 
-/** What was read, with the mark that its block has for caching, if it has one. */
+/** Adds the block's cache mark, if it has one. */
 export function withMark<Read extends { readonly cache?: CacheControl }>(
   read: Read,
   block: JsonObject,

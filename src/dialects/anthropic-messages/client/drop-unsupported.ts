@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf, objectsOf } from "../../json/json-fields.ts";
 import { type DroppedFields, dropOthers } from "../../translation/dropped-fields.ts";
 
-/** Fields that are read; every other one is left out, and said so. */
+/** Fields that are translated. All others are dropped and reported. */
 const bodyFields: ReadonlySet<string> = new Set([
   ...["model", "messages", "system", "stream", "tools", "tool_choice", "thinking", "output_config"],
   ...["output_format", "max_tokens", "stop_sequences", "temperature", "top_p", "top_k", "metadata"],
@@ -14,7 +14,7 @@ const toolFields: ReadonlySet<string> = new Set([
 const outputFields: ReadonlySet<string> = new Set(["effort", "format"]);
 const metadataFields: ReadonlySet<string> = new Set(["user_id"]);
 
-/** What a request says that no other dialect can, and that its reader therefore passes over. */
+/** Reports the parts of a request that no other dialect can express. */
 export function dropUnsupported(body: JsonObject, dropped: DroppedFields): void {
   dropOthers(body, bodyFields, dropped);
   const { output_config: config, metadata } = body;
@@ -27,7 +27,7 @@ export function dropUnsupported(body: JsonObject, dropped: DroppedFields): void 
   if (listOf(body["messages"]).some(hasCitations)) dropped.add("citations");
 }
 
-/** Citations that are asked for, or that an earlier answer had, in the blocks of a message or inside a block. */
+/** Citations that are requested or that an earlier answer has, at any level of the content. */
 function hasCitations(holder: Json): boolean {
   const content = isObject(holder) ? holder["content"] : null;
   return Array.isArray(content) && content.some((block) => isCited(block) || hasCitations(block));

@@ -2,8 +2,8 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool } from "../../ir/ir.ts";
 
 /**
- * Tools that Anthropic names but the client executes. Claude knows their schemas by heart; another model is
- * told. https://platform.claude.com/docs/en/agents-and-tools/tool-use
+ * Tools that Anthropic defines and the client runs. Claude knows their schemas; other models need them.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use
  */
 interface KnownTool {
   readonly family: RegExp;
@@ -70,7 +70,7 @@ const knownTools: readonly KnownTool[] = [
   },
 ];
 
-/** Null for what Anthropic executes itself, or what is not known here. */
+/** Null for a tool that Anthropic runs, or that is unknown. */
 export function knownTool(type: string, name: string | null): IrFunctionTool | null {
   const known = knownTools.find((tool) => tool.family.test(type));
   if (known === undefined) return null;

@@ -14,8 +14,8 @@ import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts"
 import { readBlock, readBlocks, readContent, readText, readTexts, withMark } from "./content-in.ts";
 
 /**
- * Claude Code begins its prompt with a block for Anthropic's own accounting. It differs from request to
- * request, so that another provider's cache would never hit.
+ * Claude Code starts its prompt with a block for Anthropic's billing. It differs from request to request, so that
+ * another provider's cache would never hit.
  */
 const billingMark = "x-anthropic-billing-header:";
 
@@ -76,13 +76,13 @@ function readAssistantBlock(
     case "compaction":
       return refuse(path, "the model's provider cannot read a compaction");
     default:
-      // What Anthropic's own tools did means nothing to another provider.
+      // Calls and results of Anthropic's hosted tools.
       dropped.add(path);
       return null;
   }
 }
 
-/** A signature that is a envelope holds another provider's proof; any other is Anthropic's own. */
+/** A signature is an envelope with another provider's proof, or Anthropic's own. */
 function readThinking(block: JsonObject): IrReasoning | null {
   const text = stringOf(block["thinking"]) ?? "";
   const signature = stringOf(block["signature"]) ?? "";

@@ -4,7 +4,7 @@ import { mostOutput, noChanges, type OutputLimit, type PublishedLimits } from ".
 
 const defaultMaxTokens = 1024;
 
-/** Messages has a default, and asking for more than the model's limit is capped instead of refused. */
+/** Messages has a default, and a limit above the model's is capped instead of rejected. */
 export function limitOutput(body: JsonObject, { maxOutputTokens: published }: PublishedLimits): OutputLimit {
   const asked = numberOf(body["max_tokens"]);
   const effective = Math.min(asked ?? defaultMaxTokens, published ?? mostOutput);

@@ -7,7 +7,7 @@ import { dropUnsupported } from "./drop-unsupported.ts";
 import { readMessages, readSystem } from "./messages-in.ts";
 import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
 
-/** The interface's own default, where the dialect would demand the field. */
+/** The gateway's default; Anthropic itself requires the field. */
 const defaultMaxTokens = 1024;
 
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
@@ -57,7 +57,7 @@ function readReasoning(body: JsonObject): IrReasoningSettings | null {
   };
 }
 
-/** `output_format` is where the beta had it. */
+/** `output_format` is the name of the beta. */
 function readFormat(body: JsonObject): IrFormat | null {
   const format = objectOf(objectOf(body["output_config"])?.["format"]) ?? objectOf(body["output_format"]);
   if (format === null) return null;

@@ -37,7 +37,7 @@ function writeReasoning({ parts, proof }: IrReasoning): JsonObject[] {
   return [{ type: "thinking", thinking: parts.join(partSeparator), signature: signatureOf(proof, lengths) }];
 }
 
-/** Anthropic's own as it is; anybody else's proof in a envelope, which the client returns untouched. */
+/** Anthropic's own signature, or another provider's proof in an envelope, which the client returns unchanged. */
 export function signatureOf(proof: ReasoningProof | null, partLengths: readonly number[]): string {
   if (proof === null) return "";
   return proof.maker === "anthropic" ? proof.signature : wrapProof(proof, partLengths);

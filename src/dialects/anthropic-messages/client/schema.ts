@@ -28,8 +28,8 @@ export const inputMessage = Type.Object({
 });
 
 /**
- * Claude Code puts messages of the role `system` between the others for model names it does not know. It
- * always sends `anthropic-beta` then, which is what tells such a request from a mistake.
+ * For model names it does not know, Claude Code sends messages of the role `system` in the conversation. It then always
+ * sends `anthropic-beta`, which distinguishes such a request from a mistake.
  */
 const betaInputMessage = Type.Object({
   role: Type.Union([user, assistant, system]),

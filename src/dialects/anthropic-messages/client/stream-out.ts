@@ -14,9 +14,9 @@ import { writeUsage } from "./usage-out.ts";
 
 interface Block {
   readonly head: IrBlockHead;
-  /** Lengths of its parts, which only reasoning may have several of. */
+  /** The lengths of its parts; only reasoning may have several. */
   readonly parts: number[];
-  /** Text that came while another block was open. */
+  /** Text that arrived while another block was open. */
   held: string;
   /** The client's index; null until something of the block has been written. */
   written: number | null;
@@ -25,12 +25,12 @@ interface Block {
 }
 
 /**
- * Writes Messages events. The dialect has one block open at a time, so the first open one streams and the
- * others wait, each to be written whole when its turn comes.
+ * Writes Messages events. The dialect allows one open block at a time, so the first one is streamed and the others are
+ * buffered until it ends.
  */
 export class MessagesStreamWriter implements StreamWriter {
   readonly #call: ClientCall;
-  /** In the order of their beginnings; the first one is the one that streams. */
+  /** In the order in which they began; the first one is streamed. */
   readonly #queue = new Map<number, Block>();
   #nextIndex = 0;
   #begun = false;
@@ -92,7 +92,7 @@ export class MessagesStreamWriter implements StreamWriter {
     return heartbeat(this.#begun);
   }
 
-  /** Clients measure how full their context is by this first figure, so an estimate is better than nothing. */
+  /** Clients show how full their context is by this first figure, so an estimate is better than 0. */
   #start(usage: Usage | null): string {
     this.#begun = true;
     this.#usage = usage;
@@ -115,7 +115,7 @@ export class MessagesStreamWriter implements StreamWriter {
   #add(index: number, head: IrBlockHead): string {
     const block: Block = { head, parts: [], held: "", written: null, ended: false, proof: null };
     this.#queue.set(index, block);
-    // A call is news as soon as it begins; the others wait for their first text, which may never come.
+    // A call is written at once; other blocks wait for their first text, which may never arrive.
     return head.type === "tool_call" && this.#isFirst(block) ? this.#open(block) : "";
   }
 
@@ -145,7 +145,7 @@ export class MessagesStreamWriter implements StreamWriter {
     return this.#isFirst(block) ? this.#advance() : "";
   }
 
-  /** Closes what has ended and opens what waited behind it. */
+  /** Closes the blocks that have ended and opens the next one. */
   #advance(): string {
     let text = "";
     for (const [index, block] of this.#queue) {
@@ -171,7 +171,7 @@ export class MessagesStreamWriter implements StreamWriter {
     return fillTemplate(templateOf(block.head, block.written), text);
   }
 
-  /** Signed reasoning is a block even when its text is withheld; text that never came is none. */
+  /** Signed reasoning is written even without text; other empty blocks are not. */
   #close(block: Block): string {
     let text = "";
     if (block.head.type === "reasoning" && block.proof !== null) {
@@ -202,7 +202,7 @@ function measure(block: Block, text: string): void {
   block.parts[last] = (block.parts[last] ?? 0) + text.length;
 }
 
-/** Everything but the frame's name comes as deltas: clients throw away what stands here. */
+/** All content is sent as deltas: clients ignore what is in the start event. */
 function beginning({ head, proof }: Block): JsonObject {
   if (proof?.maker === "anthropic-redacted") return { type: "redacted_thinking", data: proof.data };
   if (head.type === "tool_call") return { type: "tool_use", id: head.id, name: head.name, input: {} };
@@ -211,7 +211,7 @@ function beginning({ head, proof }: Block): JsonObject {
     : { type: "text", text: "" };
 }
 
-/** What a block's pieces are called. A refusal is told in the finish; its words are text like any other. */
+/** The delta type of each block. A refusal shows in the stop reason; its text is ordinary text. */
 const deltas = {
   tool_call: { type: "input_json_delta", field: "partial_json" },
   reasoning: { type: "thinking_delta", field: "thinking" },
@@ -219,7 +219,7 @@ const deltas = {
   refusal: { type: "text_delta", field: "text" },
 } as const;
 
-/** Nearly all events of a stream are deltas: only their text is worth a serialiser. */
+/** Nearly all events of a stream are deltas, so only their text is serialized. */
 function templateOf(head: IrBlockHead, index: number): FrameTemplate {
   const { type, field } = deltas[head.type];
   const data = `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":"`;

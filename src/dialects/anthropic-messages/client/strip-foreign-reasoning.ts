@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 
-/** The same body when there is nothing to strip. */
+/** Returns the same body if there is nothing to strip. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
   const messages = listOf(body["messages"]);
   const kept = messages.map(cleanMessage).filter((message) => message !== null);
@@ -13,7 +13,7 @@ export function stripForeignReasoning(body: JsonObject): JsonObject {
   return mustNotThink(cleaned) ? { ...cleaned, thinking: { type: "disabled" } } : cleaned;
 }
 
-/** Null when nothing is left of it: a message may not be empty. */
+/** Null if nothing is left, because a message must not be empty. */
 function cleanMessage(message: Json): Json {
   const content = isObject(message) ? message["content"] : null;
   if (!isObject(message) || !Array.isArray(content)) return message;
@@ -22,7 +22,7 @@ function cleanMessage(message: Json): Json {
   return kept.length === 0 ? null : { ...message, content: kept };
 }
 
-/** With a budget, Claude wants thinking before the calls that are being answered, and these have none now. */
+/** With a budget, Claude requires thinking before the calls whose results are sent; it was just stripped. */
 function mustNotThink(body: JsonObject): boolean {
   if (objectOf(body["thinking"])?.["type"] !== "enabled") return false;
   const messages = listOf(body["messages"]);

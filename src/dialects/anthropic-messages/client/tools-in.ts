@@ -9,7 +9,7 @@ export function readTools(body: JsonObject): IrTool[] {
   return objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`));
 }
 
-/** Only what every dialect has is read: `defer_loading` and the like must not leak into a schema. */
+/** Reads only what every dialect has: `defer_loading` and the like must not leak into a schema. */
 function readTool(tool: JsonObject, path: string): IrTool {
   const type = stringOf(tool["type"]) ?? "custom";
   if (type === "custom") return readFunction(tool, path);

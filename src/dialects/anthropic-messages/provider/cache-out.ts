@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 
-/** Anthropic takes four marks in a request; the last ones cover the most, so the earliest go. */
+/** Anthropic's limit per request. The last marks cover the most, so the earliest are removed. */
 const maxMarks = 4;
 
-/** In the order in which the provider reads them: tools, instructions, conversation. Changes the blocks. */
+/** Takes the sections in the provider's order: tools, instructions, conversation. Modifies the blocks. */
 export function limitCacheMarks(...sections: readonly (readonly JsonObject[])[]): void {
   const marked: JsonObject[] = [];
   for (const section of sections) collectMarked(section, marked);

@@ -10,7 +10,7 @@ export function writeContent(content: readonly IrContent[]): JsonObject[] {
   return written;
 }
 
-/** Anthropic refuses text without a visible character, so such text is no block at all. */
+/** Anthropic rejects text that is only white space, so it is skipped. */
 export function addContent(written: JsonObject[], block: IrContent): void {
   if (block.type === "text" && block.text.trim() === "") return;
   written.push(withCache(writeBlock(block), block.cache));

@@ -9,7 +9,7 @@ export function givenIds(message: JsonObject): readonly string[] {
   return ids.all;
 }
 
-/** The same for the pieces of a messages stream. */
+/** The same for an event of a stream. */
 export function givenIdsOfEvent(event: JsonObject): readonly string[] {
   const ids = new IdCollector();
   ids.addId(objectOf(event["message"])?.["container"]);
@@ -19,7 +19,7 @@ export function givenIdsOfEvent(event: JsonObject): readonly string[] {
   return ids.all;
 }
 
-/** Text and calls of the client's own tools, which are most of all blocks, have no ids to remember. */
+/** Only results of hosted tools contain such ids. */
 function collectBlock(block: JsonObject, ids: IdCollector): void {
   if (stringOf(block["type"])?.endsWith("_tool_result") === true) ids.addWithin(block);
 }

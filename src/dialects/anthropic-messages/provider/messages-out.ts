@@ -68,7 +68,7 @@ function writeCall({ id, name, input, cache }: IrToolCall): JsonObject {
   return withCache({ type: "tool_use", id, name, input: callInput(input) }, cache);
 }
 
-/** Only what Anthropic itself has signed, bit by bit as it was; it refuses everything else. */
+/** Only what Anthropic itself has signed, unchanged; it rejects everything else. */
 function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): JsonObject[] {
   if (proof?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: proof.data }];
   if (proof?.maker !== "anthropic") {
@@ -78,7 +78,7 @@ function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): 
   return [{ type: "thinking", thinking: parts.join(""), signature: proof.signature }];
 }
 
-/** An answer that the model is to continue may not end in white space. */
+/** Anthropic rejects a prefilled answer that ends in white space. */
 function trimPrefill(last: WireMessage | undefined): void {
   const block = last?.role === "assistant" ? last.content.at(-1) : undefined;
   if (block?.["type"] === "text" && typeof block["text"] === "string")

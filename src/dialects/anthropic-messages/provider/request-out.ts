@@ -10,19 +10,19 @@ import { withCache, writeContent } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
 import { isForced, writeThinking } from "./thinking-out.ts";
 
-/** The dialect demands a limit; this one stands where neither the client nor the catalog has one. */
+/** The dialect requires a limit; used if neither the client nor the catalog has one. */
 const fallbackMaxTokens = 4096;
 const maxIdentityLength = 256;
 const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
 
-/** Field by field into one object: most requests have few of them, and every spread would be another object. */
+/** Fields are assigned one by one: most requests have few, and every spread would allocate another object. */
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   const maxTokens = Math.min(request.maxOutputTokens ?? target.maxOutputTokens ?? fallbackMaxTokens, most);
   const { thinking, effort } = writeThinking(request, target, maxTokens, dropped);
   const messages = writeMessages(request, target, dropped);
   const system = writeSystem(request);
-  // A conversation of instructions alone still needs somebody to ask.
+  // Anthropic requires a user message, so a request with instructions only sends them as one.
   const asked = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
   const tools = writeTools(request, target, dropped);
   limitCacheMarks(tools, system, asked);
@@ -70,7 +70,7 @@ function writeTool(tool: IrTool, target: Target, dropped: DroppedFields): JsonOb
 function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   const choice = request.toolChoice;
-  // Models that always think cannot be forced; they are asked instead.
+  // Models that always think cannot be forced to call a tool.
   if (isForced(request) && !mayDisableThinking(target.upstreamModel)) {
     dropped.add("tool_choice");
     body["tool_choice"] = { type: "auto", ...single };
@@ -91,7 +91,7 @@ function addOutputConfig(body: JsonObject, { format }: IrRequest, effort: string
   };
 }
 
-/** Claude takes a temperature up to 1, not together with top_p, and none of them while it thinks. */
+/** Claude takes a temperature of at most 1, not together with top_p, and neither with thinking. */
 function addSampling(
   body: JsonObject,
   request: IrRequest,
@@ -111,7 +111,7 @@ function addSampling(
   else if (topK !== null) dropped.add("top_k");
 }
 
-/** "All non-whitespace stop sequences work", says Anthropic, and refuses the others. */
+/** Anthropic rejects stop sequences that are only white space. */
 function addStops(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   if (request.stop.length === 0) return;
   const stops = request.stop.filter((stop) => stop.trim() !== "");
@@ -142,7 +142,7 @@ function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.metadata !== null) dropped.add("metadata");
 }
 
-/** How closely a picture is to be looked at; left to the model is what Claude does anyway. */
+/** Claude has no image detail; only `auto` needs no report. */
 function hasDetail(message: IrMessage): boolean {
   return message.blocks.some((block) =>
     block.type === "tool_result" ? block.content.some(asksForDetail) : asksForDetail(block),

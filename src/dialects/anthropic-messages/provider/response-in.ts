@@ -18,7 +18,7 @@ export function readResponse(body: JsonObject): IrResponse {
   };
 }
 
-/** What Anthropic's own tools leave behind is not among them: no client of another dialect could have asked. */
+/** Blocks of hosted tools are skipped: no client of another dialect can ask for them. */
 function readBlock(block: JsonObject): IrAssistantBlock[] {
   switch (block["type"]) {
     case "text":

@@ -15,10 +15,10 @@ interface OpenBlock {
   empty: boolean;
 }
 
-/** Reads Messages events. Usage is cumulative: what `message_delta` tells replaces what `message_start` told. */
+/** Reads Messages events. Usage is cumulative: `message_delta` replaces what `message_start` reported. */
 export class MessagesStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
-  /** By the provider's own index; blocks of its own tools are not among them. */
+  /** By the provider's index, without blocks of hosted tools. */
   readonly #open = new Map<number, OpenBlock>();
   #blocks = 0;
   #begun = false;
@@ -131,7 +131,7 @@ export class MessagesStreamReader implements StreamReader {
   }
 }
 
-/** What `message_start` says of the output is from before there was any. */
+/** `message_start` is sent before there is any output. */
 function outputToCome(usage: ReportedUsage | null): ReportedUsage | null {
   return usage === null ? null : { ...usage, isOutputDoubtful: true };
 }
@@ -160,7 +160,7 @@ function headOf(block: JsonObject): IrBlockHead | null {
   }
 }
 
-/** Anthropic begins blocks empty; imitations of it put everything there at once. */
+/** Anthropic starts blocks empty; some compatible servers send all their content here. */
 function initialText(block: JsonObject): string {
   const input: Json | undefined = block["input"];
   if (isObject(input) && Object.keys(input).length > 0) return JSON.stringify(input);

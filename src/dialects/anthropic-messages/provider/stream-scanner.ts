@@ -13,7 +13,7 @@ const messageMark = Buffer.from('"message_');
 const blockMark = Buffer.from('"content_block_start"');
 const errorMark = Buffer.from('"error"');
 
-/** Messages streams end with `message_stop`; usage is cumulative, begun in `message_start`, last in `message_delta`. */
+/** Messages streams end with `message_stop`. Usage is cumulative, first in `message_start`, last in `message_delta`. */
 export class MessagesScanner extends StreamScanner {
   partialUsage: ReportedUsage | null = null;
   readonly #figures: JsonObject = {};
@@ -69,7 +69,7 @@ export class MessagesScanner extends StreamScanner {
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 
-  /** Later figures overwrite earlier ones; what a later event leaves out or says null stays. */
+  /** Later figures replace earlier ones, except for missing ones and nulls. */
   #readUsage(usage: unknown): boolean {
     if (!isObject(usage)) return false;
     for (const [name, value] of Object.entries(usage)) {

@@ -5,7 +5,7 @@ import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { claudeThinking, mayDisableThinking } from "../../translation/model-traits.ts";
 
 export interface ThinkingFields {
-  /** Absent when the model is to do as it pleases. */
+  /** Absent if that is left to the model. */
   readonly thinking?: JsonObject;
   readonly effort?: string;
 }
@@ -21,7 +21,7 @@ const budgets: Readonly<Record<Effort, number>> = {
   max: 32_000,
 };
 
-/** How Claude is told to think: since 4.6 by an effort, before that by a budget below `max_tokens`. */
+/** Claude's thinking settings: since 4.6 an effort, before that a budget below `max_tokens`. */
 export function writeThinking(
   request: IrRequest,
   target: Target,
@@ -55,7 +55,7 @@ export function isForced(request: IrRequest): boolean {
   return request.toolChoice?.type === "required" || request.toolChoice?.type === "tool";
 }
 
-/** New models keep their thinking to themselves unless they are asked to show it. */
+/** New models hide their thinking by default. */
 function adaptive(reasoning: IrReasoningSettings): ThinkingFields {
   const effort = reasoning.effort === "minimal" ? "low" : reasoning.effort;
   const display = reasoning.visible === true ? { display: "summarized" } : {};
@@ -65,12 +65,12 @@ function adaptive(reasoning: IrReasoningSettings): ThinkingFields {
 function extended(request: IrRequest, reasoning: IrReasoningSettings, maxTokens: number): ThinkingFields {
   if (maxTokens <= minBudget || continuesUnthought(request)) return {};
   const wished = reasoning.budgetTokens ?? budgets[reasoning.effort ?? "medium"];
-  // Half of the answer's tokens at most, so that something is left to answer with.
+  // At most half of the tokens, so that some are left for the answer.
   const budget = Math.max(minBudget, Math.min(wished, Math.floor(maxTokens / 2)));
   return { thinking: { type: "enabled", budget_tokens: budget } };
 }
 
-/** A turn that called tools without thinking (its client could not keep it) may not be continued with it. */
+/** A turn that called tools without thinking (its client could not keep it) cannot be continued with thinking. */
 function continuesUnthought(request: IrRequest): boolean {
   const last = request.messages.at(-1);
   if (last?.role !== "user" || !last.blocks.some((block) => block.type === "tool_result")) return false;

@@ -6,7 +6,7 @@ import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { CallCounter, countOf, tierOf } from "../../usage/extra-usage.ts";
 import { detailsOf, isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
 
-/** Anthropic's input does not include what came from a cache, OpenAI's does. */
+/** Unlike OpenAI's, Anthropic's input figure does not include cached tokens. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const { input_tokens: input, output_tokens: output } = usage;
@@ -24,7 +24,7 @@ export function readUsage(usage: Json | undefined): ReportedUsage | null {
   return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, inputSide, output, reasoning);
 }
 
-/** Messages reports usage at the start and again at the end: later figures replace earlier ones, never add. */
+/** Messages reports usage at the start and at the end. Later figures replace earlier ones. */
 export function mergeUsage(earlier: Json | undefined, later: Json | undefined): JsonObject {
   const merged: JsonObject = isObject(earlier) ? { ...earlier } : {};
   if (!isObject(later)) return merged;
@@ -40,7 +40,7 @@ export function readExtras(answer: JsonObject): ReportedExtras {
   return extrasOf(objectOf(answer["usage"]) ?? {}, calls);
 }
 
-/** Some tools are counted in the usage, some only show as blocks, some are both: the larger figure counts. */
+/** Some tools are counted in the usage, some only appear as blocks, some are both: the larger count is used. */
 export function extrasOf(usage: JsonObject, counted: CallCounter): ReportedExtras {
   const figures = objectOf(usage["server_tool_use"]);
   if (figures !== null) {
@@ -49,7 +49,7 @@ export function extrasOf(usage: JsonObject, counted: CallCounter): ReportedExtra
   return { ...tierOf(usage["service_tier"]), ...counted.report() };
 }
 
-/** A block of a message's content that is a call of a hosted tool. */
+/** Counts a content block if it is a call of a hosted tool. */
 export function countBlock(block: JsonObject, calls: CallCounter): void {
   if (block["type"] === "mcp_tool_use") calls.add("mcp");
   if (block["type"] !== "server_tool_use") return;
