@@ -11,7 +11,7 @@ import {
 import { isGoverned, type Place, placeUnder } from "./governed-names.ts";
 import { pathOf } from "./name-path.ts";
 
-/** Where a governed name stands for the second time in its object; null if none does. The bytes have been parsed. */
+/** The path of the first duplicate governed name; null if there is none. The bytes must be valid JSON. */
 export function findDuplicate(bytes: Uint8Array): string | null {
   const scan = new DuplicateScan(bytes);
   scan.value(skipSpace(bytes, 0), "top");
@@ -21,7 +21,7 @@ export function findDuplicate(bytes: Uint8Array): string | null {
 const decoder = new TextDecoder();
 const uncounted = { members: 0 };
 
-/** Walks over all names of a body. Values without names are passed over. */
+/** Walks over all names of a body. */
 class DuplicateScan {
   found: string | null = null;
   readonly #bytes: Uint8Array;
@@ -34,7 +34,7 @@ class DuplicateScan {
   /** Returns the index after the value. */
   value(start: number, place: Place): number {
     const first = this.#bytes[start];
-    // What the caller names may repeat itself: no provider reads it.
+    // Names that the caller defines may repeat: no provider interprets them.
     if (place === "caller" || (first !== openBrace && first !== openBracket)) {
       return skipValue(this.#bytes, start, Number.POSITIVE_INFINITY, uncounted);
     }
@@ -69,7 +69,7 @@ class DuplicateScan {
     return at + 1;
   }
 
-  /** The beginning of the next member or item, or the bracket that closes them. */
+  /** The start of the next member or item, or the closing bracket. */
   #next(end: number): number {
     const at = skipSpace(this.#bytes, end);
     return this.#bytes[at] === comma ? skipSpace(this.#bytes, at + 1) : at;

@@ -1,7 +1,7 @@
 /**
- * The names that mean something to the gateway: what it reads, prices, changes or refuses. Providers differ in how
- * they match names. Those written in Go fold the case and let the last one win, so `{"model":"a","Model":"b"}` would
- * be checked as one thing here and answered as another there. A name that only looks like a governed one is refused.
+ * The names that the gateway reads, prices, changes or rejects. Providers differ in how they match names: those written
+ * in Go ignore case and use the last match, so `{"model":"a","Model":"b"}` would be checked here as one model and
+ * answered there by another. A name that only looks like a governed one is rejected.
  */
 
 /** Members of the body itself, of any dialect. */
@@ -17,7 +17,7 @@ const topLevelNames: readonly string[] = [
   ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key"],
 ];
 
-/** Members of the objects inside, wherever the dialects and not the caller choose the names. */
+/** Members of nested objects whose names the dialect defines. */
 const nestedNames: readonly string[] = [
   ...["type", "id", "role", "content", "include_usage"],
   ...["tools", "max_uses", "execution", "environment", "memory_limit"],
@@ -26,9 +26,9 @@ const nestedNames: readonly string[] = [
 ];
 
 /**
- * How the names of an object are chosen. `top`: the body itself. `dialect`: by the dialect. `labels`: by the caller,
- * but what they stand for is the dialect's again. `caller`: by the caller, and so is everything inside, such as a
- * tool's JSON schema: there `Type` and `ID` are names like any other.
+ * Who defines the names of an object. `top`: the body itself. `dialect`: the dialect. `labels`: the caller, but the
+ * values are the dialect's again. `caller`: the caller, at all levels below too, such as a tool's JSON schema, where
+ * `Type` and `ID` are ordinary names.
  */
 export type Place = "top" | "dialect" | "labels" | "caller";
 
@@ -37,7 +37,7 @@ const callersObjects: ReadonlySet<string> = new Set([
   ...["arguments", "metadata", "attributes", "headers", "logit_bias", "annotations", "citations"],
 ]);
 
-/** The place of what stands under a name. `input` is the conversation in a body, and a tool's arguments elsewhere. */
+/** The place of a member's value. `input` is the conversation in the body, and a tool's arguments elsewhere. */
 export function placeUnder(place: Place, name: string, isObject: boolean): Place {
   if (place === "caller" || callersObjects.has(name)) return "caller";
   if (place === "labels") return "dialect";
@@ -86,16 +86,16 @@ const mentions = {
   ]),
 } as const;
 
-/** Why a name needs a closer look: it looks like a governed one and is not, or it says what its value is. */
+/** Why a name is checked: it looks like a governed one but is not, or it mentions something. */
 export interface Notable {
   readonly lookalike: string | null;
   readonly mention: Mention | null;
 }
 
-/** No name so long folds to a governed one in any parser. */
+/** Longer names match no governed name in any parser. */
 const longestName = 64;
 const maxRemembered = 4096;
-/** What names were found to be; nearly all requests consist of the same few. */
+/** A cache: nearly all requests consist of the same few names. */
 const remembered = {
   top: new Map<string, Notable | null>(),
   dialect: new Map<string, Notable | null>(),
@@ -121,9 +121,9 @@ function lookalikeAmong(names: ReadonlySet<string>, name: string): string | null
 }
 
 /**
- * More than Unicode's case folding, since parsers differ here too: compatibility forms (Kelvin sign, long s,
- * ligatures, full-width letters) become plain letters first, upper case makes `ss` of sharp s and `i` of dotless i,
- * and marks that do not show are left out.
+ * Folds more than Unicode's case folding does, because parsers differ: compatibility forms (Kelvin sign, long s,
+ * ligatures, full-width letters) become plain letters, upper case turns sharp s into `ss` and dotless i into `i`, and
+ * invisible characters are removed.
  */
 function fold(name: string): string {
   return name

@@ -7,30 +7,30 @@ import { findDuplicate } from "./duplicate-names.ts";
 import { type Mention, notableName, type Place, placeUnder } from "./governed-names.ts";
 import { pathOf } from "./name-path.ts";
 
-/** A stored thing that a request names by its provider's id. */
+/** A stored object that a request refers to by its provider's id. */
 export interface Reference {
   readonly path: string;
   readonly id: string;
 }
 
-/** Tools that a request offers, beside its conversation or inside it. */
+/** Tools that a request offers, at the top level or inside the conversation. */
 export interface ToolList {
   readonly path: string;
   readonly tools: readonly Json[];
 }
 
-/** What a request names that costs more than its tokens, or belongs to somebody. */
+/** What a request mentions that costs more than its tokens or belongs to one key. */
 export interface Mentions {
   readonly references: readonly Reference[];
   readonly toolLists: readonly ToolList[];
-  /** The path of the first spoken part; null when there is none. */
+  /** The path of the first audio part; null if there is none. */
   readonly audioInput: string | null;
 }
 
 /**
- * Looks at every name of a body, once. Throws `invalid_request` for a name that another parser could take for a
- * governed one, and for a governed name inside the body that is given twice. A parsed object has each name once, so a
- * body whose bytes have more members than its objects repeats a name; only then are the bytes searched for it.
+ * Checks every name of a body in one pass. Throws `invalid_request` for a name that another parser could read as a
+ * governed one, and for a duplicate governed name. A parsed object has each name once, so a body whose bytes have more
+ * members than its objects has a duplicate; only then are the bytes searched for it.
  */
 export function inspectBody({ truncated, cutBytes, memberCount }: ParsedBody, bytes: Uint8Array): Mentions {
   const found = inspect(truncated);
@@ -106,7 +106,7 @@ class BodyWalk implements Mentions {
         for (const [index, id] of listOf(value).entries()) this.#refer(id, name, index);
         break;
       case "tools":
-        // A choice among the tools offers none.
+        // A tool choice lists tools but offers none.
         if (Array.isArray(value) && this.#path[0] !== "tool_choice") {
           this.toolLists.push({ path: pathOf([...this.#path, name]), tools: value });
         }
@@ -119,14 +119,14 @@ class BodyWalk implements Mentions {
 
   #typed(type: Json | undefined, object: JsonObject): void {
     if (type === "item_reference") this.#refer(object["id"], "id");
-    // A picture that was made earlier is sent by its id alone, or whole.
+    // A generated image is sent by its id alone, or with its data.
     if (type === "image_generation_call" && typeof object["result"] !== "string") {
       this.#refer(object["id"], "id");
     }
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
   }
 
-  /** Clients leave the type out where the other fields tell it: an item that is nothing but an id is a reference. */
+  /** Clients may omit the type: an item with an id and no role is a reference. */
   implicitReferences(input: Json | undefined): void {
     if (!Array.isArray(input)) return;
     input.forEach((item, index) => {

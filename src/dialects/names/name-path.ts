@@ -1,4 +1,4 @@
-/** Names and indexes as a path for people, such as `messages[0].role`. */
+/** Names and indexes as a readable path, such as `messages[0].role`. */
 export function pathOf(steps: readonly (string | number)[]): string {
   let path = "";
   for (const step of steps) {

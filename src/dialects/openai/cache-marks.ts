@@ -1,7 +1,7 @@
 import type { IrMessage, IrRequest, IrTool } from "../ir/ir.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 
-/** OpenAI, and whoever speaks like it, finds what it has cached by itself; what a client marks is left out. */
+/** OpenAI and compatible servers cache automatically, so the client's cache marks are dropped. */
 export function dropCacheMarks(request: IrRequest, dropped: DroppedFields): void {
   const marked =
     request.system.some((block) => block.cache !== undefined) ||

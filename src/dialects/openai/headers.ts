@@ -1,13 +1,13 @@
 import { type ForwardedHeaders, pickHeaders } from "../headers.ts";
 
-/** What providers of OpenAI's dialects understand. */
+/** Forwarded to providers of OpenAI's dialects. */
 const names = ["openai-beta", "x-codex-beta-features", "x-openai-internal-codex-responses-lite"] as const;
 
 export function forwardHeaders(client: Headers): ForwardedHeaders {
   return pickHeaders(names, client);
 }
 
-/** A request that was translated carries nothing that only the client's own dialect understands. */
+/** A translated request has no headers of the client's dialect. */
 export function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
   for (const name in forwarded) if (!isOurs(name)) return onlyOurs(forwarded);
   return forwarded;

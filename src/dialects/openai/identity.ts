@@ -2,7 +2,7 @@ import type { IrIdentity } from "../ir/ir.ts";
 import { parseObject, stringOf } from "../json/json-fields.ts";
 import type { Target } from "../provider-dialect.ts";
 
-/** OpenAI answers 400 to a longer one. */
+/** OpenAI answers 400 to longer values. */
 const maxChars = 64;
 
 export interface OpenAiIdentity {
@@ -12,8 +12,8 @@ export interface OpenAiIdentity {
 }
 
 /**
- * Who asks, as both of OpenAI's dialects say it. Claude Code's `user_id` is some 170 characters of JSON with
- * the session in it: the whole becomes a short name, the session the key under which a prompt is cached.
+ * The user's identity in OpenAI's dialects. Claude Code's `user_id` is about 170 characters of JSON that include the
+ * session: it is hashed to a short name, and the session becomes the prompt cache key.
  */
 export function openAiIdentity(identity: IrIdentity, target: Target): OpenAiIdentity {
   const { user, safetyIdentifier, promptCacheKey } = identity;
@@ -26,7 +26,7 @@ export function openAiIdentity(identity: IrIdentity, target: Target): OpenAiIden
   };
 }
 
-/** A hash instead of a cut, because the beginnings of two users may be the same. */
+/** Hashed instead of truncated, because two users may have the same prefix. */
 export function shortened(name: string): string {
   return name.length <= maxChars ? name : new Bun.CryptoHasher("sha256").update(name).digest("hex");
 }

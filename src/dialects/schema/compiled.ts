@@ -3,7 +3,7 @@ import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
-/** Compiled on first use: all schemas at start-up would cost time before the first request is even there. */
+/** Compiled on first use, so that start-up does not wait for all schemas. */
 export function compiled(schema: TSchema): TypeCheck<TSchema> {
   let check = checks.get(schema);
   if (check === undefined) {

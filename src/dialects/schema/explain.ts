@@ -9,16 +9,16 @@ import {
 import { isObject } from "../../base/json.ts";
 import { compiled } from "./compiled.ts";
 
-/** What is wrong with a value, in words that say what to send. `param` is a path such as `messages[0].role`. */
+/** What is wrong with a value and what to send instead. `param` is a path such as `messages[0].role`. */
 export interface Complaint {
   readonly param: string;
   readonly message: string;
 }
 
 /**
- * The first thing in a value that its schema does not allow, or null. It runs only after the compiled check has said
- * no, and finds its way by the compiled checks of the parts: a list of 10,000 messages is looked through in no time, and
- * only the message that is wrong is walked. It names types and bounds and never repeats a value, which may be a prompt.
+ * The first violation of a schema in a value, or null. Runs only after the compiled check has failed, and uses the
+ * compiled checks of the parts: of 10,000 messages, only the invalid one is walked. The message has types and bounds but
+ * never a value, which may be a prompt.
  */
 export function explain(schema: TSchema, value: unknown, path = ""): Complaint | null {
   if (KindGuard.IsObject(schema)) return explainObject(schema, value, path);
@@ -49,7 +49,7 @@ function explainArray(schema: TArray, value: unknown, path: string): Complaint |
   return index === -1 ? null : explain(schema.items, value[index], `${path}[${index}]`);
 }
 
-/** An alternative that fails deeper inside the value is the one that was meant; its complaint helps most. */
+/** The alternative that fails deepest inside the value is most likely the one that was meant. */
 function explainUnion(schema: TUnion, value: unknown, path: string): Complaint | null {
   let deepest = wrong(schema, value, path);
   for (const alternative of schema.anyOf) {
@@ -74,7 +74,7 @@ function wrong(schema: TSchema, value: unknown, path: string): Complaint {
   return { param: path, message: `${problem}.${advice}` };
 }
 
-/** "not a string" helps when the type is wrong, and would confuse when only the bounds are. */
+/** "not a string" helps if the type is wrong, and would confuse if only a bound is violated. */
 function contrastTo(expected: string, value: unknown): string {
   const given = typeNameOf(value);
   const noun = given.replace(/^an? /, "");

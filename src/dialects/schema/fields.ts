@@ -1,19 +1,18 @@
 import { Type } from "@sinclair/typebox";
 
 /**
- * The shapes that the three dialects' schemas share. The schemas are the one source of three things: the
- * check of a request, the words of its refusal, and `/openapi.json`. A `description` is shown in both of
- * the latter, so it is written as advice to whoever sends the field.
+ * Parts that the dialects' schemas share. The schemas are used for three things: validating a request, the error
+ * message, and `/openapi.json`. The latter two show a `description`, so it is written as advice to the client's author.
  */
 
-/** Objects are open unless they say otherwise: a field that is not known here passes through. */
+/** Objects are open by default: unknown fields pass through. */
 export const anyObject = Type.Object({});
 
 export const arrayOfObjects = Type.Array(anyObject);
 
 export const stringOrObject = Type.Union([Type.String(), anyObject]);
 
-/** Above 2^53 a double no longer holds what was sent, so such a number is refused instead of changed. */
+/** Above 2^53 a double loses precision, so such a number is rejected instead of changed. */
 export function positiveInteger(options: { description: string; default?: number }) {
   return Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...options });
 }

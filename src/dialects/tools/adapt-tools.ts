@@ -13,7 +13,7 @@ import { refuse } from "../translation/dropped-fields.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
 import type { ToolNames } from "./names.ts";
 
-/** The request with tools, choice and history as the target can have them. */
+/** Adapts tools, tool choice and history to the target. */
 export function adaptTools(
   request: IrRequest,
   target: Target,
@@ -29,7 +29,7 @@ export function adaptTools(
   return { ...offered, tools, messages, toolChoice: choice === null ? null : adaptChoice(choice, names) };
 }
 
-/** A provider's own tools mean nothing to another; without them the model may still answer, unless told to use one. */
+/** Drops another provider's hosted tools. Throws if the tool choice requires one. */
 function withoutHosted(request: IrRequest, dropped: DroppedFields): IrRequest {
   const hosted = request.tools.filter((tool) => tool.type === "hosted");
   const choice = request.toolChoice;
@@ -43,7 +43,7 @@ function withoutHosted(request: IrRequest, dropped: DroppedFields): IrRequest {
   return { ...request, tools };
 }
 
-/** Only Responses can offer all tools and allow some; elsewhere the others are not offered at all. */
+/** Only Responses can offer all tools and allow some; elsewhere the others are removed. */
 function restrict(request: IrRequest, keepsAllowed: boolean): IrRequest {
   const choice = request.toolChoice;
   if (choice?.type !== "allowed" || keepsAllowed) return request;
@@ -98,8 +98,8 @@ function adaptMessages(
 }
 
 /**
- * Without tools there is nothing to choose. Anthropic wants a definition of every tool that the history
- * mentions all the same; the model is kept from calling what the client did not offer.
+ * Without tools there is nothing to choose. Anthropic still requires a definition of every tool in the history; the
+ * choice `none` keeps the model from calling them.
  */
 function withoutTools(request: IrRequest, target: Target): IrRequest {
   const bare = { ...request, tools: [], toolChoice: null, parallelToolCalls: null };

@@ -3,8 +3,8 @@ import type { IrCustomTool, IrFunctionTool } from "../ir/ir.ts";
 import { objectOf, parseObject, stringOf } from "../json/json-fields.ts";
 
 /**
- * A freeform tool for a provider that only knows functions: one string named `input`. The model's JSON is
- * undone on the way back, because Codex' apply_patch wants the bare patch and nothing around it.
+ * A freeform tool as a function with one string named `input`, for a provider that only has functions. The JSON around
+ * it is removed from the answer, because Codex' apply_patch expects the bare patch.
  */
 export function asFunction(tool: IrCustomTool): IrFunctionTool {
   return {
@@ -35,7 +35,7 @@ export function wrapInput(input: string): string {
   return JSON.stringify({ input });
 }
 
-/** Models also write `{"patch": …}`, a fenced block, or the bare text; all of them mean the same. */
+/** Models also write `{"patch": …}`, a fenced block or the bare text instead. */
 export function unwrapInput(text: string): string {
   const wrapped = parseObject(text);
   if (wrapped === null) return unfenced(text);
@@ -60,7 +60,7 @@ const escapes: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** The same, fragment by fragment: as soon as the text is seen to be inside `{"input":"`, it leaves at once. */
+/** The same for a stream: once `{"input":"` has been read, the text is emitted as it arrives. */
 export class InputUnwrapper {
   #state: "opening" | "inside" | "closed" = "opening";
   #held = "";
@@ -77,7 +77,7 @@ export class InputUnwrapper {
     return this.#inside();
   }
 
-  /** What never looked like the wrapping is taken as a whole. */
+  /** Input without the expected wrapping is unwrapped as a whole. */
   end(): string {
     return this.#state === "opening" ? unwrapInput(this.#held) : "";
   }

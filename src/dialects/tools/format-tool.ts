@@ -5,13 +5,13 @@ const name = "answer_in_format";
 
 export interface Forced {
   readonly request: IrRequest;
-  /** The tool whose input is the answer's text; null when the target has formats of its own. */
+  /** The tool whose input is the answer's text; null if the target supports formats. */
   readonly formatTool: string | null;
 }
 
 /**
- * A Claude without structured outputs is made to answer through a tool whose schema is the format. Where
- * the client has tools of its own the model may call those first, but it must call something.
+ * Makes a Claude without structured outputs answer through a tool whose schema is the format. If the client has tools of
+ * its own, the model may call those first, but it has to call one.
  */
 export function forceFormat(request: IrRequest, target: Target): Forced {
   const { format } = request;

@@ -9,13 +9,13 @@ export interface HostedTool {
   readonly path: string;
   /** As the request names it. */
   readonly type: string;
-  /** Null for one that is not known here, and so has no price. */
+  /** Null for an unknown tool, which has no price. */
   readonly name: HostedToolName | null;
-  /** How often it may be called at most, if the request says so. */
+  /** The most calls that the request allows; null if it sets no limit. */
   readonly maxUses: number | null;
 }
 
-/** Vendors put dates behind the names: `web_search_20250305`, `web_search_preview`. */
+/** Vendors add dates and suffixes to the names: `web_search_20250305`, `web_search_preview`. */
 const families: readonly (readonly [RegExp, HostedToolName])[] = [
   [/^web_search(_|$)/, "web_search"],
   [/^web_fetch(_|$)/, "web_fetch"],
@@ -31,7 +31,7 @@ const families: readonly (readonly [RegExp, HostedToolName])[] = [
 
 const none: readonly HostedTool[] = [];
 
-/** What the provider would run of a request's tools; most requests offer functions of the client's own only. */
+/** The tools of a request that the provider would run. Most requests have none. */
 export function hostedToolsOf(
   dialect: Pick<ClientDialect, "isClientTool">,
   body: JsonObject,

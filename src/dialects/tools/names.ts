@@ -9,9 +9,9 @@ export interface ClientTool extends ToolRef {
 }
 
 /**
- * Both vendors take names of up to 64 letters, digits, `_` and `-`, and neither knows Codex' namespaces.
- * What does not fit gets a name that is always the same for the same tool, and the client reads its own
- * again. One per translation; it learns from the request and answers for the response.
+ * Maps tool names between client and provider. Both vendors allow names of up to 64 letters, digits, `_` and `-`, and
+ * neither has Codex' namespaces. Other names are replaced, always by the same name for the same tool, and restored in the
+ * answer. One per translation.
  */
 export class ToolNames {
   readonly #byProvider = new Map<string, ClientTool>();
@@ -30,7 +30,7 @@ export class ToolNames {
     }
   }
 
-  /** Names that were learned on another thread, as far as an answer needs them. */
+  /** From the entries of another thread; enough for translating an answer. */
   static of(byProvider: Iterable<readonly [string, ClientTool]>): ToolNames {
     const names = new ToolNames({ tools: [], messages: [] });
     for (const [name, tool] of byProvider) names.#byProvider.set(name, tool);
@@ -42,12 +42,12 @@ export class ToolNames {
     return [...this.#byProvider];
   }
 
-  /** The name to use toward the provider; also for a choice that names a tool nobody has declared. */
+  /** The provider's name for a tool, also for one that is not declared. */
   provider(ref: ToolRef): string {
     return this.#byClient.get(keyOf(ref)) ?? legalName(flatName(ref));
   }
 
-  /** The client's own tool; a name that the model made up stays as it is. */
+  /** The client's tool; a name that the model made up is kept. */
   client(providerName: string): ClientTool {
     return this.#byProvider.get(providerName) ?? { namespace: null, name: providerName, kind: "function" };
   }
@@ -69,7 +69,7 @@ function keyOf(ref: ToolRef): string {
   return isBare(ref) ? ref.name : `${ref.namespace}\n${ref.name}`;
 }
 
-/** `functions` is what Codex calls the namespace of tools that have none. */
+/** Codex uses the namespace `functions` for tools without one. */
 function isBare(ref: ToolRef): boolean {
   return ref.namespace === null || ref.namespace === "functions";
 }
@@ -88,7 +88,7 @@ function hashedName(name: string, identity: string): string {
   return shorten(name.replace(illegalCharacters, "_"), identity, maxLength);
 }
 
-/** A readable beginning and enough of a hash to keep two apart. */
+/** A readable start and enough of a hash to be unique. */
 export function shorten(text: string, identity: string, length: number): string {
   const hash = Bun.hash.xxHash64(identity).toString(16).padStart(16, "0").slice(0, 10);
   return `${text.slice(0, length - hash.length - 1)}_${hash}`;

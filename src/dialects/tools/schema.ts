@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 
 const takesNothing: JsonObject = { type: "object", properties: {} };
 
-/** A tool's schema as it is; where there is none, or it says nothing of its type, one that both vendors take. */
+/** A tool's schema. If it is missing or has no type, it is completed so that both vendors accept it. */
 export function functionSchema(schema: JsonObject | null): JsonObject {
   if (schema === null) return takesNothing;
   if (typeof schema["type"] === "string") return schema;

@@ -5,7 +5,7 @@ export interface Pace {
   /** A silence in the middle of the content. */
   readonly pauseMs: number;
   readonly interruption: "cut" | "stall" | "break" | null;
-  /** How many frames of content there are. */
+  /** How many of the frames have content. */
   readonly contentFrames: number;
   readonly errorFrame: string;
 }

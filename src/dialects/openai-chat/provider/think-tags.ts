@@ -7,8 +7,8 @@ export interface SplitText {
 }
 
 /**
- * Servers of open models that do not know their model's template leave its reasoning in the content, between
- * `<think>` and `</think>`. Only what stands at the very beginning counts: later on it is somebody's text.
+ * Servers of open models that do not parse their model's template leave its reasoning in the content, between `<think>`
+ * and `</think>`. Only a tag at the very beginning counts: later ones are part of the text.
  */
 export class ThinkTagSplitter {
   #state: "beginning" | "thinking" | "after" | "plain" = "beginning";
@@ -20,7 +20,7 @@ export class ThinkTagSplitter {
     return this.#step();
   }
 
-  /** What was held back in the hope of a tag. */
+  /** Text that may be the start of a tag. */
   end(): SplitText {
     if (this.#state !== "thinking") return this.#plain();
     const reasoning = this.#held;
@@ -39,7 +39,7 @@ export class ThinkTagSplitter {
     return this.#state === "thinking" ? this.#think() : this.#after("");
   }
 
-  /** Everything up to the closing tag, except for an ending that may be its beginning. */
+  /** Everything up to the closing tag, except for a suffix that may be the start of that tag. */
   #think(): SplitText {
     const end = this.#held.indexOf(close);
     if (end !== -1) {
@@ -70,7 +70,7 @@ export class ThinkTagSplitter {
   }
 }
 
-/** How many characters at the end could be the beginning of the closing tag. */
+/** How many characters at the end may be the start of the closing tag. */
 function overlap(text: string): number {
   for (let length = Math.min(close.length - 1, text.length); length > 0; length -= 1) {
     if (close.startsWith(text.slice(-length))) return length;
