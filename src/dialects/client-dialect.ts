@@ -50,6 +50,8 @@ export interface ClientDialect {
 export interface ClientRoute {
   readonly path: string;
   readonly acceptsApiKeyHeader: boolean;
+  /** Some clients try a WebSocket here first, and go on by POST once they are told that there is none. */
+  readonly isTriedByWebSocket?: true;
 }
 
 /** What a request's headers change about its schema. */

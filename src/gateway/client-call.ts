@@ -1,3 +1,4 @@
+import type { ClientRoute } from "../dialects/client-dialect.ts";
 import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { KeyMode } from "../store/store.ts";
@@ -5,11 +6,9 @@ import type { KeyMode } from "../store/store.ts";
 /** One of the interface's endpoints, before it is mounted on an origin. */
 export type Endpoint = GenerationEndpoint | PlainEndpoint;
 
-interface EndpointBase {
+interface EndpointBase extends ClientRoute {
   readonly method: "GET" | "POST";
-  readonly path: string;
   readonly errors: ErrorFormat;
-  readonly acceptsApiKeyHeader: boolean;
 }
 
 interface GenerationEndpoint extends EndpointBase {

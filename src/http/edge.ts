@@ -99,8 +99,7 @@ function wrongMethod(request: Request, served: readonly Route[]): Response | nul
   const path = pathOf(request);
   const route = served.find((it) => it.path === path || `${it.path}/` === path);
   if (route === undefined) return null;
-  const hasWebSocket = route.operation === "generate" && route.dialect === "responses";
-  if (hasWebSocket && asksForWebSocket(request)) return noWebSocket(path);
+  if (route.isTriedByWebSocket === true && asksForWebSocket(request)) return noWebSocket(path);
   const message = `${request.method} is not allowed here; use ${route.method}.`;
   return plainError(path, new GatewayError("method_not_allowed", message), { allow: route.method });
 }

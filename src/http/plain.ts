@@ -1,6 +1,7 @@
 import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import { type ErrorFormat, renderError } from "../dialects/errors/envelope.ts";
+import { routes } from "./routes.ts";
 
 /** Errors of paths outside the interface. They too have a request id and the path's envelope. */
 export function plainError(
@@ -22,6 +23,8 @@ export function plainJson(body: unknown, status = 200): Response {
   });
 }
 
+/** That of the route at this path or above it. */
 function formatOf(path: string): ErrorFormat {
-  return /^(\/token)?\/v1\/messages(\/|$)/.test(path) ? "anthropic" : "openai";
+  const route = routes.find((it) => path === it.path || path.startsWith(`${it.path}/`));
+  return route?.errors ?? "openai";
 }

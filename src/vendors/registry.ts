@@ -21,9 +21,11 @@ export type VendorKind = keyof typeof vendors;
 // The cast holds because the type is computed from the same object as the list.
 export const vendorKinds = Object.keys(vendors) as readonly VendorKind[];
 
+const byKind = new Map<string, Vendor>(Object.entries(vendors));
+
 /** The configuration's schema rejects other kinds. */
 export function vendorOf(kind: string): Vendor {
-  const vendor = Object.entries<Vendor>(vendors).find(([name]) => name === kind)?.[1];
+  const vendor = byKind.get(kind);
   assert(vendor !== undefined, `there is no vendor of the kind ${kind}`);
   return vendor;
 }

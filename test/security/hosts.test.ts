@@ -97,6 +97,13 @@ describe("a client cannot choose a host", () => {
     expectUntouched();
   });
 
+  test("nor another model, with a field that some providers take for a list of models", async () => {
+    const body = { model: "gpt-test", messages, fallbacks: ["claude-test"] };
+    const response = await sluice.request("/v1/chat/completions", { key, body });
+    expect(response.status).toBe(400);
+    expect(provider.requests).toHaveLength(0);
+  });
+
   test("with fields or headers that other gateways listen to", async () => {
     const fields = {
       base_url: trap.url,
@@ -106,7 +113,6 @@ describe("a client cannot choose a host", () => {
       provider: "mine",
       custom_llm_provider: "mine",
       deployment: "mine",
-      fallbacks: ["claude-test"],
       webhook_url: trap.url,
       callback: trap.url,
     };

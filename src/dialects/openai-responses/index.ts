@@ -19,7 +19,7 @@ import { readExtras, readUsage } from "./provider/usage-in.ts";
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
 const client: ClientDialect = {
   name: "responses",
-  route: { path: "/v1/responses", acceptsApiKeyHeader: false },
+  route: { path: "/v1/responses", acceptsApiKeyHeader: false, isTriedByWebSocket: true },
   errorFormat: "openai",
   isClientTool: () => false,
   fieldNames: {

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
-import { providerDialect } from "../../dialects/registry.ts";
+import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import { type Dial, HttpClient, type ServerAddress } from "../../wire/http-client.ts";
 import { isBehindProxy } from "../../wire/proxy.ts";
@@ -30,6 +30,8 @@ const fetchOptions = { timeout: false, decompress: false, redirect: "manual", ke
 /** Clients mostly send the same few header values, but may send arbitrary ones. */
 const maxCachedHeads = 32;
 
+type HeadsByKey = Map<string | null, Map<string, string>>;
+
 export class HttpProvider implements Provider {
   readonly settings: ProviderSettings;
   readonly #base: URL;
@@ -38,8 +40,8 @@ export class HttpProvider implements Provider {
   readonly #options: HttpVendorOptions;
   /** The headers that do not depend on the request, by API key. */
   readonly #fixedHeaders = new Map<string | null, Record<string, string>>();
-  /** Request heads by target, API key and forwarded headers. There are as many targets as the configuration has. */
-  readonly #heads = new Map<string, Map<string | null, Map<string, string>>>();
+  /** Request heads by dialect and target, API key, and forwarded headers; there are as many targets as the configuration has. */
+  readonly #heads = new Map<ProviderDialectName, Map<string, HeadsByKey>>();
 
   constructor(settings: ProviderSettings, options: HttpVendorOptions, dial?: Dial) {
     this.settings = settings;
@@ -83,7 +85,7 @@ export class HttpProvider implements Provider {
 
   #head(prepared: Prepared, apiKey: string | null): string {
     const target = this.#target(prepared);
-    const heads = this.#headsOf(target, apiKey);
+    const heads = this.#headsOf(prepared.dialect, target, apiKey);
     const key = linesOf(prepared.headers);
     let head = heads.get(key);
     if (head === undefined) {
@@ -94,11 +96,16 @@ export class HttpProvider implements Provider {
     return head;
   }
 
-  #headsOf(target: string, apiKey: string | null): Map<string, string> {
-    let byKey = this.#heads.get(target);
+  #headsOf(dialect: ProviderDialectName, target: string, apiKey: string | null): Map<string, string> {
+    let byTarget = this.#heads.get(dialect);
+    if (byTarget === undefined) {
+      byTarget = new Map();
+      this.#heads.set(dialect, byTarget);
+    }
+    let byKey = byTarget.get(target);
     if (byKey === undefined) {
       byKey = new Map();
-      this.#heads.set(target, byKey);
+      byTarget.set(target, byKey);
     }
     let heads = byKey.get(apiKey);
     if (heads === undefined) {
