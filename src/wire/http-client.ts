@@ -36,8 +36,13 @@ export class HttpClient implements ConnectionPool {
   readonly #idle: IdleConnections;
   /** Requests without a connection. */
   readonly #waiting: SocketTransfer[] = [];
-  /** Connections being established, at least one per waiting request. */
+  /** Connections being established, one per waiting request. */
   readonly #dialing: Connection[] = [];
+  /**
+   * Connections being established whose request got another one. They are kept for later requests, but none waits for
+   * them: they may never open.
+   */
+  readonly #spare = new Set<Connection>();
   #sweeper: ReturnType<typeof setInterval> | null = null;
   /** Drops the connection dialed for it as well: it may never open, and the next request should not wait for it. */
   readonly #leaveQueue = (transfer: SocketTransfer) => {
@@ -71,12 +76,12 @@ export class HttpClient implements ConnectionPool {
 
   #enqueue(transfer: SocketTransfer): void {
     this.#waiting.push(transfer);
-    if (this.#dialing.length < this.#waiting.length) this.#connect();
+    this.#connect();
   }
 
   ready(connection: Connection): void {
     const isNew = remove(this.#dialing, connection);
-    const transfer = isNew ? this.#waiting.shift() : this.#nextFor(connection.caller);
+    const transfer = isNew ? this.#waiting.shift() : this.#nextFor(connection);
     if (transfer === undefined) this.#keep(connection);
     else {
       connection.send(transfer);
@@ -84,20 +89,22 @@ export class HttpClient implements ConnectionPool {
     }
   }
 
-  /** The next waiting request that may use a connection which has served this caller. */
-  #nextFor(caller: string | null): SocketTransfer | undefined {
+  /** The next waiting request that may use a connection which was not established for it. */
+  #nextFor(connection: Connection): SocketTransfer | undefined {
+    const isUnused = this.#spare.delete(connection);
     if (this.#waiting.length === 0) return undefined;
-    const at = this.#waiting.findIndex((it) => it.caller === caller && !it.needsNewConnection);
-    return at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
+    const { caller } = connection;
+    const at = isUnused ? 0 : this.#waiting.findIndex((it) => it.caller === caller && !it.needsNewConnection);
+    if (at === -1) return undefined;
+    for (const dialed of this.#dialing.splice(at, 1)) this.#spare.add(dialed);
+    this.#startSweeper();
+    return this.#waiting.splice(at, 1)[0];
   }
 
+  /** A failed connection attempt fails the oldest waiting request. */
   gone(connection: Connection, cause: unknown): void {
-    if (!remove(this.#dialing, connection)) {
-      this.#idle.remove(connection);
-      return;
-    }
-    // Fails the oldest waiting request, unless enough connections are being established for all of them.
-    if (this.#dialing.length < this.#waiting.length) this.#waiting.shift()?.failed(cause);
+    if (remove(this.#dialing, connection)) this.#waiting.shift()?.failed(cause);
+    else if (!this.#spare.delete(connection)) this.#idle.remove(connection);
   }
 
   #connect(): void {
@@ -109,13 +116,21 @@ export class HttpClient implements ConnectionPool {
   #keep(connection: Connection): void {
     connection.keepIdle();
     this.#idle.add(connection);
+    this.#startSweeper();
+  }
+
+  #startSweeper(): void {
     this.#sweeper ??= setInterval(() => this.#sweep(), this.#sweepMs);
     this.#sweeper.unref();
   }
 
   #sweep(): void {
     this.#idle.sweep(maxIdleSweeps);
-    if (this.#idle.count > 0 || this.#sweeper === null) return;
+    for (const connection of this.#spare) {
+      connection.idleSweeps += 1;
+      if (connection.idleSweeps > maxIdleSweeps && this.#spare.delete(connection)) connection.drop();
+    }
+    if (this.#idle.count > 0 || this.#spare.size > 0 || this.#sweeper === null) return;
     clearInterval(this.#sweeper);
     this.#sweeper = null;
   }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 
 import { HttpClient } from "../../src/wire/http-client.ts";
 import { waitFor } from "../support/wait.ts";
@@ -13,9 +13,9 @@ function closedPort(): number {
 }
 
 /** A request on the only connection there is, which the server has read and not answered. */
-async function sendFirst(server: TestServer, waiting: readonly Peer[]) {
+async function sendFirst(server: TestServer, waiting: readonly Peer[], sweepMs = 15_000) {
   const dials = new HeldDials();
-  const client = clientOf(server, { dial: dials.dial });
+  const client = clientOf(server, { dial: dials.dial, sweepMs });
   const first = post(client);
   dials.succeed(0);
   await waitFor(() => waiting.length === 1, "the first request");
@@ -99,6 +99,38 @@ describe("requests that wait for connections", () => {
     for (const peer of waiting.slice(2)) peer.write(answerWith("ok"));
     await Promise.all(sent.map(({ recorder }) => recorder.over));
     expect(dials.held).toHaveLength(2);
+  });
+
+  test("do not wait for a connection that was dialed for another request and never comes", async () => {
+    const waiting: Peer[] = [];
+    using server = new TestServer((peer) => void waiting.push(peer));
+    const { dials, client, first } = await sendFirst(server, waiting);
+    const second = post(client);
+    await waiting[0]?.write(answerWith("one"));
+    await waitFor(() => waiting.length === 2, "the second request, on the same connection");
+    const third = post(client);
+    expect(dials.held).toHaveLength(3);
+    dials.succeed(2);
+    await waitFor(() => waiting.length === 3, "the third request, on its own connection");
+    for (const peer of waiting.slice(1)) await peer.write(answerWith("ok"));
+    const ends = [first, second, third].map(({ recorder }) => recorder.over);
+    expect(await Promise.all(ends)).toEqual(["ended", "ended", "ended"]);
+  });
+
+  test("take whichever connection opens first, also one dialed for another request", async () => {
+    const waiting: Peer[] = [];
+    using server = new TestServer((peer) => void waiting.push(peer));
+    const { dials, client, first } = await sendFirst(server, waiting);
+    const second = post(client);
+    await waiting[0]?.write(answerWith("one"));
+    await waitFor(() => waiting.length === 2, "the second request, on the same connection");
+    const third = post(client, "{}", "another caller");
+    dials.succeed(1);
+    await waitFor(() => waiting.length === 3, "the third request, on the spare connection");
+    for (const peer of waiting.slice(1)) await peer.write(answerWith("ok"));
+    const ends = [first, second, third].map(({ recorder }) => recorder.over);
+    expect(await Promise.all(ends)).toEqual(["ended", "ended", "ended"]);
+    expect(server.peers).toHaveLength(2);
   });
 
   test("do not fail while another connection is being established for them", async () => {
@@ -189,6 +221,22 @@ describe("a request that is cancelled while its connection is being made", () =>
     post(client);
     await waitFor(() => server.peers.length === 2, "a connection of its own for the next request");
   });
+});
+
+test("a connection that no request needs any more is given up if its handshake does not end", async () => {
+  const waiting: Peer[] = [];
+  using server = new TestServer((peer) => void waiting.push(peer));
+  const { dials, client } = await sendFirst(server, waiting, 10);
+  post(client);
+  const spare = dials.held[1]?.connection;
+  if (spare === undefined) throw new Error("no connection was dialed for the second request");
+  const dropped = spyOn(spare, "drop");
+  await waiting[0]?.write(answerWith("one"));
+  await waitFor(() => waiting.length === 2, "the second request, on the same connection");
+  await waitFor(() => dropped.mock.calls.length > 0, "the other connection to be given up");
+  dials.succeed(1);
+  await waitFor(() => server.peers[1]?.isGone === true, "the late connection to be closed");
+  expect(waiting).toHaveLength(2);
 });
 
 test("a server that closes during the handshake is reported as a lost connection", async () => {
