@@ -49,6 +49,7 @@ export class Attempts {
       const preparing = prepare(candidate, plan, state);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
       if (prepared === null) throw state.error();
+      if (plan.isOver) throw leftBeforeSending(candidate, plan, state);
 
       const hasWaited = selecting instanceof Promise || preparing instanceof Promise;
       const startedMs = hasWaited ? this.#nowMs() : nowMs;
@@ -143,6 +144,13 @@ function preparationFailed(candidate: Candidate, state: AttemptState, error: unk
   if (!(error instanceof GatewayError)) throw error;
   state.finalFailure = unprepared(error);
   return null;
+}
+
+/** The client may have left while its body was read, its input counted or its request translated. */
+function leftBeforeSending(candidate: Candidate, plan: Plan, state: AttemptState): GatewayError {
+  giveUpCandidate(candidate, state);
+  state.finalFailure = cancelled(plan.signal);
+  return state.error();
 }
 
 /** Rests a key that was rejected or throttled. Returns true if another key of the pool is ready. */

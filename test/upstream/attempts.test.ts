@@ -5,7 +5,7 @@ import type { GenerationPlan } from "../../src/upstream/upstream.ts";
 import { cutAfter, hangUp, json, openAiError, silence } from "../support/answers.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
-import { nobody, type Place, setUp } from "./fixtures.ts";
+import { nobody, outcomeOf, type Place, prepared, setUp } from "./fixtures.ts";
 
 let first: ScriptedProvider;
 let second: ScriptedProvider;
@@ -36,6 +36,26 @@ test("an attempt that is answered at once leaves no record", async () => {
   expect(opened).toMatchObject({ attempts: 1 });
   expect(opened?.answeredAfterMs).toBeGreaterThan(0);
 });
+
+for (const when of ["before the first attempt", "while its request is prepared"]) {
+  test(`a client that leaves ${when} costs no call, and gives its slot back`, async () => {
+    const { upstream, plan } = setUp([{ url: second.url, maxConcurrent: 1 }]);
+    const leaving = new AbortController();
+    if (when === "before the first attempt") leaving.abort();
+    const prepare = async () => {
+      leaving.abort();
+      return prepared();
+    };
+    const records: AttemptRecord[] = [];
+    const attemptFailed: GenerationPlan["attemptFailed"] = (_deployment, record) => void records.push(record);
+    const opening = upstream.open(plan({ signal: leaving.signal, prepare, attemptFailed }));
+    expect(await outcomeOf(opening)).toBe("502 upstream_error");
+    expect(second.requests).toHaveLength(0);
+    expect(records).toEqual([]);
+    expect(upstream.health()[0]).toMatchObject({ inFlight: 0, waiting: 0, recentCalls: 0 });
+    expect(await outcomeOf(upstream.open(plan()))).toBe("answered");
+  });
+}
 
 test("a failed attempt says who was asked, what came, and that the next deployment was asked", async () => {
   first.script(openAiError(418, "I am a teapot"));
