@@ -53,12 +53,15 @@ function loadProvider(
   const { headers, unset } = resolveHeaders(provider.headers, `${path}.headers`, context);
   const reason = typeof keys === "string" ? keys : unset;
   if (reason !== null) return reason;
+  const dialects = provider.dialects ?? vendor.defaults.dialects;
+  if (provider.count_tokens === true && !dialects.includes("messages"))
+    context.warnings.push(`${path}.count_tokens has no effect: add "messages" to the provider's dialects`);
   return {
     name,
     kind: provider.kind,
     baseUrl: baseUrl.replace(/\/+$/, ""),
     apiKeys: typeof keys === "string" ? [] : keys,
-    dialects: provider.dialects ?? vendor.defaults.dialects,
+    dialects,
     headers,
     streamUsage: provider.stream_usage ?? true,
     countTokens: provider.count_tokens ?? vendor.defaults.countTokens,

@@ -73,7 +73,7 @@ const providerSchema = Type.Object(
     ),
     count_tokens: Type.Optional(
       Type.Boolean({
-        description: "Whether it offers Anthropic's count_tokens; default: kind anthropic does.",
+        description: "For messages: whether it offers count_tokens; default: kind anthropic does.",
       }),
     ),
     max_tokens_field: Type.Optional(

@@ -16,14 +16,15 @@ export async function countTokens(
 ): Promise<number | null> {
   const nowMs = context.clock.monotonicMs();
   const candidate = directory.order(plan, nowMs).find(({ deployment, state }) => {
-    const isOffered = deployment.model === plan.model && deployment.provider.settings.countTokens;
-    return isOffered && state.breaker.state(nowMs) === "closed";
+    const { countTokens, dialects } = deployment.provider.settings;
+    const isOffered = countTokens && dialects.includes(plan.clientDialect);
+    return isOffered && deployment.model === plan.model && state.breaker.state(nowMs) === "closed";
   });
   if (candidate === undefined) return null;
   const { state } = candidate;
   // Before the slot is taken, because it may throw. Once the call has begun, it releases the slot by itself.
   const prepared = await plan.prepare(candidate.deployment);
-  if (!tryTakeSlot(state)) return null;
+  if (plan.isOver || !tryTakeSlot(state)) return null;
   state.inFlight += 1;
   const call = new UpstreamCall(context, candidate, plan);
   const failure = await call.begin(prepared, state.providerState.keys.pick(nowMs), nowMs);

@@ -87,6 +87,17 @@ describe("a provider whose key is not set", () => {
 });
 
 describe("warnings", () => {
+  test("a provider cannot count tokens without the dialect that asks for it", () => {
+    const warnings = (dialects: string) =>
+      load(
+        `[providers.x]\nkind = "openai-compatible"\nbase_url = "http://x/v1"\ncount_tokens = true\n${dialects}`,
+      ).settings.warnings.filter((warning) => warning.includes("count_tokens"));
+    expect(warnings("")).toEqual([
+      'providers.x.count_tokens has no effect: add "messages" to the provider\'s dialects',
+    ]);
+    expect(warnings('dialects = ["chat", "messages"]')).toEqual([]);
+  });
+
   test("a model without a price is reported, because credit keys cannot use it", () => {
     const { settings } = load('[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"');
     expect(settings.warnings).toEqual([

@@ -135,13 +135,29 @@ describe("a limit on concurrent calls", () => {
 });
 
 describe("the provider's own count of tokens", () => {
-  const counting = { prepare: () => prepared({ dialect: "messages", purpose: "count_tokens" }) };
+  const counting: Partial<Plan> = {
+    clientDialect: "messages",
+    prepare: () => prepared({ dialect: "messages", purpose: "count_tokens" }),
+  };
 
   test("is taken where it is offered", async () => {
     const { upstream, plan } = setUp([{ url: nobody }, { url: provider.url, countTokens: true }]);
     expect(await upstream.countTokens(plan(counting))).toBe(25);
     expect(provider.requests[0]?.path).toBe("/messages/count_tokens");
     expect(upstream.health()[1]?.inFlight).toBe(0);
+  });
+
+  test("is not asked of a provider that does not speak the client's dialect", async () => {
+    const { upstream, plan } = setUp([{ url: provider.url, countTokens: true, dialects: ["chat"] }]);
+    expect(await upstream.countTokens(plan(counting))).toBeNull();
+    expect(provider.requests).toHaveLength(0);
+  });
+
+  test("is not asked for a client that has left", async () => {
+    const { upstream, plan } = setUp([{ url: provider.url, countTokens: true, maxConcurrent: 1 }]);
+    expect(await upstream.countTokens(plan({ ...counting, signal: AbortSignal.abort() }))).toBeNull();
+    expect(provider.requests).toHaveLength(0);
+    expect(await upstream.countTokens(plan(counting))).toBe(25);
   });
 
   test("is null where it is not, and whenever it cannot be had", async () => {
@@ -168,7 +184,9 @@ describe("the provider's own count of tokens", () => {
     const unprepared = () => {
       throw new Error("cannot be said there");
     };
-    await expect(upstream.countTokens(plan({ prepare: unprepared }))).rejects.toThrow("cannot be said there");
+    await expect(upstream.countTokens(plan({ ...counting, prepare: unprepared }))).rejects.toThrow(
+      "cannot be said there",
+    );
     expect(upstream.health()[0]?.inFlight).toBe(0);
     expect(await upstream.countTokens(plan(counting))).toBe(25);
   });

@@ -34,6 +34,7 @@ export interface Place {
   readonly providerMaxConcurrent?: number;
   readonly timeouts?: Partial<Timeouts>;
   readonly countTokens?: boolean;
+  readonly dialects?: ProviderSettings["dialects"];
   /** Default: `m`; places of the same name belong to one model. */
   readonly model?: string;
 }
@@ -185,6 +186,7 @@ function providerAt(place: Place, name: string): ProviderSettings {
     baseUrl: place.url,
     apiKeys: place.apiKeys ?? [],
     countTokens: place.countTokens ?? false,
+    ...(place.dialects === undefined ? {} : { dialects: place.dialects }),
     maxConcurrent: place.providerMaxConcurrent ?? null,
     timeouts: { ...patient, ...place.timeouts },
   });
