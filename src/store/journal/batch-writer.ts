@@ -1,6 +1,9 @@
 import type { JournalItem } from "../records.ts";
 
-/** Writes one batch as one transaction, durable when `write` returns or resolves. Throws a `BatchFailure`. */
+/**
+ * Writes one batch as one transaction, durable when `write` returns or resolves. Throws a `BatchFailure`, and never for
+ * what goes wrong once the batch is durable.
+ */
 export interface BatchWriter {
   /** With `rollUp`, the usage sums of earlier batches are written in the same transaction. */
   write(items: readonly JournalItem[], rollUp: boolean): Promise<void> | void;
@@ -17,8 +20,8 @@ export interface TimedWriter extends BatchWriter {
  *
  * - `full`: no space left, or the disk fails. Retried; the reserve is spent.
  * - `busy`: locked by another process, or short of memory. Retried.
- * - `damaged`: the database cannot be used until the next start.
- * - `rejected`: the database refuses one of the items, and always will.
+ * - `damaged`: the database cannot be used until the next start. Whether the batch is on disk is unknown.
+ * - `rejected`: the database refuses one of the items, and always will. The batch was rolled back.
  */
 export type FailureReason = "full" | "busy" | "damaged" | "rejected";
 
@@ -31,4 +34,9 @@ export class BatchFailure extends Error {
     this.name = "BatchFailure";
     this.reason = reason;
   }
+}
+
+/** Whatever else a writer throws, it has failed in a way that it cannot describe. */
+export function reasonOf(error: unknown): FailureReason {
+  return error instanceof BatchFailure ? error.reason : "damaged";
 }

@@ -1,6 +1,6 @@
 import type { StoreStats, Trouble } from "../health.ts";
 import type { ChargeEntry, JournalItem } from "../records.ts";
-import { BatchFailure, type BatchWriter, type FailureReason } from "./batch-writer.ts";
+import { type BatchWriter, type FailureReason, reasonOf } from "./batch-writer.ts";
 import type { Reserve } from "./reserve.ts";
 
 export interface JournalOptions {
@@ -155,21 +155,28 @@ export class Journal {
       try {
         const writing = this.#writer.write(items, rollUp);
         if (writing !== undefined) await writing;
-        this.#succeeded(items.length, performance.now() - startedMs);
-        for (const commit of batch) {
-          commit.isEnded = true;
-          commit.resolve();
-        }
-        return;
       } catch (error) {
-        if (!this.#shouldRetry(error)) return this.#isolate(batch, error);
-        if (this.#outOfSpace && this.#reserve?.spend() === true) continue;
+        const reason = reasonOf(error);
+        if (this.#shouldRetry(reason)) {
+          const hasGainedSpace = this.#outOfSpace && this.#reserve?.spend() === true;
+          if (!hasGainedSpace) await Bun.sleep(pauseMs);
+          continue;
+        }
+        // Only a refused batch is certain not to be on disk: any other, written again, might be charged twice.
+        if (reason === "rejected" && (batch.length > 1 || rollUp)) return this.#isolate(batch);
+        return this.#giveUp(batch, error);
       }
-      await Bun.sleep(pauseMs);
+      // Behind the `try`: the batch is durable, and nothing from here on may pass for its failure.
+      this.#succeeded(batch, items.length, performance.now() - startedMs);
+      return;
     }
   }
 
-  #succeeded(items: number, tookMs: number): void {
+  #succeeded(batch: readonly Commit[], items: number, tookMs: number): void {
+    for (const commit of batch) {
+      commit.isEnded = true;
+      commit.resolve();
+    }
     this.#failingSinceMs = null;
     this.#outOfSpace = false;
     this.#stats.batches += 1;
@@ -190,10 +197,8 @@ export class Journal {
     return timer;
   }
 
-  #shouldRetry(error: unknown): boolean {
+  #shouldRetry(reason: FailureReason): boolean {
     this.#stats.failedBatches += 1;
-    // Whatever else a writer throws, it has failed in a way that it cannot describe.
-    const reason = error instanceof BatchFailure ? error.reason : "damaged";
     if (reason === "damaged") this.#broken = true;
     if (reason === "damaged" || reason === "rejected") return false;
     this.#failingSinceMs ??= performance.now();
@@ -201,12 +206,12 @@ export class Journal {
     return this.#closingUntilMs === null || performance.now() < this.#closingUntilMs;
   }
 
-  /** Writes the commits of a failed batch one by one, so that only the one at fault is rejected. */
-  async #isolate(batch: readonly Commit[], error: unknown): Promise<void> {
-    if (batch.length > 1) {
-      for (const commit of batch) await this.#write([commit], false);
-      return;
-    }
+  /** Writes the commits of a refused batch one by one and without sums, so that only the one at fault is rejected. */
+  async #isolate(batch: readonly Commit[]): Promise<void> {
+    for (const commit of batch) await this.#write([commit], false);
+  }
+
+  #giveUp(batch: readonly Commit[], error: unknown): void {
     for (const commit of batch) {
       this.#stats.pendingItems -= commit.items.length;
       this.#lost.push(...chargesOf(commit));

@@ -123,7 +123,68 @@ test("a file that turns out to be damaged makes the store unhealthy for good", a
   await journal.close();
 });
 
-describe("a full disk", () => {});
+describe("a batch that failed", () => {
+  /** Takes note of every batch, and then throws. */
+  function failingWriter(failure: Error): ReturnType<typeof notingWriter> {
+    const writer = notingWriter();
+    const { write } = writer;
+    writer.write = (items, rollUp) => {
+      write(items, rollUp);
+      throw failure;
+    };
+    return writer;
+  }
+
+  test.each([
+    ["an error that says nothing", new Error("the thread is gone")],
+    ["damage", new BatchFailure("damaged", "database disk image is malformed")],
+  ])("by %s may be on disk, and is not written again", async (_name, failure) => {
+    const writer = failingWriter(failure);
+    const stats = newStats();
+    const journal = newJournal(writer, { stats });
+    const outcomes = await Promise.allSettled([
+      journal.commit(releases("one")),
+      journal.commit(releases("two")),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(writer.batches).toEqual([["one", "two"]]);
+    expect(stats.pendingItems).toBe(0);
+    expect(journal.healthy).toBe(false);
+    await journal.close();
+  });
+
+  test("by a refusal was rolled back, and is written commit by commit", async () => {
+    const writer = failingWriter(new BatchFailure("rejected", "constraint failed"));
+    const journal = newJournal(writer);
+    await Promise.allSettled([journal.commit(releases("one")), journal.commit(releases("two"))]);
+    expect(writer.batches).toEqual([["one", "two"], ["one"], ["two"]]);
+    expect(journal.healthy).toBe(true);
+    await journal.close();
+  });
+
+  test("by the sums that were to be written with it is written without them", async () => {
+    const writer = notingWriter();
+    const { write } = writer;
+    let refusals = 0;
+    writer.write = async (items, rollUp) => {
+      if (rollUp && items.length > 0) {
+        refusals += 1;
+        throw new BatchFailure("rejected", "constraint failed");
+      }
+      await write(items, rollUp);
+      // Long enough for the sums to be due by the time that the next batch is taken.
+      if (writer.batches.at(-1)?.[0] === "slow") await Bun.sleep(1_100);
+    };
+    const journal = newJournal(writer);
+    await journal.commit(releases("first"));
+    const slow = journal.commit(releases("slow"));
+    await waitFor(() => writer.batches.length === 2, "the slow batch to be under way");
+    await Promise.all([slow, journal.commit(releases("along"))]);
+    expect(refusals).toBe(1);
+    expect(writer.batches).toEqual([["first"], ["slow"], ["along"]]);
+    await journal.close();
+  });
+});
 
 describe("a lock", () => {
   test("that lasts makes the store unhealthy, until it is gone", async () => {

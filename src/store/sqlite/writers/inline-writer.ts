@@ -7,7 +7,7 @@ import { failureReason } from "../troubles.ts";
 import { AccountDeltas } from "./account-deltas.ts";
 import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
-import { type RolledUpKey, UsageRollup } from "./rollup.ts";
+import { catchUpRollup, type RolledUpKey, UsageRollup } from "./rollup.ts";
 
 /** The ids of a batch's last entry and last ending; 0 where it had none. */
 interface Written {
@@ -17,6 +17,7 @@ interface Written {
 
 /** Writes batches on the calling thread. The writer thread uses one too. */
 export class InlineWriter implements TimedWriter {
+  readonly #database: Database;
   readonly #rollup: UsageRollup;
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
@@ -30,10 +31,13 @@ export class InlineWriter implements TimedWriter {
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
   readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => Written;
+  /** Counting failed behind a commit: the next roll-up counts from the rows. */
+  #mustRecount = false;
   #appliedAtMs = 0;
   #lastCommitMs = 0;
 
   constructor(database: Database) {
+    this.#database = database;
     this.#rollup = new UsageRollup(database);
     this.#entries = new EntryWriter(database);
     this.#deltas = new AccountDeltas(database);
@@ -58,15 +62,30 @@ export class InlineWriter implements TimedWriter {
 
   write(items: readonly JournalItem[], rollUpDue: boolean): void {
     const rollUp = rollUpDue || this.#rollup.isLarge;
-    const { entryId, endingId } = this.#run(items, rollUp);
-    if (rollUp) this.#rollup.clear();
-    // Counted after the commit, because a retried batch would be counted twice.
-    for (const item of items) this.#count(item);
-    this.#rollup.coversThrough(entryId, endingId);
+    const written = this.#run(items, rollUp);
+    this.#lastCommitMs = performance.now() - this.#appliedAtMs;
+    try {
+      this.#countWritten(items, rollUp, written);
+    } catch {
+      // The batch is durable, so this is not its failure: it would be written again. No figure is lost either.
+      this.#rollup.clear();
+      this.#mustRecount = true;
+    }
   }
 
   close(): void {
-    if (!this.#rollup.isEmpty) this.write([], true);
+    if (this.#mustRecount || !this.#rollup.isEmpty) this.write([], true);
+  }
+
+  /** After the commit, because a retried batch would be counted twice. */
+  #countWritten(items: readonly JournalItem[], rolledUp: boolean, { entryId, endingId }: Written): void {
+    if (rolledUp) {
+      this.#rollup.clear();
+      this.#mustRecount = false;
+    }
+    if (this.#mustRecount) return;
+    for (const item of items) this.#count(item);
+    this.#rollup.coversThrough(entryId, endingId);
   }
 
   #count(item: JournalItem): void {
@@ -79,19 +98,20 @@ export class InlineWriter implements TimedWriter {
 
   #run(items: readonly JournalItem[], rollUp: boolean): Written {
     try {
-      const written = this.#transaction(items, rollUp);
-      this.#lastCommitMs = performance.now() - this.#appliedAtMs;
-      return written;
+      assert(!this.#database.inTransaction, "a batch must be a transaction of its own");
+      return this.#transaction(items, rollUp);
     } catch (error) {
       this.#entries.forget();
       this.#endings.takeLastId();
       this.#deltas.forget();
-      throw new BatchFailure(failureReason(codeOf(error)), String(error));
+      // A transaction that could not be rolled back may still be committed.
+      const reason = this.#database.inTransaction ? "damaged" : failureReason(codeOf(error));
+      throw new BatchFailure(reason, String(error));
     }
   }
 
   #apply(items: readonly JournalItem[], rollUp: boolean): Written {
-    if (rollUp && !this.#rollup.isEmpty) this.#rollup.write();
+    if (rollUp) this.#rollUp();
     for (const item of items) {
       if (item.kind === "settle") this.#settle(item);
       else this.#applyOther(item);
@@ -100,6 +120,11 @@ export class InlineWriter implements TimedWriter {
     this.#deltas.write();
     this.#appliedAtMs = performance.now();
     return { entryId, endingId: this.#endings.takeLastId() };
+  }
+
+  #rollUp(): void {
+    if (this.#mustRecount) catchUpRollup(this.#database);
+    else if (!this.#rollup.isEmpty) this.#rollup.write();
   }
 
   #settle({ charge, record, response, ending, hasProgress, holdId }: JournalItem & { kind: "settle" }): void {

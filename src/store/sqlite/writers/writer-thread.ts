@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
-import { BatchFailure } from "../../journal/batch-writer.ts";
+import { reasonOf } from "../../journal/batch-writer.ts";
 import { openConnection } from "../connection.ts";
 import { InlineWriter } from "./inline-writer.ts";
 import { type FromThread, type ToThread, unpack } from "./thread-messages.ts";
@@ -24,8 +24,7 @@ function answer(question: ToThread): FromThread {
     serve(question);
     return { kind: "done", commitMs: writer?.lastCommitMs ?? 0 };
   } catch (error) {
-    const reason = error instanceof BatchFailure ? error.reason : "rejected";
-    return { kind: "failed", reason, message: String(error) };
+    return { kind: "failed", reason: reasonOf(error), message: String(error) };
   }
 }
 
