@@ -3,6 +3,9 @@ import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { Prepared, Provider } from "../vendors/provider.ts";
 
+/** No model writes an answer larger than this. Streams that reach the client as they come have no such limit. */
+export const maxWholeBytes = 64 * 1024 * 1024;
+
 /** A deployment of the configuration, with its provider resolved. */
 export interface Deployment extends Omit<DeploymentSettings, "provider"> {
   /** Unique and readable, `provider/upstream_model`. */

@@ -59,6 +59,19 @@ function textIn(stream: Awaited<ReturnType<typeof readStream>>, dialect: ClientD
     .join("");
 }
 
+test("a provider that streams unasked and without end is cut off, and nothing is charged", async () => {
+  const caller = await world.creditCaller();
+  const delta = { choices: [{ index: 0, delta: { content: "a".repeat(1024 * 1024) } }] };
+  const write = `data: ${JSON.stringify(delta)}\n\n`;
+  const steps = Array.from({ length: 65 }, () => ({ write }));
+  world.provider.script({ ...sse(""), steps: [...steps, { stall: true }] });
+  const response = await world.ask(caller, { path: paths.chat, body: hello("chat", "gpt-test") });
+  expect(response.status).toBe(502);
+  expect(await response.text()).toContain("too large");
+  expect(await world.chargesOf(caller)).toEqual([]);
+  expect(world.provider.requests).toHaveLength(1);
+});
+
 describe.each(pairs)("$client at $model, which speaks $provider", ({ client, model, provider }) => {
   const said = { text, usage: usageOf(provider, 100, 20) };
 
@@ -103,6 +116,17 @@ describe.each(pairs)("$client at $model, which speaks $provider", ({ client, mod
     const replayed = await world.ask(caller, ask);
     expect(replayed.headers.get("idempotent-replayed")).toBe("true");
     expect(await replayed.text()).toBe(body);
+    expect(world.provider.requests).toHaveLength(1);
+  });
+
+  test("a provider that streams unasked and keeps the connection open has answered at its stream's end", async () => {
+    const caller = await world.creditCaller();
+    const whole = streamAnswer(provider, said);
+    world.provider.script({ ...whole, steps: [...whole.steps, { stall: true }] });
+    const response = await world.ask(caller, { path: paths[client], body: hello(client, model) });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain(text);
+    expect(await world.chargesOf(caller)).toEqual([...measured]);
     expect(world.provider.requests).toHaveLength(1);
   });
 

@@ -125,6 +125,10 @@ class PairedCollector implements ResponseCollector {
     this.#reader.push(frame);
   }
 
+  get ended(): boolean {
+    return this.#reader.ended;
+  }
+
   end(): TranslatedResponse {
     this.#reader.end();
     const { client, call, toolMapping } = this.#context;

@@ -31,7 +31,9 @@ export interface SerializedToolMapping {
 
 export interface ResponseCollector {
   push(frame: SseFrame): void;
-  /** At the end of the provider's body. Throws a GatewayError if the answer is incomplete. */
+  /** True once the provider's stream has ended properly. What comes after that is of no interest. */
+  readonly ended: boolean;
+  /** At the stream's proper end, or that of the provider's body. Throws a GatewayError if the answer is incomplete. */
   end(): TranslatedResponse;
 }
 

@@ -8,7 +8,7 @@ import { type ProviderDialectName, providerDialect } from "../../dialects/regist
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
 import type { TranslatedResponse } from "../../dialects/translation/translation.ts";
-import type { Opened } from "../../upstream/upstream.ts";
+import { maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/prepare.ts";
 import type { Answering } from "./answering.ts";
 
@@ -67,14 +67,22 @@ function readAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
   };
 }
 
-/** For a provider that streams although it was not asked to. */
+/**
+ * For a provider that streams although it was not asked to. Stops at the stream's proper end: the provider may keep the
+ * connection open after it.
+ */
 async function collect(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
   const frames = new SseDecoder();
   const collector = attempt.reread().collect();
   const joiner = new FrameJoiner();
   const { passthrough } = providerDialect(attempt.dialect);
   const scanner = passthrough?.createScanner({ hideUsage: false, readsExtras: true }) ?? null;
-  for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
+  let bytes = 0;
+  while (!collector.ended) {
+    const chunk = await opened.read();
+    if (chunk === null) break;
+    bytes += chunk.length;
+    if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
     const events = joiner.push(chunk);
     if (events !== null) scanner?.pass(events);
     for (const frame of frames.push(chunk)) collector.push(frame);

@@ -6,7 +6,7 @@ import { connectionLost, type Head, type Receiver, type Transfer } from "../../w
 import { errorWithin, type Failure, refused, unusable } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../health/slots.ts";
-import type { Deployment, Opened, Plan } from "../upstream.ts";
+import { type Deployment, maxWholeBytes, type Opened, type Plan } from "../upstream.ts";
 import { AnswerQueue } from "./answer-queue.ts";
 import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts";
 import { errorWithinStream, failureBeforeAnswer } from "./call-failure.ts";
@@ -21,8 +21,6 @@ export interface CallContext {
   readonly heartbeatMs: number;
 }
 
-/** No model writes a whole answer larger than this. */
-const maxWholeBytes = 64 * 1024 * 1024;
 /** Of an error's body no more is read; its message is near the beginning. */
 const maxErrorBytes = 64 * 1024;
 /** With this much unread the transfer is paused, and TCP slows the provider down. */
