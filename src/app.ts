@@ -59,16 +59,24 @@ const interruptedGraceMs = 5000;
 export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
   const clock = systemClock;
   const store = await openStore({ dir: settings.server.dataDir, clock, role: "gateway" });
+  const opened = new AsyncDisposableStack();
+  opened.defer(() => store.close());
   try {
-    return await assemble(settings, clock, store);
+    return await assemble(settings, clock, store, opened);
   } catch (error) {
-    // A gateway that cannot start lets go of its data: the process can end, and another can have it.
-    await store.close();
+    // A gateway that cannot start lets go of its ports and its data: the process can end, and another can have them.
+    await opened.disposeAsync();
     throw error;
   }
 }
 
-async function assemble(settings: Settings, clock: Clock, store: Store): Promise<RunningGateway> {
+/** Whatever it opens it adds to `opened`, which is closed from the last to the first if the start fails. */
+async function assemble(
+  settings: Settings,
+  clock: Clock,
+  store: Store,
+  opened: AsyncDisposableStack,
+): Promise<RunningGateway> {
   const logs = createLogs(settings.log);
   const { log } = logs;
   const snapshot = await store.load();
@@ -85,8 +93,11 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   const givenIds = new GivenIds({ store, clock });
   const live = new Live(clock);
   let tracing = await startTracing(settings.tracing, version);
+  opened.defer(() => tracing?.close());
   const counter = new TokenCounter();
+  opened.defer(() => counter.stop());
   const largeBodies = new LargeBodies();
+  opened.defer(() => largeBodies.stop());
   const watcher = new StoreWatcher({
     store,
     revision: snapshot.revision,
@@ -101,6 +112,7 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
     store,
     onDropped: (count) => log.warn({ count }, "endings of exchanges were neither kept nor counted"),
   });
+  opened.defer(() => endings.close());
   const retention = new EndingRetention({
     store,
     clock,
@@ -140,16 +152,19 @@ async function assemble(settings: Settings, clock: Clock, store: Store): Promise
   };
 
   const admin = await createAdmin({ gateway, store, live, version, endings });
+  opened.defer(() => admin.close());
   const operatorsSide = [admin.mount, dashboardRoutes];
   const ownAddress = settings.admin.listen;
   const server = await listen(
     createEdge(gateway, log, ownAddress === null ? operatorsSide : []),
     settings.server,
   );
+  opened.defer(() => server.stop());
   const adminServer =
     ownAddress === null
       ? null
       : await listenForAdmin(createEdge(gateway, log, operatorsSide, false), ownAddress);
+  opened.defer(() => adminServer?.stop());
   await admin.saveGeneratedToken();
   watcher.start();
   const alarms = new TroubleWatch({

@@ -90,6 +90,21 @@ describe("the port of the metrics", () => {
   });
 });
 
+describe("the port of the admin side", () => {
+  test("that is taken ends the start, and leaves nothing listening", async () => {
+    const taken = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("mine") });
+    const port = await freePort();
+    const config = `[admin]\nlisten = "127.0.0.1:${taken.port}"\n${demo}`;
+    const said = await run(["serve", "--port", String(port)], elsewhere(config));
+    expect(said.code).toBe(1);
+    expect(said.stdout).not.toContain("listening on");
+    expect(said.stderr).toBe(
+      `error: port ${taken.port} is in use on 127.0.0.1; choose another with admin.listen, or 0 for any free one\n`,
+    );
+    await taken.stop(true);
+  });
+});
+
 describe("an address that is none", () => {
   for (const host of ["300.1.1.1", "203.0.113.7", "no-such-host.invalid"]) {
     test(`${host} is refused in words`, async () => {

@@ -1,0 +1,49 @@
+import { expect, spyOn, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startGateway } from "../../src/app.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Store } from "../../src/store/store.ts";
+
+const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
+
+/** Ports that were free a moment ago. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () =>
+    Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() }),
+  );
+  const ports = servers.map(({ port }) => port ?? 0);
+  await Promise.all(servers.map((server) => server.stop(true)));
+  return ports;
+}
+
+test("a start that fails at its last step closes all that it opened, and can be tried again", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const [port = 0, adminPort = 0, metricsPort = 0] = await freePorts(3);
+  const file = join(folder, "sluice.toml");
+  writeFileSync(
+    file,
+    `[admin]\nlisten = "127.0.0.1:${adminPort}"\nmetrics_listen = "127.0.0.1:${metricsPort}"\n${demo}`,
+  );
+  const env = { SLUICE_DATA: join(folder, "data"), SLUICE_LOG_LEVEL: "silent" };
+  const flags = { config: file, host: "127.0.0.1", port };
+  const { settings } = loadSettings({ env, cwd: folder, flags });
+  const store = await openStore({ dir: join(folder, "data"), clock: systemClock, role: "gateway" });
+  await store.close();
+  // The gateway opens a store of its own, which has only the class in common with this one.
+  const records: Store["admin"] = Object.getPrototypeOf(store.admin);
+  const saving = spyOn(records, "saveAdminTokenHash");
+  saving.mockRejectedValueOnce(new Error("the disk is full"));
+  await expect(startGateway({ settings })).rejects.toThrow("the disk is full");
+  for (const left of [port, adminPort, metricsPort]) {
+    await expect(fetch(`http://127.0.0.1:${left}/healthz`)).rejects.toThrow();
+  }
+  const running = await startGateway({ settings });
+  expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
+  expect(await running.stop()).toEqual([]);
+  saving.mockRestore();
+  rmSync(folder, { recursive: true, force: true });
+});
