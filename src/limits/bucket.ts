@@ -25,9 +25,13 @@ export function refill(bucket: Bucket, nowMs: number): void {
   bucket.filledAtMs = nowMs;
 }
 
-export function takeOne(bucket: Bucket, nowMs: number): boolean {
+export function hasOne(bucket: Bucket, nowMs: number): boolean {
   refill(bucket, nowMs);
-  if (bucket.level < 1 - rounding) return false;
+  return bucket.level >= 1 - rounding;
+}
+
+export function takeOne(bucket: Bucket, nowMs: number): boolean {
+  if (!hasOne(bucket, nowMs)) return false;
   bucket.level = Math.max(0, bucket.level - 1);
   return true;
 }

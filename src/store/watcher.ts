@@ -1,7 +1,7 @@
 import type { Changes, Store } from "./store.ts";
 
 export interface WatcherOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, "currentRevision" | "changesSince">;
   /** The revision of the snapshot that memory started from. */
   readonly revision: number;
   readonly apply: (changes: Changes) => void;
@@ -21,6 +21,8 @@ export class StoreWatcher {
   readonly #options: WatcherOptions;
   #revision: number;
   #last: Promise<void> = Promise.resolve();
+  /** The poll that has not begun yet, and so will see every change made until now. */
+  #next: Promise<void> | null = null;
   #timer: ReturnType<typeof setInterval> | null = null;
 
   constructor(options: WatcherOptions) {
@@ -34,9 +36,17 @@ export class StoreWatcher {
     this.#timer.unref();
   }
 
-  /** Polls now, so that a change that was just made is in effect before the caller answers. */
+  /**
+   * Polls now, so that a change that was just made is in effect before the caller answers. All who ask while a poll
+   * runs share the next one: however many ask, at most one runs and one waits.
+   */
   refresh(): Promise<void> {
-    const look = this.#last.then(() => this.#look());
+    if (this.#next !== null) return this.#next;
+    const look = this.#last.then(() => {
+      this.#next = null;
+      return this.#look();
+    });
+    this.#next = look;
     this.#last = look.catch(() => {});
     return look;
   }

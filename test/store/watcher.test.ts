@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test";
+import { StoreWatcher } from "../../src/store/watcher.ts";
+import { waitFor } from "../support/wait.ts";
+
+test("all who ask while a look is under way share the next one, which sees what was changed meanwhile", async () => {
+  const looks: PromiseWithResolvers<void>[] = [];
+  const applied: number[] = [];
+  let revision = 1;
+  const watcher = new StoreWatcher({
+    store: {
+      async currentRevision() {
+        const seen = revision;
+        const look = Promise.withResolvers<void>();
+        looks.push(look);
+        await look.promise;
+        return seen;
+      },
+      changesSince: async () => ({ revision, keys: [], entries: [] }),
+    },
+    revision,
+    apply: (changes) => applied.push(changes.revision),
+    onError: () => {},
+  });
+  const first = watcher.refresh();
+  await waitFor(() => looks.length === 1, "the first look to begin");
+  revision = 2;
+  const later = Array.from({ length: 50 }, () => watcher.refresh());
+  expect(looks).toHaveLength(1);
+  looks[0]?.resolve();
+  await first;
+  expect(applied).toEqual([]);
+  await waitFor(() => looks.length === 2, "the second look to begin");
+  looks[1]?.resolve();
+  await Promise.all(later);
+  expect(applied).toEqual([2]);
+  expect(looks).toHaveLength(2);
+});
+
+test("a look that fails is told to all who share it, and the next one is made anew", async () => {
+  let looks = 0;
+  const watcher = new StoreWatcher({
+    store: {
+      currentRevision: async () => {
+        looks += 1;
+        if (looks === 1) throw new Error("database is locked");
+        return 1;
+      },
+      changesSince: () => Promise.reject(new Error("nothing has changed")),
+    },
+    revision: 1,
+    apply: () => {},
+    onError: () => {},
+  });
+  const outcomes = await Promise.allSettled([watcher.refresh(), watcher.refresh()]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(looks).toBe(1);
+  await watcher.refresh();
+  expect(looks).toBe(2);
+});
