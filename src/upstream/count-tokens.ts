@@ -18,7 +18,7 @@ export async function countTokens(
   const candidate = directory.order(plan, nowMs).find(({ deployment, state }) => {
     const { countTokens, dialects } = deployment.provider.settings;
     const isOffered = countTokens && dialects.includes(plan.clientDialect);
-    return isOffered && deployment.model === plan.model && state.breaker.state(nowMs) === "closed";
+    return isOffered && deployment.model === plan.model && state.breaker.isClosedFor(nowMs, plan.keyId);
   });
   if (candidate === undefined) return null;
   const { state } = candidate;

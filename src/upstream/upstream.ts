@@ -91,9 +91,9 @@ export interface DeploymentHealth {
   /** `provider/upstream_model`; several models of the catalog may share it. */
   readonly name: string;
   readonly provider: string;
-  /** `cooling`: the provider asked for a pause. `open`: it failed too often. `half_open`: one call may probe it. */
+  /** `cooling`: the provider asked at least one client key for a pause. `open`: it failed too often. `half_open`: one call may probe it. */
   readonly state: "closed" | "open" | "half_open" | "cooling";
-  /** Until it is tried again; 0 if now. */
+  /** Until every client key may try it again; 0 if now. */
   readonly waitMs: number;
   readonly consecutiveFailures: number;
   /** Within the last 30 seconds. */

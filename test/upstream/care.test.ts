@@ -153,6 +153,16 @@ describe("the provider's own count of tokens", () => {
     expect(provider.requests).toHaveLength(0);
   });
 
+  test("is asked by a key that may call while another has to wait", async () => {
+    const { upstream, plan } = setUp([{ url: provider.url, countTokens: true }]);
+    provider.script(openAiError(429, "slow down", null, { "retry-after": "60" }));
+    await outcomeOf(upstream.open(plan({ keyId: "key_1" })));
+    provider.script(null);
+    expect(await upstream.countTokens(plan({ ...counting, keyId: "key_1" }))).toBeNull();
+    expect(await upstream.countTokens(plan({ ...counting, keyId: "key_2" }))).toBe(25);
+    expect(provider.requests).toHaveLength(2);
+  });
+
   test("is not asked for a client that has left", async () => {
     const { upstream, plan } = setUp([{ url: provider.url, countTokens: true, maxConcurrent: 1 }]);
     expect(await upstream.countTokens(plan({ ...counting, signal: AbortSignal.abort() }))).toBeNull();

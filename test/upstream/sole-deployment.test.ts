@@ -63,6 +63,29 @@ describe("a model without an alternative", () => {
     expect(provider.requests).toHaveLength(3);
   });
 
+  for (const [first, second] of [
+    [600, 1],
+    [1, 600],
+  ] as const) {
+    test(`is closed to all only while two keys are asked for a pause: ${first} s and ${second} s`, async () => {
+      const clock = new FakeClock();
+      const { upstream, plan } = setUp([{ url: provider.url }], { clock });
+      const ask = (keyId: string) => outcomeOf(upstream.open(plan({ keyId })));
+      provider.script([first, second].map((seconds) => busyFor({ "retry-after": String(seconds) })));
+      for (const keyId of ["key_1", "key_2"]) expect(await ask(keyId)).toBe("503 service_unavailable");
+      expect(upstream.health()[0]).toMatchObject({ state: "cooling", waitMs: 600_000 });
+      provider.script(good);
+      clock.advance(1000);
+      const [longer, shorter] = first > second ? ["key_1", "key_2"] : ["key_2", "key_1"];
+      expect(await ask("key_3")).toBe("answered");
+      expect(await ask(shorter)).toBe("answered");
+      expect(await ask(longer)).toBe("503 service_unavailable");
+      expect(provider.requests).toHaveLength(4);
+      clock.advance(599_000);
+      expect(await ask(longer)).toBe("answered");
+    });
+  }
+
   test("is asked at once by many while its breaker is open, not one after the other", async () => {
     const { upstream, plan } = setUp([{ url: provider.url }], { clock: new FakeClock() });
     const ask = (keyId: string) => outcomeOf(upstream.open(plan({ keyId })));

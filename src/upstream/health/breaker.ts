@@ -1,3 +1,4 @@
+import { CoolDowns } from "./cool-downs.ts";
 import { FailingKeys } from "./failing-keys.ts";
 import { retryShare } from "./retry-budget.ts";
 import { SlidingWindow } from "./sliding-window.ts";
@@ -27,15 +28,13 @@ const maxFailureShare = 0.5;
 const minCalls = 10;
 const firstPauseMs = 5_000;
 const maxPauseMs = 60_000;
-/** A provider that asks for a pause of hours is tried again after ten minutes. */
-const maxCoolDownMs = 600_000;
 
 /**
  * The circuit breaker of a deployment. It opens after five failures in a row, or if half of at least ten calls within
  * 30 s failed. Failures of a single client key do not count, except failed connections and timeouts. After a pause one
  * call may probe the deployment: if it is answered, the breaker closes and forgets everything, otherwise the pause
- * doubles. A provider that asks for a pause (Retry-After) cools down for that long without opening the breaker; as
- * long as it has told one key alone, for that key alone.
+ * doubles. A provider that asks for a pause (Retry-After) cools down for that long without opening the breaker: for the
+ * key that was told, and for all while it has told two keys or more (see cool-downs.ts).
  */
 export class Breaker {
   readonly #calls = new SlidingWindow(windowMs);
@@ -48,20 +47,22 @@ export class Breaker {
   /** The streak has failures of two keys or more, or a failed connection. */
   #isStreakShared = false;
   #openUntilMs = 0;
-  #coolUntilMs = 0;
-  /** The key that alone was told to wait; null once another was told, too. */
-  #cooledKey: string | null = null;
-  /** The end of the cool-down as the provider asked for it, without the maximum. */
-  #requestedUntilMs = 0;
+  readonly #coolDowns = new CoolDowns();
   #pauseMs = firstPauseMs;
   #open = false;
   #isProbing = false;
   /** The key of the last failed probe, if that key alone may be the cause. Other keys may probe at once. */
   #suspectKey: string | null = null;
 
+  /** For operators: `cooling` as long as any key has to wait. Other keys may pass; see `tryPass`. */
   state(nowMs: number): BreakerState {
     if (this.#open) return nowMs < this.#openUntilMs ? "open" : "half_open";
-    return nowMs < this.#coolUntilMs ? "cooling" : "closed";
+    return this.#coolDowns.longestMs(nowMs) > 0 ? "cooling" : "closed";
+  }
+
+  /** Whether this key may call without a probe. */
+  isClosedFor(nowMs: number, keyId: string): boolean {
+    return !this.#open && this.coolDownMs(nowMs, keyId) === 0;
   }
 
   /** `closed` and `probe` mean that a call may be made now. */
@@ -102,27 +103,22 @@ export class Breaker {
   }
 
   coolDown(nowMs: number, durationMs: number, keyId: string): void {
-    const isFirst = nowMs >= this.#coolUntilMs;
-    if (isFirst) this.#cooledKey = keyId;
-    else if (this.#cooledKey !== keyId) this.#cooledKey = null;
-    this.#requestedUntilMs = Math.max(this.#requestedUntilMs, nowMs + durationMs);
-    this.#coolUntilMs = Math.max(this.#coolUntilMs, nowMs + Math.min(durationMs, maxCoolDownMs));
+    this.#coolDowns.begin(nowMs, durationMs, keyId);
   }
 
-  /** How long until a call may be made; 0 if now. */
+  /** For operators: how long until every key may call; 0 if now. */
   waitMs(nowMs: number): number {
-    return Math.max(0, this.#coolUntilMs - nowMs, this.#open ? this.#openUntilMs - nowMs : 0);
+    return Math.max(this.#coolDowns.longestMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
   }
 
   /** What is left of the cool-down for a key, ten minutes at most. */
   coolDownMs(nowMs: number, keyId: string): number {
-    const isConcerned = this.#cooledKey === null || this.#cooledKey === keyId;
-    return isConcerned ? Math.max(0, this.#coolUntilMs - nowMs) : 0;
+    return this.#coolDowns.leftMs(nowMs, keyId);
   }
 
-  /** What is left of the cool-down as the provider asked for it, without the maximum. */
-  requestedCoolDownMs(nowMs: number): number {
-    return Math.max(0, this.#requestedUntilMs - nowMs);
+  /** What is left of the cool-down for a key as the provider asked for it, without the maximum. */
+  requestedCoolDownMs(nowMs: number, keyId: string): number {
+    return this.#coolDowns.requestedMs(nowMs, keyId);
   }
 
   /**

@@ -67,8 +67,8 @@ export class AttemptState {
   }
 
   /** Skipped because its provider asked to be left alone. */
-  skippedCooling(candidate: Candidate, nowMs: number): void {
-    const coolDownMs = candidate.state.breaker.requestedCoolDownMs(nowMs);
+  skippedCooling(candidate: Candidate, nowMs: number, keyId: string): void {
+    const coolDownMs = candidate.state.breaker.requestedCoolDownMs(nowMs, keyId);
     if (coolDownMs >= this.#shortestCoolDownMs) return;
     this.coolingCandidate = candidate;
     this.#shortestCoolDownMs = coolDownMs;

@@ -15,8 +15,8 @@ const maxRetryDelayMs = 250;
 
 /**
  * Selects the deployment to try next, and takes a slot there. Breakers only choose among deployments: if there is no
- * alternative, or all breakers are open, they are ignored. A cool-down that a provider asked for is always respected,
- * and waited for if it is short.
+ * alternative, or all breakers are open, they are ignored. A cool-down that a provider asked for is respected even
+ * then, and waited for if it is short. The wait is limited, and a short one that begins meanwhile is ignored beyond it.
  */
 export class CandidateSelector {
   readonly #clock: Clock;
@@ -74,7 +74,7 @@ export class CandidateSelector {
   #tryEnter(candidate: Candidate, plan: Plan, state: AttemptState, nowMs: number): boolean {
     const { breaker } = candidate.state;
     const pass = breaker.tryPass(nowMs, plan.keyId);
-    if (pass === "cooling") state.skippedCooling(candidate, nowMs);
+    if (pass === "cooling") state.skippedCooling(candidate, nowMs, plan.keyId);
     if (pass === "cooling" || (pass === "open" && !state.ignoresBreakers)) return false;
     state.isProbe = pass === "probe";
     if (tryTakeSlot(candidate.state)) return true;
@@ -123,7 +123,7 @@ export class CandidateSelector {
     const isCooling = breaker.coolDownMs(nowMs, plan.keyId) > queueWaitMs;
     state.isProbe = breaker.tryPass(nowMs, plan.keyId) === "probe";
     if (state.finalFailure === null && !isCooling) return candidate;
-    state.skippedCooling(candidate, nowMs);
+    state.skippedCooling(candidate, nowMs, plan.keyId);
     giveUpCandidate(candidate, state);
     return null;
   }

@@ -1,0 +1,57 @@
+/** A provider that asks for a pause of hours is tried again after ten minutes. */
+const maxCoolDownMs = 600_000;
+
+interface CoolDown {
+  readonly untilMs: number;
+  /** As the provider asked for it, without the maximum. */
+  readonly requestedUntilMs: number;
+}
+
+const none: CoolDown = { untilMs: 0, requestedUntilMs: 0 };
+
+/**
+ * The pauses that a provider asked for (Retry-After), by client key. A key waits for the end of its own. All keys wait
+ * while those of two keys or more last: one client can get itself throttled at will, and that says nothing of others.
+ */
+export class CoolDowns {
+  /** Those that have ended are removed when the next one begins. */
+  readonly #byKey = new Map<string, CoolDown>();
+  /** The one that ends last but one. */
+  #shared = none;
+  #lastEndMs = 0;
+
+  begin(nowMs: number, durationMs: number, keyId: string): void {
+    for (const [key, { untilMs }] of this.#byKey) if (untilMs <= nowMs) this.#byKey.delete(key);
+    const asked = {
+      untilMs: nowMs + Math.min(durationMs, maxCoolDownMs),
+      requestedUntilMs: nowMs + durationMs,
+    };
+    this.#byKey.set(keyId, later(asked, this.#byKey.get(keyId) ?? none));
+    const [last = none, lastButOne = none] = [...this.#byKey.values()].sort((a, b) => b.untilMs - a.untilMs);
+    this.#shared = lastButOne;
+    this.#lastEndMs = last.untilMs;
+  }
+
+  /** What is left for a key, ten minutes at most; 0 if it need not wait. */
+  leftMs(nowMs: number, keyId: string): number {
+    return this.#lastEndMs <= nowMs ? 0 : Math.max(0, this.#of(keyId).untilMs - nowMs);
+  }
+
+  /** What is left for a key of the pause as the provider asked for it, without the maximum. */
+  requestedMs(nowMs: number, keyId: string): number {
+    return Math.max(0, this.#of(keyId).requestedUntilMs - nowMs);
+  }
+
+  /** How long until no key has to wait. */
+  longestMs(nowMs: number): number {
+    return Math.max(0, this.#lastEndMs - nowMs);
+  }
+
+  #of(keyId: string): CoolDown {
+    return later(this.#byKey.get(keyId) ?? none, this.#shared);
+  }
+}
+
+function later(one: CoolDown, other: CoolDown): CoolDown {
+  return one.untilMs > other.untilMs ? one : other;
+}
