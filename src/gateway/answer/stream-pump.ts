@@ -164,10 +164,15 @@ export class StreamPump implements Guarded, Interruptible {
     if (piece.length === 0 || this.#controller === null) return undefined;
     this.#exchange.sawFirstByte();
     if (this.#state === "streaming") this.#recorder?.append(bytesOf(piece));
-    const written = this.#controller.write(piece);
+    return this.#send(this.#controller, piece);
+  }
+
+  #send(controller: DirectController, piece: Piece): Promise<void> | undefined {
+    const written = controller.write(piece);
     this.#lastWriteMs = this.#monotonicMs();
     if (!(written instanceof Promise)) return undefined;
-    this.#blockedSinceMs = this.#lastWriteMs;
+    // A heartbeat may be waiting already: the client has not read since then.
+    this.#blockedSinceMs = Math.min(this.#blockedSinceMs, this.#lastWriteMs);
     return written.then(() => {
       this.#blockedSinceMs = Number.POSITIVE_INFINITY;
     });
@@ -206,8 +211,12 @@ export class StreamPump implements Guarded, Interruptible {
     this.#journalProgress(nowMs);
     const isSilent = heartbeatMs > 0 && nowMs - this.#lastWriteMs >= heartbeatMs;
     if (!isSilent || this.#controller === null || this.#blockedSinceMs <= nowMs) return;
-    this.#controller.write(this.#relayer.heartbeat());
-    this.#lastWriteMs = nowMs;
+    this.#sendHeartbeat(this.#controller);
+  }
+
+  /** Neither recorded nor the answer's first byte. Nobody awaits it, so its failure ends the stream from here. */
+  #sendHeartbeat(controller: DirectController): void {
+    this.#send(controller, this.#relayer.heartbeat())?.catch((error) => this.interrupt(publicErrorOf(error)));
   }
 
   /** Ends the stream from this side, in-band: the time is up, or the gateway is shutting down. */
