@@ -12,6 +12,7 @@ describe("the journal's driver", () => {
     const choice = new DriverChoice("inline");
     for (let round = 0; round < 100; round += 1) observe(choice, [...times(15, 0.1), 400]);
     for (let round = 0; round < 100; round += 1) observe(choice, [...times(10, 0.1), ...times(6, 3)]);
+    observe(choice, times(100, 3));
     expect(choice.driver).toBe("inline");
   });
 
