@@ -6,7 +6,7 @@ export interface Suites {
   readonly fast: readonly string[];
   /** Start programs, and do not disturb each other. */
   readonly sideBySide: readonly string[];
-  /** Measure memory or starve the machine on purpose, so nothing else may run meanwhile. */
+  /** Measure memory or silences, or starve the machine on purpose, so nothing else may run meanwhile. */
   readonly alone: readonly string[];
   /** Drive the gateway from outside, and so mean something else against the executable. */
   readonly driven: ReadonlySet<string>;
@@ -14,8 +14,11 @@ export interface Suites {
 
 const needTheMachine: ReadonlySet<string> = new Set([
   "test/chaos/streams.test.ts",
+  "test/clients/crowd.test.ts",
   "test/executable/kill9.test.ts",
   "test/faults/host.test.ts",
+  "test/faults/slow-disk.test.ts",
+  "test/scenarios/figures.test.ts",
   "test/wire/many-streams.test.ts",
 ]);
 
