@@ -12,7 +12,7 @@ const secretsFile = (sluice: Sluice) => join(sluice.folder, "data", "first-start
 describe("the first start of a real configuration", () => {
   test("makes no key, says how to make one, and prints no secret", async () => {
     await using sluice = await Sluice.start({ config: real });
-    expect(sluice.output).toContain("there are no keys yet; make one with `sluice keys create");
+    await sluice.told("there are no keys yet; make one with `sluice keys create");
     expect(sluice.output).not.toMatch(/slua?_\w{30}/);
     expect(await sluice.cliJson<unknown[]>("keys", "list")).toEqual([]);
   });
@@ -20,7 +20,7 @@ describe("the first start of a real configuration", () => {
   test("leaves the admin token in a file that only its owner can read, and says where", async () => {
     await using sluice = await Sluice.start({ config: real });
     const file = secretsFile(sluice);
-    expect(sluice.output).toContain(file);
+    await sluice.told(file);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const token = /slua_\w{32}/.exec(readFileSync(file, "utf8"))?.[0];
     const headers = { authorization: `Bearer ${token}` };
@@ -52,7 +52,7 @@ describe("the first start of the demo", () => {
 
 test("a start with a preset admin token still says where the dashboard is", async () => {
   await using sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: "a-preset-token-of-mine" } });
-  expect(sluice.output).toContain(`the dashboard is at ${sluice.url}/admin\n`);
+  await sluice.told(`the dashboard is at ${sluice.url}/admin\n`);
   expect(sluice.output).not.toContain("a-preset-token-of-mine");
 });
 

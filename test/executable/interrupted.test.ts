@@ -88,7 +88,7 @@ for (const dialect of ["chat", "responses", "messages"] as const satisfies reado
     ]);
     expect(journaled()).toBe(0);
     const told = '"interrupted":1,"msg":"the last process ended in the middle of requests';
-    await waitFor(() => sluice.output.includes(told), "the interrupted request to be told");
+    await sluice.told(told);
     expect((await sluice.cli("ledger", "audit")).code).toBe(0);
   }, 60_000);
 }

@@ -55,8 +55,8 @@ test("a ledger that is removed stops new work with an alarm, and nothing of it i
   const refused = await sluice.request("/v1/chat/completions", { key, body: ask });
   expect(refused.status).toBe(503);
   expect(provider.requests).toHaveLength(asked);
-  await waitFor(() => sluice.output.includes("no new work is taken: sluice.db was removed"), "the alarm");
-  expect(sluice.output).toContain("still open");
+  await sluice.told("no new work is taken: sluice.db was removed");
+  await sluice.told("still open");
 
   gate.resolve();
   while ((await reader.nextChunk()) !== null);
@@ -85,5 +85,5 @@ test("a running gateway that has lost its ledger takes a restored one", async ()
   expect(replaced).toBeNull();
   expect((await sluice.request("/readyz")).status).toBe(200);
   expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
-  expect(sluice.output).toContain("Everything that it held is now in");
+  await sluice.told("Everything that it held is now in");
 });

@@ -75,9 +75,9 @@ describe("SIGTERM while charges cannot be written", () => {
     const asking = sluice.request("/v1/chat/completions", { key, body: ask }).catch(() => null);
     await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
     void sluice.stop();
-    await waitFor(() => sluice.output.includes("stopping"), "the first signal to be heard");
+    await sluice.told("stopping");
     expect(await sluice.stop()).toBe(143);
-    expect(sluice.output).toContain(`key ${key.id}, 0.000039000 credits`);
+    await sluice.told(`key ${key.id}, 0.000039000 credits`);
     other.close();
     await asking;
   }, 60_000);
@@ -91,7 +91,7 @@ describe("SIGTERM while charges cannot be written", () => {
     const asking = sluice.request("/v1/chat/completions", { key, body: ask }).catch(() => null);
     await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
     const stopping = sluice.stop();
-    await waitFor(() => sluice.output.includes("stopping"), "the signal to be heard");
+    await sluice.told("stopping");
     other.run("ROLLBACK");
     other.close();
     expect(await stopping).toBe(0);

@@ -8,7 +8,6 @@ import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { StreamReader } from "../support/sse.ts";
-import { waitFor } from "../support/wait.ts";
 
 let provider: ScriptedProvider;
 let sluice: Sluice;
@@ -74,7 +73,7 @@ test("a restore that meets a database locked by another program waits, and the g
   const other = new Database(join(sluice.folder, "data", "sluice.db"));
   other.run("BEGIN IMMEDIATE");
   const restoring = sluice.cli("restore", copy, "--yes");
-  await waitFor(() => sluice.output.includes("but not yet: The database is locked"), "the lock to be told");
+  await sluice.told("but not yet: The database is locked");
   expect((await sluice.request("/v1/usage", { key: late })).status).toBe(200);
   other.run("ROLLBACK");
   other.close();
@@ -92,7 +91,7 @@ test("a start after an interrupted restore finishes it, and one without its data
   expect(listing).toMatchObject({ code: 1 });
   expect(listing.stderr).toContain("interrupted");
   await sluice.restart();
-  expect(sluice.output).toContain("A restore that was interrupted has been finished");
+  await sluice.told("A restore that was interrupted has been finished");
   expect(sluice.output).not.toContain("First run");
   expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
   await sluice.stop();

@@ -84,6 +84,11 @@ export class Sluice {
     return this.#server.output();
   }
 
+  /** Waits until the server has written this. What it writes comes through a pipe, later than what it answers. */
+  told(text: string): Promise<void> {
+    return waitFor(() => this.output.includes(text), `the server to write ${JSON.stringify(text)}`);
+  }
+
   /** Runs a command beside the server, on the same data. */
   cli(...args: readonly string[]): Promise<CliResult> {
     return run(args, this.#where);
