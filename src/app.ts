@@ -32,6 +32,7 @@ import type { Store } from "./store/store.ts";
 import { TroubleWatch } from "./store/trouble-watch.ts";
 import { StoreWatcher } from "./store/watcher.ts";
 import { createUpstream } from "./upstream/create.ts";
+import { TokenSources } from "./vendors/credentials/token-sources.ts";
 
 export interface RunningGateway {
   readonly url: string;
@@ -120,8 +121,15 @@ async function assemble(
     onError: (err) => log.error({ err }, "pruning failed"),
   });
 
+  const tokens = new TokenSources({
+    clock,
+    onRefreshFailed: (provider, { message }) =>
+      log.warn({ provider }, `the provider's token could not be refreshed: ${message}`),
+  });
+  opened.defer(() => tokens.stop());
+
   const gateway: Gateway = {
-    configured: configure(settings, clock, log),
+    configured: configure(settings, clock, log, tokens),
     clock,
     keys,
     ledger,
@@ -204,7 +212,7 @@ async function assemble(
       }
       logs.configure(next.log);
       gateway.addressLimiter.rpm = next.server.anonymousRpm;
-      gateway.configured = configure(reloaded.settings, clock, log);
+      gateway.configured = configure(reloaded.settings, clock, log, tokens);
       log.info(
         { models: next.models.length, not_in_force: reloaded.notInForce },
         reloaded.notInForce.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
@@ -227,6 +235,7 @@ async function assemble(
       await watcher.stop();
       idempotency.stopPruning();
       givenIds.stopPruning();
+      tokens.stop();
       counter.stop();
       largeBodies.stop();
       alarms.stop();
@@ -247,6 +256,8 @@ function bodyShare({ maxBodyMemoryBytes, maxBodyBytes }: ServerSettings): number
   return Math.max(maxBodyBytes, maxBodyMemoryBytes / 2);
 }
 
-function configure(settings: Settings, clock: Clock, log: Log): Configured {
-  return { settings, catalog: Catalog.from(settings), upstream: createUpstream({ settings, clock, log }) };
+function configure(settings: Settings, clock: Clock, log: Log, tokens: TokenSources): Configured {
+  const upstream = createUpstream({ settings, clock, log, tokens });
+  tokens.stopUnused();
+  return { settings, catalog: Catalog.from(settings), upstream };
 }

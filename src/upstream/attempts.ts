@@ -1,4 +1,9 @@
 import { GatewayError } from "../base/errors.ts";
+import {
+  type Credential,
+  CredentialUnavailable,
+  type CredentialUse,
+} from "../vendors/credentials/credential.ts";
 import type { Prepared } from "../vendors/provider.ts";
 import { type CallContext, UpstreamCall } from "./call/upstream-call.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
@@ -12,6 +17,12 @@ import type { GenerationPlan, Opened, Plan } from "./upstream.ts";
 export interface UpstreamLog {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+}
+
+/** The credential of one attempt. */
+interface UsedCredential {
+  readonly key: Credential | null;
+  readonly use: CredentialUse | null;
 }
 
 /** A throttled key rests at least this long, since other keys can take over. */
@@ -53,16 +64,18 @@ export class Attempts {
 
       const hasWaited = selecting instanceof Promise || preparing instanceof Promise;
       const startedMs = hasWaited ? this.#nowMs() : nowMs;
-      const apiKey = candidate.state.providerState.keys.pick(startedMs);
+      const key = candidate.state.providerState.keys.pick(startedMs);
+      const use = key?.use() ?? null;
       const call = new UpstreamCall(this.#context, candidate, plan);
       state.attemptBegins(candidate, isOtherKey);
       candidate.state.inFlight += 1;
-      const failure = await call.begin(prepared, apiKey, startedMs);
+      const failure = await call.begin(prepared, use, startedMs);
 
       nowMs = this.#nowMs();
       const durationMs = nowMs - startedMs;
       if (failure === null) {
         candidate.state.breaker.answered(nowMs, plan.keyId);
+        use?.accepted();
         call.attempts = state.attempts;
         call.answeredAfterMs = durationMs;
         return call;
@@ -71,7 +84,7 @@ export class Attempts {
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
       plan.attemptFailed(candidate.deployment, record);
       this.#report(plan.requestId, candidate.state.name, failure);
-      this.#learn(candidate, failure, apiKey, plan, state);
+      this.#learn(candidate, failure, { key, use }, plan, state);
     }
   }
 
@@ -79,7 +92,7 @@ export class Attempts {
   #learn(
     candidate: Candidate,
     failure: Failure,
-    apiKey: string | null,
+    { key, use }: UsedCredential,
     plan: Plan,
     state: AttemptState,
   ): void {
@@ -87,7 +100,7 @@ export class Attempts {
     const { evidence, keyProblem } = failure;
     const coolDownMs = failure.coolDownMs ?? 0;
     const nowMs = this.#nowMs();
-    if (restKey(candidate, failure, apiKey, nowMs)) {
+    if (renewCredential(failure, use, state) || restKey(candidate, failure, key, nowMs)) {
       // It was the key's fault, not the deployment's.
       const isTriedAgain = state.finalFailure === null && this.#selector.tryOtherKey(candidate, state);
       if (!isTriedAgain && state.isProbe) breaker.abandonProbe();
@@ -110,6 +123,11 @@ export class Attempts {
     const fields = { request_id: requestId, deployment, failure: failure.kind };
     if (!failure.alarm) {
       this.#log.warn({ ...fields, cause: causeOf(failure) ?? undefined }, "attempt failed");
+      return;
+    }
+    const { cause } = failure.error;
+    if (cause instanceof CredentialUnavailable) {
+      this.#log.error(fields, `there is no credential for this provider: ${cause.message}`);
       return;
     }
     // Without the provider's message, which may quote the prompt. `models check` sends a prompt of its own.
@@ -153,10 +171,20 @@ function leftBeforeSending(candidate: Candidate, plan: Plan, state: AttemptState
   return state.error();
 }
 
+/**
+ * Whether a new credential can be had in place of one that has expired. At most once per exchange: if the provider
+ * refuses that as well, it is not the credential's age.
+ */
+function renewCredential(failure: Failure, use: CredentialUse | null, state: AttemptState): boolean {
+  if (!failure.hasExpired || state.hasRenewedCredential || use === null || !use.expired()) return false;
+  state.hasRenewedCredential = true;
+  return true;
+}
+
 /** Rests a key that was rejected or throttled. Returns true if another key of the pool is ready. */
-function restKey(candidate: Candidate, failure: Failure, apiKey: string | null, nowMs: number): boolean {
+function restKey(candidate: Candidate, failure: Failure, key: Credential | null, nowMs: number): boolean {
   const { keys } = candidate.state.providerState;
-  if (failure.keyProblem === "rejected") return keys.rejected(apiKey, nowMs);
+  if (failure.keyProblem === "rejected") return keys.rejected(key, nowMs);
   if (failure.keyProblem !== "throttled" || keys.size <= 1) return false;
-  return keys.throttled(apiKey, nowMs, Math.max(failure.coolDownMs ?? 0, minKeyRestMs));
+  return keys.throttled(key, nowMs, Math.max(failure.coolDownMs ?? 0, minKeyRestMs));
 }

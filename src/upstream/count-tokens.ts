@@ -27,7 +27,7 @@ export async function countTokens(
   if (plan.isOver || !tryTakeSlot(state)) return null;
   state.inFlight += 1;
   const call = new UpstreamCall(context, candidate, plan);
-  const failure = await call.begin(prepared, state.providerState.keys.pick(nowMs), nowMs);
+  const failure = await call.begin(prepared, state.providerState.keys.pick(nowMs)?.use() ?? null, nowMs);
   if (failure !== null) return null;
   const count = call.streaming ? null : readCount(call.bytes());
   call.finished(call.streaming ? "cancelled" : "completed");

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
+import type { TokenSources } from "../vendors/credentials/token-sources.ts";
 import { createProvider } from "../vendors/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
@@ -17,6 +18,8 @@ export interface UpstreamOptions {
   readonly log: UpstreamLog;
   /** Between 0 and 1; tests pass a reproducible one. */
   readonly random?: () => number;
+  /** Shared with the upstream of the configuration before, so that its tokens stay in use. */
+  readonly tokens?: TokenSources;
   /** How connections are made; tests pass one that makes none. */
   readonly dial?: Dial;
 }
@@ -24,7 +27,9 @@ export interface UpstreamOptions {
 /** All providers of one configuration. A reload creates another upstream; calls of the old one run to their end. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { settings, clock, log, random = Math.random } = options;
-  const directory = new Directory(settings, (provider) => createProvider(provider, options.dial), random);
+  const { dial, tokens } = options;
+  const shared = { ...(dial === undefined ? {} : { dial }), ...(tokens === undefined ? {} : { tokens }) };
+  const directory = new Directory(settings, (provider) => createProvider(provider, shared), random);
   const context = { clock, timer: new DeadlineTimer(clock), heartbeatMs: settings.server.heartbeatMs };
   const attempts = new Attempts(context, directory, log, random);
   return {

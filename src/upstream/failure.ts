@@ -3,7 +3,8 @@ import type { JsonObject } from "../base/json.ts";
 import { reportedFailure } from "../dialects/errors/failure.ts";
 import { readErrorObject } from "../dialects/errors/refusal.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
-import type { VendorRefusal } from "../vendors/provider.ts";
+import type { CredentialUnavailable } from "../vendors/credentials/credential.ts";
+import type { RefusalSubject, VendorRefusal } from "../vendors/provider.ts";
 import type { Evidence } from "./health/breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
@@ -24,6 +25,8 @@ export interface Failure {
   readonly coolDownMs: number | null;
   /** Set if the API key was refused, so that another key of the pool may do better. */
   readonly keyProblem: "rejected" | "throttled" | null;
+  /** The credential is not valid any more, so that a new one may do better. */
+  readonly hasExpired: boolean;
   /** The operator's account, key or configuration is wrong, and needs attention. */
   readonly alarm: boolean;
 }
@@ -35,6 +38,7 @@ const final = {
   evidence: null,
   coolDownMs: null,
   keyProblem: null,
+  hasExpired: false,
   alarm: false,
 } as const;
 const tryOthers = { ...final, mayTryOthers: true, evidence: "provider" } as const;
@@ -43,6 +47,13 @@ const tryOthers = { ...final, mayTryOthers: true, evidence: "provider" } as cons
 export function unreachable(cause: unknown): Failure {
   const error = new GatewayError("provider_unavailable", "The provider cannot be reached.", { cause });
   return { ...tryOthers, error, kind: "unreachable", mayRetry: true, evidence: "connection" };
+}
+
+/** There is no credential to send, because the host that issues them fails. Nothing was sent to the provider. */
+export function withoutCredential(cause: CredentialUnavailable): Failure {
+  const message = "The gateway has no valid credential for the provider at the moment.";
+  const error = new GatewayError("provider_unavailable", message, { cause });
+  return { ...tryOthers, error, kind: "no_credential", evidence: "connection", alarm: true };
 }
 
 /** The connection was closed before an answer. */
@@ -108,55 +119,91 @@ export function unprepared(error: GatewayError): Failure {
 }
 
 /** Any status but 200. The client sees the provider's message only if it is about the client's request. */
-export function refused(status: number, refusal: VendorRefusal): Failure {
-  const { retryAfterMs, message: said } = refusal;
+export function refused(status: number, refusal: VendorRefusal, dialect: ClientDialectName): Failure {
+  const said = refusal.message;
+  const kind = `status_${status}`;
+  switch (refusal.about ?? subjectOf(status)) {
+    case "request": {
+      const code = refusal.contextOverflow ? "context_length_exceeded" : "invalid_request";
+      return { ...final, error: new GatewayError(code, said), kind, said };
+    }
+    case "credential":
+      return { ...refusedGateway(status, refusal), keyProblem: "rejected" };
+    case "expired":
+      return { ...refusedGateway(status, refusal), keyProblem: "rejected", hasExpired: true };
+    case "account":
+      return refusedGateway(status, refusal);
+    case "busy":
+      return { ...busy(status, refusal), keyProblem: "throttled" };
+    case "overloaded":
+      return busy(status, refusal);
+    case "timeout":
+      return { ...tooSlow(dialect), kind, said };
+    case "failure":
+      return { ...tryOthers, error: failedWith(status, refusal), kind, said, mayRetry: true };
+    case "passing":
+      return { ...tryOthers, error: failedWith(status, refusal), kind, said, mayRetry: true, evidence: null };
+    case null:
+      return unexpectedStatus(status, refusal);
+  }
+}
+
+/** What most vendors mean by a status; null if there is no rule for it. */
+function subjectOf(status: number): RefusalSubject | null {
   switch (status) {
     case 400:
     case 413:
-    case 422: {
-      const code = refusal.contextOverflow ? "context_length_exceeded" : "invalid_request";
-      return { ...final, error: new GatewayError(code, said), kind: `status_${status}`, said };
-    }
+    case 422:
+      return "request";
     case 401:
+      return "expired";
     case 402:
     case 403:
-    case 404: {
-      const error = new GatewayError("upstream_error", "The provider refused the gateway's request.", {
-        cause: refusal,
-      });
-      const keyProblem = status === 404 ? null : "rejected";
-      // Some vendors answer 403 to a prompt that they reject, and 404 to an unknown id in the request.
-      const evidence = status === 403 || status === 404 ? "unclear" : "provider";
-      return { ...tryOthers, error, kind: `status_${status}`, said, keyProblem, evidence, alarm: true };
-    }
+      return "credential";
+    case 404:
+      return "account";
     case 429:
+      return "busy";
     case 503:
-    case 529: {
-      const error = new GatewayError("service_unavailable", "The provider is busy. Please try again.", {
-        retryAfterSeconds: Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000)),
-        cause: refusal,
-      });
-      const keyProblem = status === 429 ? "throttled" : null;
-      return {
-        ...tryOthers,
-        error,
-        kind: `status_${status}`,
-        said,
-        coolDownMs: retryAfterMs ?? 0,
-        keyProblem,
-      };
-    }
+    case 529:
+      return "overloaded";
     default:
-      return unexpectedStatus(status, refusal);
+      return null;
   }
+}
+
+function refusedGateway(status: number, refusal: VendorRefusal): Failure {
+  const error = new GatewayError("upstream_error", "The provider refused the gateway's request.", {
+    cause: refusal,
+  });
+  // Some vendors answer 403 to a prompt that they reject, and 404 to an unknown id in the request.
+  const evidence = status === 403 || status === 404 ? "unclear" : "provider";
+  return { ...tryOthers, error, kind: `status_${status}`, said: refusal.message, evidence, alarm: true };
+}
+
+function busy(status: number, refusal: VendorRefusal): Failure {
+  const { retryAfterMs } = refusal;
+  const error = new GatewayError("service_unavailable", "The provider is busy. Please try again.", {
+    retryAfterSeconds: Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000)),
+    cause: refusal,
+  });
+  return {
+    ...tryOthers,
+    error,
+    kind: `status_${status}`,
+    said: refusal.message,
+    coolDownMs: retryAfterMs ?? 0,
+  };
+}
+
+function failedWith(status: number, refusal: VendorRefusal): GatewayError {
+  return new GatewayError("upstream_error", `The provider failed with status ${status}.`, { cause: refusal });
 }
 
 function unexpectedStatus(status: number, refusal: VendorRefusal): Failure {
   if (status >= 300 && status < 400) return unusable("it is a redirect");
   if (status >= 200 && status < 300) return unusable(`its status is ${status}`);
-  const error = new GatewayError("upstream_error", `The provider failed with status ${status}.`, {
-    cause: refusal,
-  });
+  const error = failedWith(status, refusal);
   const isServers = status >= 500;
   const evidence = isServers ? "provider" : status === 408 ? "unclear" : null;
   return {

@@ -2,6 +2,7 @@ import type { Refusal } from "../dialects/errors/refusal.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Head, Receiver, Transfer } from "../wire/transfer.ts";
+import type { Credential, CredentialUse } from "./credentials/credential.ts";
 import type { ProviderSettings } from "./settings.ts";
 
 /** A request in a provider's dialect. The vendor adds its target and the credential. */
@@ -26,16 +27,37 @@ export interface RefusedAnswer {
 export interface VendorRefusal extends Refusal {
   /** Null if the provider sent none. */
   readonly retryAfterMs: number | null;
+  /** What the refusal is about, if the vendor's own codes say otherwise than the status does. */
+  readonly about?: RefusalSubject;
 }
+
+/**
+ * What a refusal is about. `request`: the client's request. `credential`: it is not accepted. `expired`: it is not
+ * accepted any more, and a new one may be. `account`: the operator's account, settings or model name. `busy`: too many
+ * requests, for this credential at least. `overloaded`: the same for all. `timeout`: it took too long, and was perhaps
+ * paid for. `failure`: the provider's own fault. `passing`: the same, and likely over at the next attempt.
+ */
+export type RefusalSubject =
+  | "request"
+  | "credential"
+  | "expired"
+  | "account"
+  | "busy"
+  | "overloaded"
+  | "timeout"
+  | "failure"
+  | "passing";
 
 /** One provider of the configuration, ready to be called. */
 export interface Provider {
   readonly settings: ProviderSettings;
+  /** Used in turn; empty if it needs none. */
+  readonly credentials: readonly Credential[];
   /**
    * Sends a request. Its answer goes to the receiver, which is not called before this has returned. Requests of
    * different callers never share a connection.
    */
-  send(prepared: Prepared, apiKey: string | null, receiver: Receiver, caller: string): Transfer;
+  send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer;
   /** Reads the message, code and Retry-After of an error, whose format depends on the vendor. */
   readRefusal(answer: RefusedAnswer): VendorRefusal;
 }

@@ -1,12 +1,12 @@
 import { assert } from "../base/assert.ts";
-import type { Dial } from "../wire/http-client.ts";
 import { anthropic } from "./anthropic/index.ts";
 import { openAiCompatible } from "./compatible/index.ts";
+import { TokenSources } from "./credentials/token-sources.ts";
 import { demo } from "./demo/index.ts";
 import { openAi } from "./openai/index.ts";
 import type { Provider } from "./provider.ts";
 import type { ProviderSettings } from "./settings.ts";
-import type { Vendor } from "./vendor.ts";
+import type { Vendor, VendorContext } from "./vendor.ts";
 
 /** All vendors, by the configuration's `kind`. */
 const vendors = {
@@ -30,6 +30,7 @@ export function vendorOf(kind: string): Vendor {
   return vendor;
 }
 
-export function createProvider(settings: ProviderSettings, dial?: Dial): Provider {
-  return vendorOf(settings.kind).create(settings, dial);
+/** Without shared token sources, the provider asks for tokens of its own. */
+export function createProvider(settings: ProviderSettings, context: Partial<VendorContext> = {}): Provider {
+  return vendorOf(settings.kind).create(settings, { tokens: new TokenSources(), ...context });
 }

@@ -1,5 +1,6 @@
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
+import type { TokenSources } from "./credentials/token-sources.ts";
 import type { Provider } from "./provider.ts";
 import type { ProviderSettings } from "./settings.ts";
 
@@ -13,7 +14,14 @@ export interface Vendor {
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly baseUrl: BaseUrlRules;
-  create(settings: ProviderSettings, dial?: Dial): Provider;
+  create(settings: ProviderSettings, context: VendorContext): Provider;
+}
+
+/** What vendors share. */
+export interface VendorContext {
+  readonly tokens: TokenSources;
+  /** How connections are made; absent except in tests. */
+  readonly dial?: Dial;
 }
 
 /** Defaults for settings that an operator may omit. */

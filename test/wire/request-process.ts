@@ -9,14 +9,14 @@ import { prepared, providerSettings } from "../upstream/fixtures.ts";
 import { codeOf } from "./recorder.ts";
 
 const [baseUrl = "", times = "1"] = process.argv.slice(2);
-const provider = createProvider(providerSettings({ baseUrl }));
+const provider = createProvider(providerSettings({ baseUrl, apiKeys: ["sk-canary"] }));
 const never = new AbortController();
 const request = prepared({ body: '{"model":"m"}' });
 
 async function requestRepeatedly(): Promise<void> {
   for (let time = 0; time < Number(times); time++) {
     const answer = collectAnswer(
-      (receiver) => provider.send(request, "sk-canary", receiver, "key"),
+      (receiver) => provider.send(request, provider.credentials[0]?.use() ?? null, receiver, "key"),
       never.signal,
     );
     console.log(JSON.stringify(await answer.catch((cause) => ({ code: codeOf(cause) }))));

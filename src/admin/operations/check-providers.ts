@@ -76,7 +76,7 @@ function ask(
     headers: {},
   };
   return collectAnswer(
-    (receiver) => provider.send(prepared, settings.apiKeys[0] ?? null, receiver, "models check"),
+    (receiver) => provider.send(prepared, provider.credentials[0]?.use() ?? null, receiver, "models check"),
     AbortSignal.timeout(timeoutMs),
   );
 }

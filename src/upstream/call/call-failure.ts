@@ -1,4 +1,5 @@
 import type { GatewayError } from "../../base/errors.ts";
+import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { isMalformed, type Transfer } from "../../wire/transfer.ts";
 import {
   brokenOff,
@@ -9,6 +10,7 @@ import {
   timeoutError,
   tooSlow,
   unreachable,
+  withoutCredential,
 } from "../failure.ts";
 import type { Plan } from "../upstream.ts";
 import type { CallDeadlines } from "./call-deadlines.ts";
@@ -25,6 +27,7 @@ export function failureBeforeAnswer(
   if (missed === "answer") return tooSlow(plan.clientDialect);
   if (plan.isOver) return cancelled(plan.signal);
   if (missed === "connection") return unreachable(cause);
+  if (cause instanceof CredentialUnavailable) return withoutCredential(cause);
   if (isMalformed(cause)) return malformed(cause);
   if (state !== "awaits_head") return brokenOff(cause);
   // Without a connection it is certain that nothing was sent.

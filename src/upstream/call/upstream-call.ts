@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { CredentialUse } from "../../vendors/credentials/credential.ts";
 import { pickResponse } from "../../vendors/http/response-headers.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { connectionLost, type Head, type Receiver, type Transfer } from "../../wire/transfer.ts";
@@ -63,7 +64,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   /** Sends the request. Resolves to null once the answer can be read, and to the failure if there is none. */
-  begin(prepared: Prepared, apiKey: string | null, nowMs: number): Promise<Failure | null> {
+  begin(prepared: Prepared, credential: CredentialUse | null, nowMs: number): Promise<Failure | null> {
     const { timeouts } = this.deployment;
     const { stream, deadlineMs, keyId } = this.#plan;
     const deadlines = this.#deadlines;
@@ -71,7 +72,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     deadlines.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.timer.add(deadlines);
     try {
-      const transfer = this.deployment.provider.send(prepared, apiKey, this, keyId);
+      const transfer = this.deployment.provider.send(prepared, credential, this, keyId);
       this.#transfer = transfer;
       if (!transfer.isConnected) deadlines.expectConnection(nowMs, timeouts.connectMs);
     } catch (cause) {
@@ -241,7 +242,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     assert(head !== null, "a refusal has a head");
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
     const receivedAtMs = this.#context.clock.wallMs();
-    this.#fail(refused(head.status, this.deployment.provider.readRefusal({ head, text, receivedAtMs })));
+    const refusal = this.deployment.provider.readRefusal({ head, text, receivedAtMs });
+    this.#fail(refused(head.status, refusal, this.#plan.clientDialect));
   }
 
   /** Ends the call early. Who caused it determines the error. */

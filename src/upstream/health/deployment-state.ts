@@ -1,4 +1,5 @@
 import type { Gate } from "../../limits/concurrency.ts";
+import type { Credential } from "../../vendors/credentials/credential.ts";
 import type { Provider } from "../../vendors/provider.ts";
 import type { Deployment } from "../upstream.ts";
 import type { Breaker } from "./breaker.ts";
@@ -7,7 +8,7 @@ import type { KeyPool } from "./key-pool.ts";
 /** Shared by all deployments at one provider. */
 export interface ProviderState {
   readonly provider: Provider;
-  readonly keys: KeyPool;
+  readonly keys: KeyPool<Credential>;
   /** Null if the provider's concurrency is not limited. */
   readonly gate: Gate | null;
 }

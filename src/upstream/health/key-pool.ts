@@ -1,45 +1,45 @@
 const rejectedPauseMs = 300_000;
 const maxPauseMs = 600_000;
 
-interface PooledKey {
-  readonly secret: string;
+interface PooledKey<Key> {
+  readonly key: Key;
   pausedUntilMs: number;
 }
 
-/** A provider's API keys, used in turn. A key that was rejected or throttled is paused for a while. */
-export class KeyPool {
-  readonly #keys: readonly PooledKey[];
+/** A provider's credentials, used in turn. One that was rejected or throttled is paused for a while. */
+export class KeyPool<Key> {
+  readonly #keys: readonly PooledKey<Key>[];
   #next = 0;
 
-  constructor(secrets: readonly string[]) {
-    this.#keys = secrets.map((secret) => ({ secret, pausedUntilMs: 0 }));
+  constructor(keys: readonly Key[]) {
+    this.#keys = keys.map((key) => ({ key, pausedUntilMs: 0 }));
   }
 
   /** Null if the provider needs no key. If all are paused, the one whose pause ends first is used. */
-  pick(nowMs: number): string | null {
+  pick(nowMs: number): Key | null {
     const count = this.#keys.length;
     let soonest = this.#keys[0];
-    if (soonest === undefined || count === 1) return soonest?.secret ?? null;
+    if (soonest === undefined || count === 1) return soonest?.key ?? null;
     for (let step = 0; step < count; step += 1) {
-      const key = this.#keys[(this.#next + step) % count];
-      if (key === undefined) continue;
-      if (key.pausedUntilMs <= nowMs) {
+      const pooled = this.#keys[(this.#next + step) % count];
+      if (pooled === undefined) continue;
+      if (pooled.pausedUntilMs <= nowMs) {
         this.#next = (this.#next + step + 1) % count;
-        return key.secret;
+        return pooled.key;
       }
-      if (key.pausedUntilMs < soonest.pausedUntilMs) soonest = key;
+      if (pooled.pausedUntilMs < soonest.pausedUntilMs) soonest = pooled;
     }
-    return soonest.secret;
+    return soonest.key;
   }
 
   /** The provider does not accept the key. Returns true if another one is ready. */
-  rejected(secret: string | null, nowMs: number): boolean {
-    return this.#pause(secret, nowMs, rejectedPauseMs);
+  rejected(key: Key | null, nowMs: number): boolean {
+    return this.#pause(key, nowMs, rejectedPauseMs);
   }
 
   /** The provider limits the key's rate. Returns true if another one is ready. */
-  throttled(secret: string | null, nowMs: number, pauseMs: number): boolean {
-    return this.#pause(secret, nowMs, Math.min(pauseMs, maxPauseMs));
+  throttled(key: Key | null, nowMs: number, pauseMs: number): boolean {
+    return this.#pause(key, nowMs, Math.min(pauseMs, maxPauseMs));
   }
 
   get size(): number {
@@ -55,9 +55,9 @@ export class KeyPool {
     return Math.max(0, Math.min(...this.#keys.map((key) => key.pausedUntilMs)) - nowMs);
   }
 
-  #pause(secret: string | null, nowMs: number, pauseMs: number): boolean {
-    const key = this.#keys.find((each) => each.secret === secret);
-    if (key !== undefined) key.pausedUntilMs = Math.max(key.pausedUntilMs, nowMs + pauseMs);
+  #pause(key: Key | null, nowMs: number, pauseMs: number): boolean {
+    const pooled = this.#keys.find((each) => each.key === key);
+    if (pooled !== undefined) pooled.pausedUntilMs = Math.max(pooled.pausedUntilMs, nowMs + pauseMs);
     return this.ready(nowMs) > 0;
   }
 }

@@ -23,6 +23,8 @@ export class AttemptState {
   /** There is no alternative, so open breakers are ignored. */
   ignoresBreakers: boolean;
   hasWaited = false;
+  /** An expired credential was renewed for this exchange. */
+  hasRenewedCredential = false;
   hasRetried = false;
   /** A failure that no other attempt can mend. */
   finalFailure: Failure | null = null;

@@ -32,11 +32,12 @@ export class Directory {
     random: () => number,
   ) {
     this.#random = random;
-    for (const [name, provider] of settings.providers) {
+    for (const [name, providerSettings] of settings.providers) {
+      const provider = createProvider(providerSettings);
       this.#providers.set(name, {
-        provider: createProvider(provider),
-        keys: new KeyPool(provider.apiKeys),
-        gate: gateFor(provider.maxConcurrent),
+        provider,
+        keys: new KeyPool(provider.credentials),
+        gate: gateFor(providerSettings.maxConcurrent),
       });
     }
     for (const model of settings.models) this.#candidates.set(model.id, this.#candidatesOf(model));

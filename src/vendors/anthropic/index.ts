@@ -1,4 +1,4 @@
-import { apiKeyHeader } from "../credentials/static-header.ts";
+import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import type { Vendor } from "../vendor.ts";
 
@@ -16,5 +16,6 @@ export const anthropic: Vendor = {
     pathWarning: (path) =>
       /\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null,
   },
-  create: (settings, dial) => new HttpProvider(settings, { pathPrefix, credential: apiKeyHeader }, dial),
+  create: (settings, context) =>
+    new HttpProvider(settings, { pathPrefix, credential: keySchemes["x-api-key"] }, context),
 };

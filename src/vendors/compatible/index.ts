@@ -10,5 +10,5 @@ export const openAiCompatible: Vendor = {
   strictDialects: [],
   capabilities: {},
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
-  create: (settings, dial) => new HttpProvider(settings, { pathPrefix: "", credential: bearer }, dial),
+  create: (settings, context) => new HttpProvider(settings, { pathPrefix: "", credential: bearer }, context),
 };

@@ -1,6 +1,42 @@
-/** Credentials that are one header, the same for every request. */
-export type StaticCredential = (apiKey: string) => Readonly<Record<string, string>>;
+import type { Credential, CredentialHeaders, CredentialUse } from "./credential.ts";
 
-export const bearer: StaticCredential = (apiKey) => ({ authorization: `Bearer ${apiKey}` });
+/** How a vendor takes an API key: as one header, the same for every request. */
+export type KeyScheme = (apiKey: string) => CredentialHeaders;
 
-export const apiKeyHeader: StaticCredential = (apiKey) => ({ "x-api-key": apiKey });
+export const bearer: KeyScheme = (apiKey) => ({ authorization: `Bearer ${apiKey}` });
+
+/** By the names that the configuration's `auth` has for them. */
+export const keySchemes = {
+  bearer,
+  "x-api-key": (apiKey) => ({ "x-api-key": apiKey }),
+  "api-key": (apiKey) => ({ "api-key": apiKey }),
+} as const satisfies Readonly<Record<string, KeyScheme>>;
+
+export type KeySchemeName = keyof typeof keySchemes;
+
+/** A credential that never changes. */
+export class StaticCredential implements Credential, CredentialUse {
+  readonly #headers: CredentialHeaders;
+
+  constructor(headers: CredentialHeaders) {
+    this.#headers = headers;
+  }
+
+  use(): CredentialUse {
+    return this;
+  }
+
+  prepare(): null {
+    return null;
+  }
+
+  headers(): CredentialHeaders {
+    return this.#headers;
+  }
+
+  accepted(): void {}
+
+  expired(): boolean {
+    return false;
+  }
+}

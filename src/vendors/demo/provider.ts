@@ -28,12 +28,13 @@ export function demoSpeaks(dialect: string): boolean {
  */
 export class DemoProvider implements Provider {
   readonly settings: ProviderSettings;
+  readonly credentials = [];
 
   constructor(settings: ProviderSettings) {
     this.settings = settings;
   }
 
-  send(prepared: Prepared, _apiKey: string | null, receiver: Receiver): Transfer {
+  send(prepared: Prepared, _credential: null, receiver: Receiver): Transfer {
     return new FetchTransfer((signal) => this.respond(prepared, signal), receiver);
   }
 

@@ -2,21 +2,29 @@ import { assert } from "../../base/assert.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
-import { type Dial, HttpClient, type ServerAddress } from "../../wire/http-client.ts";
+import { HttpClient, type ServerAddress } from "../../wire/http-client.ts";
 import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
-import type { StaticCredential } from "../credentials/static-header.ts";
+import type { Credential, CredentialHeaders, CredentialUse } from "../credentials/credential.ts";
+import { type KeyScheme, StaticCredential } from "../credentials/static-header.ts";
 import type { Prepared, Provider, RefusedAnswer, VendorRefusal } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
+import type { VendorContext } from "../vendor.ts";
 import { readDefaultRefusal } from "./default-refusal.ts";
+import { DeferredTransfer } from "./deferred-transfer.ts";
 
 /** What differs between vendors that are called over HTTP. */
 export interface HttpVendorOptions {
   /** Appended to the base URL, which is written as the vendor's SDK takes it. */
   readonly pathPrefix: string;
-  readonly credential: StaticCredential;
+  /** How it takes the API keys of the configuration. */
+  readonly credential: KeyScheme;
+  /** What it takes instead of API keys. */
+  readonly credentials?: readonly Credential[];
   /** The request's target below the base URL, if it is not the dialect's default. */
   target?(prepared: Prepared): string;
+  /** The client's headers that the vendor understands, if it does not understand all that the dialect forwards. */
+  forwarded?(prepared: Prepared): ForwardedHeaders;
   /** Reads the vendor's errors, if it does not use the usual formats. */
   readRefusal?(answer: RefusedAnswer): VendorRefusal;
 }
@@ -30,21 +38,27 @@ const fetchOptions = { timeout: false, decompress: false, redirect: "manual", ke
 /** Clients mostly send the same few header values, but may send arbitrary ones. */
 const maxCachedHeads = 32;
 
-type HeadsByKey = Map<string | null, Map<string, string>>;
+/** By the credential's headers, which are garbage once a token has been replaced, and by forwarded headers. */
+type HeadsByCredential = WeakMap<CredentialHeaders, Map<string, string>>;
+
+const noCredential: CredentialHeaders = Object.freeze({});
 
 export class HttpProvider implements Provider {
   readonly settings: ProviderSettings;
+  readonly credentials: readonly Credential[];
   readonly #base: URL;
   /** Null behind a proxy, which only `fetch` supports. */
   readonly #client: HttpClient | null;
   readonly #options: HttpVendorOptions;
-  /** The headers that do not depend on the request, by API key. */
-  readonly #fixedHeaders = new Map<string | null, Record<string, string>>();
-  /** Request heads by dialect and target, API key, and forwarded headers; there are as many targets as the configuration has. */
-  readonly #heads = new Map<ProviderDialectName, Map<string, HeadsByKey>>();
+  /** The headers that do not depend on the request, by the credential's. */
+  readonly #fixedHeaders = new WeakMap<CredentialHeaders, Record<string, string>>();
+  /** Request heads by dialect and target; there are as many targets as the configuration has. */
+  readonly #heads = new Map<ProviderDialectName, Map<string, HeadsByCredential>>();
 
-  constructor(settings: ProviderSettings, options: HttpVendorOptions, dial?: Dial) {
+  constructor(settings: ProviderSettings, options: HttpVendorOptions, { dial }: Partial<VendorContext> = {}) {
     this.settings = settings;
+    this.credentials =
+      options.credentials ?? settings.apiKeys.map((key) => new StaticCredential(options.credential(key)));
     this.#options = options;
     this.#base = new URL(settings.baseUrl + options.pathPrefix);
     this.#client = isBehindProxy(this.#base)
@@ -56,22 +70,36 @@ export class HttpProvider implements Provider {
     return this.#base.origin + this.#path(this.#target(prepared));
   }
 
-  headers(prepared: Prepared, apiKey: string | null): Record<string, string> {
-    return { ...providerDialect(prepared.dialect).requestHeaders(prepared.headers), ...this.#fixed(apiKey) };
+  headers(prepared: Prepared, credential: CredentialUse | null): Record<string, string> {
+    const headers = {
+      ...providerDialect(prepared.dialect).requestHeaders(this.#forwarded(prepared)),
+      ...this.#fixed(credential?.headers() ?? noCredential),
+    };
+    if (credential?.sign === undefined) return headers;
+    const { host } = this.#base;
+    const target = this.#path(this.#target(prepared));
+    return { ...headers, ...credential.sign({ host, target, headers, body: prepared.body }) };
   }
 
-  send(prepared: Prepared, apiKey: string | null, receiver: Receiver, caller: string): Transfer {
-    if (this.#client === null) return this.#sendByProxy(prepared, apiKey, receiver);
-    return this.#client.send(this.#head(prepared, apiKey), prepared.body, receiver, caller);
+  send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
+    const waiting = credential?.prepare() ?? null;
+    if (waiting === null) return this.#send(prepared, credential, receiver, caller);
+    const send = () => this.#send(prepared, credential, receiver, caller);
+    return new DeferredTransfer(waiting, send, receiver);
   }
 
   readRefusal(answer: RefusedAnswer): VendorRefusal {
     return this.#options.readRefusal?.(answer) ?? readDefaultRefusal(answer);
   }
 
-  #sendByProxy(prepared: Prepared, apiKey: string | null, receiver: Receiver): Transfer {
+  #send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
+    if (this.#client === null) return this.#sendByProxy(prepared, credential, receiver);
+    return this.#client.send(this.#head(prepared, credential), prepared.body, receiver, caller);
+  }
+
+  #sendByProxy(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver): Transfer {
     const { body } = prepared;
-    const init = { method: "POST", headers: this.headers(prepared, apiKey), body, ...fetchOptions };
+    const init = { method: "POST", headers: this.headers(prepared, credential), body, ...fetchOptions };
     return new FetchTransfer((signal) => fetch(this.url(prepared), { ...init, signal }), receiver);
   }
 
@@ -83,57 +111,63 @@ export class HttpProvider implements Provider {
     return this.#base.pathname.replace(/\/$/, "") + target;
   }
 
-  #head(prepared: Prepared, apiKey: string | null): string {
+  #forwarded(prepared: Prepared): ForwardedHeaders {
+    return this.#options.forwarded?.(prepared) ?? prepared.headers;
+  }
+
+  /** A signature covers the body and the time, so the head of a signed request is never used again. */
+  #head(prepared: Prepared, credential: CredentialUse | null): string {
     const target = this.#target(prepared);
-    const heads = this.#headsOf(prepared.dialect, target, apiKey);
+    if (credential?.sign !== undefined) return this.#composeHead(target, prepared, credential);
+    const heads = this.#headsOf(prepared.dialect, target, credential?.headers() ?? noCredential);
     const key = linesOf(prepared.headers);
     let head = heads.get(key);
     if (head === undefined) {
-      head = this.#composeHead(target, prepared, apiKey);
+      head = this.#composeHead(target, prepared, credential);
       if (heads.size >= maxCachedHeads) heads.clear();
       heads.set(key, head);
     }
     return head;
   }
 
-  #headsOf(dialect: ProviderDialectName, target: string, apiKey: string | null): Map<string, string> {
+  #headsOf(dialect: ProviderDialectName, target: string, credential: CredentialHeaders): Map<string, string> {
     let byTarget = this.#heads.get(dialect);
     if (byTarget === undefined) {
       byTarget = new Map();
       this.#heads.set(dialect, byTarget);
     }
-    let byKey = byTarget.get(target);
-    if (byKey === undefined) {
-      byKey = new Map();
-      byTarget.set(target, byKey);
+    let byCredential = byTarget.get(target);
+    if (byCredential === undefined) {
+      byCredential = new WeakMap();
+      byTarget.set(target, byCredential);
     }
-    let heads = byKey.get(apiKey);
+    let heads = byCredential.get(credential);
     if (heads === undefined) {
       heads = new Map();
-      byKey.set(apiKey, heads);
+      byCredential.set(credential, heads);
     }
     return heads;
   }
 
-  #composeHead(target: string, prepared: Prepared, apiKey: string | null): string {
+  #composeHead(target: string, prepared: Prepared, credential: CredentialUse | null): string {
     let head = `POST ${this.#path(target)} HTTP/1.1\r\nhost: ${this.#base.host}\r\n`;
-    const headers = this.headers(prepared, apiKey);
+    const headers = this.headers(prepared, credential);
     for (const name in headers) head += headerLine(name, headers[name] ?? "");
     return head;
   }
 
-  #fixed(apiKey: string | null): Record<string, string> {
-    let fixed = this.#fixedHeaders.get(apiKey);
+  #fixed(credential: CredentialHeaders): Record<string, string> {
+    let fixed = this.#fixedHeaders.get(credential);
     if (fixed === undefined) {
       fixed = {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
         "accept-encoding": "identity",
         "user-agent": "sluice",
-        ...(apiKey === null ? {} : this.#options.credential(apiKey)),
+        ...credential,
         ...lowerCased(this.settings.headers),
       };
-      this.#fixedHeaders.set(apiKey, fixed);
+      this.#fixedHeaders.set(credential, fixed);
     }
     return fixed;
   }

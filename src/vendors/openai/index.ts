@@ -22,5 +22,5 @@ export const openAi: Vendor = {
     example: "https://api.openai.com/v1",
     ...openAiBaseUrl,
   },
-  create: (settings, dial) => new HttpProvider(settings, { pathPrefix: "", credential: bearer }, dial),
+  create: (settings, context) => new HttpProvider(settings, { pathPrefix: "", credential: bearer }, context),
 };

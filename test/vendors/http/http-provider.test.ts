@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { clientDialect } from "../../../src/dialects/registry.ts";
+import type { CredentialUse } from "../../../src/vendors/credentials/credential.ts";
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
 import { pickResponse } from "../../../src/vendors/http/response-headers.ts";
 import type { Prepared } from "../../../src/vendors/provider.ts";
@@ -10,9 +11,16 @@ import { startProvider } from "../../support/provider.ts";
 import { prepared, providerSettings } from "../../upstream/fixtures.ts";
 
 function provider(kind: VendorKind, baseUrl: string, changes: Partial<ProviderSettings> = {}): HttpProvider {
-  const created = createProvider(providerSettings({ kind, baseUrl, dialects: ["chat"], ...changes }));
+  const apiKeys = ["sk-1", "sk-2"];
+  const created = createProvider(
+    providerSettings({ kind, baseUrl, dialects: ["chat"], apiKeys, ...changes }),
+  );
   if (!(created instanceof HttpProvider)) throw new Error(`${kind} is not called over HTTP`);
   return created;
+}
+
+function keyOf(it: HttpProvider, index = 0): CredentialUse | null {
+  return it.credentials[index]?.use() ?? null;
 }
 
 type Asked = Prepared["dialect"] | "count_tokens";
@@ -44,12 +52,14 @@ describe("addresses", () => {
 
 describe("request headers", () => {
   test("the credential goes in the vendor's scheme", () => {
-    expect(provider("openai", "https://x/v1").headers(asking("chat", {}), "sk-1")).toMatchObject({
+    const openAi = provider("openai", "https://x/v1");
+    expect(openAi.headers(asking("chat", {}), keyOf(openAi))).toMatchObject({
       authorization: "Bearer sk-1",
       "content-type": "application/json",
       "accept-encoding": "identity",
     });
-    const headers = provider("anthropic", "https://x").headers(asking("messages", {}), "sk-2");
+    const anthropic = provider("anthropic", "https://x");
+    const headers = anthropic.headers(asking("messages", {}), keyOf(anthropic, 1));
     expect(headers).toMatchObject({ "x-api-key": "sk-2", "anthropic-version": "2023-06-01" });
     expect(headers).not.toHaveProperty("authorization");
     expect(provider("openai-compatible", "http://x").headers(asking("chat", {}), null)).not.toHaveProperty(
@@ -71,7 +81,7 @@ describe("request headers", () => {
   test("the operator's own headers are sent, whatever their case", () => {
     const headers = provider("openai", "https://x", { headers: { "OpenAI-Project": "p1" } }).headers(
       asking("chat", {}),
-      "k",
+      null,
     );
     expect(headers["openai-project"]).toBe("p1");
   });
@@ -106,9 +116,12 @@ describe("request headers", () => {
   test("what reaches the provider is what the headers say, over a real socket", async () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url);
-    const headers = it.headers(asking("chat", { "openai-beta": "c" }), "sk-1");
+    const headers = it.headers(asking("chat", { "openai-beta": "c" }), keyOf(it));
     const request = { ...asking("chat", { "openai-beta": "c" }), body: '{"a":1}' };
-    await collectAnswer((receiver) => it.send(request, "sk-1", receiver, "key"), AbortSignal.timeout(5000));
+    await collectAnswer(
+      (receiver) => it.send(request, keyOf(it), receiver, "key"),
+      AbortSignal.timeout(5000),
+    );
     expect(scripted.requests[0]).toMatchObject({
       method: "POST",
       path: "/chat/completions",
@@ -121,9 +134,12 @@ describe("request headers", () => {
   test("what holds for every request is sent with every request, and each key's with its own", async () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url);
-    for (const apiKey of ["sk-1", "sk-2", "sk-1"]) {
+    for (const index of [0, 1, 0]) {
       const request = asking("chat", clientDialect("chat").forwardHeaders(new Headers()));
-      await collectAnswer((receiver) => it.send(request, apiKey, receiver, "key"), AbortSignal.timeout(5000));
+      await collectAnswer(
+        (receiver) => it.send(request, keyOf(it, index), receiver, "key"),
+        AbortSignal.timeout(5000),
+      );
     }
     const sent = scripted.requests.map(({ headers }) => headers["authorization"]);
     expect(sent).toEqual(["Bearer sk-1", "Bearer sk-2", "Bearer sk-1"]);
@@ -137,7 +153,10 @@ describe("request headers", () => {
     for (const [number, beta] of betas.entries()) {
       const headers = number % 10 === 0 ? {} : { "anthropic-beta": beta };
       const request = { ...asking("messages", headers), body: "{}" };
-      await collectAnswer((receiver) => it.send(request, "sk-1", receiver, "key"), AbortSignal.timeout(5000));
+      await collectAnswer(
+        (receiver) => it.send(request, keyOf(it), receiver, "key"),
+        AbortSignal.timeout(5000),
+      );
     }
     const sent = scripted.requests.map(({ headers }) => headers["anthropic-beta"]);
     expect(sent).toEqual(betas.map((beta, number) => (number % 10 === 0 ? undefined : beta)));
@@ -150,7 +169,7 @@ describe("request headers", () => {
       const it = provider("openai", "http://127.0.0.1:1/v1", { headers: { "x-note": `a${end}x-evil: b` } });
       const request = { ...asking("chat"), body: "{}" };
       const nobody = { connected() {}, answered() {}, received() {}, ended() {}, failed() {} };
-      expect(() => it.send(request, "k", nobody, "key")).toThrow("The header x-note ");
+      expect(() => it.send(request, keyOf(it), nobody, "key")).toThrow("The header x-note ");
     });
   }
 
@@ -158,7 +177,10 @@ describe("request headers", () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url, { headers: { "x-note": "caf\u00e9\t!" } });
     const request = { ...asking("chat"), body: "{}" };
-    await collectAnswer((receiver) => it.send(request, "k", receiver, "key"), AbortSignal.timeout(5000));
+    await collectAnswer(
+      (receiver) => it.send(request, keyOf(it), receiver, "key"),
+      AbortSignal.timeout(5000),
+    );
     // Neither is UTF-8 on the wire, so it is read here as a letter that is none.
     expect(scripted.requests[0]?.headers["x-note"]).toBe("caf\ufffd\t!");
     scripted.stop();

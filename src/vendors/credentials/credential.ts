@@ -1,0 +1,44 @@
+/** The headers that prove who is asking, names in lower case. */
+export type CredentialHeaders = Readonly<Record<string, string>>;
+
+/** A request before its credential is added: everything that a signature may cover. */
+export interface UnsignedRequest {
+  /** Host and port as in the `host` header. */
+  readonly host: string;
+  /** Path and query as they are sent. */
+  readonly target: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+}
+
+/** Something that a provider accepts: a key, a token, a pair of keys to sign with. Several are used in turn. */
+export interface Credential {
+  /** Begins its use by one request. */
+  use(): CredentialUse;
+}
+
+/** One request's use of a credential. */
+export interface CredentialUse {
+  /**
+   * Null if the credential is at hand. Otherwise a promise to wait for before any other call, which rejects with a
+   * `CredentialUnavailable`.
+   */
+  prepare(): Promise<void> | null;
+  /** The same object as long as the headers are the same, because composed heads are cached by it. */
+  headers(): CredentialHeaders;
+  /** Only for credentials that sign each request. Works synchronously, and its headers are added to the others. */
+  sign?(request: UnsignedRequest): CredentialHeaders;
+  /** The provider answered. */
+  accepted(): void;
+  /** The provider says that it is not valid. Returns true if a new one can be had, so that the request can be repeated. */
+  expired(): boolean;
+}
+
+/**
+ * There is no credential at the moment, e.g. because the host that issues tokens is down. The message is a phrase for the
+ * operator, and never quotes what that host said.
+ */
+export class CredentialUnavailable extends Error {
+  override readonly name = "CredentialUnavailable";
+}
