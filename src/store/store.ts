@@ -207,6 +207,7 @@ export type RefusalReason =
   | "newer_schema"
   | "corrupt"
   | "not_a_database"
+  | "invalid_url"
   | "in_use"
   | "locked"
   | "ledger_missing"

@@ -57,8 +57,8 @@ describe("the rooms", () => {
 
   test("know no database but through `openStore`", () => {
     const all = [...imports, ...readSources("test").flatMap((source) => source.imports)];
-    const knowing = all.filter(({ to }) => to.startsWith("src/store/sqlite/"));
-    const outside = knowing.filter(({ from }) => !/^(src|test)\/store\/sqlite\//.test(from));
+    const knowing = all.filter(({ to }) => /^src\/store\/(sqlite|postgres)\//.test(to));
+    const outside = knowing.filter(({ from }) => !/^(src|test)\/store\/(sqlite|postgres)\//.test(from));
     expect([...new Set(outside.map(({ from }) => from))]).toEqual(["src/store/open.ts"]);
   });
 

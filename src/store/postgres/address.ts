@@ -1,0 +1,63 @@
+import { StoreRefusal } from "../store.ts";
+
+const tlsModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
+type TlsMode = (typeof tlsModes)[number];
+
+/** Where a database is and how to reach it. Its `name` is for people and has no secret. */
+export interface PostgresAddress {
+  /** `db.example.com:5432/sluice`. */
+  readonly name: string;
+  readonly hostname: string;
+  readonly port: number;
+  readonly database: string;
+  readonly username: string;
+  readonly password: string | null;
+  readonly tls: TlsMode;
+  /** A file with the certificates to trust in place of the system's. */
+  readonly rootCertificates: string | null;
+}
+
+export function isPostgresUrl(text: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(text);
+}
+
+/** Reads `postgres://user@host:5432/database?sslmode=verify-full&sslrootcert=/path`. Errors never repeat the URL. */
+export function parseAddress(text: string, password: string | null): PostgresAddress {
+  const url = isPostgresUrl(text) ? URL.parse(text) : null;
+  if (url === null) {
+    throw invalid(
+      "it is not of the form postgres://user@host:5432/database; several hosts are not supported",
+    );
+  }
+  const database = decodeURIComponent(url.pathname.slice(1));
+  if (url.hostname === "" || database === "" || database.includes("/")) {
+    throw invalid("it must name one host and one database, as postgres://user@host:5432/database");
+  }
+  if (url.username === "") throw invalid("it must name a user, as postgres://user@host:5432/database");
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const port = url.port === "" ? 5432 : Number(url.port);
+  return {
+    name: `${url.hostname}:${port}/${database}`,
+    hostname,
+    port,
+    database,
+    username: decodeURIComponent(url.username),
+    password: url.password === "" ? password : decodeURIComponent(url.password),
+    ...tlsOf(url.searchParams),
+  };
+}
+
+function tlsOf(parameters: URLSearchParams): Pick<PostgresAddress, "tls" | "rootCertificates"> {
+  const unknown = [...parameters.keys()].find((name) => name !== "sslmode" && name !== "sslrootcert");
+  if (unknown !== undefined) {
+    throw invalid(`it may have the parameters sslmode and sslrootcert, but it has ${unknown}`);
+  }
+  const wanted = parameters.get("sslmode") ?? "prefer";
+  const tls = tlsModes.find((mode) => mode === wanted);
+  if (tls === undefined) throw invalid(`sslmode must be one of ${tlsModes.join(", ")}`);
+  return { tls, rootCertificates: parameters.get("sslrootcert") };
+}
+
+function invalid(reason: string): StoreRefusal {
+  return new StoreRefusal("invalid_url", `The store's URL cannot be used: ${reason}.`);
+}

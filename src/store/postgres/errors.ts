@@ -1,0 +1,32 @@
+import { SQL } from "bun";
+
+/** The deadline passed without an answer: it is not known whether the query was done. */
+export class DeadlinePassed extends Error {
+  constructor(deadlineMs: number) {
+    super(`PostgreSQL did not answer within ${deadlineMs} ms.`);
+    this.name = "DeadlinePassed";
+  }
+}
+
+/** PostgreSQL's five characters, such as `23505`; empty if the error is not the server's. */
+export function sqlStateOf(error: unknown): string {
+  return error instanceof SQL.PostgresError && typeof error.errno === "string" ? error.errno : "";
+}
+
+/** The server rolled it back for a reason that has nothing to do with it: the same again may succeed. */
+export function isRolledBack(error: unknown): boolean {
+  return /^(40|55P03|57014)/.test(sqlStateOf(error));
+}
+
+/** No connection, or one that broke: PostgreSQL is away, restarting, failing over, or read-only after a failover. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof DeadlinePassed) return true;
+  const state = sqlStateOf(error);
+  if (state !== "") return /^(08|53|57P0|25006|58030)/.test(state);
+  return error instanceof SQL.PostgresError;
+}
+
+/** Whether trying again makes sense, where doing it twice does no harm. */
+export function isTransient(error: unknown): boolean {
+  return isRolledBack(error) || isUnavailable(error);
+}
