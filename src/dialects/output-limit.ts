@@ -15,6 +15,14 @@ export interface OutputLimit {
   readonly maxOutputTokens: number;
   /** The changes to the body that make the provider apply the limit too. */
   readonly changes: BodyChanges;
+  /** What it takes beyond that if the body passes through to a provider of the client's dialect. */
+  readonly passthrough?: PassthroughLimit;
+}
+
+export interface PassthroughLimit {
+  readonly changes: BodyChanges;
+  /** Fields that the limit leaves no room for. */
+  readonly dropped: readonly string[];
 }
 
 /** Assumed for a model that publishes neither an output limit nor a context window. */
@@ -23,7 +31,12 @@ const assumedMaxOutput = 16_384;
 /** Far above any model's output, and small enough that the sum for a hold stays exact. */
 export const mostOutput = 1_000_000_000;
 
-export const noChanges: BodyChanges = {};
+const noChanges: BodyChanges = {};
+
+/** A limit that the provider applies without a change of the body. */
+export function asIs(maxOutputTokens: number): OutputLimit {
+  return { maxOutputTokens, changes: noChanges };
+}
 
 /** The first of these fields that the client set. Throws if any of them exceeds the model's limit. */
 export function refuseOverLimit(

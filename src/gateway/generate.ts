@@ -44,7 +44,7 @@ export async function generate(
   refuseForbidden(configured, key, model);
   refuseUnpriced(key, model);
   refuseUnusableTools(request.truncated, model);
-  const { maxOutputTokens, changes } = clientDialect(dialect).limitOutput(request.truncated, model);
+  const limit = clientDialect(dialect).limitOutput(request.truncated, model);
   const scope = await scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope });
   exchange.extras = usedExtras(exchange.askedExtras, null);
@@ -56,12 +56,12 @@ export async function generate(
   exchange.claim = claimed.claim;
   await gateway.ongoing.enter(exchange, key.id);
 
-  const atMost = { input: estimatedInput, output: maxOutputTokens };
+  const atMost = { input: estimatedInput, output: limit.maxOutputTokens };
   const wanted = { key, model, atMost, requestBytes: request.bytes };
   return charged(gateway, exchange, wanted, async (bill) => {
     const { largeBodies } = gateway;
     const keyId = key.id;
-    const parts = { largeBodies, exchange, model, scope, keyId, request, dialect, changes, estimatedInput };
+    const parts = { largeBodies, exchange, model, scope, keyId, request, dialect, limit, estimatedInput };
     const generation = new Generation(parts);
     if (exchange.endedBy !== null) throw exchange.endedBy;
     const opened = await configured.upstream.open(generation);

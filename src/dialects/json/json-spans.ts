@@ -48,6 +48,7 @@ export const governedNames = [
   "n",
   "model",
   "stream",
+  "thinking",
   "max_tokens",
   "stream_options",
   "max_output_tokens",

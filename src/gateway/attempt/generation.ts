@@ -1,9 +1,8 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
-import type { BodyChanges } from "../../dialects/json/patch.ts";
+import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
-
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import type { Exchange } from "../exchange.ts";
@@ -20,8 +19,7 @@ export interface GenerationParts {
   readonly keyId: string;
   readonly request: ClientRequest;
   readonly dialect: ClientDialectName;
-  /** What the model's limits changed in the body. */
-  readonly changes: BodyChanges;
+  readonly limit: OutputLimit;
   readonly estimatedInput: number;
 }
 
@@ -35,7 +33,7 @@ export class Generation implements GenerationPlan {
   readonly stream: boolean;
   readonly deadlineMs: number;
   readonly headers: ForwardedHeaders;
-  readonly changes: BodyChanges;
+  readonly limit: OutputLimit;
   readonly estimatedInput: number;
   readonly atSeconds: number;
   /** The last attempt. */
@@ -52,7 +50,7 @@ export class Generation implements GenerationPlan {
     keyId,
     request,
     dialect,
-    changes,
+    limit,
     estimatedInput,
   }: GenerationParts) {
     this.model = model;
@@ -63,7 +61,7 @@ export class Generation implements GenerationPlan {
     this.stream = request.stream;
     this.deadlineMs = exchange.deadlineMs;
     this.headers = clientDialect(dialect).forwardHeaders(exchange.call.request.headers);
-    this.changes = changes;
+    this.limit = limit;
     this.estimatedInput = estimatedInput;
     this.atSeconds = Math.floor(exchange.atMs / 1000);
     this.requestId = exchange.id;

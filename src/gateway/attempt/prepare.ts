@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
+import type { OutputLimit } from "../../dialects/output-limit.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import {
   type ClientDialectName,
@@ -10,7 +11,6 @@ import {
   type ProviderDialectName,
   providerDialect,
 } from "../../dialects/registry.ts";
-
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
@@ -26,7 +26,8 @@ interface PreparableRequest {
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
   readonly headers: ForwardedHeaders;
-  readonly changes: BodyChanges;
+  /** What the model's limits change in the body. */
+  readonly limit: OutputLimit;
   readonly estimatedInput: number;
   readonly atSeconds: number;
 }
@@ -87,7 +88,7 @@ export async function prepareLargeAttempt(
   generation: PreparableRequest,
   deployment: Deployment,
 ): Promise<Attempt> {
-  const { request, clientDialect: client, changes } = generation;
+  const { request, clientDialect: client, limit } = generation;
   const { bytes, spans } = request;
   const toward = dialectFor(generation, deployment);
   if (toward === client) {
@@ -98,7 +99,7 @@ export async function prepareLargeAttempt(
   }
   const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
   const { dialect: __, ...target } = targetOf(deployment, toward);
-  const job = { type: "translate", bytes, changes, client, toward, source, target } as const;
+  const job = { type: "translate", bytes, changes: limit.changes, client, toward, source, target } as const;
   const { body, dropped, toolMapping } = await largeBodies.run(job);
   assert(toolMapping !== null, "a translated request brings what reading its answer needs");
   request.forgetBody();
@@ -117,13 +118,15 @@ function dialectFor(
 /** The client's own bytes, with only the necessary spans replaced. */
 function passThrough(generation: PreparableRequest, deployment: Deployment): Attempt {
   const { request, clientDialect: dialect } = generation;
-  const { bytes, spans, dropped } = withoutForeignReasoning(request, dialect, deployment);
-  const body = patchBody(bytes, spans, wantedChanges(generation, deployment));
-  return passthroughAttempt(generation, deployment, { body, dropped });
+  const wanted = wantedChanges(generation, deployment);
+  const { bytes, spans, changes, dropped } = withoutForeignReasoning(request, dialect, deployment, wanted);
+  return passthroughAttempt(generation, deployment, { body: patchBody(bytes, spans, changes), dropped });
 }
 
 function wantedChanges(generation: PreparableRequest, deployment: Deployment): BodyChanges {
-  const { request, changes } = generation;
+  const { request, limit } = generation;
+  const changes =
+    limit.passthrough === undefined ? limit.changes : { ...limit.changes, ...limit.passthrough.changes };
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
   const asking = askingForUsage(generation, deployment);
@@ -145,7 +148,7 @@ function passthroughAttempt(
   deployment: Deployment,
   { body, dropped }: { readonly body: Uint8Array; readonly dropped: readonly string[] },
 ): Attempt {
-  const { request, clientDialect: dialect } = generation;
+  const { request, clientDialect: dialect, limit } = generation;
   const hideUsage = askingForUsage(generation, deployment) !== null;
   request.forgetBody();
   const reread = () => {
@@ -153,7 +156,8 @@ function passthroughAttempt(
     return translate(source, targetOf(deployment, dialect));
   };
   const prepared = preparedFor(generation, deployment, dialect, body);
-  return { dialect, prepared, translation: null, dropped, reread, hideUsage };
+  const allDropped = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
+  return { dialect, prepared, translation: null, dropped: allDropped, reread, hideUsage };
 }
 
 function translated(
@@ -192,7 +196,8 @@ function preparedFor(
 }
 
 function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
-  const { request, clientDialect: dialect, changes } = generation;
+  const { request, clientDialect: dialect, limit } = generation;
+  const { changes } = limit;
   return {
     dialect: clientDialect(dialect),
     body: Object.keys(changes).length === 0 ? body : { ...body, ...changes },

@@ -6,6 +6,7 @@ import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
 import { translate } from "../../dialects/translation/translate.ts";
+import { changesAfterStripping } from "../attempt/strip-foreign-reasoning.ts";
 import { checkRequest } from "../request/request.ts";
 import type { Job, PatchJob, PreparedResult, ReadJob, ReadResult, TranslateJob } from "./jobs.ts";
 import { truncateBody } from "./truncate-body.ts";
@@ -39,11 +40,12 @@ function patch({ bytes, spans, dialect, stripsReasoning, changes }: PatchJob): P
   const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
   const body = stripsReasoning && mayHoldEnvelope(bytes) ? parseWhole(bytes) : null;
   const stripped = body === null || stripForeignReasoning === null ? body : stripForeignReasoning(body);
-  if (stripped === null || stripped === body) {
+  if (body === null || stripped === null || stripped === body) {
     return { body: shared(patchBody(bytes, spans, changes)), dropped: [], toolMapping: null };
   }
   const written = Buffer.from(JSON.stringify(stripped));
-  const patched = patchBody(written, scanTopLevel(written), changes);
+  const left = changesAfterStripping(body, stripped, changes);
+  const patched = patchBody(written, scanTopLevel(written), left);
   return { body: shared(patched), dropped: [fieldNames.reasoning], toolMapping: null };
 }
 

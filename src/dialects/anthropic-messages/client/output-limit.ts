@@ -1,12 +1,43 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { numberOf } from "../../json/json-fields.ts";
-import { mostOutput, noChanges, type OutputLimit, type PublishedLimits } from "../../output-limit.ts";
+import { numberOf, objectOf } from "../../json/json-fields.ts";
+import {
+  asIs,
+  mostOutput,
+  type OutputLimit,
+  type PassthroughLimit,
+  type PublishedLimits,
+} from "../../output-limit.ts";
 
 const defaultMaxTokens = 1024;
+/** Anthropic's least budget for thinking, which has to be below `max_tokens`. */
+const leastBudget = 1024;
 
 /** Messages has a default, and a limit above the model's is capped instead of rejected. */
 export function limitOutput(body: JsonObject, { maxOutputTokens: published }: PublishedLimits): OutputLimit {
   const asked = numberOf(body["max_tokens"]);
   const effective = Math.min(asked ?? defaultMaxTokens, published ?? mostOutput);
-  return { maxOutputTokens: effective, changes: effective === asked ? noChanges : { max_tokens: effective } };
+  if (effective === asked) return asIs(effective);
+  const limit = { maxOutputTokens: effective, changes: { max_tokens: effective } };
+  const passthrough = limitThinking(body, asked ?? effective, effective);
+  return passthrough === null ? limit : { ...limit, passthrough };
+}
+
+/** Null if the thinking fits into the lowered limit as it is. */
+function limitThinking(body: JsonObject, asked: number, effective: number): PassthroughLimit | null {
+  const thinking = objectOf(body["thinking"]);
+  const budget = numberOf(thinking?.["budget_tokens"]);
+  if (thinking?.["type"] !== "enabled" || budget === null) return null;
+  if (effective <= leastBudget) {
+    return { changes: { thinking: { type: "disabled" } }, dropped: ["thinking"] };
+  }
+  const lowered = lowerBudget(budget, asked, effective);
+  if (lowered === budget) return null;
+  return { changes: { thinking: { ...thinking, budget_tokens: lowered } }, dropped: [] };
+}
+
+/** The answer keeps the room that the client left for it, as far as thinking keeps half of what there is. */
+function lowerBudget(budget: number, asked: number, effective: number): number {
+  const roomForAnswer = asked - budget;
+  const share = Math.max(effective - roomForAnswer, Math.floor(effective / 2));
+  return Math.min(budget, Math.max(leastBudget, Math.min(share, effective - 1)));
 }

@@ -3,6 +3,7 @@ import type { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage.ts";
 import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
+import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { namedFrame } from "../../sse/sse.ts";
@@ -16,22 +17,15 @@ interface Block {
   readonly head: IrBlockHead;
   /** The lengths of its parts; only reasoning may have several. */
   readonly parts: number[];
-  /** Text that arrived while another block was open. */
-  held: string;
   /** The client's index; null until something of the block has been written. */
   written: number | null;
-  ended: boolean;
-  proof: ReasoningProof | null;
 }
 
-/**
- * Writes Messages events. The dialect allows one open block at a time, so the first one is streamed and the others are
- * buffered until it ends.
- */
+/** Writes Messages events. The dialect allows one open block at a time. */
 export class MessagesStreamWriter implements StreamWriter {
   readonly #call: ClientCall;
-  /** In the order in which they began; the first one is streamed. */
-  readonly #queue = new Map<number, Block>();
+  readonly #order = new BlockOrder();
+  #open: Block | null = null;
   #nextIndex = 0;
   #begun = false;
   #usage: Usage | null = null;
@@ -43,17 +37,24 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   write(event: IrEvent): string {
+    if (this.#order.hold(event)) return "";
+    let text = this.#write(event);
+    for (const released of this.#order.release()) text += this.#write(released);
+    return text;
+  }
+
+  #write(event: IrEvent): string {
     switch (event.type) {
       case "start":
         return this.#start(event.usage);
       case "block_start":
-        return this.#add(event.index, event.block);
+        return this.#begin(event.block);
       case "delta":
-        return this.#append(event.index, event.text);
+        return this.#append(event.text);
       case "part":
-        return this.#part(event.index);
+        return this.#beginPart();
       case "block_end":
-        return this.#end(event.index, event.proof);
+        return this.#end(event.proof);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -67,12 +68,13 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   template(index: number): FrameTemplate | null {
-    const block = this.#block(index);
-    return this.#isFirst(block) && block.written !== null ? templateOf(block.head, block.written) : null;
+    if (!this.#order.isOpen(index)) return null;
+    const { head, written } = this.#block();
+    return written === null ? null : templateOf(head, written);
   }
 
-  recordDeltas(index: number, text: string): void {
-    measure(this.#block(index), text);
+  recordDeltas(_index: number, text: string): void {
+    measure(this.#block(), text);
   }
 
   terminal(): string {
@@ -112,88 +114,59 @@ export class MessagesStreamWriter implements StreamWriter {
     });
   }
 
-  #add(index: number, head: IrBlockHead): string {
-    const block: Block = { head, parts: [], held: "", written: null, ended: false, proof: null };
-    this.#queue.set(index, block);
-    // A call is written at once; other blocks wait for their first text, which may never arrive.
-    return head.type === "tool_call" && this.#isFirst(block) ? this.#open(block) : "";
+  /** A call is written at once; other blocks wait for their first text, which may never arrive. */
+  #begin(head: IrBlockHead): string {
+    const block: Block = { head, parts: [], written: null };
+    this.#open = block;
+    return head.type === "tool_call" ? this.#writeStart(block, beginning(head)) : "";
   }
 
-  #append(index: number, text: string): string {
-    const block = this.#block(index);
+  #append(text: string): string {
+    const block = this.#block();
     measure(block, text);
-    return this.#text(block, text);
+    return this.#writeDelta(block, text);
   }
 
-  #part(index: number): string {
-    const block = this.#block(index);
+  #beginPart(): string {
+    const block = this.#block();
     if (block.parts.length === 0) block.parts.push(0);
     block.parts.push(0);
-    return this.#text(block, partSeparator);
+    return this.#writeDelta(block, partSeparator);
   }
 
-  #text(block: Block, text: string): string {
-    if (this.#isFirst(block)) return this.#open(block) + this.#delta(block, text);
-    block.held += text;
-    return "";
-  }
-
-  #end(index: number, proof: ReasoningProof | null): string {
-    const block = this.#block(index);
-    block.ended = true;
-    block.proof = proof;
-    return this.#isFirst(block) ? this.#advance() : "";
-  }
-
-  /** Closes the blocks that have ended and opens the next one. */
-  #advance(): string {
-    let text = "";
-    for (const [index, block] of this.#queue) {
-      if (block.held !== "" || block.head.type === "tool_call") text += this.#open(block);
-      if (block.held !== "") text += this.#delta(block, block.held);
-      block.held = "";
-      if (!block.ended) return text;
-      text += this.#close(block);
-      this.#queue.delete(index);
-    }
-    return text;
-  }
-
-  #open(block: Block): string {
-    if (block.written !== null) return "";
-    block.written = this.#nextIndex;
-    this.#nextIndex += 1;
-    return frame({ type: "content_block_start", index: block.written, content_block: beginning(block) });
-  }
-
-  #delta(block: Block, text: string): string {
-    assert(block.written !== null, "a block is opened before its deltas are written");
-    return fillTemplate(templateOf(block.head, block.written), text);
+  #writeDelta(block: Block, text: string): string {
+    const start = block.written === null ? this.#writeStart(block, beginning(block.head)) : "";
+    assert(block.written !== null, "a block is written before its deltas");
+    return start + fillTemplate(templateOf(block.head, block.written), text);
   }
 
   /** Signed reasoning is written even without text; other empty blocks are not. */
-  #close(block: Block): string {
-    let text = "";
-    if (block.head.type === "reasoning" && block.proof !== null) {
-      text += this.#open(block);
-      if (block.proof.maker !== "anthropic-redacted") {
-        const signature = signatureOf(block.proof, block.parts);
-        const delta = { type: "signature_delta", signature };
-        text += frame({ type: "content_block_delta", index: block.written, delta });
-      }
-    }
-    if (block.written === null) return text;
-    return text + frame({ type: "content_block_stop", index: block.written });
+  #end(proof: ReasoningProof | null): string {
+    const block = this.#block();
+    this.#open = null;
+    const signature = proof === null ? "" : this.#writeProof(block, proof);
+    if (block.written === null) return "";
+    return signature + frame({ type: "content_block_stop", index: block.written });
   }
 
-  #isFirst(block: Block): boolean {
-    return this.#queue.values().next().value === block;
+  #writeProof(block: Block, proof: ReasoningProof): string {
+    const isRedacted = proof.maker === "anthropic-redacted";
+    const content = isRedacted ? { type: "redacted_thinking", data: proof.data } : beginning(block.head);
+    const start = block.written === null ? this.#writeStart(block, content) : "";
+    if (isRedacted) return start;
+    const delta = { type: "signature_delta", signature: signatureOf(proof, block.parts) };
+    return start + frame({ type: "content_block_delta", index: block.written, delta });
   }
 
-  #block(index: number): Block {
-    const block = this.#queue.get(index);
-    assert(block !== undefined, `block ${index} is not open`);
-    return block;
+  #writeStart(block: Block, content: JsonObject): string {
+    block.written = this.#nextIndex;
+    this.#nextIndex += 1;
+    return frame({ type: "content_block_start", index: block.written, content_block: content });
+  }
+
+  #block(): Block {
+    assert(this.#open !== null, "no block is open");
+    return this.#open;
   }
 }
 
@@ -203,8 +176,7 @@ function measure(block: Block, text: string): void {
 }
 
 /** All content is sent as deltas: clients ignore what is in the start event. */
-function beginning({ head, proof }: Block): JsonObject {
-  if (proof?.maker === "anthropic-redacted") return { type: "redacted_thinking", data: proof.data };
+function beginning(head: IrBlockHead): JsonObject {
   if (head.type === "tool_call") return { type: "tool_use", id: head.id, name: head.name, input: {} };
   return head.type === "reasoning"
     ? { type: "thinking", thinking: "", signature: "" }

@@ -11,6 +11,9 @@ interface WireMessage extends JsonObject {
   content: JsonObject[];
 }
 
+/** Stands before an answer to nobody. Always the same, so that the provider's cache still matches. */
+const assistantBegins = "(The assistant begins.)";
+
 export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): WireMessage[] {
   const inPlace = takesSystemMessages(target) ? "system" : "user";
   const messages: WireMessage[] = [];
@@ -21,7 +24,14 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
       messages.push({ role: message.role === "system" ? inPlace : message.role, content });
   }
   trimPrefill(messages.at(-1));
-  return messages;
+  return beginWithUser(messages);
+}
+
+/** Anthropic rejects a conversation that the assistant begins, such as one that opens with a greeting. */
+function beginWithUser(messages: WireMessage[]): WireMessage[] {
+  const first = messages.findIndex(({ role }) => role !== "system");
+  if (messages[first]?.role !== "assistant") return messages;
+  return messages.toSpliced(first, 0, { role: "user", content: [{ type: "text", text: assistantBegins }] });
 }
 
 function writeBlocks(message: IrMessage, dropped: DroppedFields): JsonObject[] {

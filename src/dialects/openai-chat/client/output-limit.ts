@@ -1,12 +1,12 @@
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { noChanges, type OutputLimit, type PublishedLimits, refuseOverLimit } from "../../output-limit.ts";
+import { asIs, type OutputLimit, type PublishedLimits, refuseOverLimit } from "../../output-limit.ts";
 
 const fields = ["max_completion_tokens", "max_tokens"] as const;
 const maxChoices = 128;
 
 export function limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit {
-  return { maxOutputTokens: refuseOverLimit(body, fields, model) * choices(body), changes: noChanges };
+  return asIs(refuseOverLimit(body, fields, model) * choices(body));
 }
 
 /** Each choice may reach the limit, and each is billed. */

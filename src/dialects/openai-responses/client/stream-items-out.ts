@@ -32,8 +32,6 @@ export class Frames {
 
 /** An output item while it is being written. `part` counts the blocks of the stream that went into it. */
 export interface StreamItem {
-  /** How many of its blocks have not ended yet. */
-  openBlocks: number;
   begin(): string;
   delta(part: number, text: string): string;
   end(part: number, proof: ReasoningProof | null): string;
@@ -43,7 +41,6 @@ export interface StreamItem {
 }
 
 abstract class BaseItem {
-  openBlocks = 0;
   json = "";
   protected readonly frames: Frames;
   protected readonly id: string;

@@ -3,6 +3,7 @@ import type { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
+import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { dataFrame } from "../../sse/sse.ts";
 import { type Progress, requestEcho, responseHead } from "./envelope-out.ts";
@@ -27,15 +28,18 @@ export function createStreamWriter(call: ClientCall): StreamWriter {
 }
 
 /**
- * Writes every event that the protocol defines, because the official helper rejects a stream that lacks one. An item is
- * closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
+ * Writes every event that the protocol defines, because the official helper rejects a stream that lacks one. The protocol
+ * allows items to interleave, but LangChain and others give each delta to the newest item, so there is one at a time. An
+ * item is closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
  */
 class ResponsesStreamWriter implements StreamWriter {
   readonly #call: ClientCall;
   readonly #frames = new Frames();
   readonly #id: string;
   readonly #items: StreamItem[] = [];
-  readonly #blocks = new Map<number, OpenBlock>();
+  readonly #order = new BlockOrder();
+  /** The block whose deltas are written at the moment. */
+  #open: OpenBlock | null = null;
   #begun = false;
   #refused = false;
   #finish: IrFinish | null = null;
@@ -49,22 +53,29 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   write(event: IrEvent): string {
+    if (this.#order.hold(event)) return "";
+    let text = this.#write(event);
+    for (const released of this.#order.release()) text += this.#write(released);
+    return text;
+  }
+
+  #write(event: IrEvent): string {
     switch (event.type) {
       case "start":
         this.#usage = event.usage;
         return this.#begin();
       case "block_start":
-        return this.#beginBlock(event.index, event.block);
+        return this.#beginBlock(event.block);
       case "delta": {
-        const { item, part } = this.#block(event.index);
+        const { item, part } = this.#block();
         return item.delta(part, event.text);
       }
       case "part": {
-        const { item } = this.#block(event.index);
+        const { item } = this.#block();
         return item instanceof ReasoningStreamItem ? item.beginPart() : "";
       }
       case "block_end":
-        return this.#endBlock(event.index, event.proof);
+        return this.#endBlock(event.proof);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -111,24 +122,23 @@ class ResponsesStreamWriter implements StreamWriter {
     return this.#lifecycle("response.created", progress) + this.#lifecycle("response.in_progress", progress);
   }
 
-  #beginBlock(index: number, head: IrBlockHead): string {
-    if (head.type === "text" || head.type === "refusal") return this.#beginAnswerPart(index, head.type);
+  #beginBlock(head: IrBlockHead): string {
+    if (head.type === "text" || head.type === "refusal") return this.#beginAnswerPart(head.type);
     const closing = this.#closeNewest("completed");
-    return closing + this.#open(index, this.#newItem(head), 0);
+    return closing + this.#openItem(this.#newItem(head));
   }
 
   /** Adjacent texts and refusals are parts of one message. */
-  #beginAnswerPart(index: number, type: "text" | "refusal"): string {
+  #beginAnswerPart(type: "text" | "refusal"): string {
     if (type === "refusal") this.#refused = true;
     const newest = this.#items.at(-1);
     if (newest instanceof MessageStreamItem) {
-      this.#blocks.set(index, { item: newest, part: newest.nextPart });
-      newest.openBlocks += 1;
+      this.#open = { item: newest, part: newest.nextPart };
       return newest.beginPart(type);
     }
     const closing = this.#closeNewest("completed");
     const message = new MessageStreamItem(this.#frames, this.#call.mint("msg_"), this.#items.length);
-    return closing + this.#open(index, message, 0) + message.beginPart(type);
+    return closing + this.#openItem(message) + message.beginPart(type);
   }
 
   #newItem(head: Exclude<IrBlockHead, { type: "text" | "refusal" }>): StreamItem {
@@ -137,26 +147,20 @@ class ResponsesStreamWriter implements StreamWriter {
     return new CallStreamItem(this.#frames, this.#call.mint(callItemPrefix(head.kind)), at, head);
   }
 
-  #open(index: number, item: StreamItem, part: number): string {
+  #openItem(item: StreamItem): string {
     this.#items.push(item);
-    item.openBlocks = 1;
-    this.#blocks.set(index, { item, part });
+    this.#open = { item, part: 0 };
     return item.begin();
   }
 
-  #endBlock(index: number, proof: ReasoningProof | null): string {
-    const { item, part } = this.#block(index);
-    this.#blocks.delete(index);
-    item.openBlocks -= 1;
-    const ending = item.end(part, proof);
-    const superseded = item.openBlocks === 0 && item !== this.#items.at(-1);
-    return superseded ? ending + item.done("completed") : ending;
+  #endBlock(proof: ReasoningProof | null): string {
+    const { item, part } = this.#block();
+    this.#open = null;
+    return item.end(part, proof);
   }
 
-  /** An item with a block still open closes with that block. */
   #closeNewest(status: ItemStatus): string {
-    const newest = this.#items.at(-1);
-    return newest === undefined || newest.openBlocks > 0 || newest.json !== "" ? "" : newest.done(status);
+    return this.#items.at(-1)?.done(status) ?? "";
   }
 
   #end(finish: IrFinish): string {
@@ -167,18 +171,14 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   #sayRefusal(text: string): string {
-    const index = -1;
-    return (
-      this.#beginAnswerPart(index, "refusal") +
-      this.write({ type: "delta", index, text }) +
-      this.#endBlock(index, null)
-    );
+    const opening = this.#beginAnswerPart("refusal");
+    const { item, part } = this.#block();
+    return opening + item.delta(part, text) + this.#endBlock(null);
   }
 
-  #block(index: number): OpenBlock {
-    const block = this.#blocks.get(index);
-    assert(block !== undefined, `block ${index} is not open`);
-    return block;
+  #block(): OpenBlock {
+    assert(this.#open !== null, "no block is open");
+    return this.#open;
   }
 
   #progress(status: Progress["status"], incomplete: string | null, error: JsonObject | null): Progress {

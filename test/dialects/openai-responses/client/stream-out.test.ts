@@ -124,31 +124,30 @@ describe("the official helper accepts", () => {
     }
   });
 
-  test("C69 two function calls whose arguments interleave", async () => {
-    const { final } = await hearWithSdk(
-      writeStream([
-        start,
-        begin(0, call("call_a", "weather")),
-        begin(1, call("call_b", "time")),
-        say(0, '{"a"'),
-        say(1, '{"b"'),
-        say(0, ":1}"),
-        end(0),
-        say(1, ":2}"),
-        end(1),
-        finishOf("tool_calls"),
-      ]),
-    );
+  test("C69 calls whose arguments interleave: one item at a time, in the order in which they began", async () => {
+    const stream = writeStream([
+      start,
+      begin(0, call("call_a", "weather")),
+      begin(1, call("call_b", "time")),
+      say(0, '{"a"'),
+      say(1, '{"b"'),
+      say(0, ":1}"),
+      end(0),
+      begin(2, { type: "text" }),
+      say(2, "Two calls."),
+      say(1, ":2}"),
+      end(1),
+      end(2),
+      finishOf("tool_calls"),
+    ]);
+    const indexes = dataOf(stream).flatMap(({ output_index: index }) => index ?? []);
+    expect(indexes).toEqual(indexes.toSorted());
+    const { final } = await hearWithSdk(stream);
     expect(final.status).toBe("completed");
     expect(final.output).toMatchObject([
-      {
-        type: "function_call",
-        call_id: "call_a",
-        name: "weather",
-        arguments: '{"a":1}',
-        status: "completed",
-      },
-      { type: "function_call", call_id: "call_b", name: "time", arguments: '{"b":2}', status: "completed" },
+      { type: "function_call", call_id: "call_a", arguments: '{"a":1}', status: "completed" },
+      { type: "function_call", call_id: "call_b", arguments: '{"b":2}', status: "completed" },
+      { type: "message", content: [{ type: "output_text", text: "Two calls." }], status: "completed" },
     ]);
   });
 
