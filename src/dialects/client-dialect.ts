@@ -78,6 +78,8 @@ export interface ClientCall {
   readonly source: Source;
   /** `newId` of base/id.ts; replaced in tests to get stable ids. */
   readonly mint: (prefix: string) => string;
+  /** The provider speaks the client's dialect, so what proves its reasoning is written as it is. */
+  readonly keepsProofs?: true;
 }
 
 /** The position of a passthrough stream, for dialects whose events are numbered. */

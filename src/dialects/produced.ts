@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import type { ProviderDialect } from "./provider-dialect.ts";
+import type { Passthrough } from "./provider-dialect.ts";
 
 /** Fields whose values the model wrote, unlike ids and types. */
 const written = new Set([
@@ -15,10 +15,7 @@ const written = new Set([
 ]);
 
 /** All text that the model wrote in a whole answer, for counting it if the provider reported no usage. */
-export function producedText(
-  { answerField }: Pick<ProviderDialect, "answerField">,
-  body: JsonObject,
-): string {
+export function producedText({ answerField }: Pick<Passthrough, "answerField">, body: JsonObject): string {
   return textIn(body[answerField]);
 }
 

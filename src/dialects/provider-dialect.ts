@@ -24,8 +24,6 @@ export interface ProviderDialect {
   readonly paths: DialectPaths;
   /** The forwarded headers that this dialect defines, and those that it requires. */
   requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders;
-  /** The field of a whole answer that holds the model's output; a body without it is not an answer. */
-  readonly answerField: string;
   /** The figures in the `usage` of an answer; null if it reports neither input nor output. */
   readUsage(usage: Json | undefined): ReportedUsage | null;
   /** What a whole answer reports of its service tier, hosted tools and audio. */
@@ -34,15 +32,17 @@ export interface ProviderDialect {
   smallRequest(question: string, target: SmallTarget): JsonObject;
   readonly toolRules: ToolRules;
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
-  /** Throws `upstream_error` if the body is malformed or holds an error. */
-  readResponse(body: JsonObject): IrResponse;
+  /** Throws `upstream_error` if the body is malformed, is no answer or holds an error. */
+  readResponse(body: JsonObject, target: Target): IrResponse;
   /** Null if no client speaks the dialect, so that every answer is translated. */
   readonly passthrough: Passthrough | null;
-  createStreamReader(emit: (event: IrEvent) => void): StreamReader;
+  createStreamReader(emit: (event: IrEvent) => void, target: Target): StreamReader;
 }
 
 /** What a passthrough to a client of the same dialect needs. */
 export interface Passthrough {
+  /** The field of a whole answer that holds the model's output; a body without it is not an answer. */
+  readonly answerField: string;
   /** The option that makes a stream report its usage; null if it always does. */
   readonly usageOption: UsageOption | null;
   createScanner(options: ScannerOptions): StreamScanner;
@@ -81,6 +81,8 @@ export type SmallTarget = Pick<Target, "upstreamModel" | "maxTokensField"> & {
 export interface Target {
   readonly dialect: ProviderDialect;
   readonly upstreamModel: string;
+  /** The provider's name in the configuration. */
+  readonly provider: string;
   /** The vendor rejects unknown fields, as those who define a dialect do and compatible servers do not. */
   readonly isStrict: boolean;
   readonly maxOutputTokens: number | null;

@@ -45,6 +45,7 @@ export function parseGolden(file: string, text: string): Golden {
 }
 
 const usual = {
+  provider: "p",
   maxOutputTokens: null,
   maxTokensField: "max_tokens",
   streamUsage: true,

@@ -9,6 +9,7 @@ const target = {
   dialect: providerDialect("messages"),
   isStrict: true,
   upstreamModel: "claude-opus-4-6",
+  provider: "p",
   maxOutputTokens: 4096,
   maxTokensField: "max_tokens",
   streamUsage: true,

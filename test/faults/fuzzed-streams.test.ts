@@ -87,6 +87,7 @@ function relayerFor(
     {
       dialect: providerDialect(provider),
       upstreamModel: "u",
+      provider: "p",
       isStrict: true,
       maxOutputTokens: 4096,
       maxTokensField: "max_tokens",

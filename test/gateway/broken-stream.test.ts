@@ -37,6 +37,7 @@ function relayerFor(client: ClientDialectName, provider: ClientDialectName): Str
   const target = {
     dialect: providerDialect(provider),
     upstreamModel: "u",
+    provider: "p",
     isStrict: false,
     maxOutputTokens: 4096,
     maxTokensField: "max_tokens",

@@ -51,7 +51,6 @@ const provider: ProviderDialect = {
   takesStopSequences: true,
   paths: { generate: "/messages", countTokens: "/messages/count_tokens" },
   requestHeaders,
-  answerField: "content",
   readUsage,
   readExtras,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
@@ -62,7 +61,12 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  passthrough: { usageOption: null, createScanner: (options) => new MessagesScanner(options), givenIds },
+  passthrough: {
+    answerField: "content",
+    usageOption: null,
+    createScanner: (options) => new MessagesScanner(options),
+    givenIds,
+  },
   createStreamReader: (emit) => new MessagesStreamReader(emit),
 };
 

@@ -94,7 +94,19 @@ export type ReasoningProof =
       readonly raw: boolean;
     }
   /** A chat provider's `reasoning_content`: it has no proof, but the provider expects the text back. */
-  | { readonly maker: "chat" };
+  | { readonly maker: "chat" }
+  | GoogleProof;
+
+/**
+ * Gemini signs calls, not thoughts: the reasoning directly before a call carries the call's signature. Null for thoughts
+ * without one. Google rejects a signature of another model or account, so `origin` says where it is valid.
+ */
+export interface GoogleProof {
+  readonly maker: "google";
+  readonly signature: string | null;
+  /** Null if unknown. */
+  readonly origin: string | null;
+}
 
 export interface IrReasoning {
   readonly type: "reasoning";

@@ -8,6 +8,7 @@ import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { chatRequest } from "./client/schema.ts";
 import { ChatStreamWriter } from "./client/stream-out.ts";
+import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { readResponse } from "./provider/response-in.ts";
@@ -38,7 +39,7 @@ const client: ClientDialect = {
   readRequest,
   writeResponse,
   createStreamWriter: (call) => new ChatStreamWriter(call),
-  stripForeignReasoning: null,
+  stripForeignReasoning,
   inBandError,
   heartbeat: () => keepaliveComment,
 };
@@ -49,7 +50,6 @@ const provider: ProviderDialect = {
   takesStopSequences: true,
   paths: { generate: "/chat/completions", countTokens: null },
   requestHeaders,
-  answerField: "choices",
   readUsage,
   readExtras,
   smallRequest: (question, { upstreamModel: model, maxTokensField, maxOutputTokens }) => ({
@@ -60,8 +60,13 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  passthrough: { usageOption, createScanner: (options) => new ChatScanner(options), givenIds },
-  createStreamReader: (emit) => new ChatStreamReader(emit),
+  passthrough: {
+    answerField: "choices",
+    usageOption,
+    createScanner: (options) => new ChatScanner(options),
+    givenIds,
+  },
+  createStreamReader: (emit, target) => new ChatStreamReader(emit, target),
 };
 
 export const openAiChat = { client, provider };

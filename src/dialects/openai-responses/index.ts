@@ -48,7 +48,6 @@ const provider: ProviderDialect = {
   takesStopSequences: false,
   paths: { generate: "/responses", countTokens: null },
   requestHeaders,
-  answerField: "output",
   readUsage,
   readExtras,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
@@ -59,7 +58,12 @@ const provider: ProviderDialect = {
   toolRules,
   writeRequest,
   readResponse,
-  passthrough: { usageOption: null, createScanner: (options) => new ResponsesScanner(options), givenIds },
+  passthrough: {
+    answerField: "output",
+    usageOption: null,
+    createScanner: (options) => new ResponsesScanner(options),
+    givenIds,
+  },
   createStreamReader,
 };
 

@@ -77,3 +77,9 @@ export function openAiTakesSampling(target: Target, effort: string | null): bool
   const refuses = isOpenAiReasoner(target.upstreamModel) && !/gpt-oss/.test(target.upstreamModel);
   return declared(target, "sampling") ?? (!refuses || effort === "none");
 }
+
+/** From 3 on Gemini rejects a call without a signature. Resellers, who prefix the name, do not pass signatures on. */
+export function wantsCallSignatures(target: Target): boolean {
+  const isNewGemini = /^(?:models\/)?gemini-(?:[3-9]|\d\d)/.test(target.upstreamModel);
+  return declared(target, "thought_signatures") ?? (isNewGemini && !target.isStrict);
+}

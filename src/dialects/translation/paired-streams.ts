@@ -5,7 +5,7 @@ import type { ClientCall, ClientDialect, StreamWriter } from "../client-dialect.
 import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
-import type { ProviderDialect, StreamReader } from "../provider-dialect.ts";
+import type { StreamReader, Target } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
 import { Shortcut, templateOf } from "./shortcut.ts";
@@ -14,7 +14,7 @@ import type { StreamTranslator } from "./translation.ts";
 /** What is needed to translate an answer from the provider's dialect to the client's. */
 export interface TranslationContext {
   readonly client: ClientDialect;
-  readonly provider: ProviderDialect;
+  readonly target: Target;
   readonly call: ClientCall;
   readonly toolMapping: ToolMapping;
 }
@@ -24,7 +24,7 @@ const maxUnusedShortcuts = 4;
 
 /** Translates a stream: the provider's stream reader feeds the client's stream writer. */
 export class PairedStreams implements StreamTranslator {
-  readonly #provider: ProviderDialect;
+  readonly #target: Target;
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
   readonly #restorer: StreamRestorer;
@@ -42,11 +42,11 @@ export class PairedStreams implements StreamTranslator {
   serviceTier: string | null = null;
   started = false;
 
-  constructor({ client, provider, call, toolMapping }: TranslationContext) {
-    this.#provider = provider;
+  constructor({ client, target, call, toolMapping }: TranslationContext) {
+    this.#target = target;
     this.#writer = client.createStreamWriter(call);
     this.#restorer = new StreamRestorer(toolMapping, (event) => this.#write(event));
-    this.#reader = provider.createStreamReader((event) => this.#receive(event));
+    this.#reader = target.dialect.createStreamReader((event) => this.#receive(event), target);
   }
 
   push(frame: SseFrame): string {
@@ -59,7 +59,8 @@ export class PairedStreams implements StreamTranslator {
   }
 
   pushWhole(body: JsonObject): string {
-    for (const event of eventsOf(this.#provider.readResponse(body))) this.#restorer.push(event);
+    const response = this.#target.dialect.readResponse(body, this.#target);
+    for (const event of eventsOf(response)) this.#restorer.push(event);
     this.#wholeRead = true;
     return this.#take();
   }

@@ -23,12 +23,11 @@ import type {
 export function translate(source: Source, target: Target, mint = newId): Translation {
   if (source.dialect.name === target.dialect.name) return reread(source, target, mint);
   const client = source.dialect;
-  const provider = target.dialect;
   const dropped = new DroppedFields(client.fieldNames);
   const request = client.readRequest(source.body, dropped);
   const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
-  const body = provider.writeRequest(adapted, target, dropped);
-  const context = { client, provider, call: { source, mint }, toolMapping: { names, formatTool, mint } };
+  const body = target.dialect.writeRequest(adapted, target, dropped);
+  const context = { client, target, call: { source, mint }, toolMapping: { names, formatTool, mint } };
   return new PairedDialects(body, dropped.fields, context);
 }
 
@@ -37,10 +36,9 @@ export function translate(source: Source, target: Target, mint = newId): Transla
  * instead of a stream, or a stream instead of JSON) is read and written again.
  */
 function reread(source: Source, target: Target, mint: Mint): Translation {
-  const client = source.dialect;
-  const provider = target.dialect;
   const toolMapping = { names: null, formatTool: null, mint };
-  const context = { client, provider, call: { source, mint }, toolMapping };
+  const call = { source, mint, keepsProofs: true } as const;
+  const context = { client: source.dialect, target, call, toolMapping };
   return new PairedDialects(source.body, [], context);
 }
 
@@ -53,7 +51,7 @@ export function translationOfAnswer(
   mint: Mint = newId,
 ): Translation {
   const toolMapping = { names: ToolNames.of(tools), formatTool, mint };
-  const context = { client: source.dialect, provider: target.dialect, call: { source, mint }, toolMapping };
+  const context = { client: source.dialect, target, call: { source, mint }, toolMapping };
   return new PairedDialects(source.body, dropped, context);
 }
 
@@ -71,8 +69,9 @@ class PairedDialects implements Translation {
   }
 
   response(body: JsonObject): TranslatedResponse {
-    const { client, provider, call, toolMapping } = this.#context;
-    return writeWhole(client, call, restoreResponse(provider.readResponse(body), toolMapping));
+    const { client, target, call, toolMapping } = this.#context;
+    const response = target.dialect.readResponse(body, target);
+    return writeWhole(client, call, restoreResponse(response, toolMapping));
   }
 
   serializeToolMapping(): SerializedToolMapping {
@@ -114,10 +113,11 @@ class PairedCollector implements ResponseCollector {
 
   constructor(context: TranslationContext) {
     this.#context = context;
-    this.#reader = context.provider.createStreamReader((event) => {
+    const { target } = context;
+    this.#reader = target.dialect.createStreamReader((event) => {
       this.#usageFreshness.observe(event);
       this.#collector.push(event);
-    });
+    }, target);
   }
 
   push(frame: SseFrame): void {

@@ -4,7 +4,8 @@ import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { malformedAnswer, reportedFailure } from "../../dialects/errors/failure.ts";
 import { producedText } from "../../dialects/produced.ts";
-import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
+import type { Passthrough } from "../../dialects/provider-dialect.ts";
+import { providerDialect } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
 import type { TranslatedResponse } from "../../dialects/translation/translation.ts";
@@ -40,15 +41,19 @@ export function readWhole({
 
 function readJson(opened: Opened, attempt: Attempt): WholeAnswer {
   const bytes = opened.bytes();
-  const body = parseAnswer(attempt.dialect, bytes);
-  const extras = providerDialect(attempt.dialect).readExtras(body);
-  if (attempt.translation !== null) return translated(attempt.translation.response(body), extras);
-  const usage = isObject(body["usage"]) ? providerDialect(attempt.dialect).readUsage(body["usage"]) : null;
+  const body = parseAnswer(bytes);
+  const dialect = providerDialect(attempt.dialect);
+  const extras = dialect.readExtras(body);
+  const { passthrough } = dialect;
+  if (attempt.translation !== null || passthrough === null) {
+    return translated(attempt.reread().response(body), extras);
+  }
+  refuseOtherBodies(body, passthrough);
   return {
     body: bytes,
-    usage,
-    produced: () => producedText(providerDialect(attempt.dialect), body),
-    given: providerDialect(attempt.dialect).passthrough?.givenIds(body) ?? nothingGiven,
+    usage: isObject(body["usage"]) ? dialect.readUsage(body["usage"]) : null,
+    produced: () => producedText(passthrough, body),
+    given: passthrough.givenIds(body),
     extras,
   };
 }
@@ -56,7 +61,7 @@ function readJson(opened: Opened, attempt: Attempt): WholeAnswer {
 /** For a provider that was asked to stream and did not: its whole answer as a stream of the client's dialect. */
 function readAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
   const translator = attempt.reread().stream();
-  const answer = parseAnswer(attempt.dialect, opened.bytes());
+  const answer = parseAnswer(opened.bytes());
   const body = translator.pushWhole(answer) + translator.terminal();
   return {
     body,
@@ -98,8 +103,8 @@ function translated(
   return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven, extras };
 }
 
-/** Rejects broken JSON, an error in a 200, and anything else that is not an answer. */
-function parseAnswer(dialect: ProviderDialectName, bytes: Uint8Array): JsonObject {
+/** Rejects broken JSON. */
+function parseAnswer(bytes: Uint8Array): JsonObject {
   let body: unknown;
   try {
     body = JSON.parse(decoder.decode(bytes));
@@ -108,6 +113,11 @@ function parseAnswer(dialect: ProviderDialectName, bytes: Uint8Array): JsonObjec
   }
   if (!isObject(body)) throw malformedAnswer("it is not an object");
   if (nestsTooDeeply(body)) throw malformedAnswer("it is nested too deeply");
-  if (Array.isArray(body[providerDialect(dialect).answerField])) return body;
+  return body;
+}
+
+/** Rejects an error in a 200 and anything else that is not an answer; a translation does so by itself. */
+function refuseOtherBodies(body: JsonObject, { answerField }: Passthrough): void {
+  if (Array.isArray(body[answerField])) return;
   throw isObject(body["error"]) ? reportedFailure(body) : malformedAnswer("it has no content");
 }

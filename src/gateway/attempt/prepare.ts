@@ -213,6 +213,7 @@ function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
   return {
     dialect: providerDialect(toward),
     upstreamModel: deployment.upstreamModel,
+    provider: settings.name,
     isStrict: vendor.strictDialects.includes(toward),
     maxOutputTokens: deployment.model.maxOutputTokens,
     maxTokensField: settings.maxTokensField,

@@ -4,7 +4,7 @@ import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { IrResponse } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
-import { callOf } from "./support.ts";
+import { callOf, targetOf } from "./support.ts";
 
 const answer: IrResponse = {
   blocks: [
@@ -19,7 +19,7 @@ const answer: IrResponse = {
 
 function failureOf(body: JsonObject): GatewayError {
   try {
-    openAiResponses.provider.readResponse(body);
+    openAiResponses.provider.readResponse(body, targetOf());
   } catch (error) {
     if (error instanceof GatewayError) return error;
   }
@@ -104,10 +104,13 @@ test("C75 a failed response, an error in disguise and nonsense are failures", ()
 });
 
 test("C44 the provider's proof is kept as it is, even when it looks like one of ours", () => {
-  const { blocks } = openAiResponses.provider.readResponse({
-    status: "completed",
-    output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "slu1.another-gateway" }],
-  });
+  const { blocks } = openAiResponses.provider.readResponse(
+    {
+      status: "completed",
+      output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "slu1.another-gateway" }],
+    },
+    targetOf(),
+  );
   expect(blocks).toEqual([
     {
       type: "reasoning",

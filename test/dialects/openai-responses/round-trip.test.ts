@@ -191,13 +191,13 @@ test("what a provider streams is what it says in a whole response", () => {
     const whole = openAiResponses.client.writeResponse(answer, callOf({}));
     const stream = writeStream(fragmentsOf(answer, random));
     const collector = new EventCollector();
-    const reader = openAiResponses.provider.createStreamReader((event) => collector.push(event));
+    const reader = openAiResponses.provider.createStreamReader((event) => collector.push(event), targetOf());
     for (const data of dataOf(stream)) reader.push({ event: "", data: JSON.stringify(data) });
     reader.end();
     const withoutProofIds = (response: IrResponse): unknown =>
       JSON.parse(JSON.stringify(response, (name, value) => (name === "proof" ? undefined : value)));
     expect(withoutProofIds(collector.response())).toEqual(
-      withoutProofIds(openAiResponses.provider.readResponse(whole)),
+      withoutProofIds(openAiResponses.provider.readResponse(whole, targetOf())),
     );
   }
 });

@@ -38,6 +38,7 @@ export function targetOf(changes: Partial<Target> = {}): Target {
   return {
     dialect: openAiResponses.provider,
     upstreamModel: "gpt-5.6",
+    provider: "p",
     isStrict: true,
     maxOutputTokens: 128_000,
     maxTokensField: "max_completion_tokens",

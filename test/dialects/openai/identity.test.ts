@@ -6,6 +6,7 @@ import { providerDialect } from "../../../src/dialects/registry.ts";
 const target: Target = {
   dialect: providerDialect("responses"),
   upstreamModel: "gpt-5.6",
+  provider: "p",
   isStrict: true,
   maxOutputTokens: null,
   maxTokensField: "max_completion_tokens",

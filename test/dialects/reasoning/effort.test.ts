@@ -16,6 +16,7 @@ function openAi(upstreamModel: string): Target {
   return {
     dialect: providerDialect("responses"),
     upstreamModel,
+    provider: "p",
     isStrict: true,
     maxOutputTokens: null,
     maxTokensField: "max_completion_tokens",

@@ -9,6 +9,7 @@ function target(upstreamModel: string, capabilities: Target["capabilities"] = {}
     dialect: providerDialect("messages"),
     isStrict: true,
     upstreamModel,
+    provider: "p",
     maxOutputTokens: 4096,
     maxTokensField: "max_tokens",
     streamUsage: true,

@@ -8,6 +8,7 @@ import { translate } from "../../../src/dialects/translation/translate.ts";
 const target: Target = {
   dialect: providerDialect("responses"),
   upstreamModel: "m",
+  provider: "p",
   isStrict: true,
   maxOutputTokens: null,
   maxTokensField: "max_completion_tokens",

@@ -26,6 +26,7 @@ function targetOf(dialect: ClientDialectName): Target {
   return {
     dialect: providerDialect(dialect),
     upstreamModel: "model",
+    provider: "p",
     isStrict: dialect === "messages",
     maxOutputTokens: null,
     maxTokensField: "max_tokens",
@@ -103,7 +104,10 @@ describe("a streamed answer is the same as a whole one, event by event", () => {
         for (const frame of framesOf(streamed(provider, given))) text += stream.push(frame);
         text += stream.end() + stream.terminal();
         const collector = new EventCollector();
-        const reader = providerDialect(client).createStreamReader((event) => collector.push(event));
+        const reader = providerDialect(client).createStreamReader(
+          (event) => collector.push(event),
+          targetOf(client),
+        );
         for (const frame of framesOf(text)) reader.push(frame);
         reader.end();
         const read = collector.response();

@@ -1,7 +1,16 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { IrAssistantBlock, IrMessage, IrText, IrToolCall, IrUserBlock, ToolKind } from "../../ir/ir.ts";
+import type {
+  IrAssistantBlock,
+  IrMessage,
+  IrReasoning,
+  IrText,
+  IrToolCall,
+  IrUserBlock,
+  ToolKind,
+} from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { refuse } from "../../translation/dropped-fields.ts";
+import { readCallProof } from "./call-proof.ts";
 import { readContent, readTexts } from "./content-in.ts";
 
 export interface Conversation {
@@ -79,7 +88,7 @@ class Turns {
 
   #assistant(message: JsonObject, path: string): void {
     const calls = readCalls(message, path);
-    for (const call of calls) this.#kinds.set(call.id, call.kind);
+    for (const call of calls) if (call.type === "tool_call") this.#kinds.set(call.id, call.kind);
     const blocks = [...readReasoning(message), ...readSaid(message, path), ...calls];
     const name = stringOf(message["name"]);
     if (blocks.length > 0) {
@@ -120,8 +129,9 @@ function isRefusal(part: Json): boolean {
   return isObject(part) && part["type"] === "refusal";
 }
 
-function readCalls(message: JsonObject, path: string): IrToolCall[] {
-  return objectsOf(message["tool_calls"]).map((call, index) => {
+/** Each call behind the reasoning that proves it, if there is any. */
+function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning)[] {
+  return objectsOf(message["tool_calls"]).flatMap((call, index) => {
     const custom = objectOf(call["custom"]);
     const called = custom ?? objectOf(call["function"]) ?? {};
     const id = stringOf(call["id"]);
@@ -129,7 +139,7 @@ function readCalls(message: JsonObject, path: string): IrToolCall[] {
     if (id === null || name === null) {
       return refuse(`${path}.tool_calls[${index}]`, "a tool call must have an id and a name");
     }
-    return {
+    const read: IrToolCall = {
       type: "tool_call",
       id,
       kind: custom === null ? "function" : "custom",
@@ -137,5 +147,6 @@ function readCalls(message: JsonObject, path: string): IrToolCall[] {
       name,
       input: stringOf(custom === null ? called["arguments"] : called["input"]) ?? "",
     };
+    return [...readCallProof(call), read];
   });
 }

@@ -2,7 +2,9 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { ClientCall } from "../../client-dialect.ts";
 import type { IrResponse, IrToolCall } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
+import { addSignature } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
+import { signatureFor } from "./call-proof.ts";
 import { writeUsage } from "./usage-out.ts";
 
 export function writeResponse(response: IrResponse, call: ClientCall): JsonObject {
@@ -14,7 +16,7 @@ export function writeResponse(response: IrResponse, call: ClientCall): JsonObjec
     choices: [
       {
         index: 0,
-        message: writeMessage(response),
+        message: writeMessage(response, call),
         logprobs: null,
         finish_reason: writeFinish(response.finish),
       },
@@ -24,16 +26,22 @@ export function writeResponse(response: IrResponse, call: ClientCall): JsonObjec
   };
 }
 
-function writeMessage(response: IrResponse): JsonObject {
+function writeMessage(response: IrResponse, clientCall: ClientCall): JsonObject {
   let text = "";
   let refusal = "";
   let reasoning = "";
+  let signature: string | null = null;
   const calls: JsonObject[] = [];
   for (const block of response.blocks) {
     if (block.type === "text") text += block.text;
     else if (block.type === "refusal") refusal += block.text;
-    else if (block.type === "reasoning") reasoning += block.parts.join(partSeparator);
-    else calls.push(writeCall(block));
+    else if (block.type === "reasoning") {
+      reasoning += block.parts.join(partSeparator);
+      signature = signatureFor(block.proof, clientCall) ?? signature;
+    } else {
+      calls.push(writeCall(block, signature));
+      signature = null;
+    }
   }
   const declined = refusal === "" ? response.finish.explanation : refusal;
   return {
@@ -49,9 +57,11 @@ function isRefused(response: IrResponse): boolean {
   return response.finish.reason === "refusal";
 }
 
-function writeCall(call: IrToolCall): JsonObject {
-  if (call.kind === "custom") {
-    return { id: call.id, type: "custom", custom: { name: call.name, input: call.input } };
-  }
-  return { id: call.id, type: "function", function: { name: call.name, arguments: call.input } };
+function writeCall(call: IrToolCall, signature: string | null): JsonObject {
+  const written: JsonObject =
+    call.kind === "custom"
+      ? { id: call.id, type: "custom", custom: { name: call.name, input: call.input } }
+      : { id: call.id, type: "function", function: { name: call.name, arguments: call.input } };
+  if (signature !== null) addSignature(written, signature);
+  return written;
 }

@@ -9,7 +9,9 @@ import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { keepaliveComment } from "../../sse/frame.ts";
 import { dataFrame } from "../../sse/sse.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
+import { addSignature } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
+import { signatureFor } from "./call-proof.ts";
 import { inBandError } from "./in-band.ts";
 import { writeUsage } from "./usage-out.ts";
 
@@ -22,6 +24,7 @@ interface OpenCall {
 
 /** Writes chat chunks. Chat allows calls to interleave, so nothing is buffered. */
 export class ChatStreamWriter implements StreamWriter {
+  readonly #call: ClientCall;
   /** The start of every chunk, up to its choices. */
   readonly #head: string;
   /** The same, up to the delta. */
@@ -33,8 +36,11 @@ export class ChatStreamWriter implements StreamWriter {
   #finish: IrFinish | null = null;
   #usage: Usage | null = null;
   #declined = false;
+  /** Of the next call. */
+  #signature: string | null = null;
 
   constructor(call: ClientCall) {
+    this.#call = call;
     const head = JSON.stringify({
       id: call.mint("chatcmpl-"),
       object: "chat.completion.chunk",
@@ -64,6 +70,8 @@ export class ChatStreamWriter implements StreamWriter {
         this.#finish = event.finish;
         return "";
       case "block_end":
+        if (event.proof !== null) this.#signature = signatureFor(event.proof, this.#call) ?? this.#signature;
+        return "";
       case "service_tier":
         return "";
     }
@@ -102,6 +110,8 @@ export class ChatStreamWriter implements StreamWriter {
     const called: JsonObject = call.custom
       ? { type: "custom", custom: { name: head.name, input: "" } }
       : { type: "function", function: { name: head.name, arguments: "" } };
+    if (this.#signature !== null) addSignature(called, this.#signature);
+    this.#signature = null;
     return this.#chunk({ tool_calls: [{ index: call.index, id: head.id, ...called }] });
   }
 

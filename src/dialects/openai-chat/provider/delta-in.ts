@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { signatureIn } from "../call-signature.ts";
 
 /** Chat providers use different fields for the same thing, in messages and in deltas alike. */
 
@@ -42,6 +43,8 @@ export interface CallFragment {
   readonly name: string | null;
   readonly input: string;
   readonly custom: boolean;
+  /** Gemini's. */
+  readonly signature: string | null;
 }
 
 const none: readonly CallFragment[] = [];
@@ -66,6 +69,7 @@ function readCall(call: JsonObject): CallFragment {
     input:
       typeof input === "string" ? input : input === null || input === undefined ? "" : JSON.stringify(input),
     custom: custom !== null,
+    signature: signatureIn(call),
   };
 }
 

@@ -9,9 +9,12 @@ import type {
   IrToolResult,
 } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
+import { anySignature, currentTurnStart, isOwnProof, signaturesOf } from "../../reasoning/google-proof.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { flattenContent, markError } from "../../translation/flatten-content.ts";
+import { wantsCallSignatures } from "../../translation/model-traits.ts";
+import { addSignature } from "../call-signature.ts";
 import { ContentWriter } from "./content-out.ts";
 
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
@@ -24,10 +27,13 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
   const content = new ContentWriter(target);
   const messages: JsonObject[] = [];
   if (request.system.length > 0) messages.push({ role: "system", content: content.write(request.system) });
-  for (const message of request.messages) {
+  const currentTurn = wantsCallSignatures(target)
+    ? currentTurnStart(request.messages)
+    : Number.POSITIVE_INFINITY;
+  for (const [index, message] of request.messages.entries()) {
     if (message.role === "system") messages.push({ role: "system", content: content.write(message.blocks) });
     else if (message.role === "user") addUser(messages, message, content);
-    else addAssistant(messages, message, content, target, dropped);
+    else addAssistant(messages, message, { content, target, dropped, signsCalls: index >= currentTurn });
   }
   return messages;
 }
@@ -62,14 +68,17 @@ function writeAnswer(result: IrToolResult, attachments: IrContent[]): JsonObject
   };
 }
 
+interface AssistantContext {
+  readonly content: ContentWriter;
+  readonly target: Target;
+  readonly dropped: DroppedFields;
+  /** Whether the first call needs a signature. */
+  readonly signsCalls: boolean;
+}
+
 /** Text and calls go into one message; a turn with neither is skipped. */
-function addAssistant(
-  messages: JsonObject[],
-  message: AssistantMessage,
-  content: ContentWriter,
-  target: Target,
-  dropped: DroppedFields,
-): void {
+function addAssistant(messages: JsonObject[], message: AssistantMessage, context: AssistantContext): void {
+  const { content, target, dropped } = context;
   const texts: IrText[] = [];
   const calls: IrToolCall[] = [];
   let refusal = "";
@@ -79,19 +88,39 @@ function addAssistant(
     else if (block.type === "tool_call") calls.push(block);
     else if (block.type === "refusal") refusal += block.text;
     else if (showsReasoning(block, target)) reasoning += block.parts.join(partSeparator);
-    else dropped.add(dropped.names.reasoning);
+    else if (!isOwnProof(block, target)) dropped.add(dropped.names.reasoning);
   }
   if (texts.length === 0 && calls.length === 0 && refusal === "") return;
   const written = named("assistant", message.name, texts.length === 0 ? null : content.write(texts));
   if (refusal !== "") written["refusal"] = refusal;
   if (reasoning !== "") written["reasoning_content"] = reasoning;
-  if (calls.length > 0) written["tool_calls"] = calls.map(writeCall);
+  if (calls.length > 0) written["tool_calls"] = writeCalls(message.blocks, calls, context);
   messages.push(written);
 }
 
 /** Providers that show their reasoning expect it back with their calls; OpenAI has no such field. */
 function showsReasoning(block: IrReasoning, target: Target): boolean {
   return !target.isStrict && block.parts.some((part) => part !== "");
+}
+
+/** Google wants the signatures of its calls back, and from Gemini 3 on one on the first call of each message. */
+function writeCalls(
+  blocks: AssistantMessage["blocks"],
+  calls: readonly IrToolCall[],
+  { target, signsCalls }: AssistantContext,
+): JsonObject[] {
+  const signatures = signaturesOf(blocks, target);
+  const written = calls.map((call) => {
+    const signature = signatures.get(call);
+    const entry = writeCall(call);
+    if (signature !== undefined) addSignature(entry, signature);
+    return entry;
+  });
+  const [first] = written;
+  if (signsCalls && first !== undefined && first["extra_content"] === undefined) {
+    addSignature(first, anySignature);
+  }
+  return written;
 }
 
 function writeCall(call: IrToolCall): JsonObject {

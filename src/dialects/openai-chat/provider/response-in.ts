@@ -2,12 +2,14 @@ import type { JsonObject } from "../../../base/json.ts";
 import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { googleProof } from "../../reasoning/google-proof.ts";
 import { readFinish } from "../finish.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { splitThinkTags } from "./think-tags.ts";
 import { readUsage } from "./usage-in.ts";
 
-export function readResponse(body: JsonObject): IrResponse {
+export function readResponse(body: JsonObject, target: Target): IrResponse {
   if (isFailure(body)) throw reportedFailure(body);
   const choice = firstObjectOf(body["choices"]);
   const message = objectOf(choice?.["message"]);
@@ -15,14 +17,14 @@ export function readResponse(body: JsonObject): IrResponse {
   const finish = readFinish(choice["finish_reason"]);
   if (finish === null) throw malformedAnswer("a chat completion without a finish_reason");
   return {
-    blocks: readBlocks(message),
+    blocks: readBlocks(message, target),
     finish,
     usage: readUsage(body["usage"]),
     serviceTier: stringOf(body["service_tier"]),
   };
 }
 
-function readBlocks(message: JsonObject): IrAssistantBlock[] {
+function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   const blocks: IrAssistantBlock[] = [];
   const said = splitThinkTags(contentOf(message));
   const reasoning = reasoningOf(message) + said.reasoning;
@@ -32,6 +34,9 @@ function readBlocks(message: JsonObject): IrAssistantBlock[] {
   if (refusal !== "") blocks.push({ type: "refusal", text: refusal });
   for (const call of callsOf(message)) {
     if (call.name === null) throw malformedAnswer("a tool call without a name");
+    if (call.signature !== null) {
+      blocks.push({ type: "reasoning", parts: [], proof: googleProof(call.signature, target) });
+    }
     blocks.push({
       type: "tool_call",
       id: call.id ?? "",

@@ -1,5 +1,7 @@
 import { malformedAnswer } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { googleProof } from "../../reasoning/google-proof.ts";
 import type { CallFragment } from "./delta-in.ts";
 
 interface Call {
@@ -20,17 +22,22 @@ interface Call {
 export class CallAssembler {
   readonly #emit: (event: IrEvent) => void;
   readonly #nextIndex: () => number;
+  readonly #target: Target;
   readonly #calls: Call[] = [];
 
-  constructor(emit: (event: IrEvent) => void, nextIndex: () => number) {
+  constructor(emit: (event: IrEvent) => void, nextIndex: () => number, target: Target) {
     this.#emit = emit;
     this.#nextIndex = nextIndex;
+    this.#target = target;
   }
 
   push(fragment: CallFragment): void {
     const call = this.#find(fragment) ?? this.#add(fragment);
     call.id ??= fragment.id;
-    if (call.block === null && fragment.name !== null) this.#begin(call, fragment.name);
+    if (call.block === null && fragment.name !== null) {
+      if (fragment.signature !== null) this.#prove(fragment.signature);
+      this.#begin(call, fragment.name);
+    }
     if (fragment.input === "") return;
     if (call.block === null) call.held += fragment.input;
     else this.#input(call, call.block, fragment.input);
@@ -60,6 +67,13 @@ export class CallAssembler {
     const call: Call = { key: index, custom, id, block: null, held: "", empty: true };
     this.#calls.push(call);
     return call;
+  }
+
+  /** Google sends a call whole, so the signature comes with the name. */
+  #prove(signature: string): void {
+    const index = this.#nextIndex();
+    this.#emit({ type: "block_start", index, block: { type: "reasoning" } });
+    this.#emit({ type: "block_end", index, proof: googleProof(signature, this.#target) });
   }
 
   #begin(call: Call, name: string): void {

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
-import type { StreamReader } from "../../provider-dialect.ts";
+import type { StreamReader, Target } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { readFinish } from "../finish.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
@@ -27,9 +27,9 @@ export class ChatStreamReader implements StreamReader {
   #finish: IrFinish | null = null;
   ended = false;
 
-  constructor(emit: (event: IrEvent) => void) {
+  constructor(emit: (event: IrEvent) => void, target: Target) {
     this.#emit = emit;
-    this.#calls = new CallAssembler(emit, () => this.#nextIndex());
+    this.#calls = new CallAssembler(emit, () => this.#nextIndex(), target);
   }
 
   push(frame: SseFrame): void {

@@ -5,6 +5,7 @@ import { EventCollector } from "../../../../src/dialects/ir/events.ts";
 import type { IrEvent, IrResponse } from "../../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
 import { SseDecoder } from "../../../../src/dialects/sse/sse.ts";
+import { targetOf } from "../support.ts";
 
 interface Read {
   readonly events: readonly IrEvent[];
@@ -13,7 +14,7 @@ interface Read {
 
 function readFrames(frames: readonly JsonObject[]): IrEvent[] {
   const events: IrEvent[] = [];
-  const reader = openAiResponses.provider.createStreamReader((event) => events.push(event));
+  const reader = openAiResponses.provider.createStreamReader((event) => events.push(event), targetOf());
   for (const frame of frames) reader.push({ event: "", data: JSON.stringify(frame) });
   reader.push({ event: "", data: "[DONE]" });
   reader.end();
@@ -308,7 +309,7 @@ test("C66 the same events however the bytes are cut", () => {
   const bytes = new TextEncoder().encode(text);
   for (let cut = 0; cut <= bytes.length; cut += 1) {
     const events: IrEvent[] = [];
-    const reader = openAiResponses.provider.createStreamReader((event) => events.push(event));
+    const reader = openAiResponses.provider.createStreamReader((event) => events.push(event), targetOf());
     const decoder = new SseDecoder();
     const pieces = [
       ...decoder.push(bytes.slice(0, cut)),

@@ -1,0 +1,22 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { ClientCall } from "../../client-dialect.ts";
+import type { IrReasoning, ReasoningProof } from "../../ir/ir.ts";
+import { isReasoningEnvelope, unwrapReasoning, wrapProof } from "../../reasoning/reasoning-envelope.ts";
+import { signatureIn } from "../call-signature.ts";
+
+/** The signature as the client gets it: in an envelope that also says where it is valid. Null if there is none. */
+export function signatureFor(proof: ReasoningProof | null, { keepsProofs }: ClientCall): string | null {
+  if (proof?.maker !== "google" || proof.signature === null) return null;
+  return keepsProofs === true ? proof.signature : wrapProof(proof, [0]);
+}
+
+/** The reasoning that holds a replayed call's signature. One that never was in an envelope is of unknown origin. */
+export function readCallProof(call: JsonObject): IrReasoning[] {
+  const signature = signatureIn(call);
+  if (signature === null) return [];
+  if (!isReasoningEnvelope(signature)) {
+    return [{ type: "reasoning", parts: [], proof: { maker: "google", signature, origin: null } }];
+  }
+  const reasoning = unwrapReasoning(signature, "");
+  return reasoning === null ? [] : [{ ...reasoning, parts: [] }];
+}

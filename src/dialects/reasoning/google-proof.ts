@@ -1,0 +1,56 @@
+import type { GoogleProof, IrAssistantBlock, IrMessage, IrReasoning, IrToolCall } from "../ir/ir.ts";
+import type { Target } from "../provider-dialect.ts";
+
+/**
+ * Shared by Gemini's own dialect and Google's door for chat. A signature is valid for one model of one account. The hash
+ * does not tell clients the operator's names.
+ */
+export function googleProof(
+  signature: string | null,
+  target: Pick<Target, "provider" | "upstreamModel">,
+): GoogleProof {
+  return { maker: "google", signature, origin: originOf(target) };
+}
+
+function originOf({ provider, upstreamModel }: Pick<Target, "provider" | "upstreamModel">): string {
+  return Bun.hash.xxHash64(`${provider}\n${upstreamModel}`).toString(16);
+}
+
+/** Google skips the validation of a call with this instead of a signature; for calls of other models or lost signatures. */
+export const anySignature = "skip_thought_signature_validator";
+
+/** Whether a block is the target's own: it has nothing to lose but the signature, which goes back with the call. */
+export function isOwnProof({ proof }: IrReasoning, target: Target): boolean {
+  return proof?.maker === "google" && proof.origin === originOf(target);
+}
+
+/** The signatures of a turn's calls: each is in the reasoning before its call. */
+export function signaturesOf(
+  blocks: readonly IrAssistantBlock[],
+  target: Target,
+): ReadonlyMap<IrToolCall, string> {
+  const origin = originOf(target);
+  const signatures = new Map<IrToolCall, string>();
+  let pending: string | null = null;
+  for (const block of blocks) {
+    if (block.type === "reasoning" && block.proof?.maker === "google") {
+      pending = block.proof.origin === origin ? block.proof.signature : null;
+    } else if (block.type === "tool_call") {
+      if (pending !== null) signatures.set(block, pending);
+      pending = null;
+    }
+  }
+  return signatures;
+}
+
+/**
+ * The index of the first message after the last one in which the user says something of its own. Google validates the
+ * signatures from there on. A message with results of tools belongs to the turn that called them.
+ */
+export function currentTurnStart(messages: readonly IrMessage[]): number {
+  return messages.findLastIndex(({ role, blocks }) => role === "user" && !blocks.some(isResult)) + 1;
+}
+
+function isResult({ type }: IrMessage["blocks"][number]): boolean {
+  return type === "tool_result";
+}
