@@ -1,6 +1,8 @@
 import { version } from "../package.json";
 import { createAdmin } from "./admin/create.ts";
 import { Live } from "./admin/live/live.ts";
+import type { Backend } from "./backend/backend.ts";
+import { openBackend } from "./backend/open.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { GatewayError } from "./base/errors.ts";
 import { Catalog } from "./catalog/catalog.ts";
@@ -16,18 +18,13 @@ import { GivenIds } from "./gateway/request/given-ids.ts";
 import { dashboardRoutes } from "./http/dashboard.ts";
 import { createEdge } from "./http/edge.ts";
 import { listen, listenForAdmin } from "./http/listen.ts";
-import { Idempotency } from "./idempotency/idempotency.ts";
 import { KeyRing } from "./keys/keyring.ts";
-import { Ledger } from "./ledger/ledger.ts";
-import { describeLosses } from "./ledger/losses.ts";
 import { AddressLimiter } from "./limits/address-limiter.ts";
 import { BodyBudget } from "./limits/body-budget.ts";
-import { RateLimiter } from "./limits/rate-limiter.ts";
-import { createLogs, type Log } from "./observe/log.ts";
+import { createLogs, type Log, type Logs } from "./observe/log.ts";
 import { startTracing } from "./observe/tracing.ts";
 import { EndingQueue } from "./store/ending-queue.ts";
 import { EndingRetention } from "./store/ending-retention.ts";
-import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
 import { TroubleWatch } from "./store/trouble-watch.ts";
 import { StoreWatcher } from "./store/watcher.ts";
@@ -59,11 +56,12 @@ const interruptedGraceMs = 5000;
 /** The composition root: builds every room from the settings, and listens. */
 export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
   const clock = systemClock;
-  const store = await openStore({ dir: settings.server.dataDir, clock, role: "gateway" });
+  const logs = createLogs(settings.log);
+  const backend = await openBackend({ settings, clock, log: logs.log });
   const opened = new AsyncDisposableStack();
-  opened.defer(() => store.close());
+  opened.defer(() => backend.close());
   try {
-    return await assemble(settings, clock, store, opened);
+    return await assemble(settings, clock, logs, backend, opened);
   } catch (error) {
     // A gateway that cannot start lets go of its ports and its data: the process can end, and another can have them.
     await opened.disposeAsync();
@@ -75,22 +73,13 @@ export async function startGateway({ settings }: { readonly settings: Settings }
 async function assemble(
   settings: Settings,
   clock: Clock,
-  store: Store,
+  logs: Logs,
+  backend: Backend,
   opened: AsyncDisposableStack,
 ): Promise<RunningGateway> {
-  const logs = createLogs(settings.log);
   const { log } = logs;
-  const snapshot = await store.load();
-  const ledger = await Ledger.open({ store, clock, snapshot });
-  const interrupted = snapshot.openHolds.length;
-  if (interrupted > 0) {
-    log.warn(
-      { interrupted },
-      "the last process ended in the middle of requests; what they had produced is charged",
-    );
-  }
-  const keys = new KeyRing(clock, snapshot.keys);
-  const idempotency = new Idempotency({ store, clock });
+  const { store, accounts, rateLimits, claims } = backend;
+  const keys = new KeyRing(clock, backend.keys);
   const givenIds = new GivenIds({ store, clock });
   const live = new Live(clock);
   let tracing = await startTracing(settings.tracing, version);
@@ -101,10 +90,10 @@ async function assemble(
   opened.defer(() => largeBodies.stop());
   const watcher = new StoreWatcher({
     store,
-    revision: snapshot.revision,
+    revision: backend.revision,
     apply: (changes) => {
       keys.apply(changes);
-      ledger.apply(changes);
+      accounts.apply(changes);
     },
     onError: (err) => log.error({ err }, "changes could not be read"),
   });
@@ -132,10 +121,10 @@ async function assemble(
     configured: configure(settings, clock, log, tokens),
     clock,
     keys,
-    ledger,
-    idempotency,
+    accounts,
+    claims,
     givenIds,
-    rateLimiter: new RateLimiter(clock),
+    rateLimits,
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
     bodies: new BodyBudget({
       totalBytes: () => gateway.configured.settings.server.maxBodyMemoryBytes,
@@ -156,10 +145,10 @@ async function assemble(
       tracing?.observe(facts);
     },
     catchUp: () => watcher.refresh(),
-    storeTrouble: () => store.trouble?.reason ?? null,
+    storeTrouble: () => backend.trouble?.reason ?? null,
   };
 
-  const admin = await createAdmin({ gateway, store, live, version, endings });
+  const admin = await createAdmin({ gateway, backend, live, version, endings });
   opened.defer(() => admin.close());
   const operatorsSide = [admin.mount, dashboardRoutes];
   const ownAddress = settings.admin.listen;
@@ -176,12 +165,12 @@ async function assemble(
   await admin.saveGeneratedToken();
   watcher.start();
   const alarms = new TroubleWatch({
-    store,
+    store: backend,
     onTrouble: ({ reason, advice }) => log.error({ advice }, `no new work is taken: ${reason}`),
     onRecovered: () => log.info("charges can be written again; new work is taken"),
   });
   alarms.start();
-  idempotency.startPruning((err) => log.error({ err }, "pruning failed"));
+  claims.startPruning((err) => log.error({ err }, "pruning failed"));
   givenIds.startPruning((err) => log.error({ err }, "pruning failed"));
   retention.start();
 
@@ -233,7 +222,7 @@ async function assemble(
       await adminServer?.stop();
       await server.stop();
       await watcher.stop();
-      idempotency.stopPruning();
+      claims.stopPruning();
       givenIds.stopPruning();
       tokens.stop();
       counter.stop();
@@ -241,13 +230,13 @@ async function assemble(
       alarms.stop();
       await retention.stop();
       await endings.close();
-      await store.close();
-      const losses = describeLosses(store, ledger);
+      await backend.close();
+      const losses = backend.describeLosses();
       for (const loss of losses) log.fatal(loss);
       logs.flush();
       return losses;
     },
-    describeLosses: () => describeLosses(store, ledger),
+    describeLosses: () => backend.describeLosses(),
   };
 }
 

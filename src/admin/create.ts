@@ -1,7 +1,7 @@
+import type { Backend } from "../backend/backend.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { EndingQueue } from "../store/ending-queue.ts";
-import type { Store } from "../store/store.ts";
 import { AdminToken, loadAdminToken } from "./auth/admin-token.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { Sessions } from "./auth/sessions.ts";
@@ -12,7 +12,7 @@ import { type AdminMount, adminRoutes } from "./routes/admin.ts";
 
 interface AdminParts {
   readonly gateway: Gateway;
-  readonly store: Store;
+  readonly backend: Backend;
   readonly live: Live;
   readonly version: string;
   readonly endings: Pick<EndingQueue, "dropped" | "flush">;
@@ -32,8 +32,9 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-export async function createAdmin({ gateway, store, live, version, endings }: AdminParts): Promise<Admin> {
-  const { clock, keys, ledger, ongoing } = gateway;
+export async function createAdmin({ gateway, backend, live, version, endings }: AdminParts): Promise<Admin> {
+  const { store } = backend;
+  const { clock, keys, accounts, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
   const { token, generated, save } = await loadAdminToken(admin.token, store.admin);
   const guard = { token, sessions: new Sessions(clock), lockout: new Lockout(clock) };
@@ -41,7 +42,7 @@ export async function createAdmin({ gateway, store, live, version, endings }: Ad
     store,
     clock,
     keys,
-    ledger,
+    accounts,
     guard,
     live,
     version,
@@ -52,6 +53,8 @@ export async function createAdmin({ gateway, store, live, version, endings }: Ad
     flushEndings: () => endings.flush(),
     oldestExchanges: (limit) => oldestExchanges(gateway, limit),
     isDraining: () => ongoing.isDraining,
+    trouble: () => backend.trouble,
+    journalStats: () => backend.stats,
     applyChanges: () => gateway.catchUp(),
   };
   const metrics = await MetricsListener.open(admin.metricsListen, deps);

@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { KeyRing } from "../keys/keyring.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import type { Store } from "../store/store.ts";
+import type { Accounts } from "../ledger/accounts.ts";
+import type { Store, StoreStats, Trouble } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
 import type { Guard } from "./auth/guard.ts";
 import type { Live } from "./live/live.ts";
@@ -21,7 +21,7 @@ export interface AdminDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly keys: KeyRing;
-  readonly ledger: Ledger;
+  readonly accounts: Accounts;
   readonly guard: Guard;
   readonly live: Live;
   readonly version: string;
@@ -36,6 +36,10 @@ export interface AdminDeps {
   /** The exchanges that have been open the longest. */
   oldestExchanges(limit: number): readonly OpenExchange[];
   isDraining(): boolean;
+  /** Why no new work is taken; null while it is. */
+  trouble(): Trouble | null;
+  /** Counters of what writes the charges. */
+  journalStats(): Readonly<StoreStats>;
   /** The caller's address, trusted proxies taken into account. */
   addressOf(request: Request): string;
   /** Loads what an operation has just changed into memory, so that it takes effect at once. */

@@ -4,7 +4,7 @@ import type { AdminDeps } from "./deps.ts";
 
 export type MetricsSource = Pick<
   AdminDeps,
-  "live" | "store" | "keys" | "ledger" | "inFlight" | "droppedEndings" | "deploymentHealth"
+  "live" | "journalStats" | "accounts" | "inFlight" | "droppedEndings" | "deploymentHealth"
 >;
 
 export function metricsResponse(deps: MetricsSource): Response {
@@ -18,7 +18,7 @@ export function metricsResponse(deps: MetricsSource): Response {
 }
 
 function renderMetrics(deps: MetricsSource): string {
-  const held = heldNow(deps);
+  const held = deps.accounts.held();
   return deps.live.metrics.render({
     inFlight: deps.inFlight(),
     droppedEndings: deps.droppedEndings(),
@@ -26,21 +26,9 @@ function renderMetrics(deps: MetricsSource): string {
     heldTokens: held.tokens,
     eventLoopLagMs: deps.live.lag.longestMs,
     residentBytes: process.memoryUsage.rss(),
-    journal: deps.store.stats,
+    journal: deps.journalStats(),
     breakers: deps
       .deploymentHealth()
       .map(({ name, state, inFlight }) => ({ deployment: name, state, inFlight })),
   });
-}
-
-function heldNow({ keys, ledger }: MetricsSource): { nano: number; tokens: number } {
-  let nano = 0;
-  let tokens = 0;
-  if (ledger.openHolds === 0) return { nano, tokens };
-  for (const key of keys.all()) {
-    const { held, budgetHeld } = ledger.summary(key.id);
-    nano += held;
-    tokens += budgetHeld;
-  }
-  return { nano, tokens };
 }

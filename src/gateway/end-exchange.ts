@@ -29,10 +29,10 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
   const { key, pump, claim, recorder, hold, answer } = exchange;
   if (pump !== null) gateway.watchdog.forget(pump);
   if (key !== null) gateway.ongoing.leave(exchange, key.id);
-  if (claim !== null) gateway.idempotency.end(claim);
+  if (claim !== null) gateway.claims.end(claim);
   recorder?.discard();
   // Does nothing to a hold that was settled. A charge that could not be made must not keep its hold.
-  if (hold !== null) gateway.ledger.release(hold);
+  if (hold !== null) gateway.accounts.release(hold);
   if (answer !== null) endAnswer(answer, exchange, outcome);
   assert(outcome !== "completed" || hold === null || hold.state === "settled", "completed without a charge");
 }

@@ -6,9 +6,9 @@ import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
-import type { Claim } from "../idempotency/idempotency.ts";
+import type { Claim } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
-import type { Hold } from "../ledger/ledger.ts";
+import type { Hold } from "../ledger/accounts.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
@@ -53,7 +53,6 @@ export class Exchange {
   extras: ExtraUsage | null = null;
   usage: Usage | null = null;
   basis: UsageBasis | null = null;
-  charged = 0;
   listCostNano: number | null = null;
   /** Answered with a stored response: free, and in no report. */
   isReplayed = false;
@@ -89,6 +88,11 @@ export class Exchange {
     this.#clock = clock;
     this.atMs = clock.wallMs();
     this.startedMs = clock.monotonicMs();
+  }
+
+  /** What it was charged; 0 before. */
+  get charged(): number {
+    return this.hold === null ? 0 : this.hold.charged;
   }
 
   /** No exchange outlives it; see section 6.1 of the interface. */

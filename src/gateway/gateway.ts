@@ -1,10 +1,10 @@
 import type { Clock } from "../base/clock.ts";
-import type { Idempotency } from "../idempotency/idempotency.ts";
+import type { Claims } from "../idempotency/claims.ts";
 import type { KeyRing } from "../keys/keyring.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Accounts } from "../ledger/accounts.ts";
 import type { AddressLimiter } from "../limits/address-limiter.ts";
 import type { BodyBudget } from "../limits/body-budget.ts";
-import type { RateLimiter } from "../limits/rate-limiter.ts";
+import type { RateLimits } from "../limits/rate-limits.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { ExchangeEnding } from "../store/store.ts";
 import type { Ongoing } from "./admission/ongoing.ts";
@@ -19,14 +19,14 @@ export interface Gateway {
   configured: Configured;
   readonly clock: Clock;
   readonly keys: KeyRing;
-  readonly rateLimiter: RateLimiter;
+  readonly rateLimits: RateLimits;
   readonly addressLimiter: AddressLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;
   /** Where large bodies are parsed, patched and translated. */
   readonly largeBodies: LargeBodies;
-  readonly ledger: Ledger;
-  readonly idempotency: Idempotency;
+  readonly accounts: Accounts;
+  readonly claims: Claims;
   readonly givenIds: GivenIds;
   readonly tokens: TokenCounter;
   readonly watchdog: Watchdog;

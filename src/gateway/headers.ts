@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.ts";
 import { nanoPerCredit } from "../base/money.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
@@ -39,8 +40,10 @@ export function addCostHeaders(
   exchange: Exchange,
   key: KeyRecord,
 ): void {
+  const { hold } = exchange;
+  assert(hold !== null, "what was charged was held before");
   headers["x-sluice-cost"] = costText(exchange, key);
-  const remaining = gateway.ledger.remaining(key.id);
+  const remaining = gateway.accounts.remaining(hold);
   if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(remaining);
   else if (Number.isFinite(remaining)) headers["x-ratelimit-remaining-tokens"] = String(remaining);
 }

@@ -1,6 +1,7 @@
+import { assert } from "../base/assert.ts";
 import { creditsFromNano } from "../base/money.ts";
 import { effectiveStatus } from "../keys/status.ts";
-import type { AccountSummary } from "../ledger/summary.ts";
+import type { AccountSummary } from "../ledger/accounts.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admit } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
@@ -9,10 +10,11 @@ import { commonHeaders, creditsText } from "./headers.ts";
 
 const periodWords = { day: "today", week: "this week", month: "this month", none: "in all" } as const;
 
-/** From memory, in constant time. */
+/** In constant time, however long the history is. */
 export async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admit(gateway, exchange);
-  const summary = gateway.ledger.summary(key.id);
+  const [summary] = await gateway.accounts.summaries([key.id]);
+  assert(summary !== undefined, "every key has an account");
   const headers = commonHeaders(exchange);
   if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(summary.available);
   else if (summary.budgetRemaining !== null)

@@ -1,5 +1,5 @@
 import { newId } from "../base/id.ts";
-import type { JournalItem, Store, StoredResponse } from "../store/store.ts";
+import type { Store, StoredResponse } from "../store/store.ts";
 import type { ClaimRequest } from "./claim.ts";
 
 /** Memory for one response. Longer ones are written ahead in parts of about this size. */
@@ -61,13 +61,14 @@ export class ResponseRecorder {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#chunks = [];
-    if (this.#parts > 0) this.#commit({ kind: "discard", recordingId: this.#recordingId });
+    if (this.#parts > 0) this.#store.discardResponse(this.#recordingId).catch(() => {});
   }
 
   #writeAhead(): void {
     const part = { recordingId: this.#recordingId, sequence: this.#parts, body: this.#takeChunks() };
     this.#parts += 1;
-    this.#commit({ kind: "part", part });
+    // Not awaited: a response with a missing part is not replayed.
+    this.#store.recordResponsePart(part).catch(() => {});
   }
 
   #takeChunks(): Uint8Array {
@@ -76,10 +77,5 @@ export class ResponseRecorder {
     this.#chunks = [];
     this.#bytes = 0;
     return body;
-  }
-
-  /** Not awaited: a response with a missing part is not replayed. */
-  #commit(item: JournalItem): void {
-    this.#store.commit([item]).catch(() => {});
   }
 }

@@ -61,7 +61,7 @@ export class Account {
     this.#turnPeriod(nowMs);
     const balance = this.#balance();
     if (balance < amount) throw this.#refusal(amount, balance, nowMs);
-    if (balance - this.#held < amount) throw temporarilyReserved(this.key.mode);
+    if (balance - this.#held < amount) throw temporarilyReserved(this.key.mode, balance);
     this.#held += amount;
     return this.#periodStartMs;
   }
@@ -95,12 +95,6 @@ export class Account {
     this.#inputTokens += totalInput(record.usage);
     this.#outputTokens += record.usage.outputTokens;
     this.#lastCostNano = record.costNano;
-  }
-
-  /** What may be spent, including what is held; infinite for a budget without a limit. */
-  balance(nowMs: number): number {
-    this.#turnPeriod(nowMs);
-    return this.#balance();
   }
 
   /** What may still be held; infinite for a budget without a limit. */

@@ -1,7 +1,14 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
-import { type Changes, emptyTotals, type JournalItem, type Snapshot, type Store } from "../store/store.ts";
+import {
+  type Changes,
+  emptyTotals,
+  type JournaledStore,
+  type JournalItem,
+  type Snapshot,
+} from "../store/store.ts";
 import { Account, type Settled } from "./account.ts";
+import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
 import { ProgressNotes } from "./progress.ts";
@@ -9,28 +16,8 @@ import { recoverHolds } from "./recover.ts";
 import { journalUnavailable } from "./refusals.ts";
 import type { AccountSummary } from "./summary.ts";
 
-/**
- * The protocol that keeps money right:
- *
- * 1. An account's `posted` balance changes only by an append-only entry. `available = posted − held`.
- * 2. A hold is decided in memory, with no await between the check and the reservation.
- * 3. A hold ends exactly once: settled or released. A second attempt to end it does nothing.
- * 4. Charges are written in batches: one transaction and one fsync serve every request that is waiting.
- * 5. What a hold has produced so far is journaled in the background; nothing waits for it.
- * 6. `settle` resolves when the charge is durable. Only then may the bytes that end the response leave.
- * 7. At start, a hold with journaled progress is charged for what it had produced (`interrupted`). One without
- *    left no trace, which releases it.
- * 8. A cost above its hold is charged as far as the balance allows. The rest is recorded as an `overrun` entry; the
- *    balance never becomes negative.
- * 9. While charges cannot be written, no new hold is given. What runs is settled from the store's reserve.
- */
-
-export type { Settled } from "./account.ts";
-export type { Hold, HoldRequest, Settlement } from "./hold.ts";
-export type { AccountSummary } from "./summary.ts";
-
 export interface LedgerOptions {
-  readonly store: Store;
+  readonly store: JournaledStore;
   readonly clock: Clock;
   readonly snapshot: Snapshot;
   /** How often progress is journaled. The simulation sets it out of reach, to be repeatable. */
@@ -39,8 +26,13 @@ export interface LedgerOptions {
 
 const defaultProgressTickMs = 50;
 
-export class Ledger {
-  readonly #store: Store;
+/**
+ * The accounts of the one gateway of a store, in memory. A hold is decided with no await between the check and the
+ * reservation. The journal makes what was decided durable; a hold has no row there before its first progress, so at
+ * the next start a hold without progress is released by having left no trace.
+ */
+export class Ledger implements Accounts {
+  readonly #store: JournaledStore;
   readonly #clock: Clock;
   readonly #accounts = new Map<string, Account>();
   readonly #progress: ProgressNotes;
@@ -72,10 +64,6 @@ export class Ledger {
     return this.#openHolds;
   }
 
-  /**
-   * Throws `insufficient_credit`, `balance_temporarily_reserved`, `limit_reached` or `service_unavailable`; then
-   * nothing is held.
-   */
   hold({ keyId, exchangeId, model, amount }: HoldRequest): Hold {
     if (!this.#store.healthy) throw journalUnavailable();
     const account = this.#account(keyId);
@@ -85,12 +73,11 @@ export class Ledger {
     return new Hold({ keyId, exchangeId, model, amount, openedAtMs, periodStartMs });
   }
 
-  /** Cheap enough for every chunk of a stream: it is only noted, and journaled now and then. */
   progress(hold: Hold, chargeSoFar: number): void {
     this.#progress.take(hold, chargeSoFar);
   }
 
-  /** Resolves when the charge is durable, with null if the hold had ended already. Memory is updated at once. */
+  /** Memory is updated at once. */
   async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
     // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
@@ -127,7 +114,6 @@ export class Ledger {
     return settled;
   }
 
-  /** Releases the hold. False if it had ended already. */
   release(hold: Hold): boolean {
     if (!this.#end(hold, "released")) return false;
     this.#account(hold.keyId).release(hold);
@@ -135,22 +121,30 @@ export class Ledger {
     return true;
   }
 
-  /** What a key may spend, including what is held; infinite for a budget without a limit. */
-  balance(keyId: string): number {
-    return this.#account(keyId).balance(this.#clock.wallMs());
-  }
-
-  /** What a key may spend minus what is held; infinite for a budget without a limit. */
-  remaining(keyId: string): number {
+  remaining({ keyId }: Hold): number {
     return this.#account(keyId).remaining(this.#clock.wallMs());
   }
 
-  /** From memory, so it takes the same time however long the history is. */
+  summaries(keyIds: readonly string[]): readonly AccountSummary[] {
+    return keyIds.map((keyId) => this.summary(keyId));
+  }
+
+  held(): HeldSums {
+    const sums = { nano: 0, tokens: 0 };
+    if (this.#openHolds === 0) return sums;
+    const nowMs = this.#clock.wallMs();
+    for (const account of this.#accounts.values()) {
+      const { held, budgetHeld } = account.summary(nowMs);
+      sums.nano += held;
+      sums.tokens += budgetHeld;
+    }
+    return sums;
+  }
+
   summary(keyId: string): AccountSummary {
     return this.#account(keyId).summary(this.#clock.wallMs());
   }
 
-  /** Applies keys, top-ups and adjustments of any process. Each entry must be passed exactly once. */
   apply(changes: Changes): void {
     for (const key of changes.keys) {
       const account = this.#accounts.get(key.id);

@@ -1,8 +1,8 @@
 import { creditsFromNano } from "../base/money.ts";
-import type { ChargeEntry, Store, StoreFiles } from "../store/store.ts";
+import type { ChargeEntry, JournaledStore, StoreFiles } from "../store/store.ts";
 import type { Ledger } from "./ledger.ts";
 
-interface LossyStore extends Pick<Store, "unwritten"> {
+interface LossyStore extends Pick<JournaledStore, "unwritten"> {
   readonly files: Pick<StoreFiles, "rescuedTo"> | null;
 }
 

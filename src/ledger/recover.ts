@@ -1,7 +1,7 @@
 import {
   type HoldProgress,
+  type JournaledStore,
   type JournalItem,
-  type Store,
   StoreRefusal,
   type Trouble,
 } from "../store/store.ts";
@@ -16,7 +16,7 @@ const defaultPatienceMs = 10_000;
  * cannot write fails with the reason instead of hanging, and leaves the holds to the next one.
  */
 export async function recoverHolds(
-  store: Store,
+  store: JournaledStore,
   holds: readonly HoldProgress[],
   accountOf: (keyId: string) => Account,
   atMs: number,

@@ -2,15 +2,32 @@ import { GatewayError } from "../base/errors.ts";
 import { creditsFromNano, maxCredits, unaffordableNano } from "../base/money.ts";
 import type { KeyMode } from "../store/store.ts";
 
+/** Too little for this request. A smaller one may fit, as long as it is below the balance. */
+export class TooLittle extends GatewayError {
+  /** What there is, including what is held. */
+  readonly balance: number;
+
+  constructor(
+    code: "insufficient_credit" | "balance_temporarily_reserved",
+    message: string,
+    balance: number,
+    retryAfterSeconds?: number,
+  ) {
+    super(code, message, { retryAfterSeconds });
+    this.balance = balance;
+  }
+}
+
 /** The balance is too low, regardless of other holds. */
-export function insufficient(mode: KeyMode, needed: number, balance: number): GatewayError {
+export function insufficient(mode: KeyMode, needed: number, balance: number): TooLittle {
   const [what, amount, rest, more] =
     mode === "credit"
       ? ["cost", `${atMost(needed)} credits`, `${creditsFromNano(balance)}`, "top up the key"]
       : ["use", `up to ${needed} tokens`, `${balance} of this period's budget`, "have the budget raised"];
-  return new GatewayError(
+  return new TooLittle(
     "insufficient_credit",
     `This request may ${what} ${amount}; there are ${rest} left. Lower the output limit or ${more}.`,
+    balance,
   );
 }
 
@@ -19,12 +36,13 @@ function atMost(needed: number): string {
 }
 
 /** The balance suffices, but other requests hold part of it. */
-export function temporarilyReserved(mode: KeyMode): GatewayError {
+export function temporarilyReserved(mode: KeyMode, balance: number): TooLittle {
   const what = mode === "credit" ? "credit" : "token budget";
-  return new GatewayError(
+  return new TooLittle(
     "balance_temporarily_reserved",
     `Other requests in flight have reserved this key's ${what}. Retry when one of them has ended.`,
-    { retryAfterSeconds: 1 },
+    balance,
+    1,
   );
 }
 

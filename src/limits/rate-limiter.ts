@@ -1,13 +1,14 @@
 import type { Clock } from "../base/clock.ts";
 import { type Bucket, fullBucket, refill, resize, takeOne } from "./bucket.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import { type RateVerdict, unlimited, verdictOf } from "./verdict.ts";
 
 /**
- * One bucket per key. A full bucket is equivalent to none, so it is dropped: every call checks the next two entries,
- * which limits the map to the keys seen in the last minute or so, without a timer and without pauses that grow with
- * the number of keys.
+ * The buckets of a single gateway, in memory. A full bucket is equivalent to none, so it is dropped: every call
+ * checks the next two entries, which limits the map to the keys seen in the last minute or so, without a timer and
+ * without pauses that grow with the number of keys.
  */
-export class RateLimiter {
+export class RateLimiter implements RateLimits {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
   #hand: MapIterator<[string, Bucket]>;

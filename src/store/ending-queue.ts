@@ -2,7 +2,7 @@ import type { ExchangeEnding } from "./records.ts";
 import type { Store } from "./store.ts";
 
 export interface EndingQueueOptions {
-  readonly store: Pick<Store, "commit">;
+  readonly store: Pick<Store, "recordEndings">;
   /** Called at most once per window with the number of endings that were dropped. */
   onDropped(count: number): void;
 }
@@ -123,7 +123,7 @@ export class EndingQueue {
     while (this.#ready.length > 0) {
       const endings = this.#ready.splice(0, mostPerCommit);
       try {
-        await this.#options.store.commit([{ kind: "endings", endings }]);
+        await this.#options.store.recordEndings(endings);
       } catch {
         // The store reports why it cannot write.
         this.#drop(endings.reduce((sum, { alike }) => sum + 1 + alike, 0));

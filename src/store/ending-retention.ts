@@ -7,7 +7,7 @@ export interface RetentionLimits {
 }
 
 export interface EndingRetentionOptions {
-  readonly store: Pick<Store, "commit" | "reports">;
+  readonly store: Pick<Store, "pruneEndings" | "reports">;
   readonly clock: Clock;
   /** Read each time, because a reload may change them. */
   limits(): RetentionLimits;
@@ -56,7 +56,7 @@ export class EndingRetention {
       const beforeMs = clock.wallMs() - exchangesMs;
       const { oldestAtMs, count } = await store.reports.endingsKept();
       if (oldestAtMs === null || (oldestAtMs >= beforeMs && count <= newest)) return;
-      await store.commit([{ kind: "prune", beforeMs, newest, limit: prunedAtOnce }]);
+      await store.pruneEndings({ beforeMs, newest, limit: prunedAtOnce });
       await Bun.sleep(pauseMs);
     }
   }

@@ -1,10 +1,14 @@
 import type { FolderMaintenance } from "./files.ts";
 import type { StoreSettings } from "./settings.ts";
-import type { Store } from "./store.ts";
+import type { JournaledStore, Store } from "./store.ts";
 
 /**
  * The only way to a store. A database is imported when it is opened, so that a command that needs none loads none.
  */
+export async function openStore(
+  settings: StoreSettings & { readonly role: "gateway" },
+): Promise<JournaledStore>;
+export async function openStore(settings: StoreSettings): Promise<Store>;
 export async function openStore(settings: StoreSettings): Promise<Store> {
   const { openSqliteStore } = await import("./sqlite/open.ts");
   return openSqliteStore(settings);

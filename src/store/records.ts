@@ -180,7 +180,7 @@ interface Recording {
 }
 
 /** Written ahead so that the gateway need not keep a long response in memory until its end. */
-interface ResponsePart {
+export interface ResponsePart {
   readonly recordingId: string;
   readonly sequence: number;
   readonly body: Uint8Array;

@@ -6,10 +6,13 @@ import type {
   Changes,
   ChargeEntry,
   Entry,
+  ExchangeEnding,
+  GivenIds,
   HoldProgress,
   JournalItem,
   KeyChanges,
   KeyRecord,
+  ResponsePart,
   StoredResponse,
   UsageRecord,
 } from "./records.ts";
@@ -26,20 +29,12 @@ export type * from "./reports.ts";
 export { countedRange } from "./reports.ts";
 
 /**
- * Durable state. Every method is one whole transaction, and all are asynchronous, so that other databases can
- * implement the same interface. What the gateway writes per request goes through `commit` in batches. Each operator's
- * action (keys, top-ups) is a method that also works from another process while the gateway runs: it raises the
- * store's revision, which the gateway polls, and the gateway reads the changes with `changesSince`.
+ * Durable state. Every method is one whole transaction, and all are asynchronous, so that every database can
+ * implement the same interface. Charges are not among them: who decides about them depends on the database (see
+ * `Accounts` in the ledger). Each operator's action (keys, top-ups) is a method that also works from another process
+ * while gateways run: it raises the store's revision, which they poll, and they read the changes with `changesSince`.
  */
 export interface Store {
-  /** False while charges cannot be written for certain (disk full, database locked or gone): no new work may begin. */
-  readonly healthy: boolean;
-  /** Why it is not healthy; null while it is. */
-  readonly trouble: Trouble | null;
-  /** Charges passed to `commit` that are not durable: still waiting, or rejected. */
-  readonly unwritten: readonly ChargeEntry[];
-  readonly stats: Readonly<StoreStats>;
-
   /** Everything the gateway keeps in memory, as of one revision. */
   load(): Promise<Snapshot>;
 
@@ -56,9 +51,6 @@ export interface Store {
   /** A correction, in either direction; refused when it would take the balance below 0. */
   recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry>;
 
-  /** Resolves once the items are durable. The items of one call are written in one transaction. */
-  commit(items: readonly JournalItem[]): Promise<void>;
-
   currentRevision(): Promise<number>;
   changesSince(revision: number): Promise<Changes>;
 
@@ -66,11 +58,22 @@ export interface Store {
   findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null>;
   /** Deletes at most `limit` responses stored before `beforeMs`. Returns how many. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
+  /** Durable, like given ids, no later than a charge that the same process makes afterwards. */
+  recordResponsePart(part: ResponsePart): Promise<void>;
+  /** Drops the parts of a response that will not be stored after all. */
+  discardResponse(recordingId: string): Promise<void>;
 
+  /** Durable no later than a charge that the same process makes afterwards. */
+  recordGivenIds(given: GivenIds): Promise<void>;
   /** The provider that gave each of these ids to the key; null if none did. */
   findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (string | null)[]>;
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
   pruneGivenIds(pruning: GivenIdsPruning): Promise<number>;
+
+  /** Endings of exchanges that cost nothing; not part of the ledger. */
+  recordEndings(endings: readonly ExchangeEnding[]): Promise<void>;
+  /** Deletes the oldest that are too old or too many. Those that are not in the sums yet stay. */
+  pruneEndings(pruning: EndingsPruning): Promise<void>;
 
   readTotals(keyId: string): Promise<AccountTotals | null>;
   /** Oldest first, after the given id: the cursor of an export. */
@@ -92,6 +95,22 @@ export interface Store {
 
   /** Writes everything still queued, then closes. */
   close(): Promise<void>;
+}
+
+/**
+ * A store with one gateway at a time, which decides about charges in its memory and commits what it has decided. In a
+ * database that several gateways share, the database decides, and there is no such journal.
+ */
+export interface JournaledStore extends Store {
+  /** False while charges cannot be written for certain (disk full, database locked or gone): no new work may begin. */
+  readonly healthy: boolean;
+  /** Why it is not healthy; null while it is. */
+  readonly trouble: Trouble | null;
+  /** Charges passed to `commit` that are not durable: still waiting, or rejected. */
+  readonly unwritten: readonly ChargeEntry[];
+  readonly stats: Readonly<StoreStats>;
+  /** Resolves once the items are durable. The items of one call are written in one transaction. */
+  commit(items: readonly JournalItem[]): Promise<void>;
 }
 
 export interface Snapshot {
@@ -144,6 +163,14 @@ export interface GivenIdsPruning {
   /** How many of the newest to keep. */
   readonly keep: number;
   /** How many to examine. */
+  readonly limit: number;
+}
+
+export interface EndingsPruning {
+  readonly beforeMs: number;
+  /** How many of the newest to keep. */
+  readonly newest: number;
+  /** How many to delete at most. */
   readonly limit: number;
 }
 

@@ -1,7 +1,7 @@
-import type { Store, Trouble } from "./store.ts";
+import type { Trouble } from "./store.ts";
 
 export interface TroubleWatchOptions {
-  readonly store: Pick<Store, "trouble">;
+  readonly store: { readonly trouble: Trouble | null };
   readonly onTrouble: (trouble: Trouble) => void;
   readonly onRecovered: () => void;
   readonly everyMs?: number;

@@ -3,7 +3,7 @@ import { newId } from "../../src/base/id.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { JournalItem, KeyRecord, Store } from "../../src/store/store.ts";
+import type { JournaledStore, JournalItem, KeyRecord, Store } from "../../src/store/store.ts";
 
 export interface FillOptions {
   readonly keys: number;
@@ -55,7 +55,11 @@ function issueKeys(store: Store, count: number): Promise<readonly IssuedKey[]> {
   return Promise.all(specs.map((spec) => issueKey(store, systemClock, spec)));
 }
 
-async function writeHistory(store: Store, keys: readonly KeyRecord[], records: number): Promise<void> {
+async function writeHistory(
+  store: JournaledStore,
+  keys: readonly KeyRecord[],
+  records: number,
+): Promise<void> {
   const startMs = systemClock.wallMs() - historyMs;
   for (let from = 0; from < records; from += itemsPerCommit) {
     const length = Math.min(itemsPerCommit, records - from);

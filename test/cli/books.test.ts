@@ -4,13 +4,12 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { Store } from "../../src/store/store.ts";
 import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
 
 /** Charges as a gateway writes them, so that the commands have something to tell. */
 async function charge(place: Place, keyId: string, model: string, exchanges: number): Promise<void> {
   const dir = join(place.folder, "sluice-data");
-  const store: Store = await openStore({ dir, clock: systemClock, role: "gateway" });
+  const store = await openStore({ dir, clock: systemClock, role: "gateway" });
   const atMs = Date.now();
   for (let index = 0; index < exchanges; index += 1) {
     const exchangeId = `exc_${model}_${index}`;

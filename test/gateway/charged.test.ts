@@ -75,7 +75,11 @@ function settle(bill: Bill): Promise<unknown> {
 }
 
 function held(): number {
-  return world.gateway.ledger.openHolds;
+  return world.gateway.accounts.openHolds;
+}
+
+function remaining({ hold }: Exchange): number | null {
+  return hold && world.gateway.accounts.remaining(hold);
 }
 
 describe("what is charged", () => {
@@ -83,7 +87,7 @@ describe("what is charged", () => {
     const asked = await ask();
     const answer = await asked.run(async (bill) => {
       expect(held()).toBe(1);
-      expect(world.gateway.ledger.remaining(asked.caller.key.id)).toBe(80);
+      expect(remaining(asked.exchange)).toBe(80);
       await settle(bill);
       return "vectors";
     });
@@ -198,13 +202,13 @@ describe("the end of an exchange", () => {
     const { exchange, caller } = asked;
     const { gateway } = world;
     const scope = { keyId: caller.key.id, route: "/v1/embeddings", idempotencyKey: "once" };
-    const claimed = await gateway.idempotency.claim({ ...scope, bodyHash: "0" });
+    const claimed = await gateway.claims.claim({ ...scope, bodyHash: "0", exchangeId: exchange.id });
     if (claimed.kind === "run") exchange.claim = claimed.claim;
     await gateway.ongoing.enter(exchange, caller.key.id);
-    expect([gateway.idempotency.running, gateway.ongoing.size]).toEqual([1, 1]);
+    expect([gateway.claims.running, gateway.ongoing.size]).toEqual([1, 1]);
     asked.end("failed");
     asked.end("failed");
-    expect([gateway.idempotency.running, gateway.ongoing.size]).toEqual([0, 0]);
+    expect([gateway.claims.running, gateway.ongoing.size]).toEqual([0, 0]);
   });
 
   test("as completed without a charge is a bug that is told, and leaves nothing behind", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 
-import type { Ledger } from "../../src/ledger/ledger.ts";
+import type { Accounts } from "../../src/ledger/accounts.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
@@ -21,7 +21,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const broken = new Error("canary: the database is damaged");
 
 /** Ways in which a ledger that is broken fails to settle; after some of them the hold is still open. */
-const faults: Readonly<Record<string, Ledger["settle"]>> = {
+const faults: Readonly<Record<string, Accounts["settle"]>> = {
   "rejects at once": () => Promise.reject(broken),
   "rejects later": async () => {
     await Bun.sleep(5);
@@ -32,13 +32,13 @@ const faults: Readonly<Record<string, Ledger["settle"]>> = {
   },
 };
 
-function breakSettling(settle: Ledger["settle"]): void {
-  Object.assign(world.gateway.ledger, { settle });
+function breakSettling(settle: Accounts["settle"]): void {
+  Object.assign(world.gateway.accounts, { settle });
 }
 
 afterEach(() => {
-  Reflect.deleteProperty(world.gateway.ledger, "settle");
-  Reflect.deleteProperty(world.gateway.ledger, "progress");
+  Reflect.deleteProperty(world.gateway.accounts, "settle");
+  Reflect.deleteProperty(world.gateway.accounts, "progress");
   world.provider.reset();
   world.observed.length = 0;
 });
@@ -71,7 +71,7 @@ function ask(caller: Caller, dialect: ClientDialectName, stream: boolean): Promi
 async function expectClosed(caller: Caller, dialect: ClientDialectName, outcome: string): Promise<void> {
   await world.settled();
   expect(world.observed.map((facts) => facts.outcome)).toEqual([outcome]);
-  Reflect.deleteProperty(world.gateway.ledger, "settle");
+  Reflect.deleteProperty(world.gateway.accounts, "settle");
   world.provider.script(wholeAnswer(dialect, { text, usage: usageOf(dialect, 10, 10) }));
   const again = await ask(caller, dialect, false);
   // The body differs by `stream` from the first one, which was not stored: it is not a conflict.
@@ -139,7 +139,7 @@ for (const dialect of ["chat", "responses", "messages"] as const) {
 
 test("a stream whose progress cannot be journaled ends with its in-band error", async () => {
   const caller = await world.creditCaller();
-  Object.assign(world.gateway.ledger, {
+  Object.assign(world.gateway.accounts, {
     progress: () => {
       throw broken;
     },
@@ -153,7 +153,7 @@ test("a stream whose progress cannot be journaled ends with its in-band error", 
 
 test("a stream whose response cannot be made is a 500 that leaves nothing behind", async () => {
   const caller = await world.creditCaller();
-  Object.defineProperty(world.gateway.idempotency, "record", {
+  Object.defineProperty(world.gateway.claims, "record", {
     configurable: true,
     value: () => {
       throw broken;
@@ -161,7 +161,7 @@ test("a stream whose response cannot be made is a 500 that leaves nothing behind
   });
   world.provider.script(streamAnswer("chat", { text, usage: usageOf("chat", 10, 10) }));
   const response = await ask(caller, "chat", true);
-  Reflect.deleteProperty(world.gateway.idempotency, "record");
+  Reflect.deleteProperty(world.gateway.claims, "record");
   expect(response.status).toBe(500);
   await expectClosed(caller, "chat", "failed");
 });

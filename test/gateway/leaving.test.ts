@@ -98,10 +98,10 @@ describe("a client that leaves", () => {
     const first = ask();
     await world.provider.nextRequest();
     const second = ask();
-    await waitFor(() => world.gateway.ledger.openHolds === 2, "both to hold");
+    await waitFor(() => world.gateway.accounts.openHolds === 2, "both to hold");
     second.leave();
     await second.response;
-    expect(world.gateway.ledger.openHolds).toBe(1);
+    expect(world.gateway.accounts.openHolds).toBe(1);
     first.leave();
     await first.response;
     expect(world.provider.requests).toHaveLength(1);

@@ -103,8 +103,8 @@ export class World implements AsyncDisposable {
   /** Waits until every exchange has given back what it took. */
   async settled(): Promise<void> {
     await waitFor(() => {
-      const { ongoing, watchdog, ledger, idempotency } = this.gateway;
-      return ongoing.size + watchdog.size + ledger.openHolds + idempotency.running === 0;
+      const { ongoing, watchdog, accounts, claims } = this.gateway;
+      return ongoing.size + watchdog.size + accounts.openHolds + claims.running === 0;
     }, "the exchanges to be closed");
   }
 

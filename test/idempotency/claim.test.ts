@@ -1,7 +1,7 @@
 import { describe, expect } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import { openBench, startProcess } from "../ledger/fixtures.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { newIdempotency, requestOf, serve } from "./fixtures.ts";
 
 const answer = [new TextEncoder().encode("data: né\n\n"), new TextEncoder().encode("data: [DONE]\n\n")];
@@ -13,7 +13,7 @@ async function codeOf(claiming: Promise<unknown>): Promise<string> {
 }
 
 describe("a request that finished well", () => {
-  testEachStore("is replayed byte for byte, and charged once", async (database) => {
+  testEachJournal("is replayed byte for byte, and charged once", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
@@ -30,7 +30,7 @@ describe("a request that finished well", () => {
     });
   });
 
-  testEachStore("with another body is a conflict", async (database) => {
+  testEachJournal("with another body is a conflict", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
@@ -41,7 +41,7 @@ describe("a request that finished well", () => {
     expect(idempotency.running).toBe(0);
   });
 
-  testEachStore("is another one for another key, route or Idempotency-Key", async (database) => {
+  testEachJournal("is another one for another key, route or Idempotency-Key", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const other = await bench.addKey({}, 100);
@@ -56,7 +56,7 @@ describe("a request that finished well", () => {
     }
   });
 
-  testEachStore("is kept for a day, and then runs again", async (database) => {
+  testEachJournal("is kept for a day, and then runs again", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
@@ -69,7 +69,7 @@ describe("a request that finished well", () => {
     expect(bench.ledger.summary(key.id).used).toBe(20);
   });
 
-  testEachStore("does not expire because the clock was set", async (database) => {
+  testEachJournal("does not expire because the clock was set", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
@@ -82,7 +82,7 @@ describe("a request that finished well", () => {
   });
 });
 
-testEachStore(
+testEachJournal(
   "a response stored while the clock was ahead is still there after a restart and the clock's correction",
   async (database) => {
     await using bench = await openBench(database);
@@ -97,7 +97,7 @@ testEachStore(
 );
 
 describe("a request that is still running", () => {
-  testEachStore(
+  testEachJournal(
     "is refused as in flight with the same body, and as a conflict with another",
     async (database) => {
       await using bench = await openBench(database);
@@ -112,7 +112,7 @@ describe("a request that is still running", () => {
     },
   );
 
-  testEachStore("runs again after it failed, whatever came in between", async (database) => {
+  testEachJournal("runs again after it failed, whatever came in between", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const idempotency = newIdempotency(bench);
@@ -125,7 +125,7 @@ describe("a request that is still running", () => {
     expect(await codeOf(idempotency.claim(requestOf(key)))).toBe("idempotency_in_flight");
   });
 
-  testEachStore(
+  testEachJournal(
     "is run by exactly one of many that come at once, and the others are refused",
     async (database) => {
       await using bench = await openBench(database);
@@ -139,7 +139,7 @@ describe("a request that is still running", () => {
     },
   );
 
-  testEachStore("leaves no claim behind when the look-up fails", async (database) => {
+  testEachJournal("leaves no claim behind when the look-up fails", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const broken = new Proxy(bench.store, {
@@ -158,7 +158,7 @@ describe("a request that is still running", () => {
   });
 });
 
-testEachStore("many replays at once are all answered", async (database) => {
+testEachJournal("many replays at once are all answered", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);
@@ -169,7 +169,7 @@ testEachStore("many replays at once are all answered", async (database) => {
   expect(replays.every(({ ran }) => !ran)).toBe(true);
 });
 
-testEachStore(
+testEachJournal(
   "across restarts, duplicates that come at once are charged once for each Idempotency-Key",
   async (database) => {
     await using bench = await openBench(database);
@@ -190,7 +190,7 @@ testEachStore(
   },
 );
 
-testEachStore(
+testEachJournal(
   "a crash before the charge is on disk leaves neither charge nor response, and the retry runs",
   async (database) => {
     await using bench = await openBench(database);
@@ -205,7 +205,7 @@ testEachStore(
   },
 );
 
-testEachStore("pruning deletes all that is old, however much", async (database) => {
+testEachJournal("pruning deletes all that is old, however much", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 10_000);
   const idempotency = newIdempotency(bench);
@@ -217,7 +217,7 @@ testEachStore("pruning deletes all that is old, however much", async (database) 
   expect(await idempotency.prune()).toBe(450);
 });
 
-testEachStore("pruning goes on in the background until it is stopped", async (database) => {
+testEachJournal("pruning goes on in the background until it is stopped", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);

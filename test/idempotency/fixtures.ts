@@ -1,4 +1,5 @@
-import type { ClaimRequest } from "../../src/idempotency/claim.ts";
+import { newId } from "../../src/base/id.ts";
+import type { ClaimRequest } from "../../src/idempotency/claims.ts";
 import { Idempotency } from "../../src/idempotency/idempotency.ts";
 import type { KeyRecord } from "../../src/store/store.ts";
 import { type Bench, holdFor, settlement } from "../ledger/fixtures.ts";
@@ -9,6 +10,7 @@ export function requestOf(key: KeyRecord, overrides: Partial<ClaimRequest> = {})
     route: "/v1/chat/completions",
     idempotencyKey: "once",
     bodyHash: "hash of the body",
+    exchangeId: newId("req_"),
     ...overrides,
   };
 }

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { openBench } from "../ledger/fixtures.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { newIdempotency, requestOf, serve } from "./fixtures.ts";
 
 const mebibyte = 1024 * 1024;
@@ -10,7 +10,7 @@ function chunkOf(length: number, start: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => (start + index * 31) % 251);
 }
 
-testEachStore(
+testEachJournal(
   "a long stream is replayed byte for byte, though it was never in memory as a whole",
   async (database) => {
     await using bench = await openBench(database);
@@ -25,7 +25,7 @@ testEachStore(
   },
 );
 
-testEachStore("a response too long to keep is not stored, and its parts are dropped", async (database) => {
+testEachJournal("a response too long to keep is not stored, and its parts are dropped", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);
@@ -41,27 +41,30 @@ testEachStore("a response too long to keep is not stored, and its parts are drop
   expect(bench.store.stats.items).toBe(65);
 });
 
-testEachStore("what is discarded is not stored, and nothing is recorded after the end", async (database) => {
-  await using bench = await openBench(database);
-  const key = await bench.addKey({}, 100);
-  const idempotency = newIdempotency(bench);
-  const claimed = await idempotency.claim(requestOf(key));
-  if (claimed.kind !== "run") throw new Error("must run");
-  const discarded = idempotency.record(claimed.claim);
-  discarded.append(new Uint8Array(10));
-  discarded.discard();
-  discarded.discard();
-  expect(discarded.finish({ status: 200, headers: {} })).toBeNull();
-  const finished = idempotency.record(claimed.claim);
-  finished.append(new Uint8Array([1, 2]));
-  const response = finished.finish({ status: 200, headers: {} });
-  finished.append(new Uint8Array([3]));
-  expect(response?.body).toEqual(Buffer.from([1, 2]));
-  await bench.store.commit([]);
-  expect(bench.store.stats.items).toBe(0);
-});
+testEachJournal(
+  "what is discarded is not stored, and nothing is recorded after the end",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const claimed = await idempotency.claim(requestOf(key));
+    if (claimed.kind !== "run") throw new Error("must run");
+    const discarded = idempotency.record(claimed.claim);
+    discarded.append(new Uint8Array(10));
+    discarded.discard();
+    discarded.discard();
+    expect(discarded.finish({ status: 200, headers: {} })).toBeNull();
+    const finished = idempotency.record(claimed.claim);
+    finished.append(new Uint8Array([1, 2]));
+    const response = finished.finish({ status: 200, headers: {} });
+    finished.append(new Uint8Array([3]));
+    expect(response?.body).toEqual(Buffer.from([1, 2]));
+    await bench.store.commit([]);
+    expect(bench.store.stats.items).toBe(0);
+  },
+);
 
-testEachStore("parts that a dead store refuses disturb nobody", async (database) => {
+testEachJournal("parts that a dead store refuses disturb nobody", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const idempotency = newIdempotency(bench);

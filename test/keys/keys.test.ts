@@ -5,7 +5,7 @@ import { issueKey, rotateKey } from "../../src/keys/issue.ts";
 import { KeyRing } from "../../src/keys/keyring.ts";
 import { effectiveStatus, mayBecome } from "../../src/keys/status.ts";
 import { openBench } from "../ledger/fixtures.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 
@@ -64,7 +64,7 @@ describe("a key's status", () => {
 });
 
 describe("an issued key", () => {
-  testEachStore("is stored as a hash and a prefix, never as itself", async (database) => {
+  testEachJournal("is stored as a hash and a prefix, never as itself", async (database) => {
     await using bench = await openBench(database);
     const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit", creditNano: 50 });
     expect(key.prefix).toBe(secret.slice(0, 12));
@@ -74,7 +74,7 @@ describe("an issued key", () => {
     expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 50 });
   });
 
-  testEachStore("with a token budget is monthly unless told otherwise", async (database) => {
+  testEachJournal("with a token budget is monthly unless told otherwise", async (database) => {
     await using bench = await openBench(database);
     const { key } = await issueKey(bench.operator, bench.clock, { mode: "token_budget", budgetTokens: 5 });
     expect(key).toMatchObject({ period: "month", budgetTokens: 5 });
@@ -84,14 +84,14 @@ describe("an issued key", () => {
 describe("a secret", () => {
   const failing = () => Promise.reject(new Error("the disk is full"));
 
-  testEachStore("is not handed out when its key could not be stored", async (database) => {
+  testEachJournal("is not handed out when its key could not be stored", async (database) => {
     await using bench = await openBench(database);
     const store = Object.assign(Object.create(bench.operator), { insertKey: failing });
     await expect(issueKey(store, bench.clock, { mode: "credit" })).rejects.toThrow("the disk is full");
     expect((await bench.operator.load()).keys).toEqual([]);
   });
 
-  testEachStore(
+  testEachJournal(
     "is not handed out when its rotation could not be stored, and the old one lives on",
     async (database) => {
       await using bench = await openBench(database);
@@ -104,7 +104,7 @@ describe("a secret", () => {
 });
 
 describe("the key ring", () => {
-  testEachStore("finds living secrets, and nothing that is malformed or unknown", async (database) => {
+  testEachJournal("finds living secrets, and nothing that is malformed or unknown", async (database) => {
     await using bench = await openBench(database);
     const { key, secret } = await issueKey(bench.operator, bench.clock, { mode: "credit" });
     const ring = new KeyRing(bench.clock, [key]);
@@ -117,7 +117,7 @@ describe("the key ring", () => {
     expect(ring.size).toBe(1);
   });
 
-  testEachStore(
+  testEachJournal(
     "lets the old secret live for the grace time after a rotation, and not at all without",
     async (database) => {
       await using bench = await openBench(database);
@@ -137,7 +137,7 @@ describe("the key ring", () => {
     },
   );
 
-  testEachStore(
+  testEachJournal(
     "has only two secrets of a key: one of two rotations ago is dead within its old grace",
     async (database) => {
       await using bench = await openBench(database);
@@ -162,7 +162,7 @@ describe("the key ring", () => {
     },
   );
 
-  testEachStore("keeps the secrets of two keys apart when both are rotated", async (database) => {
+  testEachJournal("keeps the secrets of two keys apart when both are rotated", async (database) => {
     await using bench = await openBench(database);
     const [one, two] = [
       await issueKey(bench.operator, bench.clock, { mode: "credit" }),

@@ -1,9 +1,9 @@
 import { expect } from "bun:test";
 import { audit } from "../../src/ledger/audit.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 
-testEachStore(
+testEachJournal(
   "an audit of an honest ledger finds nothing, whatever kinds of entries it has",
   async (database) => {
     await using bench = await openBench(database);

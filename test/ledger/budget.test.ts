@@ -1,6 +1,6 @@
 import { describe, expect } from "bun:test";
 import type { KeyRecord } from "../../src/store/store.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { type Bench, holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
@@ -14,7 +14,7 @@ async function spend(bench: Bench, key: KeyRecord, tokens: number): Promise<void
 }
 
 describe("a token-budget key", () => {
-  testEachStore("counts tokens against its budget, and no money", async (database) => {
+  testEachJournal("counts tokens against its budget, and no money", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     await spend(bench, key, 30);
@@ -36,7 +36,7 @@ describe("a token-budget key", () => {
     expect(record?.costNano).toBe(0);
   });
 
-  testEachStore(
+  testEachJournal(
     "is refused with 429 limit_reached when all is used, until the next period",
     async (database) => {
       await using bench = await openBench(database);
@@ -50,7 +50,7 @@ describe("a token-budget key", () => {
     },
   );
 
-  testEachStore("is refused with 402 when something is left, but not enough", async (database) => {
+  testEachJournal("is refused with 402 when something is left, but not enough", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     await spend(bench, key, 60);
@@ -60,16 +60,19 @@ describe("a token-budget key", () => {
     expect(refusal.message).toContain("40 of this period's budget");
   });
 
-  testEachStore("is refused with 429 balance_temporarily_reserved when others hold it", async (database) => {
-    await using bench = await openBench(database);
-    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
-    holdFor(bench.ledger, key, 60);
-    const refusal = refusalOf(() => holdFor(bench.ledger, key, 41));
-    expect(refusal.code).toBe("balance_temporarily_reserved");
-    expect(refusal.message).toContain("token budget");
-  });
+  testEachJournal(
+    "is refused with 429 balance_temporarily_reserved when others hold it",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+      holdFor(bench.ledger, key, 60);
+      const refusal = refusalOf(() => holdFor(bench.ledger, key, 41));
+      expect(refusal.code).toBe("balance_temporarily_reserved");
+      expect(refusal.message).toContain("token budget");
+    },
+  );
 
-  testEachStore(
+  testEachJournal(
     "without a period is refused with 402 when it is used up, because waiting would not help",
     async (database) => {
       await using bench = await openBench(database);
@@ -83,7 +86,7 @@ describe("a token-budget key", () => {
     },
   );
 
-  testEachStore("without a budget is unlimited", async (database) => {
+  testEachJournal("without a budget is unlimited", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: null, period: "month" });
     await spend(bench, key, 5_000_000);
@@ -94,7 +97,7 @@ describe("a token-budget key", () => {
     });
   });
 
-  testEachStore("is charged in the period in which the request was admitted", async (database) => {
+  testEachJournal("is charged in the period in which the request was admitted", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     const late = holdFor(bench.ledger, key, 80);
@@ -106,7 +109,7 @@ describe("a token-budget key", () => {
     expect(await bench.operator.readTotals(key.id)).toMatchObject({ periodUsed: 40, used: 120 });
   });
 
-  testEachStore(
+  testEachJournal(
     "has no second budget when the clock is set back, even across a restart",
     async (database) => {
       await using bench = await openBench(database);
@@ -123,14 +126,17 @@ describe("a token-budget key", () => {
     },
   );
 
-  testEachStore("takes another budget at once, and keeps what is open within its hold", async (database) => {
-    await using bench = await openBench(database);
-    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
-    const hold = holdFor(bench.ledger, key, 80);
-    await bench.operator.updateKey(key.id, { budgetTokens: 50 });
-    await bench.watcher.refresh();
-    expect(bench.ledger.summary(key.id)).toMatchObject({ budgetTokens: 50, budgetRemaining: 0 });
-    expect(await bench.ledger.settle(hold, settlement(hold, 90))).toEqual({ charged: 80, overrun: 10 });
-    expect(refusalOf(() => holdFor(bench.ledger, key, 1)).code).toBe("limit_reached");
-  });
+  testEachJournal(
+    "takes another budget at once, and keeps what is open within its hold",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+      const hold = holdFor(bench.ledger, key, 80);
+      await bench.operator.updateKey(key.id, { budgetTokens: 50 });
+      await bench.watcher.refresh();
+      expect(bench.ledger.summary(key.id)).toMatchObject({ budgetTokens: 50, budgetRemaining: 0 });
+      expect(await bench.ledger.settle(hold, settlement(hold, 90))).toEqual({ charged: 80, overrun: 10 });
+      expect(refusalOf(() => holdFor(bench.ledger, key, 1)).code).toBe("limit_reached");
+    },
+  );
 });

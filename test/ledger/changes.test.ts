@@ -1,11 +1,11 @@
 import { expect } from "bun:test";
 import { StoreWatcher } from "../../src/store/watcher.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
-testEachStore(
+testEachJournal(
   "a top-up from another process can be spent as soon as it was seen, and counts once",
   async (database) => {
     await using bench = await openBench(database);
@@ -20,13 +20,13 @@ testEachStore(
   },
 );
 
-testEachStore("a key made by another process can spend its opening credit", async (database) => {
+testEachJournal("a key made by another process can spend its opening credit", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({ label: "new" }, 40);
   expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 40, purchased: 40 });
 });
 
-testEachStore(
+testEachJournal(
   "changes are seen by themselves within a second, and no more after stopping",
   async (database) => {
     await using bench = await openBench(database);
@@ -57,7 +57,7 @@ testEachStore(
   },
 );
 
-testEachStore("a look that fails is reported, and the next one brings what it missed", async (database) => {
+testEachJournal("a look that fails is reported, and the next one brings what it missed", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 10);
   const errors: unknown[] = [];

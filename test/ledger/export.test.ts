@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { type ExportFormat, exportEntries } from "../../src/ledger/export.ts";
 import type { JournalItem } from "../../src/store/store.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { settleItem } from "../store/fixtures.ts";
 import { type Bench, openBench } from "./fixtures.ts";
 
@@ -11,7 +11,7 @@ async function exported(bench: Bench, format: ExportFormat): Promise<readonly st
   return chunks;
 }
 
-testEachStore("CSV has a heading, quotes what needs it, and defuses formulas", async (database) => {
+testEachJournal("CSV has a heading, quotes what needs it, and defuses formulas", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);
   const topUp = { keyId: key.id, amountNano: 5, reference: "=1+1", note: 'paid, "late"\nby mail', atMs: 7 };
@@ -24,7 +24,7 @@ testEachStore("CSV has a heading, quotes what needs it, and defuses formulas", a
   expect(text).toEndWith(`2,${key.id},topup,5,7,,,,0,'=1+1,"paid, ""late""\nby mail"\n`);
 });
 
-testEachStore(
+testEachJournal(
   "JSON lines are the entries themselves, in chunks that do not grow with the history",
   async (database) => {
     await using bench = await openBench(database);
@@ -44,7 +44,7 @@ testEachStore(
   },
 );
 
-testEachStore("an empty ledger exports an empty file", async (database) => {
+testEachJournal("an empty ledger exports an empty file", async (database) => {
   await using bench = await openBench(database);
   expect(await exported(bench, "jsonl")).toEqual([]);
 });

@@ -1,20 +1,21 @@
 import { newId } from "../../src/base/id.ts";
-import { type Hold, Ledger, type Settlement } from "../../src/ledger/ledger.ts";
-import type { KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
+import type { Hold, HoldRequest, Settlement } from "../../src/ledger/accounts.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import type { JournaledStore, KeyRecord, Store, UsageRecord } from "../../src/store/store.ts";
 import { StoreWatcher } from "../../src/store/watcher.ts";
 import { keyRecord, usageRecord } from "../store/fixtures.ts";
-import type { TestDatabase, WrapWriter } from "../store/kind.ts";
+import type { JournaledDatabase, WrapWriter } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 
 /** What runs in one process: it can be started again on the same database, as after a crash. */
 export interface Process {
-  readonly store: Store;
+  readonly store: JournaledStore;
   readonly ledger: Ledger;
   readonly watcher: StoreWatcher;
 }
 
 export async function startProcess(
-  database: TestDatabase,
+  database: JournaledDatabase,
   clock: FakeClock,
   wrapWriter?: WrapWriter,
 ): Promise<Process> {
@@ -39,7 +40,7 @@ export interface Bench extends AsyncDisposable, Process {
   addKey(overrides: Partial<KeyRecord>, creditNano?: number): Promise<KeyRecord>;
 }
 
-export async function openBench(database: TestDatabase, wrapWriter?: WrapWriter): Promise<Bench> {
+export async function openBench(database: JournaledDatabase, wrapWriter?: WrapWriter): Promise<Bench> {
   const clock = new FakeClock();
   const running = await startProcess(database, clock, wrapWriter);
   const operator = await database.openOperator(clock);
@@ -60,8 +61,12 @@ export async function openBench(database: TestDatabase, wrapWriter?: WrapWriter)
   };
 }
 
-export function holdFor(ledger: Ledger, key: KeyRecord, amount: number): Hold {
-  return ledger.hold({ keyId: key.id, exchangeId: newId("req_"), model: "house-model", amount });
+export function holdFor<Answer extends Hold | Promise<Hold>>(
+  accounts: { hold(request: HoldRequest): Answer },
+  key: KeyRecord,
+  amount: number,
+): Answer {
+  return accounts.hold({ keyId: key.id, exchangeId: newId("req_"), model: "house-model", amount });
 }
 
 /** A finished call of that cost, with a usage record unless told otherwise. */

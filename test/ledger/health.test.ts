@@ -1,12 +1,12 @@
 import { expect } from "bun:test";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { FaultyWriter } from "../simulation/faulty-writer.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
-testEachStore(
+testEachJournal(
   "while charges cannot be written, new holds are refused with 503 and what runs is settled later",
   async (database) => {
     let isFull = false;
@@ -32,7 +32,7 @@ testEachStore(
   },
 );
 
-testEachStore(
+testEachJournal(
   "a database that is locked for a moment delays charges and refuses nobody",
   async (database) => {
     const writers: FaultyWriter[] = [];
@@ -54,7 +54,7 @@ testEachStore(
   },
 );
 
-testEachStore(
+testEachJournal(
   "a settle that the process does not survive is rejected, and never half there",
   async (database) => {
     const writers: FaultyWriter[] = [];
@@ -76,7 +76,7 @@ testEachStore(
   },
 );
 
-testEachStore("progress that cannot be written any more disturbs nobody", async (database) => {
+testEachJournal("progress that cannot be written any more disturbs nobody", async (database) => {
   const writers: FaultyWriter[] = [];
   await using bench = await openBench(database, (inner) => {
     const writer = new FaultyWriter(inner);

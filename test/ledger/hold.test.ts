@@ -1,12 +1,12 @@
 import { describe, expect } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
 describe("a credit key", () => {
-  testEachStore("holds what is available and reports it", async (database) => {
+  testEachJournal("holds what is available and reports it", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 10);
     holdFor(bench.ledger, key, 4);
@@ -15,7 +15,7 @@ describe("a credit key", () => {
     expect(bench.ledger.openHolds).toBe(2);
   });
 
-  testEachStore(
+  testEachJournal(
     "is refused with 402 when the posted balance is below the hold, saying what was needed and is there",
     async (database) => {
       await using bench = await openBench(database);
@@ -28,7 +28,7 @@ describe("a credit key", () => {
     },
   );
 
-  testEachStore("is refused with 429 when the balance is enough but others hold it", async (database) => {
+  testEachJournal("is refused with 429 when the balance is enough but others hold it", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 10);
     const first = holdFor(bench.ledger, key, 6);
@@ -39,21 +39,21 @@ describe("a credit key", () => {
     expect(holdFor(bench.ledger, key, 5).state).toBe("open");
   });
 
-  testEachStore("may hold nothing, as a free model asks for", async (database) => {
+  testEachJournal("may hold nothing, as a free model asks for", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({});
     expect(holdFor(bench.ledger, key, 0).amount).toBe(0);
   });
 });
 
-testEachStore("a key that the ledger has never heard of is a bug, not a refusal", async (database) => {
+testEachJournal("a key that the ledger has never heard of is a bug, not a refusal", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({});
   expect(() => holdFor(bench.ledger, { ...key, id: "key_unknown" }, 1)).toThrow("no account");
   expect(() => holdFor(bench.ledger, key, 0.5)).toThrow("whole number");
 });
 
-testEachStore(
+testEachJournal(
   "1,000 racers on a balance for 10 admit exactly 10, and the sum charged is exact",
   async (database) => {
     const racers = process.env["SLUICE_SOAK"] === "1" ? 10_000 : 1_000;

@@ -1,10 +1,10 @@
 import { expect } from "bun:test";
 import { describeLosses } from "../../src/ledger/losses.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { settleItem } from "../store/fixtures.ts";
 import { openBench } from "./fixtures.ts";
 
-testEachStore(
+testEachJournal(
   "what could not be written is told charge by charge, in the unit of its key, and where the ledger was saved",
   async (database) => {
     await using bench = await openBench(database);

@@ -4,12 +4,12 @@ import { Ledger } from "../../src/ledger/ledger.ts";
 import { recoverHolds } from "../../src/ledger/recover.ts";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { emptyTotals, type JournalItem } from "../../src/store/store.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 
 describe("after a crash", () => {
-  testEachStore(
+  testEachJournal(
     "what an open hold had produced is charged as interrupted, without a usage record",
     async (database) => {
       await using bench = await openBench(database);
@@ -29,7 +29,7 @@ describe("after a crash", () => {
     },
   );
 
-  testEachStore("today's spend is still there, and gone tomorrow", async (database) => {
+  testEachJournal("today's spend is still there, and gone tomorrow", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 20);
@@ -41,7 +41,7 @@ describe("after a crash", () => {
     await next.store.close();
   });
 
-  testEachStore("a hold without progress has left no trace and costs nothing", async (database) => {
+  testEachJournal("a hold without progress has left no trace and costs nothing", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     holdFor(bench.ledger, key, 60);
@@ -50,7 +50,7 @@ describe("after a crash", () => {
     await next.store.close();
   });
 
-  testEachStore(
+  testEachJournal(
     "progress beyond the balance is charged as far as it goes; the rest is overrun",
     async (database) => {
       await using bench = await openBench(database);
@@ -70,7 +70,7 @@ describe("after a crash", () => {
     },
   );
 
-  testEachStore(
+  testEachJournal(
     "tokens are charged to the period in which they were admitted, past or present",
     async (database) => {
       await using bench = await openBench(database);
@@ -89,7 +89,7 @@ describe("after a crash", () => {
     },
   );
 
-  testEachStore("10,000 open holds are all settled before the ledger is open", async (database) => {
+  testEachJournal("10,000 open holds are all settled before the ledger is open", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 1_000_000);
     const items = Array.from(
@@ -112,7 +112,7 @@ describe("after a crash", () => {
     await next.store.close();
   });
 
-  testEachStore(
+  testEachJournal(
     "charges that cannot be written are told instead of waited for, and follow at the next start",
     async (database) => {
       await using bench = await openBench(database);
@@ -142,7 +142,7 @@ describe("after a crash", () => {
     },
   );
 
-  testEachStore("a ledger whose totals disagree is not opened", async (database) => {
+  testEachJournal("a ledger whose totals disagree is not opened", async (database) => {
     await using bench = await openBench(database);
     await bench.addKey({}, 100);
     const snapshot = await bench.store.load();
@@ -154,7 +154,7 @@ describe("after a crash", () => {
     await expect(opening).rejects.toThrow("sluice ledger audit");
   });
 
-  testEachStore("an account without a key is a bug that stops the start", async (database) => {
+  testEachJournal("an account without a key is a bug that stops the start", async (database) => {
     await using bench = await openBench(database);
     await bench.addKey({}, 100);
     const snapshot = await bench.store.load();
@@ -168,7 +168,7 @@ describe("after a crash", () => {
 });
 
 describe("progress", () => {
-  testEachStore("reaches the journal by itself, and only its latest figure", async (database) => {
+  testEachJournal("reaches the journal by itself, and only its latest figure", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
@@ -181,7 +181,7 @@ describe("progress", () => {
     expect((await bench.operator.load()).openHolds).toMatchObject([{ holdId: hold.id, chargeSoFar: 9 }]);
   });
 
-  testEachStore(
+  testEachJournal(
     "of one hold is written at most every 200 ms, and then the rest follows",
     async (database) => {
       await using bench = await openBench(database);
@@ -203,7 +203,7 @@ describe("progress", () => {
     },
   );
 
-  testEachStore("after the end changes nothing, and the end takes the row away", async (database) => {
+  testEachJournal("after the end changes nothing, and the end takes the row away", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const settled = holdFor(bench.ledger, key, 10);
@@ -220,7 +220,7 @@ describe("progress", () => {
     expect((await bench.operator.load()).openHolds).toEqual([]);
   });
 
-  testEachStore("of a stream that ends soon is never written at all", async (database) => {
+  testEachJournal("of a stream that ends soon is never written at all", async (database) => {
     const written: string[] = [];
     await using bench = await openBench(database, (inner) => ({
       write(items, rollUp) {
@@ -239,7 +239,7 @@ describe("progress", () => {
   });
 });
 
-testEachStore(
+testEachJournal(
   "what was interrupted is kept with its ending, and its charge is part of the spend",
   async (database) => {
     await using bench = await openBench(database);

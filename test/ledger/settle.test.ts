@@ -1,7 +1,7 @@
 import { describe, expect } from "bun:test";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Entry, Store } from "../../src/store/store.ts";
-import { testEachStore } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-store.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 
 async function entriesOf(store: Store, kind: Entry["kind"]): Promise<readonly Entry[]> {
@@ -10,7 +10,7 @@ async function entriesOf(store: Store, kind: Entry["kind"]): Promise<readonly En
 }
 
 describe("settling", () => {
-  testEachStore(
+  testEachJournal(
     "charges the real cost, gives the rest back, and is on disk when it resolves",
     async (database) => {
       await using bench = await openBench(database);
@@ -39,7 +39,7 @@ describe("settling", () => {
     },
   );
 
-  testEachStore("charges nothing when the provider's figure is an explicit 0", async (database) => {
+  testEachJournal("charges nothing when the provider's figure is an explicit 0", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
@@ -47,7 +47,7 @@ describe("settling", () => {
     expect(await entriesOf(bench.operator, "charge")).toMatchObject([{ amount: 0, basis: "measured" }]);
   });
 
-  testEachStore("of a cancelled stream writes an entry and no usage record", async (database) => {
+  testEachJournal("of a cancelled stream writes an entry and no usage record", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
@@ -62,7 +62,7 @@ describe("settling", () => {
     expect(bench.ledger.summary(key.id)).toMatchObject({ used: 7, requests: 0, lastCostNano: 0 });
   });
 
-  testEachStore("above the hold takes what is free, and says the rest as overrun", async (database) => {
+  testEachJournal("above the hold takes what is free, and says the rest as overrun", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
@@ -73,7 +73,7 @@ describe("settling", () => {
     expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 0, available: 0 });
   });
 
-  testEachStore("makes the usage record say what was charged, not what it cost", async (database) => {
+  testEachJournal("makes the usage record say what was charged, not what it cost", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 50);
     const hold = holdFor(bench.ledger, key, 50);
@@ -82,7 +82,7 @@ describe("settling", () => {
     expect(record?.costNano).toBe(50);
   });
 
-  testEachStore(
+  testEachJournal(
     "goes only as far as the balance that an operator has lowered meanwhile",
     async (database) => {
       await using bench = await openBench(database);
@@ -97,7 +97,7 @@ describe("settling", () => {
     },
   );
 
-  testEachStore(
+  testEachJournal(
     "never takes the balance below 0, even when it is lowered while the charge is on its way",
     async (database) => {
       await using bench = await openBench(database);
@@ -117,7 +117,7 @@ describe("settling", () => {
   );
 });
 
-testEachStore(
+testEachJournal(
   "a cost that is no amount is refused and leaves the hold open, to be released",
   async (database) => {
     await using bench = await openBench(database);
@@ -133,7 +133,7 @@ testEachStore(
 );
 
 describe("a hold ends once", () => {
-  testEachStore("when it is settled twice, at the same time or later", async (database) => {
+  testEachJournal("when it is settled twice, at the same time or later", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
@@ -146,7 +146,7 @@ describe("a hold ends once", () => {
     expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 90 });
   });
 
-  testEachStore("when a settle races a cancel, whoever comes first wins", async (database) => {
+  testEachJournal("when a settle races a cancel, whoever comes first wins", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const settledFirst = holdFor(bench.ledger, key, 10);
@@ -162,7 +162,7 @@ describe("a hold ends once", () => {
 });
 
 describe("what a day has spent", () => {
-  testEachStore("is told for the UTC day, and is 0 on the next", async (database) => {
+  testEachJournal("is told for the UTC day, and is 0 on the next", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const first = holdFor(bench.ledger, key, 10);

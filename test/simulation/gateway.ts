@@ -1,20 +1,20 @@
 import { Ledger } from "../../src/ledger/ledger.ts";
-import type { Changes, Store } from "../../src/store/store.ts";
+import type { Changes, JournaledStore } from "../../src/store/store.ts";
 import { StoreWatcher } from "../../src/store/watcher.ts";
-import type { TestDatabase } from "../store/kind.ts";
+import type { JournaledDatabase } from "../store/kind.ts";
 import type { FakeClock } from "../support/clock.ts";
 import { FaultyWriter } from "./faulty-writer.ts";
 
 /** One life of the gateway's process, from its start to its crash. */
 export interface GatewayLife {
-  readonly store: Store;
+  readonly store: JournaledStore;
   readonly ledger: Ledger;
   readonly watcher: StoreWatcher;
   readonly writer: FaultyWriter;
 }
 
 export async function startGateway(
-  database: TestDatabase,
+  database: JournaledDatabase,
   clock: FakeClock,
   onChanges: (changes: Changes) => void,
 ): Promise<GatewayLife> {

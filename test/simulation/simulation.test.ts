@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { storeKinds } from "../store/each-store.ts";
-import type { StoreKind } from "../store/kind.ts";
+import { journaledKinds } from "../store/each-store.ts";
+import type { JournaledDatabase, StoreKind } from "../store/kind.ts";
 import { SeededRandom } from "./random.ts";
 import { Simulation } from "./simulation.ts";
 
@@ -9,7 +9,7 @@ const replay = process.env["SEED"];
 const runs = process.env["SLUICE_SOAK"] === "1" ? 100_000 : 500;
 const steps = 150;
 
-async function simulate(kind: StoreKind, seed: number): Promise<void> {
+async function simulate(kind: StoreKind<JournaledDatabase>, seed: number): Promise<void> {
   await using database = await kind.create({ isVolatile: true });
   try {
     await Simulation.run(new SeededRandom(seed), database, steps);
@@ -18,7 +18,7 @@ async function simulate(kind: StoreKind, seed: number): Promise<void> {
   }
 }
 
-test.each(storeKinds)(
+test.each(journaledKinds)(
   `the ledger agrees with the model and the database in ${replay ?? runs} random histories ($name)`,
   async (kind) => {
     if (replay !== undefined) return simulate(kind, Number(replay));

@@ -1,11 +1,11 @@
 import { strict as assert } from "node:assert";
 import { GatewayError } from "../../src/base/errors.ts";
 import { newId } from "../../src/base/id.ts";
-import type { Hold } from "../../src/ledger/ledger.ts";
+import type { Hold } from "../../src/ledger/accounts.ts";
 import { type Changes, type Store, StoreRefusal } from "../../src/store/store.ts";
 import { settlement } from "../ledger/fixtures.ts";
 import { keyRecord } from "../store/fixtures.ts";
-import type { TestDatabase } from "../store/kind.ts";
+import type { JournaledDatabase } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 import { AccountModel } from "./account-model.ts";
 import { checkDatabase, checkExchanges, checkMemory } from "./checks.ts";
@@ -30,7 +30,7 @@ const hourMs = 3_600_000;
  */
 export class Simulation {
   readonly #random: SeededRandom;
-  readonly #database: TestDatabase;
+  readonly #database: JournaledDatabase;
   readonly #clock: FakeClock;
   readonly #operator: Store;
   readonly #accounts: readonly AccountModel[];
@@ -41,7 +41,7 @@ export class Simulation {
 
   private constructor(parts: {
     random: SeededRandom;
-    database: TestDatabase;
+    database: JournaledDatabase;
     clock: FakeClock;
     operator: Store;
     accounts: readonly AccountModel[];
@@ -55,7 +55,7 @@ export class Simulation {
     this.#life = parts.life;
   }
 
-  static async run(random: SeededRandom, database: TestDatabase, steps: number): Promise<void> {
+  static async run(random: SeededRandom, database: JournaledDatabase, steps: number): Promise<void> {
     const clock = new FakeClock("2026-03-10T20:00:00Z");
     const operator = await database.openOperator(clock);
     const keys = [

@@ -1,21 +1,33 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { BatchWriter } from "../../src/store/journal/batch-writer.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { JournaledStore, Store } from "../../src/store/store.ts";
+import type { SettleItem } from "./fixtures.ts";
 
-/** Lets a test stand between the journal and the database. */
-export type WrapWriter = (writer: BatchWriter) => BatchWriter;
+/** A gateway's store, whoever decides about charges in it. */
+export interface GatewayStore extends Store {
+  /** Books charges as they are told, in one transaction, as if the accounts had decided so. */
+  charge(items: readonly SettleItem[]): Promise<void>;
+}
 
 /** A database of a test's own, empty at first, that stores can be opened on one after the other. */
 export interface TestDatabase extends AsyncDisposable {
-  /** A gateway's store. It need not be closed before the next one is opened, as after a crash. */
-  openGateway(clock: Clock, wrapWriter?: WrapWriter): Promise<Store>;
+  /** It need not be closed before the next one is opened, as after a crash. */
+  openGateway(clock: Clock): Promise<GatewayStore>;
   /** An operator's store, which may be open beside a gateway's. */
   openOperator(clock: Clock): Promise<Store>;
 }
 
 /** A kind of store that the contract is tested on. */
-export interface StoreKind {
+export interface StoreKind<Database extends TestDatabase = TestDatabase> {
   readonly name: string;
   /** With `isVolatile`, commits need not survive a power cut, which makes them faster. */
-  create(options?: { readonly isVolatile: boolean }): Promise<TestDatabase>;
+  create(options?: { readonly isVolatile: boolean }): Promise<Database>;
+}
+
+/** Lets a test stand between the journal and the database. */
+export type WrapWriter = (writer: BatchWriter) => BatchWriter;
+
+/** One that the ledger in memory commits to. */
+export interface JournaledDatabase extends TestDatabase {
+  openGateway(clock: Clock, wrapWriter?: WrapWriter): Promise<GatewayStore & JournaledStore>;
 }

@@ -1,4 +1,4 @@
-import type { JournalItem, StoredResponse } from "../../src/store/store.ts";
+import type { ResponsePart, StoredResponse } from "../../src/store/store.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -16,6 +16,6 @@ export function responseOf(keyId: string, overrides: Partial<StoredResponse> = {
   };
 }
 
-export function responsePart(recordingId: string, sequence: number, text: string): JournalItem {
-  return { kind: "part", part: { recordingId, sequence, body: bytes(text) } };
+export function responsePart(recordingId: string, sequence: number, text: string): ResponsePart {
+  return { recordingId, sequence, body: bytes(text) };
 }

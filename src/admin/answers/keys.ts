@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.ts";
 import { utcDay } from "../../base/clock.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus } from "../../keys/status.ts";
@@ -16,7 +17,7 @@ interface KeyListQuery {
 
 const sparkDays = 14;
 
-/** From memory, which has every key and every balance: thousands are searched in no time. */
+/** Searched in memory, which has every key: thousands take no time. */
 export async function keyList(deps: AdminDeps, query: KeyListQuery): Promise<KeyList> {
   const found = [...deps.keys.all()].filter((key) => matches(deps, key, query)).toReversed();
   const after = query.cursor === undefined ? -1 : found.findIndex((key) => key.id === query.cursor);
@@ -41,18 +42,36 @@ async function withRecentDays(deps: AdminDeps, keys: readonly KeyRecord[]): Prom
   const firstDay = today - sparkDays + 1;
   const ids = keys.map((key) => key.id);
   const days = ids.length === 0 ? [] : await deps.store.reports.keyDays(ids, firstDay, today);
+  const views = await keyViews(deps, keys);
   const spent = new Map(days.map((day) => [`${day.keyId} ${day.day}`, day]));
-  return keys.map((key) => {
-    const recent = Array.from({ length: sparkDays }, (_, place) => {
-      const day = spent.get(`${key.id} ${firstDay + place}`);
+  return keys.map((key, place) => {
+    const recent = Array.from({ length: sparkDays }, (_, index) => {
+      const day = spent.get(`${key.id} ${firstDay + index}`);
       return key.mode === "credit" ? creditsFromNano(day?.spendNano ?? 0) : (day?.spendTokens ?? 0);
     });
-    return { ...keyView(deps, key), recent };
+    return { ...viewAt(views, place), recent };
   });
 }
 
-export function keyView({ clock, ledger }: AdminDeps, key: KeyRecord): KeyView {
-  const account = ledger.summary(key.id);
-  const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
-  return { ...keyDocument(summarizeKey(key, account, clock.wallMs())), held };
+export async function keyView(deps: AdminDeps, key: KeyRecord): Promise<KeyView> {
+  return viewAt(await keyViews(deps, [key]), 0);
+}
+
+async function keyViews(
+  { clock, accounts }: AdminDeps,
+  keys: readonly KeyRecord[],
+): Promise<readonly KeyView[]> {
+  const summaries = await accounts.summaries(keys.map(({ id }) => id));
+  return keys.map((key, place) => {
+    const account = summaries[place];
+    assert(account !== undefined, `key ${key.id} has no account`);
+    const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
+    return { ...keyDocument(summarizeKey(key, account, clock.wallMs())), held };
+  });
+}
+
+function viewAt(views: readonly KeyView[], place: number): KeyView {
+  const view = views[place];
+  assert(view !== undefined, "every key has a view");
+  return view;
 }

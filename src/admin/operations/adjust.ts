@@ -19,7 +19,7 @@ interface Adjusted extends RecordedEntry {
 }
 
 /** The amount that open requests hold on a key. Only a running gateway knows it. */
-type HeldNano = (keyId: string) => number;
+type HeldNano = (keyId: string) => Promise<number>;
 
 /**
  * Corrects a credit key's balance by a new entry; nothing is rewritten. Removing more than is available (the balance
@@ -29,7 +29,7 @@ export async function adjust(
   context: OperationContext,
   idOrPrefix: string,
   { amountNano, note, reference }: Adjustment,
-  heldNano: HeldNano = () => 0,
+  heldNano: HeldNano = async () => 0,
 ): Promise<Adjusted> {
   const key = await findKey(context, idOrPrefix);
   if (key.mode !== "credit") {
@@ -41,7 +41,7 @@ export async function adjust(
   if (amountNano === 0) throw new OperationRefusal("invalid_input", "an adjustment of 0 changes nothing");
   if (note.trim() === "") throw new OperationRefusal("invalid_input", "an adjustment needs a note: say why");
   checkEntryText(note, reference);
-  await expectAvailable(context, key, amountNano, heldNano(key.id));
+  await expectAvailable(context, key, amountNano, await heldNano(key.id));
   const recorded = await context.store.recordAdjustment({
     keyId: key.id,
     amountNano,

@@ -1,7 +1,7 @@
 import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus, type KeyStatus } from "../../keys/status.ts";
+import type { AccountSummary } from "../../ledger/accounts.ts";
 import { nextPeriodStart, periodStart } from "../../ledger/period.ts";
-import type { AccountSummary } from "../../ledger/summary.ts";
 import { type BudgetPeriod, emptyTotals, type KeyMode, type KeyRecord } from "../../store/store.ts";
 import { iso, isoOrNull } from "../iso-time.ts";
 import type { KeyView } from "../views.ts";

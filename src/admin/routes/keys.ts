@@ -88,7 +88,7 @@ export const keyRoutes: readonly AdminRoute[] = [
         note,
         reference: reference ?? undefined,
       };
-      const held = (keyId: string) => call.deps.ledger.summary(keyId).held;
+      const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
       const { key, repeated } = await adjust(call.deps, keyName(call), adjustment, held);
       return changed(call, key, "key.adjust", entryDetail(adjustment.amountNano, repeated));
     },
@@ -140,7 +140,7 @@ async function changed(
   detail: string | null,
 ): Promise<Changed> {
   await call.deps.applyChanges();
-  return { answer: keyView(call.deps, key), change: { action, target: key.prefix, detail } };
+  return { answer: await keyView(call.deps, key), change: { action, target: key.prefix, detail } };
 }
 
 function keyName(call: AdminCall): string {

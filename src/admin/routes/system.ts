@@ -53,7 +53,7 @@ export const systemRoutes: readonly AdminRoute[] = [
 
 function health(deps: AdminDeps): HealthView {
   return {
-    status: deps.isDraining() ? "draining" : deps.store.healthy ? "ok" : "unhealthy",
+    status: deps.isDraining() ? "draining" : deps.trouble() === null ? "ok" : "unhealthy",
     version: deps.version,
     uptime_seconds: (deps.clock.wallMs() - deps.live.startedAtMs) / 1000,
     in_flight: deps.inFlight(),

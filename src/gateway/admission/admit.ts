@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
+import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -20,8 +21,13 @@ export async function admitOptional(gateway: Gateway, exchange: Exchange): Promi
   return null;
 }
 
-function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): KeyRecord {
-  const verdict = gateway.rateLimiter.take(key.id, key.rpmLimit);
+function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): KeyRecord | Promise<KeyRecord> {
+  const verdict = gateway.rateLimits.take(key.id, key.rpmLimit);
+  if (!(verdict instanceof Promise)) return heed(verdict, exchange, key);
+  return verdict.then((known) => heed(known, exchange, key));
+}
+
+function heed(verdict: RateVerdict, exchange: Exchange, key: KeyRecord): KeyRecord {
   exchange.rate = verdict;
   if (verdict.allowed) return key;
   throw new GatewayError(

@@ -10,7 +10,7 @@ export function streamResponse(answering: Answering): Response {
   const { gateway, exchange, opened } = answering;
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
-  if (exchange.claim !== null) exchange.recorder = gateway.idempotency.record(exchange.claim);
+  if (exchange.claim !== null) exchange.recorder = gateway.claims.record(exchange.claim);
   const pump = new StreamPump(answering, relayerOf(answering));
   const response = new Response(pump.stream(), {
     headers: { ...commonHeaders(exchange), ...opened.headers, ...streamHeaders },

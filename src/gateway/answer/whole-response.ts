@@ -21,7 +21,7 @@ export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<u
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
   opened.finished("completed");
-  const recorder = exchange.claim === null ? null : gateway.idempotency.record(exchange.claim);
+  const recorder = exchange.claim === null ? null : gateway.claims.record(exchange.claim);
   exchange.recorder = recorder;
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
   const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;

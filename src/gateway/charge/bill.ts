@@ -7,7 +7,7 @@ import {
   type UsageBasis,
 } from "../../base/usage.ts";
 import { cost, type HoldTokens } from "../../catalog/price.ts";
-import type { Hold, Ledger } from "../../ledger/ledger.ts";
+import type { Accounts, Hold } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Produced } from "./produced.ts";
@@ -31,7 +31,7 @@ export interface Evidence {
 
 /** What a bill needs of the gateway. */
 export interface BillTerms {
-  readonly ledger: Ledger;
+  readonly accounts: Accounts;
   readonly tokens: TokenCounter;
 }
 
@@ -67,7 +67,7 @@ export class Bill {
   /** Gives the hold back; nothing is charged. */
   release(): void {
     const { terms, hold } = this.#parts;
-    terms.ledger.release(hold);
+    terms.accounts.release(hold);
   }
 
   /** Journals what has been produced so far, so that it is charged even after a crash. */
@@ -75,7 +75,7 @@ export class Bill {
     const { terms, hold, held } = this.#parts;
     const reported = this.#plausible(partialUsage ?? unreported);
     const soFar = atLeast(reported, held.input, Math.min(produced.estimate(), held.output));
-    terms.ledger.progress(hold, this.#costOf(soFar));
+    terms.accounts.progress(hold, this.#costOf(soFar));
   }
 
   /**
@@ -138,7 +138,7 @@ export class Bill {
     exchange.basis = basis;
     exchange.listCostNano = this.#listCostOf(usage);
     const ending = this.#endingOf(outcome, status);
-    const settling = terms.ledger.settle(hold, {
+    const settling = terms.accounts.settle(hold, {
       cost: this.#costOf(usage),
       basis,
       outcome,
@@ -148,7 +148,6 @@ export class Bill {
       response,
       ending,
     });
-    exchange.charged = hold.charged;
     if (ending === null) return settling;
     return settling.then(() => {
       exchange.isEndingKept = true;

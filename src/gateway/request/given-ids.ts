@@ -29,15 +29,14 @@ export class GivenIds {
   }
 
   /**
-   * Call it before settling: the journal keeps its order, so the ids are durable once the charge is, and that is before
-   * the answer's end leaves.
+   * Call it before settling: the ids are durable once the charge is, and that is before the answer's end leaves.
    */
   remember(keyId: string, provider: string, ids: readonly string[]): void {
     const digests = ids.filter((id) => id.length <= maxIdChars).map(digestOf);
     if (digests.length === 0) return;
     const given = { keyId, provider, digests: [...new Set(digests)], atMs: this.#clock.wallMs() };
     // If it cannot be written, neither can the charge, and the client gets no answer with these ids.
-    this.#store.commit([{ kind: "given", given }]).catch(() => {});
+    this.#store.recordGivenIds(given).catch(() => {});
   }
 
   /** The provider that gave all of these to the key. Throws `not_found` for one that was not given to it. */

@@ -1,4 +1,4 @@
-import type { Claim } from "../../idempotency/idempotency.ts";
+import type { Claim } from "../../idempotency/claims.ts";
 import type { KeyRecord, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -21,11 +21,12 @@ export function claimIdempotency(
 ): Promise<Claimed> | Claimed {
   if (idempotencyKey === null) return nothingClaimed;
   const bodyHash = large?.bodyHash ?? Bun.SHA256.hash(bytes, "hex");
-  return gateway.idempotency.claim({
+  return gateway.claims.claim({
     keyId: key.id,
     route: exchange.call.route.path,
     idempotencyKey,
     bodyHash,
+    exchangeId: exchange.id,
   });
 }
 

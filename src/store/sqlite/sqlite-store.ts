@@ -6,14 +6,19 @@ import type {
   Changes,
   ChargeEntry,
   Entry,
+  ExchangeEnding,
+  GivenIds,
   JournalItem,
   KeyChanges,
   KeyRecord,
+  ResponsePart,
 } from "../records.ts";
 import type {
+  EndingsPruning,
   EntryQuery,
   GivenIdsPruning,
   GroupFigures,
+  JournaledStore,
   KeyPage,
   KeyQuery,
   NumberedUsage,
@@ -22,7 +27,6 @@ import type {
   RecordedEntry,
   ResponseScope,
   Snapshot,
-  Store,
   UsageQuery,
   UsageSummaryQuery,
 } from "../store.ts";
@@ -47,7 +51,7 @@ export interface StoreParts extends FilesParts {
   readonly onClose: () => void;
 }
 
-export class SqliteStore implements Store {
+export class SqliteStore implements JournaledStore {
   readonly stats: StoreStats;
   readonly reports: SqliteReports;
   readonly admin: SqliteAdminRecords;
@@ -163,12 +167,32 @@ export class SqliteStore implements Store {
     return this.#change(() => this.#responses.prune(beforeMs, limit));
   }
 
+  recordResponsePart(part: ResponsePart): Promise<void> {
+    return this.commit([{ kind: "part", part }]);
+  }
+
+  discardResponse(recordingId: string): Promise<void> {
+    return this.commit([{ kind: "discard", recordingId }]);
+  }
+
+  recordGivenIds(given: GivenIds): Promise<void> {
+    return this.commit([{ kind: "given", given }]);
+  }
+
   findGivenIds(keyId: string, digests: readonly string[]) {
     return this.#read(() => this.#givenIds.providers(keyId, digests));
   }
 
   pruneGivenIds(pruning: GivenIdsPruning): Promise<number> {
     return this.#change(() => this.#givenIds.prune(pruning));
+  }
+
+  recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {
+    return this.commit([{ kind: "endings", endings }]);
+  }
+
+  pruneEndings(pruning: EndingsPruning): Promise<void> {
+    return this.commit([{ kind: "prune", ...pruning }]);
   }
 
   readTotals(keyId: string): Promise<AccountTotals | null> {

@@ -11,7 +11,7 @@ import { loadSettings } from "../../../src/config/load.ts";
 import { KeyRing } from "../../../src/keys/keyring.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { openStore } from "../../../src/store/open.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { JournaledStore } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { configFor, upstreamKeys } from "../../support/config.ts";
 
@@ -21,7 +21,7 @@ export const tracingSecret = "tracing-header-canary";
 export interface AdminServer extends AsyncDisposable {
   readonly url: string;
   readonly deps: Omit<AdminDeps, "addressOf">;
-  readonly store: Store;
+  readonly store: JournaledStore;
   readonly clock: FakeClock;
   /** Calls the API with the token, or with what `init` says instead. */
   call(path: string, init?: RequestInit): Promise<Response>;
@@ -71,7 +71,11 @@ export async function startAdmin(): Promise<AdminServer> {
 
 const addressOf = (request: Request) => request.headers.get("x-from") ?? "127.0.0.1";
 
-async function makeDeps(dir: string, store: Store, clock: FakeClock): Promise<Omit<AdminDeps, "addressOf">> {
+async function makeDeps(
+  dir: string,
+  store: JournaledStore,
+  clock: FakeClock,
+): Promise<Omit<AdminDeps, "addressOf">> {
   const snapshot = await store.load();
   const keys = new KeyRing(clock, snapshot.keys);
   const ledger = await Ledger.open({ store, clock, snapshot });
@@ -88,7 +92,7 @@ async function makeDeps(dir: string, store: Store, clock: FakeClock): Promise<Om
     store,
     clock,
     keys,
-    ledger,
+    accounts: ledger,
     guard: { token: AdminToken.of(token), sessions: new Sessions(clock), lockout: new Lockout(clock) },
     live: new Live(clock),
     version: "0.0.0-test",
@@ -99,6 +103,8 @@ async function makeDeps(dir: string, store: Store, clock: FakeClock): Promise<Om
     flushEndings: async () => {},
     oldestExchanges: () => [],
     isDraining: () => false,
+    trouble: () => store.trouble,
+    journalStats: () => store.stats,
     applyChanges: async () => {
       const changes = await store.changesSince(revision);
       revision = changes.revision;

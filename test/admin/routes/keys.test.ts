@@ -53,7 +53,7 @@ describe("keys", () => {
     expect(lowered.credit).toEqual({ purchased: 3, used: 0, balance: 3 });
     const key = admin.deps.keys.byId(id);
     if (key === null) throw new Error("the key is gone");
-    const hold = holdFor(admin.deps.ledger, key, 2_000_000_000);
+    const hold = await holdFor(admin.deps.accounts, key, 2_000_000_000);
     const adjust = (body: unknown) =>
       admin.call(`/keys/${id}/adjust`, { method: "POST", body: JSON.stringify(body) });
     const refused = await adjust({ amount: -1.5, note: "too much" });
@@ -61,7 +61,7 @@ describe("keys", () => {
     expect(((await refused.json()) as ErrorView).error.message).toBe(
       `${prefix} has 3 credits, 2 of it held by open requests; 1.5 cannot be taken away.`,
     );
-    await admin.deps.ledger.release(hold);
+    admin.deps.accounts.release(hold);
     const raised = await admin.post<KeyView>(`/keys/${id}/adjust`, { amount: 0.5, note: "refund" });
     expect(raised.credit?.balance).toBe(3.5);
     for (const body of [{ amount: -1 }, { amount: -1, note: "" }, { amount: 0, note: "n" }]) {

@@ -59,11 +59,9 @@ describe("the overview", () => {
     await spend(admin, id, 250_000_000, 0);
     const atMs = admin.clock.wallMs();
     const failed = { outcome: "failed", status: 502, code: "upstream_error" } as const;
-    await admin.store.commit([
-      {
-        kind: "endings",
-        endings: [exchangeEnding(id, { atMs, ...failed }), exchangeEnding(id, { atMs, alike: 6 })],
-      },
+    await admin.store.recordEndings([
+      exchangeEnding(id, { atMs, ...failed }),
+      exchangeEnding(id, { atMs, alike: 6 }),
     ]);
     const overview = await admin.json<OverviewView>("/overview?range=1h");
     expect(overview.points.length).toBe(60);

@@ -60,7 +60,7 @@ for (const count of [1, 2, 31, 32, 33, 64, 75]) {
     async (database) => {
       const { store, keyId } = await storeWithKey(database);
       const items = Array.from({ length: count }, (_, index) => distinctItem(keyId, index + 1));
-      await store.commit(items);
+      await store.charge(items);
       const charges = (await store.listEntries({ afterId: 0, limit: 1_000 })).filter(
         ({ kind }) => kind === "charge",
       );
@@ -77,7 +77,7 @@ testEachStore(
   "an overrun and a charge without a usage record stay where they came in a batch",
   async (database) => {
     const { store, keyId } = await storeWithKey(database);
-    await store.commit([
+    await store.charge([
       settleItem(keyId, 1),
       settleItem(keyId, 2, { overrun: 5 }),
       { ...settleItem(keyId, 3), record: null },
@@ -97,8 +97,8 @@ testEachStore(
 
 testEachStore("charges of a batch that was rolled back are not written with the next", async (database) => {
   const { store, keyId } = await storeWithKey(database);
-  await expect(store.commit([settleItem(keyId, 1), settleItem("key_unknown", 2)])).rejects.toThrow("no key");
-  await store.commit([settleItem(keyId, 4)]);
+  await expect(store.charge([settleItem(keyId, 1), settleItem("key_unknown", 2)])).rejects.toThrow("no key");
+  await store.charge([settleItem(keyId, 4)]);
   const entries = await store.listEntries({ afterId: 1, limit: 10 });
   expect(entries.map(({ amount }) => amount)).toEqual([-4]);
   expect(await store.readTotals(keyId)).toMatchObject({ used: 4, requests: 1 });
@@ -111,8 +111,8 @@ testEachStore(
     const { store, keyId } = await storeWithKey(database);
     const atMs = Date.UTC(2026, 0, 31, 12);
     const record = { ...usageOf(settleItem(keyId, 1)), atMs };
-    await store.commit([{ ...settleItem(keyId, 1), record }]);
-    await store.commit([{ ...settleItem(keyId, 2, { overrun: 3 }), record }]);
+    await store.charge([{ ...settleItem(keyId, 1), record }]);
+    await store.charge([{ ...settleItem(keyId, 2, { overrun: 3 }), record }]);
     await store.close();
     const again = await database.openGateway(systemClock);
     expect(await again.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([{ requests: 2 }]);

@@ -1,10 +1,10 @@
 import { describe, expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
-import { testEachStore } from "../each-store.ts";
+import { testEachJournal } from "../each-store.ts";
 import { keyRecord, settleItem } from "../fixtures.ts";
 
 describe("a batch", () => {
-  testEachStore("is one transaction for all that wait in a turn of the event loop", async (database) => {
+  testEachJournal("is one transaction for all that wait in a turn of the event loop", async (database) => {
     const sizes: number[] = [];
     const store = await database.openGateway(systemClock, (inner) => ({
       write(items, rollUp) {
@@ -22,7 +22,7 @@ describe("a batch", () => {
     await store.close();
   });
 
-  testEachStore("is not spoilt by a commit that can never be written", async (database) => {
+  testEachJournal("is not spoilt by a commit that can never be written", async (database) => {
     const store = await database.openGateway(systemClock);
     const key = keyRecord();
     await store.insertKey(key, 1_000);

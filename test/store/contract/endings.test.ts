@@ -2,18 +2,18 @@ import { describe, expect, test } from "bun:test";
 import type { AttemptRecord } from "../../../src/base/attempt.ts";
 import { EndingQueue } from "../../../src/store/ending-queue.ts";
 import { EndingRetention } from "../../../src/store/ending-retention.ts";
-import type { ExchangeEnding, JournalItem, Store } from "../../../src/store/store.ts";
+import type { ExchangeEnding, Store } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { waitFor } from "../../support/wait.ts";
 import { testEachStore } from "../each-store.ts";
 import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
-import type { TestDatabase } from "../kind.ts";
+import type { GatewayStore, TestDatabase } from "../kind.ts";
 
 const noonMs = Date.UTC(2026, 10, 15, 12);
 
 async function withStore(
   database: TestDatabase,
-  work: (store: Store, reopen: () => Promise<Store>) => Promise<void>,
+  work: (store: GatewayStore, reopen: () => Promise<Store>) => Promise<void>,
 ): Promise<void> {
   const clock = new FakeClock();
   let store = await database.openGateway(clock);
@@ -58,7 +58,7 @@ describe("endings", () => {
         attempts: 1,
         attemptDetails: [attempt],
       });
-      await store.commit([{ kind: "endings", endings: [ending] }]);
+      await store.recordEndings([ending]);
       const { attemptDetails, atMs, ...kept } = ending;
       expect(await store.reports.exchange(ending.exchangeId, null)).toEqual({
         exchange: {
@@ -88,17 +88,11 @@ describe("endings", () => {
           outcome: "cancelled",
           model: "m",
         });
-        await store.commit([
-          settleItem(key.id, 100),
-          { ...cancelled, record: null, ending },
-          {
-            kind: "endings",
-            endings: [
-              exchangeEnding(key.id, { alike: 9 }),
-              exchangeEnding(key.id, { outcome: "failed", status: 502, model: "m", totalMs: 700 }),
-              exchangeEnding(key.id, { outcome: "cancelled", model: "m" }),
-            ],
-          },
+        await store.charge([settleItem(key.id, 100), { ...cancelled, record: null, ending }]);
+        await store.recordEndings([
+          exchangeEnding(key.id, { alike: 9 }),
+          exchangeEnding(key.id, { outcome: "failed", status: 502, model: "m", totalMs: 700 }),
+          exchangeEnding(key.id, { outcome: "cancelled", model: "m" }),
         ]);
         const expected = {
           requests: 1,
@@ -149,11 +143,11 @@ describe("endings", () => {
           const atMs = noonMs + second * 1000;
           if (second % 3 === 0) {
             const item = settleItem(key.id, 1, { atMs });
-            await store.commit([item]);
+            await store.charge([item]);
             expected.push(item.charge.exchangeId);
           } else {
             const ending = exchangeEnding(key.id, { atMs, code: second % 2 === 0 ? "even" : "odd" });
-            await store.commit([{ kind: "endings", endings: [ending] }]);
+            await store.recordEndings([ending]);
             expected.push(ending.exchangeId);
           }
         }
@@ -205,12 +199,12 @@ describe("the queue of endings", () => {
   test("is bounded while nothing can be written, and says what it dropped", async () => {
     const gate = Promise.withResolvers<void>();
     const written: ExchangeEnding[] = [];
-    const commit = async (items: readonly JournalItem[]) => {
+    const recordEndings = async (endings: readonly ExchangeEnding[]) => {
       await gate.promise;
-      for (const item of items) if (item.kind === "endings") written.push(...item.endings);
+      written.push(...endings);
     };
     const reported: number[] = [];
-    const queue = new EndingQueue({ store: { commit }, onDropped: (count) => reported.push(count) });
+    const queue = new EndingQueue({ store: { recordEndings }, onDropped: (count) => reported.push(count) });
     const calls = 30_000;
     for (let call = 0; call < calls; call += 1) queue.take(exchangeEnding(`key_${call}`));
     // A reader waits a moment for it, and no longer.
@@ -225,8 +219,8 @@ describe("the queue of endings", () => {
   });
 
   test("counts as dropped what a broken store rejects", async () => {
-    const commit = () => Promise.reject(new Error("the disk is gone"));
-    const queue = new EndingQueue({ store: { commit }, onDropped: () => {} });
+    const recordEndings = () => Promise.reject(new Error("the disk is gone"));
+    const queue = new EndingQueue({ store: { recordEndings }, onDropped: () => {} });
     for (let call = 0; call < 60; call += 1) queue.take(exchangeEnding("key_1"));
     await queue.close();
     expect(queue.dropped).toBe(60);
@@ -258,7 +252,7 @@ describe("retention", () => {
           const endings = Array.from({ length: 20 }, () =>
             exchangeEnding(key.id, { atMs: clock.wallMs() - age * dayMs, code: `day ${age}` }),
           );
-          await store.commit([{ kind: "endings", endings }]);
+          await store.recordEndings(endings);
         }
         let limits = { exchangesMs: 30 * dayMs, exchangeRows: 1_000_000 };
         const onError = (error: unknown) => {

@@ -5,7 +5,7 @@ import { testEachStore } from "../each-store.ts";
 import { keyRecord } from "../fixtures.ts";
 
 function give(store: Store, keyId: string, digests: readonly string[], provider: string, atMs: number) {
-  return store.commit([{ kind: "given", given: { keyId, provider, digests, atMs } }]);
+  return store.recordGivenIds({ keyId, provider, digests, atMs });
 }
 
 testEachStore("an id belongs to the key it was given to, and is known after a restart", async (database) => {

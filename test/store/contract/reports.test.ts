@@ -1,9 +1,9 @@
 import { describe, expect } from "bun:test";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
-import type { JournalItem, Store } from "../../../src/store/store.ts";
+
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
-import type { TestDatabase } from "../kind.ts";
+import type { GatewayStore, TestDatabase } from "../kind.ts";
 
 const hourMs = 3_600_000;
 const noonMs = Date.UTC(2026, 10, 15, 12);
@@ -23,9 +23,9 @@ function spent(keyId: string, { atMs, costNano, model = "house-model" }: Spent):
 
 async function withStore(
   database: TestDatabase,
-  work: (store: Store, reopen: () => Promise<Store>) => Promise<void>,
+  work: (store: GatewayStore, reopen: () => Promise<GatewayStore>) => Promise<void>,
 ): Promise<void> {
-  const open: Store[] = [await database.openGateway(clock)];
+  const open: GatewayStore[] = [await database.openGateway(clock)];
   const [first] = open;
   if (first === undefined) throw new Error("no store");
   const reopen = async () => {
@@ -48,7 +48,7 @@ describe("sums", () => {
     await withStore(database, async (store, reopen) => {
       const key = keyRecord();
       await store.insertKey(key, 1_000_000);
-      await store.commit([
+      await store.charge([
         spent(key.id, { atMs: noonMs, costNano: 70 }),
         spent(key.id, { atMs: noonMs - 2 * hourMs, costNano: 5 }),
       ]);
@@ -70,7 +70,7 @@ describe("sums", () => {
       const [small, large] = [keyRecord(), keyRecord()];
       await store.insertKey(small, 1_000_000);
       await store.insertKey(large, 1_000_000);
-      await store.commit([
+      await store.charge([
         spent(small.id, { atMs: noonMs, costNano: 10, model: "a" }),
         spent(large.id, { atMs: noonMs, costNano: 90, model: "b" }),
         spent(large.id, { atMs: noonMs - 60 * 24 * hourMs, costNano: 900, model: "a" }),
@@ -93,10 +93,10 @@ describe("exchanges", () => {
       const [one, other] = [keyRecord(), keyRecord()];
       await store.insertKey(one, 1_000_000);
       await store.insertKey(other, 1_000_000);
-      const items: JournalItem[] = Array.from({ length: 6 }, (_, place) =>
+      const items: SettleItem[] = Array.from({ length: 6 }, (_, place) =>
         spent(place % 2 === 0 ? one.id : other.id, { atMs: noonMs, costNano: place + 1 }),
       );
-      await store.commit(items);
+      await store.charge(items);
       const first = await store.reports.exchanges({ limit: 2, keyId: one.id });
       expect(first.rows.map((row) => row.charged)).toEqual([5, 3]);
       const cursor = first.next ?? "";
@@ -112,7 +112,7 @@ describe("exchanges", () => {
       const key = keyRecord();
       await store.insertKey(key, 1_000);
       const item = spent(key.id, { atMs: noonMs, costNano: 600 });
-      await store.commit([{ ...item, charge: { ...item.charge, overrun: 40 } }]);
+      await store.charge([{ ...item, charge: { ...item.charge, overrun: 40 } }]);
       const id = item.charge.exchangeId;
       const found = await store.reports.exchange(id, null);
       expect(found?.exchange?.charged).toBe(600);

@@ -10,11 +10,12 @@ testEachStore(
     const store = await database.openGateway(new FakeClock());
     const key = keyRecord();
     await store.insertKey(key, 1_000);
-    await store.commit([responsePart("rec_1", 0, "one "), responsePart("rec_1", 1, "two ")]);
+    await store.recordResponsePart(responsePart("rec_1", 0, "one "));
+    await store.recordResponsePart(responsePart("rec_1", 1, "two "));
     const whole = responseOf(key.id, { recording: { id: "rec_1", parts: 2 } });
-    await store.commit([{ ...settleItem(key.id, 1), response: whole }]);
+    await store.charge([{ ...settleItem(key.id, 1), response: whole }]);
     const lacking = responseOf(key.id, { idempotencyKey: "lacking", recording: { id: "rec_2", parts: 1 } });
-    await store.commit([{ ...settleItem(key.id, 1), response: lacking }]);
+    await store.charge([{ ...settleItem(key.id, 1), response: lacking }]);
     const found = await store.findStoredResponse(whole, 0);
     expect(new TextDecoder().decode(found?.body)).toBe("one two tail");
     expect(found?.recording).toBeUndefined();
@@ -27,11 +28,11 @@ testEachStore("old responses are not found, and are pruned a few at a time", asy
   const store = await database.openGateway(new FakeClock());
   const key = keyRecord();
   await store.insertKey(key, 1_000);
-  await store.commit([responsePart("rec_1", 0, "one ")]);
+  await store.recordResponsePart(responsePart("rec_1", 0, "one "));
   for (const [index, storedAtMs] of [1_000, 2_000, 3_000].entries()) {
     const recording = index === 0 ? { recording: { id: "rec_1", parts: 1 } } : {};
     const response = responseOf(key.id, { idempotencyKey: `key ${index}`, storedAtMs, ...recording });
-    await store.commit([{ ...settleItem(key.id, 1), response }]);
+    await store.charge([{ ...settleItem(key.id, 1), response }]);
   }
   const scope = { keyId: key.id, route: "/v1/messages", idempotencyKey: "key 0" };
   expect(await store.findStoredResponse(scope, 1_000)).not.toBeNull();

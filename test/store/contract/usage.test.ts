@@ -2,16 +2,17 @@ import { describe, expect } from "bun:test";
 import type { Store } from "../../../src/store/store.ts";
 import { FaultyWriter } from "../../simulation/faulty-writer.ts";
 import { FakeClock } from "../../support/clock.ts";
-import { testEachStore } from "../each-store.ts";
+import { testEachJournal, testEachStore } from "../each-store.ts";
 import { keyRecord, settleItem, usageRecord } from "../fixtures.ts";
+import type { GatewayStore } from "../kind.ts";
 
 const dayMs = 86_400_000;
 const noonMs = Date.UTC(2026, 10, 15, 12);
 
-async function commitRecord(store: Store, keyId: string, changes: Parameters<typeof usageRecord>[1]) {
+async function commitRecord(store: GatewayStore, keyId: string, changes: Parameters<typeof usageRecord>[1]) {
   const record = usageRecord(keyId, changes);
   const { outcome, atMs } = record;
-  await store.commit([{ ...settleItem(keyId, record.costNano, { outcome, atMs }), record }]);
+  await store.charge([{ ...settleItem(keyId, record.costNano, { outcome, atMs }), record }]);
 }
 
 describe("sums of usage", () => {
@@ -80,7 +81,7 @@ describe("sums of usage", () => {
     await reopened.close();
   });
 
-  testEachStore("survive a crash before they were rolled up, counted once", async (database) => {
+  testEachJournal("survive a crash before they were rolled up, counted once", async (database) => {
     const clock = new FakeClock();
     const key = keyRecord();
     const writers: FaultyWriter[] = [];
@@ -90,7 +91,7 @@ describe("sums of usage", () => {
       return writer;
     });
     await first.insertKey(key, 10_000);
-    for (let count = 0; count < 3; count += 1) await first.commit([settleItem(key.id, 1)]);
+    for (let count = 0; count < 3; count += 1) await first.charge([settleItem(key.id, 1)]);
     writers[0]?.dieAt("before");
     await first.commit([]).catch(() => {});
     await first.close();
@@ -110,7 +111,7 @@ testEachStore("usage records come back as they were, newest first, by key and ou
   await store.insertKey(one, 10_000);
   await store.insertKey(two, 10_000);
   const item = settleItem(one.id, 7);
-  await store.commit([item]);
+  await store.charge([item]);
   await commitRecord(store, two.id, {});
   await commitRecord(store, one.id, { outcome: "failed", status: 502, stream: true });
   const all = await store.listUsage({ limit: 10 });

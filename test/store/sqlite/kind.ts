@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { openStore } from "../../../src/store/open.ts";
-import { temporaryFolder } from "../fixtures.ts";
-import type { StoreKind, TestDatabase } from "../kind.ts";
+import { type SettleItem, temporaryFolder } from "../fixtures.ts";
+import type { JournaledDatabase, StoreKind } from "../kind.ts";
 import { openGatewayStore } from "./fixtures.ts";
 
 /** An fsync in memory is free, and the ledger cannot tell. */
 const memoryFolder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-interface SqliteDatabase extends TestDatabase {
+interface SqliteDatabase extends JournaledDatabase {
   readonly dir: string;
 }
 
@@ -18,9 +18,12 @@ export const sqlite = {
     const folder = temporaryFolder(isVolatile ? memoryFolder : tmpdir());
     return {
       dir: folder.dir,
-      openGateway: (clock, wrapWriter) => openGatewayStore(folder.dir, clock, wrapWriter),
+      openGateway: async (clock, wrapWriter) => {
+        const store = await openGatewayStore(folder.dir, clock, wrapWriter);
+        return Object.assign(store, { charge: (items: readonly SettleItem[]) => store.commit(items) });
+      },
       openOperator: (clock) => openStore({ dir: folder.dir, clock, role: "operator" }),
       [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
     };
   },
-} satisfies StoreKind;
+} satisfies StoreKind<SqliteDatabase>;

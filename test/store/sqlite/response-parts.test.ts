@@ -11,7 +11,7 @@ test("responses that are pruned take their parts along", async () => {
   const store = await openGatewayStore(folder.dir, new FakeClock());
   const key = keyRecord();
   await store.insertKey(key, 1_000);
-  await store.commit([responsePart("rec_1", 0, "one ")]);
+  await store.recordResponsePart(responsePart("rec_1", 0, "one "));
   for (const [index, storedAtMs] of [1_000, 2_000, 3_000].entries()) {
     const recording = index === 0 ? { recording: { id: "rec_1", parts: 1 } } : {};
     const response = responseOf(key.id, { idempotencyKey: `key ${index}`, storedAtMs, ...recording });
@@ -28,7 +28,8 @@ test("responses that are pruned take their parts along", async () => {
 test("parts without a response are dropped when told to, or at the next start", async () => {
   using folder = temporaryFolder();
   const store = await openGatewayStore(folder.dir, new FakeClock());
-  await store.commit([responsePart("rec_1", 0, "one"), responsePart("rec_2", 0, "two")]);
+  await store.recordResponsePart(responsePart("rec_1", 0, "one"));
+  await store.recordResponsePart(responsePart("rec_2", 0, "two"));
   await store.commit([{ kind: "discard", recordingId: "rec_1" }]);
   const database = new Database(join(folder.dir, "sluice.db"));
   const left = () => database.query("SELECT recording_id AS id FROM response_parts").all();

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Store } from "../../../src/store/store.ts";
+import type { JournaledStore } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { waitFor } from "../../support/wait.ts";
 import { keyRecord, settleItem, temporaryFolder, usageRecord } from "../fixtures.ts";
@@ -10,7 +10,11 @@ import { openGatewayStore } from "./fixtures.ts";
 const dayMs = 86_400_000;
 const noonMs = Date.UTC(2026, 10, 15, 12);
 
-async function commitRecord(store: Store, keyId: string, changes: Parameters<typeof usageRecord>[1]) {
+async function commitRecord(
+  store: JournaledStore,
+  keyId: string,
+  changes: Parameters<typeof usageRecord>[1],
+) {
   const record = usageRecord(keyId, changes);
   const { outcome, atMs } = record;
   await store.commit([{ ...settleItem(keyId, record.costNano, { outcome, atMs }), record }]);

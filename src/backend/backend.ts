@@ -1,0 +1,22 @@
+import type { Claims } from "../idempotency/claims.ts";
+import type { Accounts } from "../ledger/accounts.ts";
+import type { RateLimits } from "../limits/rate-limits.ts";
+import type { KeyRecord, Store, StoreStats, Trouble } from "../store/store.ts";
+
+/** What a gateway keeps beyond a request, opened as one. Which database it is shows nowhere else. */
+export interface Backend {
+  readonly store: Store;
+  readonly accounts: Accounts;
+  readonly rateLimits: RateLimits;
+  readonly claims: Claims;
+  /** All keys, as of this revision of the store. */
+  readonly keys: readonly KeyRecord[];
+  readonly revision: number;
+  /** Why no new work may begin; null while it may. */
+  readonly trouble: Trouble | null;
+  readonly stats: Readonly<StoreStats>;
+  /** What would be lost if the process ended now, in sentences. */
+  describeLosses(): readonly string[];
+  /** Writes everything that waits, then closes. Nothing may be under way any more. */
+  close(): Promise<void>;
+}

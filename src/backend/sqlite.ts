@@ -1,0 +1,51 @@
+import type { Clock } from "../base/clock.ts";
+import { Idempotency } from "../idempotency/idempotency.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import { describeLosses } from "../ledger/losses.ts";
+import { RateLimiter } from "../limits/rate-limiter.ts";
+import { openStore } from "../store/open.ts";
+import type { JournaledStore } from "../store/store.ts";
+import type { Backend } from "./backend.ts";
+
+export interface SqliteBackendOptions {
+  /** The data folder. It has one gateway at a time. */
+  readonly dir: string;
+  readonly clock: Clock;
+  /** Told how many requests the last process left in the middle; what they had produced is charged. */
+  onInterrupted(requests: number): void;
+}
+
+/** Balances, buckets and claims in the memory of the one gateway, and a journal that makes them last. */
+export async function openSqliteBackend(options: SqliteBackendOptions): Promise<Backend> {
+  const { dir, clock } = options;
+  const store = await openStore({ dir, clock, role: "gateway" });
+  try {
+    return await backendOn(store, options);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function backendOn(
+  store: JournaledStore,
+  { clock, onInterrupted }: SqliteBackendOptions,
+): Promise<Backend> {
+  const snapshot = await store.load();
+  const ledger = await Ledger.open({ store, clock, snapshot });
+  if (snapshot.openHolds.length > 0) onInterrupted(snapshot.openHolds.length);
+  return {
+    store,
+    accounts: ledger,
+    rateLimits: new RateLimiter(clock),
+    claims: new Idempotency({ store, clock }),
+    keys: snapshot.keys,
+    revision: snapshot.revision,
+    get trouble() {
+      return store.trouble;
+    },
+    stats: store.stats,
+    describeLosses: () => describeLosses(store, ledger),
+    close: () => store.close(),
+  };
+}

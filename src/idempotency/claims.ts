@@ -1,0 +1,29 @@
+import type { Claim, ClaimRequest, ClaimResult } from "./claim.ts";
+import type { ResponseRecorder } from "./recorder.ts";
+
+export type { Claim, ClaimRequest, ClaimResult } from "./claim.ts";
+
+/**
+ * Keeps a request from being run twice. A successful response is stored in the transaction that charges for it, so
+ * after a crash both exist or neither.
+ */
+export interface Claims {
+  /** Claims of this process that have not ended. */
+  readonly running: number;
+
+  /** Rejects with `idempotency_in_flight`, `idempotency_conflict` or `service_unavailable`. */
+  claim(request: ClaimRequest): Promise<ClaimResult>;
+
+  /** Records the response of a claim while it is relayed. What comes of it is stored by the settle that it is given to. */
+  record(claim: Claim): ResponseRecorder;
+
+  /**
+   * The request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a claim twice
+   * must not end a later claim of the same name.
+   */
+  end(claim: Claim): void;
+
+  /** Deletes responses that are too old to be replayed, now and then. */
+  startPruning(onError: (error: unknown) => void): void;
+  stopPruning(): void;
+}

@@ -1,0 +1,15 @@
+import { GatewayError } from "../base/errors.ts";
+
+export function inFlight(): GatewayError {
+  return new GatewayError(
+    "idempotency_in_flight",
+    "A request with this Idempotency-Key is still running. Retry when it has ended.",
+  );
+}
+
+export function conflict(): GatewayError {
+  return new GatewayError(
+    "idempotency_conflict",
+    "This Idempotency-Key was used with another request body. Use a new one for a new request.",
+  );
+}

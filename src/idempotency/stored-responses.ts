@@ -1,0 +1,64 @@
+import { type Clock, msPerDay } from "../base/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { Claim } from "./claim.ts";
+import { ResponseRecorder } from "./recorder.ts";
+
+const keptForMs = msPerDay;
+const pruneEveryMs = 10 * 60_000;
+const prunedAtOnce = 200;
+
+/**
+ * How long responses are kept for a replay. A jump of the clock must not expire one and have its retry charged again;
+ * keeping one for longer does no harm. So responses are dated by the later of the wall clock and the time that really
+ * passed, and expire by the earlier.
+ */
+export class StoredResponses {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  /** Both clocks at the start, to tell how far the wall clock should have moved since. */
+  readonly #startWallMs: number;
+  readonly #startMonotonicMs: number;
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#startWallMs = clock.wallMs();
+    this.#startMonotonicMs = clock.monotonicMs();
+  }
+
+  record(claim: Claim): ResponseRecorder {
+    return new ResponseRecorder(this.#store, claim, () => this.#storingMs());
+  }
+
+  startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
+    this.#timer ??= setInterval(() => this.prune().catch(onError), everyMs);
+    this.#timer.unref();
+  }
+
+  stopPruning(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Deletes responses older than a day, a few per transaction. Returns how many. */
+  async prune(): Promise<number> {
+    for (let pruned = 0; ; ) {
+      const gone = await this.#store.pruneStoredResponses(this.oldestKeptMs(), prunedAtOnce);
+      pruned += gone;
+      if (gone < prunedAtOnce) return pruned;
+    }
+  }
+
+  oldestKeptMs(): number {
+    return Math.floor(Math.min(this.#clock.wallMs(), this.#passedWallMs())) - keptForMs;
+  }
+
+  #storingMs(): number {
+    return Math.floor(Math.max(this.#clock.wallMs(), this.#passedWallMs()));
+  }
+
+  #passedWallMs(): number {
+    return this.#startWallMs + this.#clock.monotonicMs() - this.#startMonotonicMs;
+  }
+}

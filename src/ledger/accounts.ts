@@ -1,0 +1,67 @@
+import type { Changes } from "../store/store.ts";
+import type { Settled } from "./account.ts";
+import type { Hold, HoldRequest, Settlement } from "./hold.ts";
+import type { AccountSummary } from "./summary.ts";
+
+export type { Settled } from "./account.ts";
+export type { Hold, HoldRequest, Settlement } from "./hold.ts";
+export type { AccountSummary } from "./summary.ts";
+
+/**
+ * The protocol that keeps money right, whoever keeps the accounts:
+ *
+ * 1. An account's `posted` balance changes only by an append-only entry. `available = posted − held`.
+ * 2. A hold is decided in one step: nobody can come between the check and the reservation.
+ * 3. A hold ends exactly once: settled or released. A second attempt to end it does nothing.
+ * 4. Charges are written in batches: one transaction and one fsync serve every request that is waiting.
+ * 5. What a hold has produced so far is journaled in the background; nothing waits for it.
+ * 6. `settle` resolves when the charge is durable. Only then may the bytes that end the response leave.
+ * 7. A hold whose process died is charged for its journaled progress (`interrupted`), and released without any.
+ * 8. A cost above its hold is charged as far as the balance allows. The rest is recorded as an `overrun` entry; the
+ *    balance never becomes negative.
+ * 9. While charges cannot be written, no new hold is given. What runs is settled as soon as it can be.
+ */
+export interface Accounts {
+  /** Holds of this process that have not ended. */
+  readonly openHolds: number;
+
+  /**
+   * Throws or rejects with `insufficient_credit`, `balance_temporarily_reserved`, `limit_reached` or
+   * `service_unavailable`; then nothing is held.
+   */
+  hold(request: HoldRequest): Hold | Promise<Hold>;
+
+  /** Cheap enough for every chunk of a stream: it is only noted, and journaled now and then. */
+  progress(hold: Hold, chargeSoFar: number): void;
+
+  /**
+   * Resolves when the charge is durable, with null if the hold had ended already. From then on `hold.charged` is what
+   * was charged.
+   */
+  settle(hold: Hold, settlement: Settlement): Promise<Settled | null>;
+
+  /** Releases the hold; nobody waits for its row to go. False if it had ended already. */
+  release(hold: Hold): boolean;
+
+  /**
+   * What the hold's account may spend minus what is held, as of the latest that is known here; infinite for a budget
+   * without a limit.
+   */
+  remaining(hold: Hold): number;
+
+  /** In the order of the ids. Takes the same time however long the history is. */
+  summaries(keyIds: readonly string[]): readonly AccountSummary[] | Promise<readonly AccountSummary[]>;
+
+  /** What the open holds of this process have set aside. */
+  held(): HeldSums;
+
+  /** Applies changes by other processes. Each entry must be passed exactly once. */
+  apply(changes: Changes): void;
+}
+
+export interface HeldSums {
+  /** Of credit accounts, in nano-credits. */
+  readonly nano: number;
+  /** Of token budgets. */
+  readonly tokens: number;
+}
