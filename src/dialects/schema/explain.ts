@@ -51,6 +51,8 @@ function explainArray(schema: TArray, value: unknown, path: string): Complaint |
 
 /** The alternative that fails deepest inside the value is most likely the one that was meant. */
 function explainUnion(schema: TUnion, value: unknown, path: string): Complaint | null {
+  const [first, ...others] = schema.anyOf.filter((member) => !KindGuard.IsNull(member));
+  if (first !== undefined && others.length === 0) return value === null ? null : explain(first, value, path);
   let deepest = wrong(schema, value, path);
   for (const alternative of schema.anyOf) {
     const complaint = explain(alternative, value, path);
@@ -115,9 +117,11 @@ function arrayNameOf(schema: TArray): string {
   return schema.minItems === undefined ? `an array of ${items}` : `a non-empty array of ${items}`;
 }
 
-function alternativesOf(schema: TUnion): string {
-  const names = schema.anyOf.map(nameOf);
-  if (schema.anyOf.every((member) => KindGuard.IsLiteral(member))) return `one of ${names.join(", ")}`;
+/** Without `null`: it stands for a missing field, which is nothing to advise. */
+function alternativesOf({ anyOf }: TUnion): string {
+  const members = anyOf.filter((member) => !KindGuard.IsNull(member));
+  const names = members.map(nameOf);
+  if (members.every((member) => KindGuard.IsLiteral(member))) return `one of ${names.join(", ")}`;
   const last = names.pop() ?? "valid";
   return names.length === 0 ? last : `${names.join(", ")} or ${last}`;
 }

@@ -1,9 +1,25 @@
-import { Type } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
 
 /**
  * Parts that the dialects' schemas share. The schemas are used for three things: validating a request, the error
  * message, and `/openapi.json`. The latter two show a `description`, so it is written as advice to the client's author.
  */
+
+/** Fields that also take `null` for missing. `/openapi.json` does not advertise it: clients should leave fields out. */
+const nullIsMissing = new WeakSet<object>();
+
+/** A field that may be missing. `null` counts as missing: several clients send it for what they do not set. */
+export function optional<Schema extends TSchema>(schema: Schema) {
+  const field = Type.Optional(Type.Union([schema, Type.Null()]));
+  nullIsMissing.add(field);
+  return field;
+}
+
+/** The schema of a field's value, if it is not missing. */
+export function valueSchema(field: TSchema): TSchema {
+  // `optional` has put the value's schema first.
+  return nullIsMissing.has(field) ? (field["anyOf"][0] as TSchema) : field;
+}
 
 /** Objects are open by default: unknown fields pass through. */
 export const anyObject = Type.Object({});

@@ -90,12 +90,12 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 /** Throws `invalid_request` with the failing field's path; unknown fields pass. Works on truncated JSON too. */
 export function validateRequest(kind: RequestKind, body: JsonObject, options: ValidationOptions): void {
-  const schema = schemaOf(kind, options);
+  const schema = requestSchemaOf(kind, options);
   if (compiled(schema).Check(body)) return;
   const complaint = explain(schema, body);
   throw invalidRequest(complaint?.message ?? "The request body is not valid.", complaint?.param);
 }
 
-function schemaOf(kind: RequestKind, options: ValidationOptions): TSchema {
+export function requestSchemaOf(kind: RequestKind, options: ValidationOptions): TSchema {
   return kind === "count_tokens" ? countTokensSchema(options) : clientDialect(kind).requestSchema(options);
 }

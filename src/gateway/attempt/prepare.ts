@@ -125,8 +125,9 @@ function passThrough(generation: PreparableRequest, deployment: Deployment): Att
 
 function wantedChanges(generation: PreparableRequest, deployment: Deployment): BodyChanges {
   const { request, limit } = generation;
-  const changes =
+  const limited =
     limit.passthrough === undefined ? limit.changes : { ...limit.changes, ...limit.passthrough.changes };
+  const changes = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
   const asking = askingForUsage(generation, deployment);

@@ -4,6 +4,7 @@ import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
+import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import {
@@ -42,6 +43,8 @@ export class ClientRequest {
   readonly hostedTools: readonly HostedTool[];
   readonly modelId: string;
   readonly stream: boolean;
+  /** Removes governed members that are null, so that the provider takes them for absent too. Null if there are none. */
+  readonly nullRemovals: BodyChanges | null;
   /** Asks for audio output. */
   readonly speaks: boolean;
   /** For a body that is too large to be processed on the event loop; else null. */
@@ -59,6 +62,7 @@ export class ClientRequest {
     this.hostedTools = hostedTools;
     this.modelId = truncated["model"] as string;
     this.stream = truncated["stream"] === true;
+    this.nullRemovals = nullRemovals(truncated, spans);
     this.speaks = asksForSpeech(truncated);
     this.#cutBytes = cutBytes;
     this.#truncated = truncated;
@@ -90,6 +94,16 @@ export class ClientRequest {
     this.#truncated = null;
     this.#body = null;
   }
+}
+
+function nullRemovals(body: JsonObject, { members }: JsonSpans): BodyChanges | null {
+  let removals: Record<string, undefined> | null = null;
+  for (const { name } of members) {
+    if (body[name] !== null) continue;
+    removals ??= {};
+    removals[name] = undefined;
+  }
+  return removals;
 }
 
 function asksForSpeech({ modalities, audio }: JsonObject): boolean {

@@ -1,5 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { valueSchema } from "../../dialects/schema/fields.ts";
 
 /**
  * Converts TypeBox schemas for the document: named ones by reference, unions of literals as `enum`, `anyOf` with
@@ -25,7 +26,11 @@ function plain(value: unknown, names: ReadonlyMap<TSchema, string>, isRoot = fal
 /** Property names are not keywords, so this map is not read as a schema. */
 function plainProperties(properties: Json | undefined, names: ReadonlyMap<TSchema, string>): JsonObject {
   if (!isObject(properties)) return {};
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, plain(schema, names)]));
+  // The values are still TypeBox's own schemas, only typed as JSON.
+  const schemas = Object.entries(properties).map(([name, field]) => {
+    return [name, plain(valueSchema(field as unknown as TSchema), names)];
+  });
+  return Object.fromEntries(schemas);
 }
 
 function withoutUnion(schema: JsonObject): JsonObject {

@@ -21,8 +21,7 @@ export function dropUnsupported(body: JsonObject, dropped: DroppedFields): void 
   if (isObject(config)) dropOthers(config, outputFields, dropped, "output_config.");
   if (isObject(metadata)) dropOthers(metadata, metadataFields, dropped, "metadata.");
   for (const tool of objectsOf(body["tools"])) {
-    const ownFunction = tool["type"] === undefined || tool["type"] === "custom";
-    if (ownFunction) dropOthers(tool, toolFields, dropped, "tools[].");
+    if ((tool["type"] ?? "custom") === "custom") dropOthers(tool, toolFields, dropped, "tools[].");
   }
   if (listOf(body["messages"]).some(hasCitations)) dropped.add("citations");
 }

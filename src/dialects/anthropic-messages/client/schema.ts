@@ -5,6 +5,7 @@ import {
   anyObject,
   arrayOfObjects,
   modelName,
+  optional,
   positiveInteger,
   streamFlag,
   tokenCount,
@@ -39,22 +40,22 @@ const betaInputMessage = Type.Object({
 const countFields = (message: typeof inputMessage | typeof betaInputMessage) => ({
   model: modelName,
   messages: Type.Array(message, { minItems: 1 }),
-  system: Type.Optional(messagesContent),
-  tools: Type.Optional(arrayOfObjects),
-  tool_choice: Type.Optional(anyObject),
+  system: optional(messagesContent),
+  tools: optional(arrayOfObjects),
+  tool_choice: optional(anyObject),
 });
 
 const requestFields = (message: typeof inputMessage | typeof betaInputMessage) => ({
   ...countFields(message),
-  max_tokens: Type.Optional(
+  max_tokens: optional(
     positiveInteger({ default: 1024, description: "Capped at the model's published output limit." }),
   ),
-  stream: Type.Optional(streamFlag),
-  temperature: Type.Optional(Type.Number()),
-  top_p: Type.Optional(Type.Number()),
-  top_k: Type.Optional(anyInteger),
-  stop_sequences: Type.Optional(Type.Array(Type.String())),
-  metadata: Type.Optional(anyObject),
+  stream: optional(streamFlag),
+  temperature: optional(Type.Number()),
+  top_p: optional(Type.Number()),
+  top_k: optional(anyInteger),
+  stop_sequences: optional(Type.Array(Type.String())),
+  metadata: optional(anyObject),
 });
 
 export const messagesRequest = Type.Object(requestFields(inputMessage));

@@ -3,6 +3,7 @@ import {
   anyObject,
   arrayOfObjects,
   modelName,
+  optional,
   positiveInteger,
   streamFlag,
   stringOrObject,
@@ -32,30 +33,30 @@ export const chatMessage = Type.Object({
   role: Type.Union(
     (["developer", "system", "user", "assistant", "tool"] as const).map((role) => Type.Literal(role)),
   ),
-  content: Type.Optional(Type.Union([Type.String(), arrayOfObjects, Type.Null()])),
-  name: Type.Optional(Type.String()),
-  tool_call_id: Type.Optional(Type.String()),
-  tool_calls: Type.Optional(Type.Array(chatToolCall)),
+  content: optional(Type.Union([Type.String(), arrayOfObjects])),
+  name: optional(Type.String()),
+  tool_call_id: optional(Type.String()),
+  tool_calls: optional(Type.Array(chatToolCall)),
 });
 
 export const chatRequest = Type.Object({
   model: modelName,
   messages: Type.Array(chatMessage, { minItems: 1 }),
-  stream: Type.Optional(streamFlag),
-  max_tokens: Type.Optional(
+  stream: optional(streamFlag),
+  max_tokens: optional(
     positiveInteger({ description: "Must not exceed the model's published output limit." }),
   ),
-  max_completion_tokens: Type.Optional(
+  max_completion_tokens: optional(
     positiveInteger({
       description: "The newer name of max_tokens. Must not exceed the model's published output limit.",
     }),
   ),
-  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
-  top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-  stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
-  tools: Type.Optional(arrayOfObjects),
-  tool_choice: Type.Optional(stringOrObject),
-  user: Type.Optional(Type.String()),
+  temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
+  stop: optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
+  tools: optional(arrayOfObjects),
+  tool_choice: optional(stringOrObject),
+  user: optional(Type.String()),
 });
 
 export const chatResponse = Type.Object({

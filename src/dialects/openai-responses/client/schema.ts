@@ -3,6 +3,7 @@ import {
   anyObject,
   arrayOfObjects,
   modelName,
+  optional,
   positiveInteger,
   streamFlag,
   stringOrObject,
@@ -13,13 +14,13 @@ import {
 export const responsesRequest = Type.Object({
   model: modelName,
   input: Type.Union([Type.String(), arrayOfObjects]),
-  instructions: Type.Optional(Type.String()),
-  stream: Type.Optional(streamFlag),
-  max_output_tokens: Type.Optional(
+  instructions: optional(Type.String()),
+  stream: optional(streamFlag),
+  max_output_tokens: optional(
     positiveInteger({ description: "Must not exceed the model's published output limit." }),
   ),
-  tools: Type.Optional(arrayOfObjects),
-  tool_choice: Type.Optional(stringOrObject),
+  tools: optional(arrayOfObjects),
+  tool_choice: optional(stringOrObject),
 });
 
 export const responsesResponse = Type.Object({
