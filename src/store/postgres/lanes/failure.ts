@@ -1,0 +1,28 @@
+/**
+ * Why a batch was not answered, by what can be done about it:
+ *
+ * - `fenced`: this node was declared dead and its holds were taken over. It has to join anew.
+ * - `rejected`: the database refuses an item of the batch, and always will. The batch was rolled back.
+ * - `unreachable`: everything else, such as a closed connection, a restart, a deadlock or a full disk. Whether the batch
+ *   was committed may be unknown; the same batch is sent again under the same number.
+ */
+export type LaneFailure = "fenced" | "rejected" | "unreachable";
+
+/** Raised by the functions of this schema for a node that was taken over. */
+const fencedState = "SL001";
+
+/** Data exception, violated constraint, syntax error or access rule: sending the same again cannot help. */
+const rejectedClasses = new Set(["22", "23", "42"]);
+
+export function failureOf(error: unknown): LaneFailure {
+  const state = sqlStateOf(error);
+  if (state === fencedState) return "fenced";
+  return state !== null && rejectedClasses.has(state.slice(0, 2)) ? "rejected" : "unreachable";
+}
+
+/** Bun has the SQLSTATE in `errno`. Null if the server did not answer. */
+export function sqlStateOf(error: unknown): string | null {
+  if (!(error instanceof Error) || !("errno" in error)) return null;
+  const { errno } = error;
+  return typeof errno === "string" && errno.length === 5 ? errno : null;
+}

@@ -1,0 +1,196 @@
+import { assert } from "../../../base/assert.ts";
+import { failureOf } from "./failure.ts";
+
+export interface LaneOptions<Item, Answer> {
+  /** Sends one batch; resolves with an answer for each item once it is committed. */
+  readonly send: (sequence: number, items: readonly Item[]) => Promise<readonly Answer[]>;
+  /** How long a caller waits for an answer. */
+  readonly patienceMs: number;
+  /** What a caller gets that has waited for too long, or whose item cannot be sent any more. */
+  readonly unavailable: () => Error;
+  /**
+   * Whether an item is still sent after its caller has stopped waiting. If not, and it was sent already, its answer is
+   * passed to `onLateAnswer`.
+   */
+  readonly isKept: boolean;
+  readonly onLateAnswer?: (item: Item, answer: Answer) => void;
+  /** Called for each failed attempt, with null after a successful one. */
+  readonly onAttempt: (failure: unknown | null) => void;
+  readonly onFenced: () => void;
+  readonly mostItems?: number;
+}
+
+interface Entry<Item, Answer> {
+  readonly item: Item;
+  readonly addedAtMs: number;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+  isAbandoned: boolean;
+}
+
+const defaultMostItems = 256;
+const firstPauseMs = 10;
+const longestPauseMs = 250;
+const lookAfterMs = 100;
+
+/**
+ * Sends items to the database in numbered batches, one at a time and in order. The number is part of the transaction:
+ * after a lost reply the same batch is sent again under the same number, and the database either does it now or says
+ * what came of it. What arrives meanwhile is the next batch.
+ */
+export class Lane<Item, Answer> {
+  readonly #options: LaneOptions<Item, Answer>;
+  #waiting: Entry<Item, Answer>[] = [];
+  #inFlight: readonly Entry<Item, Answer>[] = [];
+  /** The number of the last batch that was committed. */
+  #sequence = 0;
+  #running: Promise<void> | null = null;
+  /** While halted, nothing is sent; `resume` begins anew at 1. */
+  #isHalted = true;
+  #patience: ReturnType<typeof setInterval> | null = null;
+
+  constructor(options: LaneOptions<Item, Answer>) {
+    this.#options = options;
+  }
+
+  /** Items that are not answered yet, oldest first. */
+  get pending(): readonly Item[] {
+    return [...this.#inFlight, ...this.#waiting].map(({ item }) => item);
+  }
+
+  get size(): number {
+    return this.#inFlight.length + this.#waiting.length;
+  }
+
+  add(item: Item): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.#waiting.push({ item, addedAtMs: performance.now(), resolve, reject, isAbandoned: false });
+    this.#patience ??= this.#watch();
+    this.#start();
+    return promise;
+  }
+
+  /** Begins to send, as a node that has just joined. */
+  resume(): void {
+    assert(this.#isHalted && this.#running === null, "a lane is resumed when it has come to rest");
+    this.#isHalted = false;
+    this.#sequence = 0;
+    this.#start();
+  }
+
+  /** Sends nothing more. Resolves when the lane has come to rest; what waits stays. */
+  async halt(): Promise<void> {
+    this.#isHalted = true;
+    await this.#running;
+  }
+
+  /** Rejects everything that waits. Only while halted. */
+  rejectAll(): void {
+    assert(this.#isHalted && this.#running === null, "only a lane at rest can be emptied");
+    for (const entry of this.#waiting) entry.reject(this.#options.unavailable());
+    this.#waiting = [];
+  }
+
+  /** Resolves true when nothing is pending any more, false when that takes longer than `mostMs`. */
+  async drained(mostMs: number): Promise<boolean> {
+    const deadlineMs = performance.now() + mostMs;
+    while (this.size > 0 && performance.now() < deadlineMs) await Bun.sleep(5);
+    return this.size === 0;
+  }
+
+  #start(): void {
+    if (this.#running !== null || this.#isHalted) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = null;
+      // Something may have been added between the last look and now.
+      if (this.#waiting.length > 0) this.#start();
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0 && !this.#isHalted) {
+      // Everything that this turn of the event loop adds becomes one batch.
+      await nextTurn();
+      this.#inFlight = this.#waiting.splice(0, this.#options.mostItems ?? defaultMostItems);
+      const unanswered = await this.#deliver(this.#inFlight);
+      this.#inFlight = [];
+      if (unanswered.length > 0) this.#waiting = [...unanswered, ...this.#waiting];
+    }
+  }
+
+  /** Sends a batch until it is answered. Returns what could not be sent because the lane was halted. */
+  async #deliver(batch: readonly Entry<Item, Answer>[]): Promise<readonly Entry<Item, Answer>[]> {
+    const { send, onAttempt, onFenced } = this.#options;
+    const sequence = this.#sequence + 1;
+    const items = batch.map(({ item }) => item);
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      if (this.#isHalted) return batch;
+      try {
+        const answers = await send(sequence, items);
+        assert(answers.length === items.length, `${items.length} items need as many answers`);
+        onAttempt(null);
+        this.#sequence = sequence;
+        for (const [index, entry] of batch.entries()) this.#answer(entry, answers[index] as Answer);
+        return [];
+      } catch (error) {
+        switch (failureOf(error)) {
+          case "fenced":
+            this.#isHalted = true;
+            onFenced();
+            return batch;
+          case "rejected":
+            return this.#isolate(batch, error);
+          case "unreachable":
+            onAttempt(error);
+            await Bun.sleep(pauseMs);
+        }
+      }
+    }
+  }
+
+  /** The batch was rolled back, so its number is free. Its items are sent one by one; only the one at fault fails. */
+  async #isolate(
+    batch: readonly Entry<Item, Answer>[],
+    error: unknown,
+  ): Promise<readonly Entry<Item, Answer>[]> {
+    const [only, ...others] = batch;
+    if (others.length === 0) {
+      only?.reject(error);
+      return [];
+    }
+    for (const [index, entry] of batch.entries()) {
+      const unanswered = await this.#deliver([entry]);
+      if (unanswered.length > 0) return batch.slice(index);
+    }
+    return [];
+  }
+
+  #answer(entry: Entry<Item, Answer>, answer: Answer): void {
+    if (entry.isAbandoned) this.#options.onLateAnswer?.(entry.item, answer);
+    else entry.resolve(answer);
+  }
+
+  /** One timer for all callers: they are as many as there are requests. */
+  #watch(): ReturnType<typeof setInterval> {
+    const timer = setInterval(() => this.#abandon(performance.now() - this.#options.patienceMs), lookAfterMs);
+    timer.unref();
+    return timer;
+  }
+
+  #abandon(addedBeforeMs: number): void {
+    for (const entry of [...this.#inFlight, ...this.#waiting]) {
+      if (entry.addedAtMs > addedBeforeMs) break;
+      if (entry.isAbandoned) continue;
+      entry.isAbandoned = true;
+      entry.reject(this.#options.unavailable());
+    }
+    if (!this.#options.isKept) this.#waiting = this.#waiting.filter(({ isAbandoned }) => !isAbandoned);
+    if (this.size > 0 || this.#patience === null) return;
+    clearInterval(this.#patience);
+    this.#patience = null;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
