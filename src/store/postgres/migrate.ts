@@ -1,6 +1,7 @@
 import { StoreRefusal } from "../store.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import first from "./migrations/001.sql" with { type: "text" };
+import second from "./migrations/002.sql" with { type: "text" };
 
 /**
  * The migrations, in order; a schema's version is how many have run. They only go forward, and while one runs the release
@@ -8,7 +9,7 @@ import first from "./migrations/001.sql" with { type: "text" };
  * that older releases cannot live with begins with the line `-- needs: N`, where N is the oldest schema a program
  * must know to use the database from then on.
  */
-export const migrations: readonly string[] = [first];
+export const migrations: readonly string[] = [first, second];
 
 export interface SchemaState {
   /** 0 for an empty database. */

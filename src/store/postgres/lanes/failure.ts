@@ -1,3 +1,5 @@
+import { sqlStateOf } from "../errors.ts";
+
 /**
  * Why a batch was not answered, by what can be done about it:
  *
@@ -11,18 +13,11 @@ export type LaneFailure = "fenced" | "rejected" | "unreachable";
 /** Raised by the functions of this schema for a node that was taken over. */
 const fencedState = "SL001";
 
-/** Data exception, violated constraint, syntax error or access rule: sending the same again cannot help. */
-const rejectedClasses = new Set(["22", "23", "42"]);
+/** Data exception, violated constraint, syntax error or access rule, or raised by a function: the same again cannot help. */
+const rejectedState = /^(?:22|23|42|P0)/;
 
 export function failureOf(error: unknown): LaneFailure {
   const state = sqlStateOf(error);
   if (state === fencedState) return "fenced";
-  return state !== null && rejectedClasses.has(state.slice(0, 2)) ? "rejected" : "unreachable";
-}
-
-/** Bun has the SQLSTATE in `errno`. Null if the server did not answer. */
-export function sqlStateOf(error: unknown): string | null {
-  if (!(error instanceof Error) || !("errno" in error)) return null;
-  const { errno } = error;
-  return typeof errno === "string" && errno.length === 5 ? errno : null;
+  return rejectedState.test(state) ? "rejected" : "unreachable";
 }

@@ -14,6 +14,8 @@ export interface LaneOptions<Item, Answer> {
    */
   readonly isKept: boolean;
   readonly onLateAnswer?: (item: Item, answer: Answer) => void;
+  /** The database refuses this item, and always will. Its caller gets the error too. */
+  readonly onRejected?: (item: Item, error: unknown) => void;
   /** Called for each failed attempt, with null after a successful one. */
   readonly onAttempt: (failure: unknown | null) => void;
   readonly onFenced: () => void;
@@ -56,6 +58,13 @@ export class Lane<Item, Answer> {
   /** Items that are not answered yet, oldest first. */
   get pending(): readonly Item[] {
     return [...this.#inFlight, ...this.#waiting].map(({ item }) => item);
+  }
+
+  /** Those of them that have waited for so long. */
+  pendingFor(ms: number): readonly Item[] {
+    const addedBeforeMs = performance.now() - ms;
+    const entries = [...this.#inFlight, ...this.#waiting];
+    return entries.filter(({ addedAtMs }) => addedAtMs <= addedBeforeMs).map(({ item }) => item);
   }
 
   get size(): number {
@@ -155,7 +164,7 @@ export class Lane<Item, Answer> {
   ): Promise<readonly Entry<Item, Answer>[]> {
     const [only, ...others] = batch;
     if (others.length === 0) {
-      only?.reject(error);
+      if (only !== undefined) this.#reject(only, error);
       return [];
     }
     for (const [index, entry] of batch.entries()) {
@@ -163,6 +172,11 @@ export class Lane<Item, Answer> {
       if (unanswered.length > 0) return batch.slice(index);
     }
     return [];
+  }
+
+  #reject(entry: Entry<Item, Answer>, error: unknown): void {
+    this.#options.onRejected?.(entry.item, error);
+    entry.reject(error);
   }
 
   #answer(entry: Entry<Item, Answer>, answer: Answer): void {

@@ -11,6 +11,9 @@ CREATE UNIQUE INDEX entries_by_exchange ON entries (exchange_id, month, (outcome
 -- Nothing of it is left: its holds have ended, its claims are gone.
 ALTER TABLE nodes ADD COLUMN cleared_at timestamptz;
 
+-- Tells this database from others: what a node keeps in a file is meant for one of them.
+ALTER TABLE state ADD COLUMN database_id text NOT NULL DEFAULT gen_random_uuid()::text;
+
 -- The start of the budget period at a moment, in UTC.
 CREATE FUNCTION sluice_period_start(period text, now_ms int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE period
@@ -278,13 +281,17 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Verdicts: 1 run it, 2 it is running, 3 it was used with another body, 4 replay the stored response.
-CREATE FUNCTION sluice_claim(p_node int, p_lane int, p_seq int8, p_items json, p_not_before int8) RETURNS TABLE (verdicts int[]) LANGUAGE plpgsql AS $$
+-- Gives claims back that came to nothing, then claims others. Verdicts: 1 run it, 2 it is running, 3 it was used with
+-- another body, 4 replay the stored response. A repeated batch finds its own claims, so only the fence needs its number.
+CREATE FUNCTION sluice_claim(p_node int, p_lane int, p_seq int8, p_ends json, p_items json, p_not_before int8)
+RETURNS TABLE (verdicts int[]) LANGUAGE plpgsql AS $$
 DECLARE
   r record;
   v_verdict int;
 BEGIN
   PERFORM sluice_take_number(p_node, p_lane, p_seq);
+  DELETE FROM idempotency i USING json_to_recordset(p_ends) AS x(key text, route text, name text, exchange text) JOIN keys k ON k.id = x.key
+    WHERE i.key_no = k.no AND i.route = x.route AND i.idempotency_key = x.name AND i.exchange_id = x.exchange AND i.stored_at_ms IS NULL;
   verdicts := array_fill(2, ARRAY[json_array_length(p_items)]);
   FOR r IN
     SELECT i.n, k.no AS key_no, i.route, i.name, i.hash, i.exchange, i.at
@@ -302,14 +309,6 @@ BEGIN
     verdicts[r.n] := v_verdict;
   END LOOP;
   RETURN NEXT;
-END $$;
-
--- Gives claims back that came to nothing. Those that became a response are no longer anybody's.
-CREATE FUNCTION sluice_end_claims(p_node int, p_lane int, p_seq int8, p_items json) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF NOT sluice_take_number(p_node, p_lane, p_seq) THEN RETURN; END IF;
-  DELETE FROM idempotency i USING json_to_recordset(p_items) AS x(key text, route text, name text, exchange text) JOIN keys k ON k.id = x.key
-    WHERE i.key_no = k.no AND i.route = x.route AND i.idempotency_key = x.name AND i.exchange_id = x.exchange AND i.stored_at_ms IS NULL;
 END $$;
 
 -- One item for each key: how many requests ask for a token. So many of them may pass; the level is what is left.
@@ -388,6 +387,16 @@ BEGIN
   END LOOP;
 END $$;
 
+-- What a node does for the others, now and then: fences those that are late, and says how many dead ones still have to be
+-- cleared. The dead are remembered for a day, for operators.
+CREATE FUNCTION sluice_look_after_nodes(p_node int, p_lease_ms int, p_grace_ms int, OUT fenced int[], OUT uncleared int) LANGUAGE plpgsql AS $$
+BEGIN
+  fenced := ARRAY(SELECT sluice_fence_late_nodes(p_node, p_lease_ms, p_grace_ms));
+  DELETE FROM nodes WHERE cleared_at < clock_timestamp() - interval '1 day';
+  DELETE FROM lanes l WHERE seq = -1 AND NOT EXISTS (SELECT FROM nodes n WHERE n.no = l.node_no);
+  SELECT count(*) INTO uncleared FROM nodes WHERE dead_at IS NOT NULL AND cleared_at IS NULL;
+END $$;
+
 -- Ends some of the holds that dead nodes have left: each is charged for what it had produced, or released. When none is
 -- left, their claims go too. Whoever calls it: two at once do no harm.
 CREATE FUNCTION sluice_clear_dead_nodes(p_node int, p_most int, OUT ended int, OUT charged int, OUT amount float8) LANGUAGE plpgsql AS $$
@@ -430,7 +439,7 @@ DECLARE
   f regprocedure;
 BEGIN
   FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
-    AND proname IN ('sluice_hold', 'sluice_settle', 'sluice_claim', 'sluice_end_claims', 'sluice_take_tokens') LOOP
+    AND proname IN ('sluice_hold', 'sluice_settle', 'sluice_claim', 'sluice_take_tokens') LOOP
     EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET lock_timeout = ''5s''', f);
   END LOOP;
 END $$;

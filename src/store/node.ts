@@ -1,0 +1,148 @@
+import type { UsageBasis } from "../base/usage.ts";
+import type { StoreStats, Trouble } from "./health.ts";
+import type { AccountTotals, ExchangeEnding, Outcome, StoredResponse, UsageRecord } from "./records.ts";
+import type { ResponseScope } from "./store.ts";
+
+/**
+ * One gateway's connection to a database that several share, and that decides about money itself. It has joined under a
+ * number that is never used twice. If it does not give a sign of life for too long, another node takes over what it
+ * held; it finds itself fenced then, and joins anew.
+ */
+export interface StoreNode {
+  /** Changes when it had to join anew. */
+  readonly no: number;
+  /** Why no new work may begin; null while it may. */
+  readonly trouble: Trouble | null;
+  readonly stats: Readonly<StoreStats>;
+
+  /** Rejects with `NodeUnavailable` if the database does not answer for about a second. */
+  hold(request: HoldOrder): Promise<HoldVerdict>;
+  /** Is journaled with the next batch; nobody waits for it. */
+  progress(holdId: string, chargeSoFar: number): void;
+  /**
+   * Ends the hold; resolves when the charge is durable. Rejects with `NodeUnavailable` if that takes too long; the charge
+   * is made nevertheless as soon as it can be, at the latest at the next start.
+   */
+  settle(request: ChargeOrder): Promise<Charged>;
+  /** Its row goes with the next batch; nobody waits for it. */
+  release(holdId: string): void;
+
+  /** Rejects with `NodeUnavailable`, as `hold` does. */
+  claim(request: ClaimOrder): Promise<ClaimVerdict>;
+  /** Gives a claim back, unless a charge that stores its response is still on its way. */
+  endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): void;
+
+  /** Asks for one token of the key's bucket. Rejects with `NodeUnavailable`, as `hold` does. */
+  takeToken(keyId: string, capacity: number): Promise<TokenVerdict>;
+
+  /** The accounts of these keys, in their order. */
+  readAccounts(keyIds: readonly string[]): Promise<readonly (AccountState | null)[]>;
+
+  /** What would be lost, or made up for only at the next start, if the process ended now; in sentences. */
+  describeLosses(): readonly string[];
+
+  /** From here on the node's life is tied to this gateway. */
+  attach(gateway: AttachedGateway): void;
+
+  /** Waits for what is on its way, then leaves at once and leaves nothing behind. */
+  leave(): Promise<void>;
+}
+
+export interface AttachedGateway {
+  inFlight(): number;
+  /** The node was taken over: whatever runs has lost its hold, and must end. */
+  onFenced(): void;
+}
+
+/** The database did not answer in time, or does not know this node any more. */
+export class NodeUnavailable extends Error {
+  constructor() {
+    super("The database did not answer in time.");
+    this.name = "NodeUnavailable";
+  }
+}
+
+export interface HoldOrder {
+  readonly holdId: string;
+  readonly keyId: string;
+  readonly amount: number;
+  readonly nowMs: number;
+  readonly model: string;
+}
+
+export type HoldDecision =
+  | "held"
+  | "too_little"
+  | "reserved"
+  | "used_up"
+  | "disabled"
+  | "suspended"
+  | "revoked"
+  | "expired"
+  | "unknown_key";
+
+export interface HoldVerdict {
+  readonly decision: HoldDecision;
+  /** What may be spent, including what is held; infinite for a budget without a limit. */
+  readonly balance: number;
+  /** The same without what is held, this hold included. */
+  readonly remaining: number;
+  readonly periodStartMs: number;
+}
+
+export interface ChargeOrder {
+  readonly holdId: string;
+  readonly keyId: string;
+  readonly openedAtMs: number;
+  readonly periodStartMs: number;
+  readonly atMs: number;
+  readonly cost: number;
+  readonly basis: UsageBasis;
+  readonly outcome: Outcome;
+  readonly model: string;
+  readonly provider: string;
+  readonly listCostNano: number | null;
+  /** Its cost is what the database decides. */
+  readonly record: UsageRecord | null;
+  readonly response: StoredResponse | null;
+  readonly ending: ExchangeEnding | null;
+}
+
+export interface Charged {
+  readonly charged: number;
+  readonly overrun: number;
+}
+
+export interface ClaimOrder extends ResponseScope {
+  readonly bodyHash: string;
+  readonly exchangeId: string;
+  readonly atMs: number;
+  /** A response stored before is not replayed any more. */
+  readonly notBeforeMs: number;
+}
+
+export type ClaimVerdict = "run" | "running" | "conflict" | "replay";
+
+export interface TokenVerdict {
+  readonly granted: boolean;
+  /** Tokens left in the shared bucket. */
+  readonly level: number;
+}
+
+export interface AccountState {
+  readonly totals: AccountTotals;
+  readonly held: number;
+}
+
+/** A node as operators see it. */
+export interface NodeRecord {
+  readonly no: number;
+  readonly name: string;
+  readonly version: string;
+  /** `late`: its lease is over, and nobody has taken it over yet. */
+  readonly state: "live" | "late" | "dead";
+  readonly startedAtMs: number;
+  readonly lastBeatMs: number;
+  readonly inFlight: number;
+  readonly holds: number;
+}

@@ -1,0 +1,45 @@
+import type { ClaimOrder, ClaimVerdict } from "../../node.ts";
+import type { Query } from "../client.ts";
+
+export type ClaimItem =
+  | ({ readonly kind: "claim" } & ClaimOrder)
+  | ({ readonly kind: "end" } & Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">);
+
+/** By the numbers that `sluice_claim` gives, from 1 on. */
+const verdicts: readonly ClaimVerdict[] = ["run", "running", "conflict", "replay"];
+
+/** Ends come first: a name that was given back can be claimed in the same batch. */
+export async function sendClaims(
+  query: Query,
+  [node, lane, sequence]: readonly [number, number, number],
+  items: readonly ClaimItem[],
+): Promise<readonly ClaimVerdict[]> {
+  const claims = items.filter((item) => item.kind === "claim");
+  const ends = items.filter((item) => item.kind === "end");
+  const notBeforeMs = Math.min(...claims.map((claim) => claim.notBeforeMs), Number.MAX_SAFE_INTEGER);
+  const [row] = await query<{ readonly verdicts: ArrayLike<number> }>(
+    "SELECT verdicts FROM sluice_claim($1, $2, $3, $4::text::json, $5::text::json, $6)",
+    [
+      node,
+      lane,
+      sequence,
+      JSON.stringify(ends.map(scopeOf)),
+      JSON.stringify(claims.map(claimOf)),
+      notBeforeMs,
+    ],
+  );
+  let place = 0;
+  return items.map((item) => {
+    if (item.kind === "end") return "run";
+    place += 1;
+    return verdicts[(row?.verdicts[place - 1] as number) - 1] as ClaimVerdict;
+  });
+}
+
+function scopeOf({ keyId, route, idempotencyKey, exchangeId }: Omit<ClaimItem, "kind">) {
+  return { key: keyId, route, name: idempotencyKey, exchange: exchangeId };
+}
+
+function claimOf(claim: ClaimItem & { kind: "claim" }, index: number) {
+  return { n: index + 1, ...scopeOf(claim), hash: claim.bodyHash, at: claim.atMs };
+}

@@ -1,0 +1,79 @@
+import type { Trouble } from "../../health.ts";
+import { sqlStateOf } from "../errors.ts";
+
+type Source = "holds" | "settles" | "claims" | "beat";
+
+/** A shorter failure makes requests wait, but does not make the node unready. */
+const patienceMs = 1_000;
+
+const joining: Trouble = {
+  reason: "This node was taken over by another and is joining anew.",
+  advice: "It goes on by itself. If it happens again, look for long pauses of this machine or its network.",
+};
+
+const leaving: Trouble = {
+  reason: "This node is leaving.",
+  advice: "The gateway is shutting down.",
+};
+
+/** Whether new work may begin, judged by how the database has answered last. */
+export class NodeHealth {
+  readonly #silenceMs: number;
+  readonly #failing = new Map<Source, { readonly sinceMs: number; readonly error: unknown }>();
+  #lastBeatMs = performance.now();
+  state: "joined" | "joining" | "leaving" = "joining";
+
+  /** Without a sign of life for longer than this, the database is away. */
+  constructor(silenceMs: number) {
+    this.#silenceMs = silenceMs;
+  }
+
+  attempted(source: Source, failure: unknown | null): void {
+    if (failure === null) this.#failing.delete(source);
+    else if (!this.#failing.has(source))
+      this.#failing.set(source, { sinceMs: performance.now(), error: failure });
+  }
+
+  /**
+   * The node and the database have heard of each other. Nothing is held or claimed while there is trouble, so that no
+   * success of those could end it; charges are tried until they succeed.
+   */
+  beaten(): void {
+    this.#lastBeatMs = performance.now();
+    this.#failing.delete("beat");
+    this.#failing.delete("holds");
+    this.#failing.delete("claims");
+  }
+
+  get trouble(): Trouble | null {
+    if (this.state === "leaving") return leaving;
+    if (this.state === "joining") return joining;
+    const nowMs = performance.now();
+    for (const { sinceMs, error } of this.#failing.values())
+      if (nowMs - sinceMs > patienceMs) return troubleOf(error);
+    return nowMs - this.#lastBeatMs > this.#silenceMs ? troubleOf(null) : null;
+  }
+}
+
+function troubleOf(error: unknown): Trouble {
+  const state = sqlStateOf(error);
+  if (state === "53100") {
+    return {
+      reason: "The database's disk is full.",
+      advice: "Charges wait, and no new work is taken. Make room: it then goes on by itself.",
+    };
+  }
+  if (state === "25006") {
+    return {
+      reason: "The database is read-only.",
+      advice:
+        "It may be a standby that was not promoted. Charges wait, and no new work is taken until it can be written.",
+    };
+  }
+  return {
+    reason: "The database cannot be reached.",
+    advice:
+      `Charges wait, and no new work is taken; it goes on by itself when the database answers. ` +
+      `${error instanceof Error ? error.message : "It does not answer."}`,
+  };
+}

@@ -1,0 +1,14 @@
+import type { NodeRecord } from "../../node.ts";
+import type { Query } from "../client.ts";
+
+/** Those that have joined and not left; the dead for a day. */
+export function listNodes(query: Query): Promise<readonly NodeRecord[]> {
+  return query<NodeRecord>(`
+SELECT no, name, version,
+  CASE WHEN dead_at IS NOT NULL THEN 'dead' WHEN lease_until < clock_timestamp() THEN 'late' ELSE 'live' END AS state,
+  floor(extract(epoch FROM started_at) * 1000)::float8 AS "startedAtMs",
+  floor(extract(epoch FROM beat_at) * 1000)::float8 AS "lastBeatMs",
+  CASE WHEN dead_at IS NULL THEN in_flight ELSE 0 END AS "inFlight",
+  (SELECT count(*) FROM holds WHERE node_no = nodes.no)::int AS holds
+FROM nodes ORDER BY no`);
+}

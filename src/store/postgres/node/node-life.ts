@@ -1,0 +1,102 @@
+import { PostgresClient } from "../client.ts";
+import { laneCount } from "./money-lanes.ts";
+import { type NodeSettings, type NodeTiming, usualTiming } from "./settings.ts";
+
+const deadlineMs = 3_000;
+/** Held only for milliseconds, so that charges of the same accounts do not wait. */
+const clearedAtOnce = 200;
+/** A difference of the clocks that operators should know of: periods and days are told by the nodes' clocks. */
+const notableSkewMs = 2_000;
+
+/** What a node says about itself to the others, and does for them. */
+export class NodeLife {
+  readonly #settings: NodeSettings;
+  readonly #timing: NodeTiming;
+  readonly #client: PostgresClient;
+  #isSkewReported = false;
+
+  constructor(settings: NodeSettings) {
+    this.#settings = settings;
+    this.#timing = settings.timing ?? usualTiming;
+    this.#client = new PostgresClient({ ...settings.connection, max: 2, deadlineMs });
+  }
+
+  get query(): PostgresClient["query"] {
+    return this.#client.query;
+  }
+
+  /** A number that was never used before. */
+  async join(): Promise<number> {
+    const { name, version } = this.#settings;
+    const [row] = await this.query<{ no: number }>("SELECT sluice_join($1, $2, $3, $4) AS no", [
+      name,
+      version,
+      this.#timing.leaseMs,
+      laneCount,
+    ]);
+    if (row === undefined) throw new Error("The database gave this node no number.");
+    return row.no;
+  }
+
+  async databaseId(): Promise<string> {
+    const [row] = await this.query<{ id: string }>("SELECT database_id AS id FROM state");
+    return row?.id ?? "";
+  }
+
+  /** False if the node was taken over. */
+  async beat(no: number, inFlight: number): Promise<boolean> {
+    const [row] = await this.query<{ isAlive: boolean; nowMs: number }>(
+      `SELECT is_alive AS "isAlive", now_ms AS "nowMs" FROM sluice_beat($1, $2, $3)`,
+      [no, this.#timing.leaseMs, inFlight],
+    );
+    if (row === undefined) return false;
+    this.#compareClocks(row.nowMs);
+    return row.isAlive;
+  }
+
+  /** Takes over the nodes that are dead, and ends what they have left. */
+  async lookAfterOthers(no: number): Promise<void> {
+    const { leaseMs, graceMs } = this.#timing;
+    const [row] = await this.query<{ fenced: ArrayLike<number>; uncleared: number }>(
+      "SELECT fenced, uncleared FROM sluice_look_after_nodes($1, $2, $3)",
+      [no, leaseMs, graceMs],
+    );
+    const fenced = Array.from(row?.fenced ?? []);
+    if (fenced.length > 0) this.#settings.report({ kind: "took_over", nodes: fenced });
+    if ((row?.uncleared ?? 0) > 0) await this.clearDeadNodes(no);
+  }
+
+  async clearDeadNodes(no: number): Promise<void> {
+    const sums = { ended: 0, charged: 0 };
+    for (;;) {
+      const [row] = await this.query<{ ended: number; charged: number }>(
+        "SELECT ended, charged FROM sluice_clear_dead_nodes($1, $2)",
+        [no, clearedAtOnce],
+      );
+      if (row === undefined || row.ended === 0) break;
+      sums.ended += row.ended;
+      sums.charged += row.charged;
+    }
+    if (sums.ended > 0) this.#settings.report({ kind: "cleared", ...sums });
+  }
+
+  /** An earlier process of this data folder, which is certainly gone. */
+  async fence(dead: number, no: number): Promise<void> {
+    await this.query("SELECT sluice_fence($1, $2)", [dead, no]);
+  }
+
+  async leave(no: number): Promise<void> {
+    await this.query("SELECT sluice_leave($1)", [no]);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  #compareClocks(databaseMs: number): void {
+    const byMs = Math.round(Date.now() - databaseMs);
+    const isNotable = Math.abs(byMs) > notableSkewMs;
+    if (isNotable && !this.#isSkewReported) this.#settings.report({ kind: "clock_differs", byMs });
+    this.#isSkewReported = isNotable;
+  }
+}

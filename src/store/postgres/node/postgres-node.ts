@@ -1,0 +1,253 @@
+import { newStats, type StoreStats, type Trouble } from "../../health.ts";
+import type {
+  AccountState,
+  AttachedGateway,
+  Charged,
+  ChargeOrder,
+  ClaimOrder,
+  ClaimVerdict,
+  HoldOrder,
+  HoldVerdict,
+  StoreNode,
+  TokenVerdict,
+} from "../../node.ts";
+import { PostgresClient } from "../client.ts";
+import { endOf } from "../lanes/settle-batch.ts";
+import { TokenBatches } from "../lanes/token-batches.ts";
+import { ChargeKeeper } from "./charge-keeper.ts";
+import { NodeHealth } from "./health.ts";
+import { MoneyLanes } from "./money-lanes.ts";
+import { NodeLife } from "./node-life.ts";
+import { readAccounts } from "./read-accounts.ts";
+import { type NodeSettings, usualTiming } from "./settings.ts";
+
+const tokenDeadlineMs = 1_000;
+/** Signs of life that may be missing before the database counts as away. */
+const missedBeats = 2.5;
+const keepEveryMs = 250;
+const rejoinPauseMs = 250;
+/** How long a clean stop waits for charges that the database does not acknowledge. They are in the file then. */
+const patienceAtLeavingMs = 10_000;
+
+const unattached: AttachedGateway = { inFlight: () => 0, onFenced: () => {} };
+
+export class PostgresNode implements StoreNode {
+  readonly #settings: NodeSettings;
+  readonly #beatMs: number;
+  readonly #health: NodeHealth;
+  readonly #life: NodeLife;
+  readonly #keeper: ChargeKeeper;
+  readonly #lanes: MoneyLanes;
+  readonly #tokenClient: PostgresClient;
+  readonly #tokens: TokenBatches;
+  readonly #stats: StoreStats = newStats();
+  #databaseId = "";
+  #no = 0;
+  #gateway = unattached;
+  #beating: ReturnType<typeof setInterval> | null = null;
+  #keeping: ReturnType<typeof setInterval> | null = null;
+  #turn: Promise<void> | null = null;
+  #joiningAnew: Promise<void> | null = null;
+
+  private constructor(settings: NodeSettings) {
+    this.#settings = settings;
+    this.#beatMs = (settings.timing ?? usualTiming).beatMs;
+    this.#health = new NodeHealth(this.#beatMs * missedBeats);
+    this.#life = new NodeLife(settings);
+    this.#keeper = new ChargeKeeper(settings);
+    this.#lanes = new MoneyLanes({
+      settings,
+      health: this.#health,
+      keeper: this.#keeper,
+      stats: this.#stats,
+      nodeNo: () => this.#no,
+      onFenced: () => this.#fenced(),
+    });
+    this.#tokenClient = new PostgresClient({ ...settings.connection, max: 1, deadlineMs: tokenDeadlineMs });
+    this.#tokens = new TokenBatches(this.#tokenClient.query);
+  }
+
+  /** Joins, and makes the charges that earlier processes of this data folder could not make. */
+  static async join(settings: NodeSettings): Promise<PostgresNode> {
+    const node = new PostgresNode(settings);
+    try {
+      node.#databaseId = await node.#life.databaseId();
+      await node.#join();
+      await node.#makeUp();
+    } catch (error) {
+      await node.#close();
+      throw error;
+    }
+    return node;
+  }
+
+  get no(): number {
+    return this.#no;
+  }
+
+  get trouble(): Trouble | null {
+    return this.#health.trouble;
+  }
+
+  get stats(): Readonly<StoreStats> {
+    this.#stats.pendingItems = this.#lanes.settles.size;
+    return this.#stats;
+  }
+
+  hold(order: HoldOrder): Promise<HoldVerdict> {
+    return this.#lanes.holds.add(order);
+  }
+
+  progress(holdId: string, chargeSoFar: number): void {
+    this.#lanes.progress(holdId, chargeSoFar);
+  }
+
+  settle(order: ChargeOrder): Promise<Charged> {
+    return this.#lanes.settles.add(endOf(order));
+  }
+
+  release(holdId: string): void {
+    this.#lanes.release(holdId);
+  }
+
+  claim(order: ClaimOrder): Promise<ClaimVerdict> {
+    return this.#lanes.claims.add({ kind: "claim", ...order });
+  }
+
+  endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): void {
+    const isStoring = this.#lanes.settles.pending.some(
+      (item) => item.kind === "end" && item.id === claim.exchangeId && item.response !== null,
+    );
+    if (!isStoring) this.#lanes.endClaim(claim);
+  }
+
+  takeToken(keyId: string, capacity: number): Promise<TokenVerdict> {
+    return this.#tokens.take(keyId, capacity);
+  }
+
+  readAccounts(keyIds: readonly string[]): Promise<readonly (AccountState | null)[]> {
+    return readAccounts(this.#life.query, keyIds);
+  }
+
+  describeLosses(): readonly string[] {
+    const ends = this.#lanes.settles.pending.filter((item) => item.kind === "end");
+    const charges = ends.filter(({ charge }) => charge !== null);
+    this.#keeper.keepOverdue(() => charges);
+    const lost = charges.filter(({ id }) => !this.#keeper.isKept(id));
+    const kept = charges.length - lost.length;
+    return [
+      ...lost.map(
+        ({ id }) => `A charge was NOT written: exchange ${id}. The database did not acknowledge it.`,
+      ),
+      ...(kept === 0
+        ? []
+        : [
+            `${kept} charges were not acknowledged by the database. They are kept in ${this.#keeper.file}, and made ` +
+              "when a gateway starts with this data folder.",
+          ]),
+    ];
+  }
+
+  attach(gateway: AttachedGateway): void {
+    this.#gateway = gateway;
+  }
+
+  async leave(): Promise<void> {
+    this.#stopTimers();
+    await this.#joiningAnew;
+    await this.#turn;
+    const isDrained = await this.#lanes.drained(patienceAtLeavingMs);
+    this.#health.state = "leaving";
+    await this.#lanes.halt();
+    // What could not be sent is in the file. Another node clears what this one leaves behind.
+    if (isDrained) await this.#life.leave(this.#no).catch(() => {});
+    else this.#keeper.keepOverdue(() => this.#lanes.settles.pending);
+    await this.#close();
+  }
+
+  async #join(): Promise<void> {
+    this.#no = await this.#life.join();
+    this.#keeper.begin(this.#no, this.#databaseId);
+    this.#lanes.resume();
+    this.#health.state = "joined";
+    this.#health.beaten();
+    this.#beating ??= setInterval(() => this.#beat(), this.#beatMs);
+    this.#keeping ??= setInterval(() => this.#keepOverdue(), keepEveryMs);
+    this.#settings.report({ kind: "joined", no: this.#no });
+  }
+
+  /** The folder's earlier nodes are certainly dead, so nobody has to wait for their leases to end. */
+  async #makeUp(): Promise<void> {
+    const left = this.#keeper.adopt(this.#databaseId);
+    if (left.length === 0) return;
+    for (const { nodeNo } of left) await this.#life.fence(nodeNo, this.#no);
+    const ends = left.flatMap((file) => file.all());
+    for (const file of left) file.remove();
+    const made = ends.map((end) => this.#lanes.settles.add({ kind: "end", ...end }));
+    // Those that are not made now are tried for as long as this process lives, and stay in its file.
+    await Promise.allSettled(made);
+    if (ends.length > 0) this.#settings.report({ kind: "made_up", charges: ends.length });
+    await this.#life.clearDeadNodes(this.#no);
+  }
+
+  /** One sign of life at a time; one that hangs is given up by its deadline. */
+  #beat(): void {
+    if (this.#joiningAnew !== null) return;
+    this.#turn ??= this.#giveSignOfLife().finally(() => {
+      this.#turn = null;
+    });
+  }
+
+  async #giveSignOfLife(): Promise<void> {
+    try {
+      if (!(await this.#life.beat(this.#no, this.#gateway.inFlight()))) return this.#fenced();
+      this.#health.beaten();
+      await this.#life.lookAfterOthers(this.#no);
+    } catch (error) {
+      this.#health.attempted("beat", error);
+    }
+  }
+
+  #keepOverdue(): void {
+    if (this.#lanes.settles.size > 0) this.#keeper.keepOverdue((ms) => this.#lanes.settles.pendingFor(ms));
+  }
+
+  /** Found by a sign of life or by any lane, and by several at once. */
+  #fenced(): void {
+    if (this.#health.state !== "joined") return;
+    this.#health.state = "joining";
+    this.#settings.report({ kind: "fenced", no: this.#no });
+    this.#joiningAnew = this.#joinAnew().finally(() => {
+      this.#joiningAnew = null;
+    });
+  }
+
+  /** Whatever runs has lost its hold and ends; what it has to be charged waits for the new number. */
+  async #joinAnew(): Promise<void> {
+    this.#gateway.onFenced();
+    await this.#lanes.halt();
+    this.#lanes.refuseAdmissions();
+    while (this.#beating !== null) {
+      try {
+        return await this.#join();
+      } catch (error) {
+        this.#health.attempted("beat", error);
+        await Bun.sleep(rejoinPauseMs);
+      }
+    }
+  }
+
+  #stopTimers(): void {
+    if (this.#beating !== null) clearInterval(this.#beating);
+    if (this.#keeping !== null) clearInterval(this.#keeping);
+    this.#beating = null;
+    this.#keeping = null;
+  }
+
+  async #close(): Promise<void> {
+    this.#stopTimers();
+    await this.#lanes.halt();
+    this.#keeper.end();
+    await Promise.all([this.#lanes.close(), this.#life.close(), this.#tokenClient.close()]);
+  }
+}

@@ -1,0 +1,103 @@
+import { Database } from "bun:sqlite";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { Glob } from "bun";
+import type { HoldEnd } from "../lanes/settle-batch.ts";
+
+const prefix = "sluice.node-";
+
+/**
+ * A small file beside the database's own: charges that the database has not acknowledged yet, so that they are made
+ * even if this process is killed first. It also says which node this was. It stays locked while the process lives; a
+ * later one of the same folder that finds it unlocked makes the charges, and knows that the node is dead.
+ */
+export class UnacknowledgedCharges {
+  readonly file: string;
+  readonly nodeNo: number;
+  readonly #database: Database;
+
+  private constructor(file: string, nodeNo: number, database: Database) {
+    this.file = file;
+    this.nodeNo = nodeNo;
+    this.#database = database;
+  }
+
+  static create(dir: string, nodeNo: number, databaseId: string): UnacknowledgedCharges {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const file = join(dir, `${prefix}${nodeNo}`);
+    const database = open(file, true);
+    database.run("CREATE TABLE IF NOT EXISTS origin (database_id TEXT NOT NULL)");
+    database.run("CREATE TABLE IF NOT EXISTS charges (id TEXT PRIMARY KEY, charge TEXT NOT NULL)");
+    database.run("DELETE FROM origin");
+    database.run("INSERT INTO origin VALUES (?)", [databaseId]);
+    return new UnacknowledgedCharges(file, nodeNo, database);
+  }
+
+  /** What processes that are gone have left in a folder for this database. */
+  static leftIn(dir: string, databaseId: string): UnacknowledgedCharges[] {
+    const left: UnacknowledgedCharges[] = [];
+    for (const name of new Glob(`${prefix}*`).scanSync({ cwd: dir, onlyFiles: true })) {
+      const nodeNo = Number(name.slice(prefix.length));
+      if (!Number.isSafeInteger(nodeNo)) continue;
+      const found = UnacknowledgedCharges.#take(join(dir, name), nodeNo, databaseId);
+      if (found !== null) left.push(found);
+    }
+    return left;
+  }
+
+  /** Null if another process has it open, or if it is meant for another database. */
+  static #take(file: string, nodeNo: number, databaseId: string): UnacknowledgedCharges | null {
+    let database: Database | null = null;
+    try {
+      database = open(file, false);
+      // Takes the lock, which a read alone would give back.
+      database.run("UPDATE origin SET database_id = database_id");
+      const origin = database.query<{ id: string }, []>("SELECT database_id AS id FROM origin").get();
+      if (origin?.id === databaseId) return new UnacknowledgedCharges(file, nodeNo, database);
+    } catch {
+      // Locked, or not even begun when its process died.
+    }
+    database?.close();
+    return null;
+  }
+
+  /** On disk when it returns. */
+  keep(ends: readonly HoldEnd[]): void {
+    const insert = this.#database.query("INSERT OR REPLACE INTO charges VALUES (?, ?)");
+    this.#database.transaction(() => {
+      for (const end of ends) insert.run(end.id, JSON.stringify(end));
+    })();
+  }
+
+  forget(ids: readonly string[]): void {
+    const remove = this.#database.query("DELETE FROM charges WHERE id = ?");
+    this.#database.transaction(() => {
+      for (const id of ids) remove.run(id);
+    })();
+  }
+
+  /** In the order in which they were kept. */
+  all(): readonly HoldEnd[] {
+    const rows = this.#database.query<{ charge: string }, []>("SELECT charge FROM charges ORDER BY rowid");
+    return rows.all().map(({ charge }) => JSON.parse(charge) as HoldEnd);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Nothing of it is needed any more. */
+  remove(): void {
+    this.#database.close();
+    rmSync(this.file, { force: true });
+    rmSync(`${this.file}-journal`, { force: true });
+  }
+}
+
+function open(file: string, create: boolean): Database {
+  const database = new Database(file, { create, readwrite: true, strict: true });
+  database.run("PRAGMA locking_mode = EXCLUSIVE");
+  database.run("PRAGMA journal_mode = TRUNCATE");
+  database.run("PRAGMA synchronous = FULL");
+  return database;
+}
