@@ -28,7 +28,7 @@ export class Account {
   key: KeyRecord;
   #posted: number;
   #purchased: number;
-  #held = 0;
+  #held: number;
   #day: number;
   #daySpend: number;
   #periodStartMs: number;
@@ -38,8 +38,9 @@ export class Account {
   #outputTokens: number;
   #lastCostNano: number;
 
-  constructor(key: KeyRecord, totals: AccountTotals) {
+  constructor(key: KeyRecord, totals: AccountTotals, held = 0) {
     this.key = key;
+    this.#held = held;
     this.#posted = totals.posted;
     this.#purchased = totals.purchased;
     this.#day = totals.day;

@@ -41,8 +41,8 @@ export class Ledger implements Accounts {
   private constructor({ store, clock, snapshot, progressTickMs = defaultProgressTickMs }: LedgerOptions) {
     this.#store = store;
     this.#clock = clock;
-    const commit = (items: readonly JournalItem[]) => this.#commitUnattended(items);
-    this.#progress = new ProgressNotes({ clock, tickMs: progressTickMs, commit });
+    const journal = (holds: readonly Hold[]) => this.#commitUnattended(holds.map(progressItem));
+    this.#progress = new ProgressNotes({ clock, tickMs: progressTickMs, journal });
     const keys = new Map(snapshot.keys.map((key) => [key.id, key]));
     for (const totals of snapshot.accounts) {
       const key = keys.get(totals.keyId);
@@ -189,4 +189,9 @@ function recordOf({ record, outcome, basis }: Settlement, { key }: Account, { ch
   record.basis = basis;
   record.costNano = key.mode === "credit" ? charged : 0;
   return record;
+}
+
+function progressItem({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: Hold): JournalItem {
+  const progress = { holdId: id, keyId, openedAtMs, periodStartMs, chargeSoFar, model };
+  return { kind: "progress", progress };
 }

@@ -1,5 +1,4 @@
 import type { Clock } from "../base/clock.ts";
-import type { HoldProgress, JournalItem } from "../store/store.ts";
 import type { Hold } from "./hold.ts";
 
 /** One hold's progress is written at most this often. */
@@ -9,7 +8,7 @@ export interface ProgressOptions {
   readonly clock: Clock;
   /** How long progress may wait before it is journaled. The progress of a stream that ends sooner is never written. */
   readonly tickMs: number;
-  readonly commit: (items: readonly JournalItem[]) => void;
+  readonly journal: (holds: readonly Hold[]) => void;
 }
 
 /** Journals now and then what open holds have produced, so that it can be charged after a crash. */
@@ -37,14 +36,14 @@ export class ProgressNotes {
   /** Journals what is due. The timer calls it while there is anything to write. */
   tell(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    const items: JournalItem[] = [];
+    const due: Hold[] = [];
     for (const hold of this.#unknown) {
       if (hold.journaledAtMs !== null && nowMs - hold.journaledAtMs < progressEveryMs) continue;
       hold.journaled(nowMs);
       this.#unknown.delete(hold);
-      items.push({ kind: "progress", progress: progressOf(hold) });
+      due.push(hold);
     }
-    if (items.length > 0) this.#options.commit(items);
+    if (due.length > 0) this.#options.journal(due);
   }
 
   #later(): ReturnType<typeof setTimeout> {
@@ -56,8 +55,4 @@ export class ProgressNotes {
     timer.unref();
     return timer;
   }
-}
-
-function progressOf({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: Hold): HoldProgress {
-  return { holdId: id, keyId, openedAtMs, periodStartMs, chargeSoFar, model };
 }

@@ -68,3 +68,21 @@ export function journalUnavailable(): GatewayError {
     { retryAfterSeconds: 5 },
   );
 }
+
+/** The key was changed after it was looked at, a moment ago: the database knows better. */
+export function unusableKey(
+  status: "disabled" | "expired" | "suspended" | "revoked" | "unknown_key",
+): GatewayError {
+  switch (status) {
+    case "disabled":
+      return new GatewayError("key_disabled", "The API key is disabled.");
+    case "expired":
+      return new GatewayError("key_expired", "The API key has expired.");
+    case "suspended":
+      return new GatewayError("invalid_credentials", "The API key is suspended.");
+    case "revoked":
+      return new GatewayError("invalid_credentials", "The API key has been revoked.");
+    case "unknown_key":
+      return new GatewayError("invalid_credentials", "The API key is not valid.");
+  }
+}

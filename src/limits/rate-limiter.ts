@@ -22,6 +22,25 @@ export class RateLimiter implements RateLimits {
     if (rpmLimit === null) return unlimited;
     const nowMs = this.#clock.monotonicMs();
     this.#forgetSome(nowMs);
+    const bucket = this.#bucket(keyId, rpmLimit, nowMs);
+    return verdictOf(bucket, takeOne(bucket, nowMs));
+  }
+
+  /** Others have taken from the same bucket: it has no more than this now. */
+  lower(keyId: string, rpmLimit: number, level: number, allowed: boolean): RateVerdict {
+    const nowMs = this.#clock.monotonicMs();
+    const bucket = this.#bucket(keyId, rpmLimit, nowMs);
+    refill(bucket, nowMs);
+    bucket.level = Math.min(bucket.level, level);
+    return verdictOf(bucket, allowed);
+  }
+
+  /** How many buckets are kept. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  #bucket(keyId: string, rpmLimit: number, nowMs: number): Bucket {
     let bucket = this.#buckets.get(keyId);
     if (bucket === undefined) {
       bucket = fullBucket(rpmLimit, nowMs);
@@ -29,12 +48,7 @@ export class RateLimiter implements RateLimits {
     } else if (bucket.capacity !== rpmLimit) {
       resize(bucket, rpmLimit, nowMs);
     }
-    return verdictOf(bucket, takeOne(bucket, nowMs));
-  }
-
-  /** How many buckets are kept. */
-  get size(): number {
-    return this.#buckets.size;
+    return bucket;
   }
 
   #forgetSome(nowMs: number): void {

@@ -16,17 +16,9 @@ export async function sendClaims(
 ): Promise<readonly ClaimVerdict[]> {
   const claims = items.filter((item) => item.kind === "claim");
   const ends = items.filter((item) => item.kind === "end");
-  const notBeforeMs = Math.min(...claims.map((claim) => claim.notBeforeMs), Number.MAX_SAFE_INTEGER);
   const [row] = await query<{ readonly verdicts: ArrayLike<number> }>(
-    "SELECT verdicts FROM sluice_claim($1, $2, $3, $4::text::json, $5::text::json, $6)",
-    [
-      node,
-      lane,
-      sequence,
-      JSON.stringify(ends.map(scopeOf)),
-      JSON.stringify(claims.map(claimOf)),
-      notBeforeMs,
-    ],
+    "SELECT verdicts FROM sluice_claim($1, $2, $3, $4::text::json, $5::text::json)",
+    [node, lane, sequence, JSON.stringify(ends.map(scopeOf)), JSON.stringify(claims.map(claimOf))],
   );
   let place = 0;
   return items.map((item) => {
@@ -41,5 +33,11 @@ function scopeOf({ keyId, route, idempotencyKey, exchangeId }: Omit<ClaimItem, "
 }
 
 function claimOf(claim: ClaimItem & { kind: "claim" }, index: number) {
-  return { n: index + 1, ...scopeOf(claim), hash: claim.bodyHash, at: claim.atMs };
+  return {
+    n: index + 1,
+    ...scopeOf(claim),
+    hash: claim.bodyHash,
+    at: claim.atMs,
+    not_before: claim.notBeforeMs,
+  };
 }

@@ -283,7 +283,7 @@ END $$;
 
 -- Gives claims back that came to nothing, then claims others. Verdicts: 1 run it, 2 it is running, 3 it was used with
 -- another body, 4 replay the stored response. A repeated batch finds its own claims, so only the fence needs its number.
-CREATE FUNCTION sluice_claim(p_node int, p_lane int, p_seq int8, p_ends json, p_items json, p_not_before int8)
+CREATE FUNCTION sluice_claim(p_node int, p_lane int, p_seq int8, p_ends json, p_items json)
 RETURNS TABLE (verdicts int[]) LANGUAGE plpgsql AS $$
 DECLARE
   r record;
@@ -294,8 +294,8 @@ BEGIN
     WHERE i.key_no = k.no AND i.route = x.route AND i.idempotency_key = x.name AND i.exchange_id = x.exchange AND i.stored_at_ms IS NULL;
   verdicts := array_fill(2, ARRAY[json_array_length(p_items)]);
   FOR r IN
-    SELECT i.n, k.no AS key_no, i.route, i.name, i.hash, i.exchange, i.at
-    FROM json_to_recordset(p_items) AS i(n int, key text, route text, name text, hash text, exchange text, at int8) JOIN keys k ON k.id = i.key
+    SELECT i.n, k.no AS key_no, i.route, i.name, i.hash, i.exchange, i.at, i.not_before
+    FROM json_to_recordset(p_items) AS i(n int, key text, route text, name text, hash text, exchange text, at int8, not_before int8) JOIN keys k ON k.id = i.key
     -- All claim in the same order, so that none waits for another in a circle.
     ORDER BY k.no, i.route, i.name, i.n
   LOOP
@@ -303,7 +303,7 @@ BEGIN
       VALUES (r.key_no, r.route, r.name, r.hash, p_node, r.exchange, r.at)
       ON CONFLICT (key_no, route, idempotency_key) DO UPDATE SET body_hash = excluded.body_hash, node_no = excluded.node_no, exchange_id = excluded.exchange_id,
         claimed_at_ms = excluded.claimed_at_ms, status = NULL, headers = NULL, stored_at_ms = NULL, recording_id = NULL, parts = 0, body = NULL
-      WHERE i.stored_at_ms < p_not_before;
+      WHERE i.stored_at_ms < r.not_before;
     SELECT CASE WHEN i.exchange_id = r.exchange AND i.stored_at_ms IS NULL THEN 1 WHEN i.body_hash <> r.hash THEN 3 WHEN i.stored_at_ms IS NULL THEN 2 ELSE 4 END
       INTO v_verdict FROM idempotency i WHERE i.key_no = r.key_no AND i.route = r.route AND i.idempotency_key = r.name;
     verdicts[r.n] := v_verdict;
@@ -415,7 +415,6 @@ BEGIN
     FROM (SELECT *, row_number() OVER (ORDER BY id)::int AS n FROM holds WHERE node_no = ANY (v_dead) ORDER BY id LIMIT p_most) AS h;
   IF v_ids IS NULL THEN
     DELETE FROM idempotency WHERE node_no = ANY (v_dead) AND stored_at_ms IS NULL;
-    DELETE FROM response_parts p WHERE node_no = ANY (v_dead) AND NOT EXISTS (SELECT FROM idempotency i WHERE i.recording_id = p.recording_id);
     UPDATE nodes SET cleared_at = clock_timestamp() WHERE no = ANY (v_dead);
     RETURN;
   END IF;

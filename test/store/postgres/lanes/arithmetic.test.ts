@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { GatewayError } from "../../../../src/base/errors.ts";
+import { newId } from "../../../../src/base/id.ts";
+import { Account } from "../../../../src/ledger/account.ts";
+import type { HoldDecision, HoldOrder } from "../../../../src/store/node.ts";
+import { sendHolds } from "../../../../src/store/postgres/lanes/hold-batch.ts";
+import {
+  endOf,
+  releaseOf,
+  type SettleItem,
+  sendEnds,
+} from "../../../../src/store/postgres/lanes/settle-batch.ts";
+import { readAccounts } from "../../../../src/store/postgres/node/read-accounts.ts";
+import { type BudgetPeriod, emptyTotals } from "../../../../src/store/store.ts";
+import { SeededRandom } from "../../../simulation/random.ts";
+import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { keyRecord, usageRecord } from "../../fixtures.ts";
+import { clientOf, migratedDatabase, type PostgresDatabase } from "../fixtures.ts";
+
+const replay = process.env["SEED"];
+const seeds =
+  replay === undefined
+    ? Array.from({ length: process.env["SLUICE_SOAK"] === "1" ? 20_000 : 500 }, (_, index) => index + 1)
+    : [Number(replay)];
+const steps = 30;
+const mostAtOnce = 500;
+const hourMs = 3_600_000;
+const periods: readonly BudgetPeriod[] = ["none", "day", "week", "month"];
+
+interface OpenHold {
+  readonly id: string;
+  readonly amount: number;
+  readonly openedAtMs: number;
+  readonly periodStartMs: number;
+}
+
+/** One account, in TypeScript and in SQL, and a random history that both live through. */
+class History {
+  readonly seed: number;
+  readonly random: SeededRandom;
+  readonly account: Account;
+  readonly open: OpenHold[] = [];
+  nowMs = Date.UTC(2026, 2, 10, 20);
+  lastHoldMs = this.nowMs;
+  credited = 0;
+
+  constructor(seed: number) {
+    this.seed = seed;
+    this.random = new SeededRandom(seed);
+    const isCredit = this.random.chance(0.5);
+    const key = keyRecord({
+      mode: isCredit ? "credit" : "token_budget",
+      budgetTokens: isCredit || this.random.chance(0.15) ? null : this.random.between(200, 3_000),
+      period: isCredit ? "none" : (this.random.pick(periods) ?? "none"),
+    });
+    this.account = new Account(key, emptyTotals(key.id));
+    if (isCredit) this.credit(this.random.between(0, 2_000));
+  }
+
+  get key() {
+    return this.account.key;
+  }
+
+  credit(amount: number): void {
+    this.account.credit(amount);
+    this.credited += amount;
+  }
+
+  /** What the operator does, for the next statement: an entry, or another budget. */
+  operate(): void {
+    if (this.random.chance(0.3)) this.nowMs += this.random.between(-30, 60) * hourMs;
+    if (this.key.mode === "credit") {
+      const posted = this.account.summary(this.lastHoldMs).posted;
+      if (this.random.chance(0.3)) this.credit(Math.max(-posted, this.random.between(-300, 600)));
+    } else if (this.random.chance(0.2)) {
+      this.account.key = { ...this.key, budgetTokens: this.random.between(100, 4_000) };
+    }
+  }
+
+  holds(): HoldOrder[] {
+    return Array.from({ length: this.random.between(0, 3) }, () => ({
+      holdId: newId("req_"),
+      keyId: this.key.id,
+      amount: this.random.between(0, 500),
+      nowMs: this.nowMs,
+      model: "house-model",
+    }));
+  }
+
+  /** The same in TypeScript. */
+  decide({ holdId, amount }: HoldOrder): { decision: HoldDecision; periodStartMs: number | null } {
+    this.lastHoldMs = this.nowMs;
+    try {
+      const periodStartMs = this.account.hold(amount, this.nowMs);
+      this.open.push({ id: holdId, amount, openedAtMs: this.nowMs, periodStartMs });
+      return { decision: "held", periodStartMs };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      return { decision: decisionOf(error), periodStartMs: null };
+    }
+  }
+
+  /** Ends some of its holds, in SQL and in TypeScript. */
+  ends(): { item: SettleItem; expected: { charged: number; overrun: number } }[] {
+    const count = Math.min(this.open.length, this.random.between(0, 3));
+    return Array.from({ length: count }, () => {
+      const [hold] = this.open.splice(this.random.between(0, this.open.length - 1), 1);
+      if (hold === undefined) throw new Error("there is one");
+      if (this.random.chance(0.25)) {
+        this.account.release(hold);
+        return { item: releaseOf(hold.id), expected: { charged: 0, overrun: 0 } };
+      }
+      return this.#settle(hold);
+    });
+  }
+
+  #settle(hold: OpenHold) {
+    const cost = this.random.chance(0.25)
+      ? hold.amount + this.random.between(1, 700)
+      : this.random.between(0, hold.amount);
+    const isRecorded = this.random.chance(0.7);
+    const record = isRecorded ? usageRecord(this.key.id, { exchangeId: hold.id, atMs: this.nowMs }) : null;
+    const expected = this.account.settle(hold, cost, this.nowMs);
+    if (record !== null) {
+      this.account.count({ ...record, costNano: this.key.mode === "credit" ? expected.charged : 0 });
+    }
+    const item = endOf({
+      holdId: hold.id,
+      keyId: this.key.id,
+      openedAtMs: hold.openedAtMs,
+      periodStartMs: hold.periodStartMs,
+      atMs: this.nowMs,
+      cost,
+      basis: "measured",
+      outcome: isRecorded ? "completed" : "cancelled",
+      model: "house-model",
+      provider: "openai",
+      listCostNano: null,
+      record,
+      response: null,
+      ending: null,
+    });
+    return { item, expected };
+  }
+}
+
+function decisionOf({ code, message }: GatewayError): HoldDecision {
+  if (code === "balance_temporarily_reserved") return "reserved";
+  if (code === "limit_reached" || message.includes("used up")) return "used_up";
+  return "too_little";
+}
+
+if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
+else
+  describe("the arithmetic in SQL", () => {
+    let database: PostgresDatabase;
+    beforeAll(async () => {
+      database = await migratedDatabase();
+    });
+    afterAll(() => database[Symbol.asyncDispose]());
+
+    test(
+      `is that of Account in TypeScript, operation by operation, in ${seeds.length} random histories`,
+      async () => {
+        const client = clientOf(database.url, { max: 1 });
+        const { query } = client;
+        const [joined] = await query<{ no: number }>("SELECT sluice_join('test', '1', 3600000, 3) AS no");
+        const node = joined?.no ?? 0;
+        let sequence = 0;
+        for (let from = 0; from < seeds.length; from += mostAtOnce) {
+          const histories = seeds.slice(from, from + mostAtOnce).map((seed) => new History(seed));
+          await insertAccounts(query, histories);
+          for (let step = 0; step < steps; step += 1) {
+            sequence += 1;
+            for (const history of histories) history.operate();
+            await updateAccounts(query, histories);
+            await compareHolds(query, [node, 1, sequence], histories);
+            await compareEnds(query, [node, 2, sequence], histories);
+            if (step % 10 === 9) await compareAccounts(query, histories);
+          }
+        }
+        await client.close();
+      },
+      { timeout: 24 * hourMs },
+    );
+  });
+
+type Query = ReturnType<typeof clientOf>["query"];
+type Batch = readonly [number, number, number];
+
+async function insertAccounts(query: Query, histories: readonly History[]): Promise<void> {
+  await query(
+    `WITH made AS (
+      INSERT INTO accounts (id, mode, budget_tokens, period, created_at_ms)
+      SELECT 'acc_' || id, mode, budget, period, 0 FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[])
+        AS key (id, mode, budget, period) RETURNING no, id)
+    INSERT INTO keys (id, account_no, hash, prefix, status, scope, created_at_ms, revision)
+    SELECT substr(id, 5), no, id, 'slu_', 'active', 'all', 0, 0 FROM made`,
+    [
+      histories.map(({ key }) => key.id),
+      histories.map(({ key }) => key.mode),
+      histories.map(({ key }) => key.budgetTokens),
+      histories.map(({ key }) => key.period),
+    ],
+  );
+}
+
+async function updateAccounts(query: Query, histories: readonly History[]): Promise<void> {
+  await query(
+    `UPDATE accounts SET posted = posted + key.credited, purchased = purchased + key.credited, budget_tokens = key.budget
+    FROM unnest($1::text[], $2::int8[], $3::int8[]) AS key (id, credited, budget) WHERE accounts.id = 'acc_' || key.id`,
+    [
+      histories.map(({ key }) => key.id),
+      histories.map(({ credited }) => credited),
+      histories.map(({ key }) => key.budgetTokens),
+    ],
+  );
+  for (const history of histories) history.credited = 0;
+}
+
+async function compareHolds(query: Query, batch: Batch, histories: readonly History[]): Promise<void> {
+  const asked = histories.flatMap((history) => history.holds().map((order) => ({ history, order })));
+  const verdicts = await sendHolds(
+    query,
+    batch,
+    asked.map(({ order }) => order),
+  );
+  for (const [index, { history, order }] of asked.entries()) {
+    const verdict = verdicts[index];
+    const { decision, periodStartMs } = history.decide(order);
+    const seen = { seed: history.seed, decision: verdict?.decision, remaining: verdict?.remaining };
+    const remaining = history.account.remaining(history.nowMs);
+    expect(seen).toEqual({ seed: history.seed, decision, remaining });
+    if (periodStartMs !== null) expect(verdict?.periodStartMs).toBe(periodStartMs);
+  }
+}
+
+async function compareEnds(query: Query, batch: Batch, histories: readonly History[]): Promise<void> {
+  const ended = histories.flatMap((history) => history.ends().map((end) => ({ history, ...end })));
+  const charged = await sendEnds(
+    query,
+    batch,
+    ended.map(({ item }) => item),
+  );
+  for (const [index, { history, expected }] of ended.entries()) {
+    expect({ seed: history.seed, ...charged[index] }).toEqual({ seed: history.seed, ...expected });
+  }
+}
+
+async function compareAccounts(query: Query, histories: readonly History[]): Promise<void> {
+  const states = await readAccounts(
+    query,
+    histories.map(({ key }) => key.id),
+  );
+  for (const [index, history] of histories.entries()) {
+    const state = states[index];
+    if (state == null) throw new Error(`seed ${history.seed} has no account`);
+    const inSql = new Account(history.key, state.totals, state.held).summary(history.lastHoldMs);
+    expect({ seed: history.seed, ...inSql }).toEqual({
+      seed: history.seed,
+      ...history.account.summary(history.lastHoldMs),
+    });
+  }
+}

@@ -1,0 +1,197 @@
+import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { Lane, type LaneOptions } from "../../../../src/store/postgres/lanes/lane.ts";
+import { waitFor } from "../../../support/wait.ts";
+
+type Send = LaneOptions<string, string>["send"];
+
+interface Sent {
+  readonly sequence: number;
+  readonly items: readonly string[];
+}
+
+/** A lane to a database that is played by `answer`; it answers each item with itself unless told otherwise. */
+function laneTo(answer: Send, overrides: Partial<LaneOptions<string, string>> = {}) {
+  const sent: Sent[] = [];
+  const events: string[] = [];
+  const lane = new Lane<string, string>({
+    send: (sequence, items) => {
+      sent.push({ sequence, items });
+      return answer(sequence, items);
+    },
+    patienceMs: 60_000,
+    unavailable: () => new Error("unavailable"),
+    isKept: true,
+    onLateAnswer: (item, late) => events.push(`late ${item}: ${late}`),
+    onRejected: (item) => events.push(`rejected ${item}`),
+    onAttempt: (failure) => events.push(failure === null ? "sent" : "failed"),
+    onFenced: () => events.push("fenced"),
+    ...overrides,
+  });
+  return { lane, sent, events };
+}
+
+const same: Send = async (_, items) => items;
+
+function serverError(state: string): Error {
+  return new SQL.PostgresError("the server says no", { code: "ERR_POSTGRES_SERVER_ERROR", errno: state });
+}
+
+describe("a lane", () => {
+  test("sends what a turn adds as one batch, and what comes meanwhile as the next", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { lane, sent } = laneTo(async (sequence, items) => {
+      if (sequence === 1) await gate.promise;
+      return items;
+    });
+    lane.resume();
+    const first = [lane.add("a"), lane.add("b")];
+    await waitFor(() => sent.length === 1, "the first batch");
+    const second = [lane.add("c"), lane.add("d")];
+    gate.resolve();
+    expect(await Promise.all([...first, ...second])).toEqual(["a", "b", "c", "d"]);
+    expect(sent).toEqual([
+      { sequence: 1, items: ["a", "b"] },
+      { sequence: 2, items: ["c", "d"] },
+    ]);
+    expect(lane.size).toBe(0);
+  });
+
+  test.each([
+    ["a closed connection", new Error("closed")],
+    ["a deadlock", serverError("40P01")],
+    ["an ended backend", serverError("57P01")],
+    ["a read-only server", serverError("25006")],
+    ["a full disk", serverError("53100")],
+  ])("sends the same batch under the same number after %s", async (_, error) => {
+    let attempts = 0;
+    const { lane, sent } = laneTo(async (_sequence, items) => {
+      attempts += 1;
+      if (attempts < 3) throw error;
+      return items;
+    });
+    lane.resume();
+    const answer = lane.add("a");
+    await waitFor(() => attempts > 0, "an attempt");
+    const next = lane.add("b");
+    expect(await Promise.all([answer, next])).toEqual(["a", "b"]);
+    expect(sent.map(({ sequence, items }) => `${sequence} ${items}`)).toEqual(["1 a", "1 a", "1 a", "2 b"]);
+  });
+
+  test.each(["22003", "23505", "42883", "P0002"])(
+    "isolates the item that the database rejects with %s",
+    async (state) => {
+      const { lane, sent, events } = laneTo(async (_, items) => {
+        if (items.includes("bad")) throw serverError(state);
+        return items;
+      });
+      lane.resume();
+      const answers = await Promise.allSettled(["a", "bad", "c"].map((item) => lane.add(item)));
+      expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+      // The number of a batch that was rolled back is free.
+      expect(sent.map(({ sequence, items }) => `${sequence} ${items}`)).toEqual([
+        "1 a,bad,c",
+        "1 a",
+        "2 bad",
+        "2 c",
+      ]);
+      expect(events).toContain("rejected bad");
+    },
+  );
+
+  test("keeps what it could not send when it is fenced, and begins at 1 as another node", async () => {
+    let isFenced = true;
+    const { lane, sent, events } = laneTo(async (_, items) => {
+      if (isFenced) throw serverError("SL001");
+      return items;
+    });
+    lane.resume();
+    const answer = lane.add("a");
+    await waitFor(() => events.includes("fenced"), "the fence");
+    await lane.halt();
+    expect(lane.pending).toEqual(["a"]);
+    isFenced = false;
+    lane.resume();
+    expect(await answer).toBe("a");
+    expect(sent.map(({ sequence }) => sequence)).toEqual([1, 1]);
+  });
+
+  test("keeps the rest of a batch that is fenced while its items are isolated", async () => {
+    let calls = 0;
+    const { lane } = laneTo(async (_, items) => {
+      calls += 1;
+      if (calls === 1) throw serverError("23505");
+      if (calls === 3) throw serverError("SL001");
+      return items;
+    });
+    lane.resume();
+    const answers = ["a", "b", "c"].map((item) => lane.add(item));
+    expect(await answers[0]).toBe("a");
+    await waitFor(() => calls === 3, "the fence");
+    await lane.halt();
+    expect(lane.pending).toEqual(["b", "c"]);
+    lane.rejectAll();
+    expect((await Promise.allSettled(answers)).map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "rejected",
+    ]);
+  });
+
+  test("gives a caller up after its patience, and hands its answer on when it comes", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { lane, events, sent } = laneTo(
+      async (sequence, items) => {
+        if (sequence === 1) await gate.promise;
+        return items;
+      },
+      { patienceMs: 50, isKept: false },
+    );
+    lane.resume();
+    const first = lane.add("a");
+    await waitFor(() => sent.length === 1, "the batch");
+    const answers = await Promise.allSettled([first, lane.add("b")]);
+    expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    gate.resolve();
+    await waitFor(() => lane.size === 0, "the end of the batch");
+    expect(events.filter((event) => event.startsWith("late"))).toEqual(["late a: a"]);
+    // What nobody waits for and was not sent is not sent any more.
+    expect(sent).toHaveLength(1);
+  });
+
+  test("still sends what must be sent, although nobody waits for it", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { lane, sent } = laneTo(
+      async (sequence, items) => {
+        if (sequence === 1) await gate.promise;
+        return items;
+      },
+      { patienceMs: 50 },
+    );
+    lane.resume();
+    const answers = [lane.add("a")];
+    await waitFor(() => sent.length === 1, "the batch");
+    answers.push(lane.add("b"));
+    for (const { status } of await Promise.allSettled(answers)) expect(status).toBe("rejected");
+    expect(lane.pendingFor(0)).toEqual(["a", "b"]);
+    gate.resolve();
+    expect(await lane.drained(15_000)).toBe(true);
+    expect(sent.map(({ items }) => items)).toEqual([["a"], ["b"]]);
+  });
+
+  test("sends nothing before it is resumed, and says so when it is asked to drain", async () => {
+    const { lane, sent } = laneTo(same);
+    const answer = lane.add("a");
+    expect(await lane.drained(20)).toBe(false);
+    expect(sent).toEqual([]);
+    lane.resume();
+    expect(await answer).toBe("a");
+  });
+
+  test("sends at most so many items at once", async () => {
+    const { lane, sent } = laneTo(same, { mostItems: 2 });
+    lane.resume();
+    await Promise.all(["a", "b", "c", "d", "e"].map((item) => lane.add(item)));
+    expect(sent.map(({ items }) => items.length)).toEqual([2, 2, 1]);
+  });
+});
