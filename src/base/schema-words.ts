@@ -35,6 +35,7 @@ export function expectation(schema: DescribedSchema): string {
     default:
       if (schema.format === "date-time") return 'a date and time such as "2027-01-31T12:00:00Z"';
       if (schema.pattern === "^https?://") return "an address that starts with http:// or https://";
+      if (schema.pattern === "^[a-z0-9-]+$") return "made of lower case letters, digits and - only";
       return schema.minLength === undefined ? "a string" : "a string that is not empty";
   }
 }

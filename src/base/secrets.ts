@@ -5,6 +5,13 @@
  */
 const known = new Set<string>();
 
+/** Tokens that were issued to the gateway. They live an hour or so, and only the latest are kept. */
+const issued = new Set<string>();
+const maxIssued = 256;
+
+/** Names of the operator's accounts, projects and resources: no secrets, but nothing that clients should see. */
+const accounts = new Map<string, RegExp>();
+
 /** Shorter secrets protect nothing, and would match parts of ordinary words. */
 const shortest = 6;
 
@@ -12,8 +19,25 @@ export function rememberSecret(secret: string): void {
   if (secret.length >= shortest) known.add(secret);
 }
 
+export function rememberIssuedSecret(secret: string): void {
+  if (secret.length < shortest) return;
+  issued.add(secret);
+  if (issued.size <= maxIssued) return;
+  for (const oldest of issued) {
+    issued.delete(oldest);
+    return;
+  }
+}
+
+export function rememberAccountName(name: string): void {
+  if (name.length < shortest || accounts.has(name)) return;
+  accounts.set(name, new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`, "g"));
+}
+
 export function withoutSecrets(text: string): string {
   let rest = text;
   for (const secret of known) if (rest.includes(secret)) rest = rest.replaceAll(secret, "[secret]");
+  for (const secret of issued) if (rest.includes(secret)) rest = rest.replaceAll(secret, "[secret]");
+  for (const [name, pattern] of accounts) if (rest.includes(name)) rest = rest.replace(pattern, "[account]");
   return rest;
 }

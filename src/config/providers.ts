@@ -1,12 +1,14 @@
+import { byApiKey } from "../vendors/options.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
-import type { Vendor } from "../vendors/vendor.ts";
+import type { GivenSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { resolveHeaders } from "./headers.ts";
 import type { ConfigFile, ProviderConfig, TimeoutsConfig } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
 import { milliseconds } from "./server.ts";
+import { loadOptions } from "./vendor-options.ts";
 
 export interface Providers {
   readonly usable: ReadonlyMap<string, ProviderSettings>;
@@ -48,12 +50,15 @@ function loadProvider(
 ): ProviderSettings | string {
   const path = `providers.${name}`;
   const vendor = vendorOf(provider.kind);
-  const baseUrl = checkBaseUrl(provider, vendor, `${path}.base_url`, context);
+  const { options, unset: unsetOption } = loadOptions(path, provider, vendor, context);
+  const given = { baseUrl: provider.base_url, dialects: provider.dialects, options };
+  const vendorDefaults: VendorDefaults = { ...vendor.defaults, ...vendor.defaultsFor?.(given) };
+  const baseUrl = checkBaseUrl(provider, vendor, given, `${path}.base_url`, context);
   const keys = loadApiKeys(name, provider, vendor, context);
-  const { headers, unset } = resolveHeaders(provider.headers, `${path}.headers`, context);
-  const reason = typeof keys === "string" ? keys : unset;
+  const { headers, unset: unsetHeader } = resolveHeaders(provider.headers, `${path}.headers`, context);
+  const reason = unsetOption ?? (typeof keys === "string" ? keys : unsetHeader);
   if (reason !== null) return reason;
-  const dialects = provider.dialects ?? vendor.defaults.dialects;
+  const dialects = provider.dialects ?? vendorDefaults.dialects;
   if (provider.count_tokens === true && !dialects.includes("messages"))
     context.warnings.push(`${path}.count_tokens has no effect: add "messages" to the provider's dialects`);
   return {
@@ -61,11 +66,12 @@ function loadProvider(
     kind: provider.kind,
     baseUrl: baseUrl.replace(/\/+$/, ""),
     apiKeys: typeof keys === "string" ? [] : keys,
+    options,
     dialects,
     headers,
-    streamUsage: provider.stream_usage ?? true,
-    countTokens: provider.count_tokens ?? vendor.defaults.countTokens,
-    maxTokensField: provider.max_tokens_field ?? vendor.defaults.maxTokensField,
+    streamUsage: provider.stream_usage ?? vendorDefaults.streamUsage ?? true,
+    countTokens: provider.count_tokens ?? vendorDefaults.countTokens,
+    maxTokensField: provider.max_tokens_field ?? vendorDefaults.maxTokensField,
     maxConcurrent: provider.max_concurrent ?? null,
     timeouts: overrideTimeouts(defaultTimeouts, provider.timeouts),
   };
@@ -80,8 +86,10 @@ function loadApiKeys(
 ): string[] | string {
   if (vendor.keys === "none") return [];
   if (provider.api_key === undefined) {
-    const needed = vendor.keys === "required" && provider.base_url === undefined;
-    return needed ? "it has no api_key" : [];
+    const ways = (vendor.authentication ?? [byApiKey]).map(({ needs }) => needs);
+    const isOtherWay = ways.some((needs) => needs.every((option) => provider[option] !== undefined));
+    const needed = vendor.keys === "required" && provider.base_url === undefined && !isOtherWay;
+    return needed ? `it has no ${ways.map(([first]) => first).join(" or ")}` : [];
   }
   const isPool = Array.isArray(provider.api_key);
   const references = [provider.api_key].flat();
@@ -102,16 +110,18 @@ function loadApiKeys(
 function checkBaseUrl(
   provider: ProviderConfig,
   { baseUrl }: Vendor,
+  given: GivenSettings,
   path: string,
   context: LoadContext,
 ): string {
   const url = provider.base_url;
   if (url === undefined) {
-    if (baseUrl.default === null) {
+    const derived = baseUrl.derive?.(given) ?? baseUrl.default;
+    if (derived === null) {
       const needs = `kind "${provider.kind}" needs the address, such as "${baseUrl.example}"`;
       context.problems.add(path, `missing; ${needs}`);
     }
-    return baseUrl.default ?? "";
+    return derived ?? "";
   }
   const parsed = URL.parse(url);
   if (parsed === null) context.problems.add(path, "is not an address");

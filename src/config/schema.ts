@@ -1,5 +1,11 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TOptional, Type } from "@sinclair/typebox";
 import { providerDialectNames } from "../dialects/registry.ts";
+import {
+  type VendorOptionName,
+  vendorOption,
+  vendorOptionNames,
+  type vendorOptions,
+} from "../vendors/options.ts";
 import { vendorKinds } from "../vendors/registry.ts";
 import { defaults, logLevels } from "./defaults.ts";
 
@@ -43,6 +49,11 @@ const timeoutsSchema = Type.Object(
   closed,
 );
 
+// The cast holds because each schema is the one of its name.
+const optionSchemas = Object.fromEntries(
+  vendorOptionNames.map((name) => [name, Type.Optional(vendorOption(name).schema)]),
+) as unknown as { [Name in VendorOptionName]: TOptional<(typeof vendorOptions)[Name]["schema"]> };
+
 const providerSchema = Type.Object(
   {
     kind: Type.Union(vendorKinds.map((kind) => Type.Literal(kind))),
@@ -83,6 +94,7 @@ const providerSchema = Type.Object(
     ),
     max_concurrent: Type.Optional(Type.Integer({ minimum: 1 })),
     timeouts: Type.Optional(timeoutsSchema),
+    ...optionSchemas,
   },
   closed,
 );

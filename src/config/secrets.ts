@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { rememberSecret } from "../base/secrets.ts";
+import { isObject } from "../base/json.ts";
+import { rememberAccountName, rememberSecret } from "../base/secrets.ts";
 import type { Environment } from "./source.ts";
 
 /**
@@ -23,9 +24,23 @@ export function isReference(text: string): boolean {
   return text.startsWith("env:") || text.startsWith("file:");
 }
 
+/** A secret of one line, such as an API key. */
 export function readSecret(reference: string, sources: SecretSources): Secret {
-  if (reference.startsWith("env:")) return fromEnvironment(reference.slice("env:".length), sources.env);
-  if (reference.startsWith("file:")) return fromFile(reference.slice("file:".length), sources.folder);
+  return resolveReference(reference, sources, checkedLine);
+}
+
+/** A secret of several lines: the JSON document that a cloud gives out as a key file. */
+export function readSecretDocument(reference: string, sources: SecretSources): Secret {
+  return resolveReference(reference, sources, rememberedDocument);
+}
+
+/** Takes the text of a secret and where it was found. */
+type Accept = (value: string, where: string) => Secret;
+
+function resolveReference(reference: string, sources: SecretSources, accept: Accept): Secret {
+  if (reference.startsWith("env:"))
+    return fromEnvironment(reference.slice("env:".length), sources.env, accept);
+  if (reference.startsWith("file:")) return fromFile(reference.slice("file:".length), sources.folder, accept);
   return {
     kind: "problem",
     message:
@@ -34,22 +49,22 @@ export function readSecret(reference: string, sources: SecretSources): Secret {
   };
 }
 
-function fromEnvironment(name: string, env: Environment): Secret {
+function fromEnvironment(name: string, env: Environment, accept: Accept): Secret {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     return { kind: "problem", message: 'after "env:" comes the name of an environment variable' };
   }
   const value = env[name]?.trim() ?? "";
   if (value === "") return { kind: "unset", reason: `${name} is not set` };
-  return checked(value, `the environment variable ${name}`);
+  return accept(value, `the environment variable ${name}`);
 }
 
-function fromFile(path: string, folder: string): Secret {
+function fromFile(path: string, folder: string, accept: Accept): Secret {
   if (path === "") return { kind: "problem", message: 'after "file:" comes the path of a file' };
   const file = resolve(folder, path);
   try {
     const value = readFileSync(file, "utf8").trim();
     if (value === "") return { kind: "unset", reason: `${file} is empty` };
-    return checked(value, file);
+    return accept(value, file);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "ENOENT") return { kind: "unset", reason: `${file} does not exist` };
@@ -58,11 +73,40 @@ function fromFile(path: string, folder: string): Secret {
 }
 
 /** Secrets are sent in headers, which must not contain line breaks or other control characters. */
-function checked(value: string, where: string): Secret {
+function checkedLine(value: string, where: string): Secret {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
   if (/[\u0000-\u001f\u007f]/.test(value)) {
     return { kind: "problem", message: `${where} holds more than one line or a control character` };
   }
   rememberSecret(value);
   return { kind: "value", value };
+}
+
+/** Members of key files that name the account, and those that everybody may know. */
+const accountNames = /^(project_id|quota_project_id|client_email|client_id)$/;
+const publicNames = /^(type|universe_domain|auth_uri|token_uri|\w+_url)$/;
+
+/** Redaction needs to know each secret part, since a message may quote any of them. */
+function rememberedDocument(value: string): Secret {
+  rememberSecret(value);
+  for (const [name, member] of Object.entries(membersOf(value))) {
+    if (typeof member !== "string" || publicNames.test(name)) continue;
+    if (accountNames.test(name)) rememberAccountName(member);
+    else for (const line of member.split(/\r?\n/)) rememberUnlessLabel(line);
+  }
+  return { kind: "value", value };
+}
+
+/** The first and the last line of a private key are the same in all of them. */
+function rememberUnlessLabel(line: string): void {
+  if (!line.startsWith("-----")) rememberSecret(line.trim());
+}
+
+function membersOf(text: string): object {
+  try {
+    const document: unknown = JSON.parse(text);
+    return isObject(document) ? document : {};
+  } catch {
+    return {};
+  }
 }

@@ -1,4 +1,5 @@
 import type { ProviderDialectName } from "../dialects/registry.ts";
+import type { ProviderOptions } from "./options.ts";
 
 export interface Timeouts {
   readonly connectMs: number;
@@ -17,6 +18,8 @@ export interface ProviderSettings {
   readonly baseUrl: string;
   /** A pool; empty when the provider needs none. */
   readonly apiKeys: readonly string[];
+  /** Settings that only this kind of provider has. */
+  readonly options: ProviderOptions;
   readonly dialects: readonly ProviderDialectName[];
   readonly headers: Readonly<Record<string, string>>;
   readonly streamUsage: boolean;

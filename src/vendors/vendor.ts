@@ -1,14 +1,25 @@
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
+import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
 import type { Provider } from "./provider.ts";
 import type { ProviderSettings } from "./settings.ts";
 
 /** What differs between vendors. */
 export interface Vendor {
   readonly defaults: VendorDefaults;
+  /** Defaults that depend on other settings of the provider. They take precedence over `defaults`. */
+  defaultsFor?(given: GivenSettings): Partial<VendorDefaults>;
   /** `required` applies to the vendor's default address; a custom one may need no key. */
   readonly keys: "required" | "optional" | "none";
+  /** Settings of its own. */
+  readonly options?: readonly VendorOptionName[];
+  /** Default: an API key. */
+  readonly authentication?: readonly AuthenticationWay[];
+  /** What `credentials` may say in place of a reference to a key file. */
+  readonly credentialWords?: readonly string[];
+  /** What is wrong with its own settings, beyond what their schemas say. */
+  checkOptions?(options: ProviderOptions): readonly OptionProblem[];
   /** The dialects that the vendor itself defines: in these it rejects unknown fields. */
   readonly strictDialects: readonly ProviderDialectName[];
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
@@ -25,11 +36,28 @@ export interface VendorContext {
 }
 
 /** Defaults for settings that an operator may omit. */
-export type VendorDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField" | "countTokens">;
+export type VendorDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField" | "countTokens"> & {
+  readonly streamUsage?: boolean;
+};
+
+/** What the operator has configured, as far as defaults depend on it. */
+export interface GivenSettings {
+  /** Undefined if it follows from the options or from the vendor. */
+  readonly baseUrl: string | undefined;
+  readonly dialects: readonly ProviderDialectName[] | undefined;
+  readonly options: ProviderOptions;
+}
+
+export interface OptionProblem {
+  readonly option: VendorOptionName;
+  readonly message: string;
+}
 
 export interface BaseUrlRules {
   /** Null if the operator has to configure it; empty if the vendor has no server. */
   readonly default: string | null;
+  /** The address that follows from the vendor's own settings; null if they do not say. Beats the default. */
+  derive?(given: GivenSettings): string | null;
   /** A working address, shown to an operator who has to configure one. */
   readonly example: string;
   /** A warning about a configured address, as the end of a sentence that starts with the setting's name. */

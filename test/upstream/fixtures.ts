@@ -199,6 +199,7 @@ export function providerSettings(changes: Partial<ProviderSettings>): ProviderSe
     kind: "openai-compatible",
     baseUrl: nobody,
     apiKeys: [],
+    options: {},
     dialects: ["chat", "responses", "messages"],
     headers: {},
     streamUsage: true,

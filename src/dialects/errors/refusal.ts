@@ -145,6 +145,16 @@ const secrets: readonly [RegExp, string][] = [
   [/\bAIza[\w-]{10,}/g, "[key]"],
   [/\b(bearer|x-api-key:?|api[-_ ]key(?: provided)?:)\s+\S{6,}/gi, "$1 [key]"],
   [/\b(?:org|proj|acct|team|workspace|wrkspc)[-_][A-Za-z0-9]{8,}/g, "[account]"],
+  [/\bya29\.[\w.-]{6,}/g, "[key]"],
+  [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, "[key]"],
+  [/\b(?:AKIA|ASIA|ABSK)[A-Za-z0-9+/=]{8,}/g, "[key]"],
+  [/\barn:aws[\w-]*:[^\s"'<>)\]]+/gi, "[account]"],
+  [/\bprojects\/[\w.:~-]+/g, "projects/[account]"],
+  [/\bsubscriptions\/[\w-]+/gi, "subscriptions/[account]"],
+  [/\b[\w.+-]+@[\w.-]+\.gserviceaccount\.com\b/gi, "[account]"],
+  [/\b[\w-]+\.(?:openai|services\.ai|cognitiveservices)\.azure\.(?:com|us|cn)\b/gi, "[host]"],
+  // An AWS account.
+  [/(?<![\w.-])\d{12}(?![\w.-])/g, "[account]"],
 ];
 
 function redact(message: string): string {

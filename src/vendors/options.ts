@@ -1,0 +1,90 @@
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+
+/** A setting that only some vendors have. */
+interface VendorOption {
+  readonly schema: TSchema;
+  /** What stands in the file: the value itself, or a reference to a secret of one line or of several. */
+  readonly holds: "value" | "secret" | "document";
+  /** It names the operator's account, which clients must not see. */
+  readonly isAccountName?: true;
+}
+
+/** Becomes part of a host's name, so it must not hold anything else. */
+const hostPart = (description: string) => Type.String({ pattern: "^[a-z0-9-]+$", description });
+
+const secret = (description: string) =>
+  Type.String({ minLength: 1, description: `${description}, written \`env:NAME\` or \`file:/path\`.` });
+
+/** All of them, by their names in the configuration. `Vendor.options` says which vendor has which. */
+export const vendorOptions = {
+  auth: {
+    holds: "value",
+    schema: Type.Union([Type.Literal("bearer"), Type.Literal("x-api-key"), Type.Literal("api-key")], {
+      description:
+        "How the API key is sent: as a bearer token or in a header; default: the vendor's usual way.",
+    }),
+  },
+  resource: {
+    holds: "value",
+    schema: hostPart("azure: the resource's name, from which the address follows."),
+    isAccountName: true,
+  },
+  api_version: {
+    holds: "value",
+    schema: Type.String({
+      pattern: "^[a-z0-9.-]+$",
+      description: "azure: a dated version such as 2024-10-21, for the addresses with /deployments/.",
+    }),
+  },
+  tenant_id: {
+    holds: "value",
+    schema: Type.String({ pattern: "^[A-Za-z0-9.-]+$", description: "azure: the Entra tenant." }),
+    isAccountName: true,
+  },
+  client_id: {
+    holds: "value",
+    schema: Type.String({ pattern: "^[A-Za-z0-9-]+$", description: "azure: the Entra application." }),
+    isAccountName: true,
+  },
+  client_secret: { holds: "secret", schema: secret("azure: the Entra application's secret") },
+  authority: {
+    holds: "value",
+    schema: Type.String({
+      pattern: "^https?://",
+      description: "azure: the host that issues tokens; default https://login.microsoftonline.com.",
+    }),
+  },
+  credentials: {
+    holds: "document",
+    schema: Type.String({
+      minLength: 1,
+      description: "azure: `managed_identity` or `workload_identity`, in place of a key.",
+    }),
+  },
+} as const satisfies Readonly<Record<string, VendorOption>>;
+
+export type VendorOptionName = keyof typeof vendorOptions;
+
+// The cast holds because the type is computed from the same object.
+export const vendorOptionNames = Object.keys(vendorOptions) as readonly VendorOptionName[];
+
+/** The same as one type, for code that walks through them. */
+export function vendorOption(name: VendorOptionName): VendorOption {
+  return vendorOptions[name];
+}
+
+/** As configured, with references resolved. */
+export type ProviderOptions = {
+  readonly [Name in VendorOptionName]?: Static<(typeof vendorOptions)[Name]["schema"]>;
+};
+
+/**
+ * A way to authenticate: the settings that it needs, and those that it may have besides. Of all the ways that a vendor
+ * has, exactly one can be configured.
+ */
+export interface AuthenticationWay {
+  readonly needs: readonly ("api_key" | VendorOptionName)[];
+  readonly mayHave?: readonly VendorOptionName[];
+}
+
+export const byApiKey: AuthenticationWay = { needs: ["api_key"], mayHave: ["auth"] };
