@@ -10,7 +10,12 @@ const issued = new Set<string>();
 const maxIssued = 256;
 
 /** Names of the operator's accounts, projects and resources: no secrets, but nothing that clients should see. */
-const accounts = new Map<string, RegExp>();
+let accounts: readonly AccountName[] = [];
+
+interface AccountName {
+  readonly name: string;
+  readonly pattern: RegExp;
+}
 
 /** Shorter secrets protect nothing, and would match parts of ordinary words. */
 const shortest = 6;
@@ -30,14 +35,17 @@ export function rememberIssuedSecret(secret: string): void {
 }
 
 export function rememberAccountName(name: string): void {
-  if (name.length < shortest || accounts.has(name)) return;
-  accounts.set(name, new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`, "g"));
+  if (name.length < shortest || accounts.some((known) => known.name === name)) return;
+  const pattern = new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`, "g");
+  // The longest first, since one may be part of another.
+  accounts = [...accounts, { name, pattern }].sort((one, other) => other.name.length - one.name.length);
 }
 
 export function withoutSecrets(text: string): string {
   let rest = text;
   for (const secret of known) if (rest.includes(secret)) rest = rest.replaceAll(secret, "[secret]");
   for (const secret of issued) if (rest.includes(secret)) rest = rest.replaceAll(secret, "[secret]");
-  for (const [name, pattern] of accounts) if (rest.includes(name)) rest = rest.replace(pattern, "[account]");
+  for (const { name, pattern } of accounts)
+    if (rest.includes(name)) rest = rest.replace(pattern, "[account]");
   return rest;
 }

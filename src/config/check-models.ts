@@ -1,6 +1,7 @@
 import { picoUsdPerToken } from "../base/money.ts";
 import { usualTiers } from "../base/service-tiers.ts";
 import type { LoadContext } from "./context.ts";
+import type { Providers } from "./providers.ts";
 import type { ConfigFile, ModelConfig } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
@@ -8,7 +9,7 @@ import { didYouMean } from "./suggest.ts";
  * Checks that need the whole file: names refer to something, ids are unique, prices are whole pico-USD. Each check looks at
  * one field, and runs only if the schema accepts that field, so that one mistake never hides another.
  */
-export function checkModels(config: ConfigFile, providers: ReadonlySet<string>, context: LoadContext): void {
+export function checkModels(config: ConfigFile, { named, usable }: Providers, context: LoadContext): void {
   if (!Array.isArray(config.models)) return;
   const models: readonly ModelConfig[] = config.models;
   const ids = new Set(models.map((model) => model.id));
@@ -17,10 +18,11 @@ export function checkModels(config: ConfigFile, providers: ReadonlySet<string>, 
     const path = `models[${index}]`;
     checkId(model, path, index, firstAt, context);
     checkProviderIsNamed(model, path, context);
-    checkProvider(model.provider, `${path}.provider`, providers, context);
+    checkProvider(model.provider, `${path}.provider`, named, context);
+    checkDialect(model.dialect, model.provider, `${path}.dialect`, usable, context);
     checkPrice(model.price, `${path}.price`, context);
     checkFallbacks(model, path, ids, context);
-    checkDeployments(model, path, providers, context);
+    checkDeployments(model, path, { named, usable }, context);
   }
 }
 
@@ -59,6 +61,19 @@ function checkProvider(
     path,
     `there is no [providers.${name}]${suggestion === "" ? "; add it, or name another" : suggestion}`,
   );
+}
+
+function checkDialect(
+  dialect: ModelConfig["dialect"],
+  provider: string | undefined,
+  path: string,
+  usable: Providers["usable"],
+  { problems }: LoadContext,
+): void {
+  const spoken = usable.get(provider ?? "")?.dialects;
+  if (dialect === undefined || spoken === undefined || !problems.isValidAt(path)) return;
+  if (spoken.includes(dialect)) return;
+  problems.add(path, `provider "${provider}" does not speak "${dialect}", only ${spoken.join(", ")}`);
 }
 
 function checkPrice(price: ModelConfig["price"], path: string, context: LoadContext): void {
@@ -102,13 +117,15 @@ function checkFallbacks(
 function checkDeployments(
   model: ModelConfig,
   path: string,
-  providers: ReadonlySet<string>,
+  { named, usable }: Pick<Providers, "named" | "usable">,
   context: LoadContext,
 ): void {
   if (!Array.isArray(model.deployments)) return;
   for (const [index, deployment] of model.deployments.entries()) {
     const at = `${path}.deployments[${index}]`;
-    checkProvider(deployment.provider, `${at}.provider`, providers, context);
+    checkProvider(deployment.provider, `${at}.provider`, named, context);
+    const dialect = deployment.dialect ?? model.dialect;
+    checkDialect(dialect, deployment.provider, `${at}.dialect`, usable, context);
     checkPrice(deployment.price, `${at}.price`, context);
   }
 }

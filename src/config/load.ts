@@ -44,7 +44,7 @@ function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadO
   const config = document as ConfigFile;
   const context: LoadContext = { env: options.env, folder: source.folder, problems, warnings: [] };
   const providers = loadProviders(config, context);
-  checkModels(config, providers.named, context);
+  checkModels(config, providers, context);
   const settings = {
     server: serverSettings(config, options.flags ?? {}, options.cwd ?? process.cwd(), context),
     log: logSettings(config, context),

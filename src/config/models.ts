@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
 import { picoUsdPerToken } from "../base/money.ts";
+import { vendorOf } from "../vendors/registry.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { overrideTimeouts, type Providers } from "./providers.ts";
@@ -61,10 +62,21 @@ function buildDeployment(
 ): DeploymentSettings[] {
   const provider = providers.usable.get(deployment.provider);
   if (provider === undefined) return [];
+  const upstreamModel = deployment.upstream_model ?? model.upstream_model ?? model.id;
+  const family = deployment.family ?? model.family ?? null;
+  const dialect = deployment.dialect ?? model.dialect;
+  const usual = vendorOf(provider.kind).modelDefaults?.(family ?? upstreamModel, provider);
   return [
     {
       provider: deployment.provider,
-      upstreamModel: deployment.upstream_model ?? model.upstream_model ?? model.id,
+      upstreamModel,
+      family,
+      dialects: dialect === undefined ? (usual?.dialects ?? provider.dialects) : [dialect],
+      maxTokensField:
+        deployment.max_tokens_field ??
+        model.max_tokens_field ??
+        usual?.maxTokensField ??
+        provider.maxTokensField,
       priority: deployment.priority ?? defaults.priority,
       weight: deployment.weight ?? defaults.weight,
       maxConcurrent: deployment.max_concurrent ?? null,

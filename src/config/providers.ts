@@ -118,7 +118,8 @@ function checkBaseUrl(
   if (url === undefined) {
     const derived = baseUrl.derive?.(given) ?? baseUrl.default;
     if (derived === null) {
-      const needs = `kind "${provider.kind}" needs the address, such as "${baseUrl.example}"`;
+      const alternative = baseUrl.alternative === undefined ? "" : `${baseUrl.alternative}, or `;
+      const needs = `kind "${provider.kind}" needs ${alternative}the address, such as "${baseUrl.example}"`;
       context.problems.add(path, `missing; ${needs}`);
     }
     return derived ?? "";

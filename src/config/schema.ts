@@ -49,6 +49,10 @@ const timeoutsSchema = Type.Object(
   closed,
 );
 
+const maxTokensField = Type.Union([Type.Literal("max_tokens"), Type.Literal("max_completion_tokens")], {
+  description: "How a translated chat request names its output limit.",
+});
+
 // The cast holds because each schema is the one of its name.
 const optionSchemas = Object.fromEntries(
   vendorOptionNames.map((name) => [name, Type.Optional(vendorOption(name).schema)]),
@@ -87,11 +91,7 @@ const providerSchema = Type.Object(
         description: "For messages: whether it offers count_tokens; default: kind anthropic does.",
       }),
     ),
-    max_tokens_field: Type.Optional(
-      Type.Union([Type.Literal("max_tokens"), Type.Literal("max_completion_tokens")], {
-        description: "How a translated chat request names its output limit.",
-      }),
-    ),
+    max_tokens_field: Type.Optional(maxTokensField),
     max_concurrent: Type.Optional(Type.Integer({ minimum: 1 })),
     timeouts: Type.Optional(timeoutsSchema),
     ...optionSchemas,
@@ -140,10 +140,28 @@ const priceSchema = Type.Object(
   closed,
 );
 
+/** What a model and each of its deployments may say. */
+const upstreamModelSettings = {
+  family: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: "The model's own name, such as gpt-5.6, where upstream_model is a deployment's name.",
+    }),
+  ),
+  dialect: Type.Optional(
+    Type.Union(
+      providerDialectNames.map((name) => Type.Literal(name)),
+      { description: "The one that this model takes, where its provider speaks several." },
+    ),
+  ),
+  max_tokens_field: Type.Optional(maxTokensField),
+};
+
 const deploymentSchema = Type.Object(
   {
     provider: Type.String({ minLength: 1 }),
     upstream_model: Type.Optional(Type.String({ minLength: 1 })),
+    ...upstreamModelSettings,
     priority: Type.Optional(
       Type.Integer({ minimum: 0, default: defaults.priority, description: "Lower numbers are tried first." }),
     ),
@@ -173,6 +191,7 @@ const modelSchema = Type.Object(
     upstream_model: Type.Optional(
       Type.String({ minLength: 1, description: "The provider's name; default: id." }),
     ),
+    ...upstreamModelSettings,
     deployments: Type.Optional(Type.Array(deploymentSchema, { minItems: 1 })),
     fallbacks: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {

@@ -1,4 +1,5 @@
 import type { HostedToolName } from "../base/hosted-tools.ts";
+import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
 
 /**
@@ -74,6 +75,11 @@ export interface Price extends TokenPrice {
 export interface DeploymentSettings {
   readonly provider: string;
   readonly upstreamModel: string;
+  /** The model's own name, if `upstreamModel` does not tell. */
+  readonly family: string | null;
+  /** What it is spoken to in: the provider's dialects, or those of them that this model takes. */
+  readonly dialects: readonly ProviderDialectName[];
+  readonly maxTokensField: ProviderSettings["maxTokensField"];
   readonly priority: number;
   readonly weight: number;
   readonly maxConcurrent: number | null;

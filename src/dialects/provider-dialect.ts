@@ -81,6 +81,8 @@ export type SmallTarget = Pick<Target, "upstreamModel" | "maxTokensField"> & {
 export interface Target {
   readonly dialect: ProviderDialect;
   readonly upstreamModel: string;
+  /** The model's own name, where `upstreamModel` is one that the operator has chosen, such as a deployment's. */
+  readonly family?: string | undefined;
   /** The provider's name in the configuration. */
   readonly provider: string;
   /** The vendor rejects unknown fields, as those who define a dialect do and compatible servers do not. */

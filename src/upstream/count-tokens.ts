@@ -16,8 +16,8 @@ export async function countTokens(
 ): Promise<number | null> {
   const nowMs = context.clock.monotonicMs();
   const candidate = directory.order(plan, nowMs).find(({ deployment, state }) => {
-    const { countTokens, dialects } = deployment.provider.settings;
-    const isOffered = countTokens && dialects.includes(plan.clientDialect);
+    const { countTokens } = deployment.provider.settings;
+    const isOffered = countTokens && deployment.dialects.includes(plan.clientDialect);
     return isOffered && deployment.model === plan.model && state.breaker.isClosedFor(nowMs, plan.keyId);
   });
   if (candidate === undefined) return null;

@@ -60,4 +60,6 @@ export interface Provider {
   send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer;
   /** Reads the message, code and Retry-After of an error, whose format depends on the vendor. */
   readRefusal(answer: RefusedAnswer): VendorRefusal;
+  /** What an operator should do about an error, if the vendor's own codes tell; null if not. */
+  advise?(answer: RefusedAnswer, model: string): string | null;
 }

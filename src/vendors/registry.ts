@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { anthropic } from "./anthropic/index.ts";
+import { azure } from "./azure/index.ts";
 import { openAiCompatible } from "./compatible/index.ts";
 import { TokenSources } from "./credentials/token-sources.ts";
 import { demo } from "./demo/index.ts";
@@ -12,6 +13,7 @@ import type { Vendor, VendorContext } from "./vendor.ts";
 const vendors = {
   openai: openAi,
   anthropic,
+  azure,
   "openai-compatible": openAiCompatible,
   demo,
 } as const satisfies Readonly<Record<string, Vendor>>;

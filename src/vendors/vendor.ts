@@ -10,6 +10,11 @@ export interface Vendor {
   readonly defaults: VendorDefaults;
   /** Defaults that depend on other settings of the provider. They take precedence over `defaults`. */
   defaultsFor?(given: GivenSettings): Partial<VendorDefaults>;
+  /**
+   * What a model takes, by its name, where that differs from model to model. An operator's own word on the model or its
+   * provider takes precedence.
+   */
+  modelDefaults?(name: string, settings: ProviderSettings): Partial<ModelDefaults>;
   /** `required` applies to the vendor's default address; a custom one may need no key. */
   readonly keys: "required" | "optional" | "none";
   /** Settings of its own. */
@@ -40,6 +45,9 @@ export type VendorDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField
   readonly streamUsage?: boolean;
 };
 
+/** What differs between the models of one vendor. */
+export type ModelDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField">;
+
 /** What the operator has configured, as far as defaults depend on it. */
 export interface GivenSettings {
   /** Undefined if it follows from the options or from the vendor. */
@@ -58,6 +66,8 @@ export interface BaseUrlRules {
   readonly default: string | null;
   /** The address that follows from the vendor's own settings; null if they do not say. Beats the default. */
   derive?(given: GivenSettings): string | null;
+  /** The setting that says the same in fewer words. */
+  readonly alternative?: VendorOptionName;
   /** A working address, shown to an operator who has to configure one. */
   readonly example: string;
   /** A warning about a configured address, as the end of a sentence that starts with the setting's name. */

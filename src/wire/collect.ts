@@ -1,7 +1,9 @@
+import { assert } from "../base/assert.ts";
 import type { Head, Receiver, Transfer } from "./transfer.ts";
 
 export interface CollectedAnswer {
   readonly status: number;
+  readonly head: Head;
   readonly text: string;
 }
 
@@ -13,14 +15,18 @@ export function collectAnswer(
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const pieces: Uint8Array[] = [];
-    let status = 0;
+    let answer: Head | null = null;
     const transfer = send({
       connected() {},
       answered(head: Head) {
-        status = head.status;
+        answer = head;
       },
       received: (bytes) => void pieces.push(bytes),
-      ended: () => resolve({ status, text: Buffer.concat(pieces).toString() }),
+      ended() {
+        assert(answer !== null, "an answer that has ended had a head");
+        const { status } = answer;
+        resolve({ status, head: answer, text: Buffer.concat(pieces).toString() });
+      },
       failed: reject,
     });
     signal.addEventListener("abort", () => {

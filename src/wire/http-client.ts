@@ -9,6 +9,15 @@ export interface ServerAddress {
   readonly isSecure: boolean;
 }
 
+export function serverAddressOf({ protocol, hostname, port }: URL): ServerAddress {
+  const isSecure = protocol === "https:";
+  return {
+    hostname: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (isSecure ? 443 : 80),
+    isSecure,
+  };
+}
+
 /** Opens a socket for the connection; rejects if it cannot. */
 export type Dial = (address: ServerAddress, connection: Connection) => Promise<unknown>;
 

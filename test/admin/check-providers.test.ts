@@ -100,6 +100,6 @@ describe("what is wrong is told with what to do", () => {
 
   test("a refusal that repeats the key does not repeat it here", async () => {
     const { problem } = await check("openai", openAiError(401, `bad key ${secret}`));
-    expect(problem).toContain("bad key …");
+    expect(problem).toContain("bad key [secret]");
   });
 });

@@ -23,6 +23,9 @@ export function deployment(provider: string, changes: Partial<DeploymentSettings
   return {
     provider,
     upstreamModel: "m",
+    family: null,
+    dialects: ["chat"],
+    maxTokensField: "max_tokens",
     priority: 1,
     weight: 1,
     maxConcurrent: null,

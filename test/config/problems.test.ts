@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { vendorKinds } from "../../src/vendors/registry.ts";
 import { demoModel, problemsOf } from "./fixtures.ts";
+
+const kinds = vendorKinds.map((kind) => JSON.stringify(kind)).join(", ");
 
 describe("all problems are reported at once", () => {
   test("problems of shape, of reference and of the environment are in one list, each with its path", () => {
@@ -34,7 +37,7 @@ describe("all problems are reported at once", () => {
       "models[2].provider: missing; a model needs a provider, or [[models.deployments]]",
       'providers.local.base_url: missing; kind "openai-compatible" needs the address, such as "http://127.0.0.1:11434/v1"',
       'providers.openai.kin: unknown name, did you mean "kind"?',
-      'providers.openai.kind: missing; it must be one of "openai", "anthropic", "openai-compatible", "demo"',
+      `providers.openai.kind: missing; it must be one of ${kinds}`,
       "server.port: must be a whole number from 0 to 65535, not 99999",
       'server.prot: unknown name, did you mean "port"?',
       'server.trusted_proxies[1]: must be an IP address or a range such as "10.0.0.0/8"',
@@ -76,7 +79,7 @@ describe("single rules", () => {
     [
       "a choice that is misspelt",
       '[providers.x]\nkind = "openia"',
-      'providers.x.kind: must be one of "openai", "anthropic", "openai-compatible", "demo", not "openia", did you mean "openai"?',
+      `providers.x.kind: must be one of ${kinds}, not "openia", did you mean "openai"?`,
     ],
     [
       "a provider's name in capitals",

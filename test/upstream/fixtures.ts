@@ -171,6 +171,9 @@ function deploymentAt(place: Place, provider: string): DeploymentSettings {
   return {
     provider,
     upstreamModel: place.upstreamModel ?? "real",
+    family: null,
+    dialects: place.dialects ?? ["chat", "responses", "messages"],
+    maxTokensField: "max_tokens",
     priority: place.priority ?? 1,
     weight: place.weight ?? 1,
     maxConcurrent: place.maxConcurrent ?? null,

@@ -1,7 +1,11 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Settings } from "../../config/settings.ts";
+import { withoutSecrets } from "../../base/secrets.ts";
+import type { DeploymentSettings, Settings } from "../../config/settings.ts";
+import { readErrorObject } from "../../dialects/errors/refusal.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
-import type { Prepared } from "../../vendors/provider.ts";
+import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
+import { TokenSources } from "../../vendors/credentials/token-sources.ts";
+import type { Prepared, Provider } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
@@ -30,41 +34,42 @@ export function checkProviders(settings: Settings): Promise<ProviderCheck[]> {
 }
 
 async function check(settings: ProviderSettings, all: Settings): Promise<ProviderCheck> {
-  const upstreamModel = firstModelOf(settings.name, all);
-  const [dialect] = settings.dialects;
+  const deployment = firstDeploymentOf(settings.name, all);
+  const [dialect] = deployment?.dialects ?? settings.dialects;
   const startedMs = performance.now();
   const result = (status: number | null, problem: string | null): ProviderCheck => ({
     provider: settings.name,
     dialect: dialect ?? null,
-    upstreamModel,
+    upstreamModel: deployment?.upstreamModel ?? null,
     ok: problem === null,
     status,
     tookMs: Math.round(performance.now() - startedMs),
     problem,
   });
-  if (upstreamModel === null || dialect === undefined)
+  if (deployment === null || dialect === undefined)
     return result(null, "no model uses it, so nothing was asked");
+  const tokens = new TokenSources();
+  const provider = createProvider(settings, { tokens });
   try {
-    const response = await ask(settings, dialect, upstreamModel);
-    const problem = problemWith(response);
-    return result(response.status, problem === null ? null : withoutSecrets(problem, settings));
+    const answer = await ask(provider, dialect, deployment);
+    return result(answer.status, problemWith(answer, provider, deployment));
   } catch (error) {
-    return result(null, withoutSecrets(unreachable(error), settings));
+    return result(null, withoutSecrets(unreachable(error)));
+  } finally {
+    tokens.stop();
   }
 }
 
-function firstModelOf(provider: string, { models }: Settings): string | null {
+function firstDeploymentOf(provider: string, { models }: Settings): DeploymentSettings | null {
   const deployments = models.flatMap((model) => model.deployments);
-  return deployments.find((deployment) => deployment.provider === provider)?.upstreamModel ?? null;
+  return deployments.find((deployment) => deployment.provider === provider) ?? null;
 }
 
 function ask(
-  settings: ProviderSettings,
+  provider: Provider,
   dialect: ProviderDialectName,
-  upstreamModel: string,
+  { upstreamModel, maxTokensField }: DeploymentSettings,
 ): Promise<CollectedAnswer> {
-  const provider = createProvider(settings);
-  const { maxTokensField } = settings;
   const target = { upstreamModel, maxTokensField, maxOutputTokens: outputTokens };
   const body = JSON.stringify(providerDialect(dialect).smallRequest(question, target));
   const prepared: Prepared = {
@@ -81,12 +86,18 @@ function ask(
   );
 }
 
-function problemWith(response: CollectedAnswer): string | null {
-  const body = parsed(response.text);
-  const said = body === null ? null : errorMessage(body);
-  if (response.status === 200 && body !== null && said === null) return null;
-  if (response.status === 200) return said ?? "it answered with something that is not JSON; check base_url";
-  return `${response.status}${said === null ? "" : ` ${said}`}; ${advice(response.status)}`;
+function problemWith(
+  { status, head, text }: CollectedAnswer,
+  provider: Provider,
+  { upstreamModel }: DeploymentSettings,
+): string | null {
+  const body = parsed(text);
+  const said = body === null ? null : messageIn(body);
+  if (status === 200 && body !== null && said === null) return null;
+  if (status === 200) return said ?? "it answered with something that is not JSON; check base_url";
+  const answer = { head, text, receivedAtMs: Date.now() };
+  const advice = provider.advise?.(answer, upstreamModel) ?? usualAdvice(status);
+  return `${status}${said === null ? "" : ` ${said}`}; ${advice}`;
 }
 
 function parsed(text: string): JsonObject | null {
@@ -98,14 +109,13 @@ function parsed(text: string): JsonObject | null {
   }
 }
 
-/** Vendors agree on `error.message`; some compatible servers put `message` at the top, or make the error a string. */
-function errorMessage(body: JsonObject): string | null {
-  const { error } = body;
-  const message = isObject(error) ? error["message"] : (error ?? undefined);
-  return typeof message === "string" ? message.slice(0, longestMessage) : null;
+/** The provider's message without secrets, which some vendors repeat in their errors; null if there is none. */
+function messageIn(body: JsonObject): string | null {
+  if (body["error"] === undefined || body["error"] === null) return null;
+  return readErrorObject(body).message.slice(0, longestMessage);
 }
 
-function advice(status: number): string {
+function usualAdvice(status: number): string {
   if (status === 401 || status === 403) return "check api_key";
   if (status === 404 || (status >= 300 && status < 400)) return "check base_url and upstream_model";
   if (status === 402 || status === 429) return "its quota or rate limit is used up";
@@ -113,13 +123,9 @@ function advice(status: number): string {
 }
 
 function unreachable(error: unknown): string {
+  if (error instanceof CredentialUnavailable) return `no credential: ${error.message}`;
   if (error instanceof Error && error.name === "TimeoutError")
     return `no answer within ${timeoutMs / 1000} s`;
   const code = (error as { code?: unknown }).code;
   return `cannot be reached${typeof code === "string" ? ` (${code})` : ""}; check base_url and the network`;
-}
-
-/** Some vendors repeat the credential in their error. */
-function withoutSecrets(text: string, { apiKeys, headers }: ProviderSettings): string {
-  return [...apiKeys, ...Object.values(headers)].reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
 }

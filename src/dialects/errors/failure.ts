@@ -2,9 +2,11 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { readErrorObject } from "./refusal.ts";
 
-const busy = /overloaded|rate_limit|slow_down|too_many_requests|unavailable/;
+/** By the vendors' words, or by an HTTP status in place of a code. */
+const busy = /overloaded|rate_limit|slow_down|too_many_requests|unavailable|\b(?:429|503|529)\b/i;
 /** Errors about the operator's account with the provider. Their details are not shown to clients. */
-const account = /authentication|permission|billing|quota|api_key|forbidden|not_found/;
+const account = /authentication|permission|billing|quota|api_key|forbidden|not_found|\b40[1-4]\b/i;
+const client = /invalid_request|invalid_prompt|\b(?:400|413|422)\b/;
 
 /**
  * An error that a provider reported instead of an answer: in a stream, or as the body of a 200. Keeps the provider's
@@ -20,7 +22,7 @@ export function reportedFailure(body: JsonObject): GatewayError {
   if (account.test(kind)) {
     return new GatewayError("upstream_error", "The provider refused the request.", { cause: refusal });
   }
-  if (kind.includes("invalid_request") || kind.includes("invalid_prompt")) {
+  if (client.test(kind)) {
     return new GatewayError("invalid_request", refusal.message);
   }
   return new GatewayError("upstream_error", refusal.message);

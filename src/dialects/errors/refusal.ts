@@ -33,7 +33,7 @@ export function readErrorObject(body: JsonObject): Refusal {
 
 function describe(rawMessage: string, error: JsonObject): Refusal {
   const message = redact(rawMessage).slice(0, maxMessageChars);
-  const code = typeof error["code"] === "string" ? error["code"] : undefined;
+  const code = codeOf(error["code"]);
   const type = typeof error["type"] === "string" ? error["type"] : undefined;
   const tokens = readTokenLimit(message);
   return {
@@ -43,6 +43,11 @@ function describe(rawMessage: string, error: JsonObject): Refusal {
     ...(code === undefined ? {} : { code }),
     ...(type === undefined ? {} : { type }),
   };
+}
+
+/** Some vendors send the HTTP status as a number. */
+function codeOf(code: Json | undefined): string | undefined {
+  return typeof code === "number" ? String(code) : typeof code === "string" ? code : undefined;
 }
 
 function parse(text: string): JsonObject | null {

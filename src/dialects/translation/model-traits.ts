@@ -10,12 +10,17 @@ function declared(target: Target, capability: string): boolean | null {
   return typeof value === "boolean" ? value : null;
 }
 
+/** The name that says what the model is. */
+export function modelName({ family, upstreamModel }: Pick<Target, "family" | "upstreamModel">): string {
+  return family ?? upstreamModel;
+}
+
 /** Whether the model takes reasoning settings; the others answer 400 to them. */
 export function reasons(target: Target): boolean {
-  const generation = claudeGeneration(target.upstreamModel);
+  const generation = claudeGeneration(modelName(target));
   return (
     declared(target, "reasoning") ??
-    (isOpenAiReasoner(target.upstreamModel) || (generation !== null && generation >= 3.7))
+    (isOpenAiReasoner(modelName(target)) || (generation !== null && generation >= 3.7))
   );
 }
 
@@ -26,7 +31,7 @@ function isOpenAiReasoner(model: string): boolean {
 
 /** The effort `none` exists since gpt-5.1; earlier models always reason. */
 export function takesEffortNone(target: Target): boolean {
-  return declared(target, "effort_none") ?? /(?:^|\/)gpt-(?:5\.[1-9]|[6-9]|\d\d)/.test(target.upstreamModel);
+  return declared(target, "effort_none") ?? /(?:^|\/)gpt-(?:5\.[1-9]|[6-9]|\d\d)/.test(modelName(target));
 }
 
 /** 4.6 for claude-opus-4-6 and claude-sonnet-4.6, 3.7 for claude-3-7-sonnet; null for other models. */
@@ -40,7 +45,7 @@ type ClaudeThinking = "adaptive" | "extended" | "none";
 /** Up to 4.5 thinking takes a budget, from 4.6 on the model decides (4.6 takes either). */
 export function claudeThinking(target: Target): ClaudeThinking {
   if (!reasons(target)) return "none";
-  const generation = claudeGeneration(target.upstreamModel);
+  const generation = claudeGeneration(modelName(target));
   return generation !== null && generation >= 4.6 ? "adaptive" : "extended";
 }
 
@@ -51,14 +56,14 @@ export function mayDisableThinking(model: string): boolean {
 
 /** From 4.7 on Claude rejects temperature, top_p and top_k, even at their defaults. */
 export function takesSampling(target: Target): boolean {
-  const generation = claudeGeneration(target.upstreamModel);
+  const generation = claudeGeneration(modelName(target));
   return declared(target, "sampling") ?? (generation === null || generation < 4.7);
 }
 
 /** If not, a format is forced through a tool. */
 export function takesOutputFormat(target: Target): boolean {
-  const generation = claudeGeneration(target.upstreamModel);
-  const opus41 = /claude-opus-4-1/.test(target.upstreamModel);
+  const generation = claudeGeneration(modelName(target));
+  const opus41 = /claude-opus-4-1/.test(modelName(target));
   return declared(target, "structured_output") ?? (opus41 || (generation !== null && generation >= 4.5));
 }
 
@@ -74,12 +79,12 @@ export function takesCacheControl(target: Target): boolean {
 
 /** OpenAI's reasoning models reject temperature and top_p unless the effort is `none`; gpt-oss takes them. */
 export function openAiTakesSampling(target: Target, effort: string | null): boolean {
-  const refuses = isOpenAiReasoner(target.upstreamModel) && !/gpt-oss/.test(target.upstreamModel);
+  const refuses = isOpenAiReasoner(modelName(target)) && !/gpt-oss/.test(modelName(target));
   return declared(target, "sampling") ?? (!refuses || effort === "none");
 }
 
 /** From 3 on Gemini rejects a call without a signature. Resellers, who prefix the name, do not pass signatures on. */
 export function wantsCallSignatures(target: Target): boolean {
-  const isNewGemini = /^(?:models\/)?gemini-(?:[3-9]|\d\d)/.test(target.upstreamModel);
+  const isNewGemini = /^(?:models\/)?gemini-(?:[3-9]|\d\d)/.test(modelName(target));
   return declared(target, "thought_signatures") ?? (isNewGemini && !target.isStrict);
 }

@@ -112,7 +112,7 @@ function dialectFor(
   { clientDialect, request }: PreparableRequest,
   deployment: Deployment,
 ): ProviderDialectName {
-  return dialectToward(clientDialect, deployment.provider.settings.dialects, request.truncated);
+  return dialectToward(clientDialect, deployment.dialects, request.truncated);
 }
 
 /** The client's own bytes, with only the necessary spans replaced. */
@@ -214,10 +214,11 @@ function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
   return {
     dialect: providerDialect(toward),
     upstreamModel: deployment.upstreamModel,
+    family: deployment.family ?? undefined,
     provider: settings.name,
     isStrict: vendor.strictDialects.includes(toward),
     maxOutputTokens: deployment.model.maxOutputTokens,
-    maxTokensField: settings.maxTokensField,
+    maxTokensField: deployment.maxTokensField,
     streamUsage: settings.streamUsage,
     capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
   };

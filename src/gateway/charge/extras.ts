@@ -165,10 +165,8 @@ class Prices {
 
   /** False where no provider would get to see the tool: it is left out when a request is translated. */
   demandTool(path: string, type: string, name: HostedToolName | null): boolean {
-    const { configured, dialect, model } = this.#destination;
-    const reached = this.#deployments.filter(({ provider }) =>
-      configured.settings.providers.get(provider)?.dialects.includes(dialect),
-    );
+    const { dialect, model } = this.#destination;
+    const reached = this.#deployments.filter(({ dialects }) => dialects.includes(dialect));
     if (reached.length === 0) return false;
     if (this.#have(reached, (price) => (name === null ? undefined : price.calls?.[name]))) return true;
     const missing =

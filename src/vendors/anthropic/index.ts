@@ -8,6 +8,7 @@ const pathPrefix = "/v1";
 export const anthropic: Vendor = {
   defaults: { dialects: ["messages"], maxTokensField: "max_tokens", countTokens: true },
   keys: "required",
+  options: ["auth"],
   strictDialects: ["messages"],
   capabilities: {},
   baseUrl: {
@@ -17,5 +18,9 @@ export const anthropic: Vendor = {
       /\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null,
   },
   create: (settings, context) =>
-    new HttpProvider(settings, { pathPrefix, credential: keySchemes["x-api-key"] }, context),
+    new HttpProvider(
+      settings,
+      { pathPrefix, credential: keySchemes[settings.options.auth ?? "x-api-key"] },
+      context,
+    ),
 };

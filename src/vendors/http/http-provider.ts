@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
-import { HttpClient, type ServerAddress } from "../../wire/http-client.ts";
+import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
 import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import type { Credential, CredentialHeaders, CredentialUse } from "../credentials/credential.ts";
@@ -15,6 +15,8 @@ import { DeferredTransfer } from "./deferred-transfer.ts";
 
 /** What differs between vendors that are called over HTTP. */
 export interface HttpVendorOptions {
+  /** Default: the configured one. */
+  readonly baseUrl?: string;
   /** Appended to the base URL, which is written as the vendor's SDK takes it. */
   readonly pathPrefix: string;
   /** How it takes the API keys of the configuration. */
@@ -27,6 +29,8 @@ export interface HttpVendorOptions {
   forwarded?(prepared: Prepared): ForwardedHeaders;
   /** Reads the vendor's errors, if it does not use the usual formats. */
   readRefusal?(answer: RefusedAnswer): VendorRefusal;
+  /** What an operator should do about an error, if the vendor's own codes tell. */
+  advise?(answer: RefusedAnswer, model: string): string | null;
 }
 
 /**
@@ -60,10 +64,10 @@ export class HttpProvider implements Provider {
     this.credentials =
       options.credentials ?? settings.apiKeys.map((key) => new StaticCredential(options.credential(key)));
     this.#options = options;
-    this.#base = new URL(settings.baseUrl + options.pathPrefix);
+    this.#base = new URL((options.baseUrl ?? settings.baseUrl) + options.pathPrefix);
     this.#client = isBehindProxy(this.#base)
       ? null
-      : new HttpClient(addressOf(this.#base), dial === undefined ? {} : { dial });
+      : new HttpClient(serverAddressOf(this.#base), dial === undefined ? {} : { dial });
   }
 
   url(prepared: Prepared): string {
@@ -90,6 +94,10 @@ export class HttpProvider implements Provider {
 
   readRefusal(answer: RefusedAnswer): VendorRefusal {
     return this.#options.readRefusal?.(answer) ?? readDefaultRefusal(answer);
+  }
+
+  advise(answer: RefusedAnswer, model: string): string | null {
+    return this.#options.advise?.(answer, model) ?? null;
   }
 
   #send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
@@ -198,13 +206,4 @@ const unsendable = /[\0\r\n\u0100-\uffff]/;
 function headerLine(name: string, value: string): string {
   if (unsendable.test(name + value)) throw new TypeError(`The header ${name} cannot be sent as it is.`);
   return `${name}: ${value}\r\n`;
-}
-
-function addressOf({ protocol, hostname, port }: URL): ServerAddress {
-  const isSecure = protocol === "https:";
-  return {
-    hostname: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port) || (isSecure ? 443 : 80),
-    isSecure,
-  };
 }

@@ -1,4 +1,4 @@
-import { bearer } from "../credentials/static-header.ts";
+import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";
 
@@ -15,6 +15,7 @@ export const openAi: Vendor = {
     countTokens: false,
   },
   keys: "required",
+  options: ["auth"],
   strictDialects: ["chat", "responses"],
   capabilities: {},
   baseUrl: {
@@ -22,5 +23,10 @@ export const openAi: Vendor = {
     example: "https://api.openai.com/v1",
     ...openAiBaseUrl,
   },
-  create: (settings, context) => new HttpProvider(settings, { pathPrefix: "", credential: bearer }, context),
+  create: (settings, context) =>
+    new HttpProvider(
+      settings,
+      { pathPrefix: "", credential: keySchemes[settings.options.auth ?? "bearer"] },
+      context,
+    ),
 };

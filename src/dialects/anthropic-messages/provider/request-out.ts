@@ -4,7 +4,12 @@ import { shortened } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
-import { mayDisableThinking, takesOutputFormat, takesSampling } from "../../translation/model-traits.ts";
+import {
+  mayDisableThinking,
+  modelName,
+  takesOutputFormat,
+  takesSampling,
+} from "../../translation/model-traits.ts";
 import { limitCacheMarks } from "./cache-out.ts";
 import { withCache, writeContent } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
@@ -71,7 +76,7 @@ function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   const choice = request.toolChoice;
   // Models that always think cannot be forced to call a tool.
-  if (isForced(request) && !mayDisableThinking(target.upstreamModel)) {
+  if (isForced(request) && !mayDisableThinking(modelName(target))) {
     dropped.add("tool_choice");
     body["tool_choice"] = { type: "auto", ...single };
   } else if (choice?.type === "none") body["tool_choice"] = { type: "none" };

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { Effort, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
-import { claudeThinking, mayDisableThinking } from "../../translation/model-traits.ts";
+import { claudeThinking, mayDisableThinking, modelName } from "../../translation/model-traits.ts";
 
 export interface ThinkingFields {
   /** Absent if that is left to the model. */
@@ -36,10 +36,10 @@ export function writeThinking(
     return {};
   }
   if (isUnwanted(reasoning)) {
-    const disabling = style === "adaptive" && mayDisableThinking(target.upstreamModel);
+    const disabling = style === "adaptive" && mayDisableThinking(modelName(target));
     return disabling ? { thinking: { type: "disabled" } } : {};
   }
-  if (isForced(request) && mayDisableThinking(target.upstreamModel)) {
+  if (isForced(request) && mayDisableThinking(modelName(target))) {
     dropped.add(dropped.names.effort);
     return {};
   }

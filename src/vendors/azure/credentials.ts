@@ -1,0 +1,40 @@
+import type { Credential } from "../credentials/credential.ts";
+import { TokenCredential } from "../credentials/token-credential.ts";
+import type { TokenSources } from "../credentials/token-sources.ts";
+import type { ProviderSettings } from "../settings.ts";
+import { defaultAuthority, issueByClientSecret, issueByFederatedToken, resourceOf } from "./entra.ts";
+import { issueByManagedIdentity } from "./managed-identity.ts";
+
+/** What stands in for an API key; undefined if there is one, or nothing at all. */
+export function azureCredentials(
+  { name, options }: ProviderSettings,
+  tokens: TokenSources,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): readonly Credential[] | undefined {
+  const { tenant_id: tenantId, client_id: clientId, client_secret: clientSecret, credentials } = options;
+  const authority = options.authority ?? env["AZURE_AUTHORITY_HOST"] ?? defaultAuthority;
+  if (tenantId !== undefined && clientId !== undefined && clientSecret !== undefined) {
+    const application = { authority, tenantId, clientId };
+    const basis = { issuer: "entra", ...application, clientSecret };
+    const issue = (signal: AbortSignal) => issueByClientSecret(application, clientSecret, signal);
+    return [new TokenCredential(tokens.source(name, basis, issue))];
+  }
+  if (credentials === "managed_identity") {
+    const resource = resourceOf(authority);
+    const basis = { issuer: "azure managed identity", resource, clientId };
+    const issue = (signal: AbortSignal) => issueByManagedIdentity(resource, clientId, env, signal);
+    return [new TokenCredential(tokens.source(name, basis, issue))];
+  }
+  if (credentials === "workload_identity") {
+    const application = {
+      authority,
+      tenantId: tenantId ?? env["AZURE_TENANT_ID"] ?? "",
+      clientId: clientId ?? env["AZURE_CLIENT_ID"] ?? "",
+    };
+    const tokenFile = env["AZURE_FEDERATED_TOKEN_FILE"] ?? "";
+    const basis = { issuer: "entra federated", ...application, tokenFile };
+    const issue = (signal: AbortSignal) => issueByFederatedToken(application, tokenFile, signal);
+    return [new TokenCredential(tokens.source(name, basis, issue))];
+  }
+  return undefined;
+}

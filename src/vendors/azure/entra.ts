@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import { rememberSecret } from "../../base/secrets.ts";
+import { CredentialUnavailable } from "../credentials/credential.ts";
+import type { HeaderToken } from "../credentials/token-credential.ts";
+import { askTokenHost, bearerTokenIn, clockProblem, type TokenAnswer } from "../credentials/token-host.ts";
+import type { Issued } from "../credentials/token-source.ts";
+
+export const defaultAuthority = "https://login.microsoftonline.com";
+
+/** The resource that tokens are issued for, by the cloud that the authority belongs to. */
+export function resourceOf(authority: string): string {
+  if (authority.endsWith(".us")) return "https://cognitiveservices.azure.us";
+  return authority.endsWith(".cn")
+    ? "https://cognitiveservices.azure.cn"
+    : "https://cognitiveservices.azure.com";
+}
+
+export interface EntraApplication {
+  readonly authority: string;
+  readonly tenantId: string;
+  readonly clientId: string;
+}
+
+/** https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow */
+export async function issueByClientSecret(
+  application: EntraApplication,
+  clientSecret: string,
+  signal: AbortSignal,
+): Promise<Issued<HeaderToken>> {
+  return issue(application, { client_secret: clientSecret }, signal);
+}
+
+/** A token that the platform writes into a file stands in for the secret, as on Kubernetes. */
+export async function issueByFederatedToken(
+  application: EntraApplication,
+  tokenFile: string,
+  signal: AbortSignal,
+): Promise<Issued<HeaderToken>> {
+  const assertion = (await readTokenFile(tokenFile)).trim();
+  rememberSecret(assertion);
+  return issue(
+    application,
+    {
+      client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+      client_assertion: assertion,
+    },
+    signal,
+  );
+}
+
+async function readTokenFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    throw new CredentialUnavailable("the file in AZURE_FEDERATED_TOKEN_FILE cannot be read", { cause });
+  }
+}
+
+async function issue(
+  { authority, tenantId, clientId }: EntraApplication,
+  proof: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Issued<HeaderToken>> {
+  const answer = await askTokenHost(
+    {
+      method: "POST",
+      url: `${authority.replace(/\/+$/, "")}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
+      form: {
+        grant_type: "client_credentials",
+        client_id: clientId,
+        scope: `${resourceOf(authority)}/.default`,
+        ...proof,
+      },
+    },
+    signal,
+  );
+  if (answer.status === 200) return bearerTokenIn(answer);
+  throw new CredentialUnavailable(`Entra ${whyRefused(answer)}`);
+}
+
+/** Entra's own numbers for what an operator can mend. https://learn.microsoft.com/entra/identity-platform/reference-error-codes */
+const reasons: ReadonlyMap<number, string> = new Map([
+  [7000215, "does not accept client_secret; enter the secret's value, not its id"],
+  [7000222, "says that client_secret has expired; make a new one"],
+  [700016, "does not know client_id in this tenant"],
+  [90002, "does not know tenant_id"],
+  [900023, "does not know tenant_id"],
+  [700024, "says that the federated token is not valid now; check the clock"],
+  [70021, "has no federated identity for this workload"],
+  [700213, "has no federated identity for this workload"],
+]);
+
+function whyRefused(answer: TokenAnswer): string {
+  const codes = Array.isArray(answer.body["error_codes"]) ? answer.body["error_codes"] : [];
+  for (const code of codes) {
+    const reason = typeof code === "number" ? reasons.get(code) : undefined;
+    if (reason !== undefined) return reason;
+  }
+  const clock = clockProblem(answer);
+  const advice = clock ?? "check tenant_id, client_id and client_secret";
+  return answer.status < 500
+    ? `refuses to issue a token (${answer.status}); ${advice}`
+    : `fails with ${answer.status}`;
+}

@@ -1,0 +1,98 @@
+import { isLoopback } from "../credentials/loopback.ts";
+import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
+import { HttpProvider } from "../http/http-provider.ts";
+import { byApiKey, type ProviderOptions } from "../options.ts";
+import type { ProviderSettings } from "../settings.ts";
+import type { OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
+import { addressOfResource, dateOf, isAnthropicDoor, isModelsDoor, rootOf, targetOf } from "./address.ts";
+import { adviseOnAzure } from "./advice.ts";
+import { azureCredentials } from "./credentials.ts";
+
+/** `max_completion_tokens` and `stream_options` exist since this version, Responses since the second one. */
+const firstWithUsageOption = "2024-09-01";
+const firstWithResponses = "2025-03-01";
+
+/** OpenAI's own models want `max_completion_tokens`; those of other makers, on the same address, know only `max_tokens`. */
+const otherMakers =
+  /^(?:deepseek|grok|llama|meta-|mistral|ministral|codestral|phi|cohere|command|kimi|qwen|jamba|jais|gpt-oss)/i;
+
+/** Azure OpenAI and Foundry. https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle */
+export const azure: Vendor = {
+  defaults: {
+    dialects: ["chat", "responses"],
+    maxTokensField: "max_completion_tokens",
+    countTokens: false,
+  },
+  defaultsFor({ baseUrl, dialects, options }): Partial<VendorDefaults> {
+    if (isAnthropicDoor(baseUrl)) return { dialects: ["messages"], countTokens: true };
+    if (isModelsDoor(baseUrl)) return { dialects: ["chat"], maxTokensField: "max_tokens" };
+    const date = dateOf(options.api_version);
+    const isOld = date !== null && date < firstWithUsageOption;
+    return {
+      ...(date !== null && date < firstWithResponses ? { dialects: ["chat"] } : {}),
+      ...(isOld ? { maxTokensField: "max_tokens", streamUsage: false } : {}),
+      countTokens: dialects?.includes("messages") === true,
+    };
+  },
+  modelDefaults: (model) => (otherMakers.test(model) ? { maxTokensField: "max_tokens" } : {}),
+  keys: "required",
+  options: [
+    ...(["auth", "resource", "api_version", "authority"] as const),
+    ...(["tenant_id", "client_id", "client_secret", "credentials"] as const),
+  ],
+  authentication: [
+    byApiKey,
+    { needs: ["tenant_id", "client_id", "client_secret"], mayHave: ["authority"] },
+    { needs: ["credentials"], mayHave: ["client_id", "tenant_id", "authority"] },
+  ],
+  credentialWords: ["managed_identity", "workload_identity"],
+  checkOptions: checkAzureOptions,
+  strictDialects: ["chat", "responses", "messages"],
+  capabilities: {},
+  baseUrl: {
+    default: null,
+    derive: addressOfResource,
+    example: "https://my-resource.openai.azure.com/openai/v1",
+    alternative: "resource",
+    pathWarning: (path) =>
+      rootOf(path) === path && path !== "/"
+        ? "does not end in /openai/v1, /openai, /anthropic or /models, as Azure's addresses do"
+        : null,
+  },
+  create: (settings, context) => {
+    const { baseUrl, options } = settings;
+    const credentials = azureCredentials(settings, context.tokens);
+    return new HttpProvider(
+      settings,
+      {
+        baseUrl: rootOf(baseUrl),
+        pathPrefix: "",
+        credential: keySchemeFor(settings),
+        ...(credentials === undefined ? {} : { credentials }),
+        advise: adviseOnAzure,
+        target: (prepared) => targetOf(prepared, baseUrl, options.api_version),
+      },
+      context,
+    );
+  },
+};
+
+/** Claude takes its key under another name than OpenAI's models do. A provider of both is sent both. */
+function keySchemeFor({ dialects, options }: ProviderSettings): KeyScheme {
+  if (options.auth !== undefined) return keySchemes[options.auth];
+  if (!dialects.includes("messages")) return keySchemes["api-key"];
+  if (dialects.length === 1) return keySchemes["x-api-key"];
+  return (key) => ({ ...keySchemes["api-key"](key), ...keySchemes["x-api-key"](key) });
+}
+
+function checkAzureOptions({ authority, credentials }: ProviderOptions): OptionProblem[] {
+  const problems: OptionProblem[] = [];
+  if (authority?.startsWith("http:") && !isLoopback(authority)) {
+    problems.push({ option: "authority", message: "must be https, since a secret is sent there" });
+  }
+  if (credentials !== undefined && !/^(managed|workload)_identity$/.test(credentials)) {
+    const message = 'must be "managed_identity" or "workload_identity"';
+    problems.push({ option: "credentials", message });
+  }
+  return problems;
+}

@@ -1,0 +1,112 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
+import { FetchTransfer } from "../../wire/fetch-transfer.ts";
+import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
+import { isBehindProxy } from "../../wire/proxy.ts";
+import type { Receiver, Transfer } from "../../wire/transfer.ts";
+import { CredentialUnavailable } from "./credential.ts";
+import type { HeaderToken } from "./token-credential.ts";
+import type { Issued } from "./token-source.ts";
+
+export interface TokenRequest {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as a form. */
+  readonly form?: Readonly<Record<string, string>>;
+  /** For addresses that exist only on this machine, such as a cloud's metadata server. */
+  readonly isLocal?: boolean;
+}
+
+export interface TokenAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** The text as an object; empty if it is none. */
+  readonly body: JsonObject;
+  /** How far this machine's clock is behind the host's; 0 if the host does not tell the time. */
+  readonly clockBehindMs: number;
+}
+
+/** Asks a host that issues credentials. Rejects with a `CredentialUnavailable` if it cannot be reached. */
+export async function askTokenHost(request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
+  const url = new URL(request.url);
+  try {
+    const answer = await collectAnswer((receiver) => send(url, request, receiver), signal);
+    return {
+      status: answer.status,
+      text: answer.text,
+      body: objectIn(answer.text),
+      clockBehindMs: clockBehind(answer),
+    };
+  } catch (cause) {
+    throw new CredentialUnavailable(`${url.hostname}, which issues it, ${whyUnreachable(cause)}`, { cause });
+  }
+}
+
+function send(url: URL, request: TokenRequest, receiver: Receiver): Transfer {
+  const { method, form, isLocal = false } = request;
+  const body = form === undefined ? "" : new URLSearchParams({ ...form }).toString();
+  const headers: Record<string, string> = {
+    accept: "application/json",
+    "user-agent": "sluice",
+    ...(form === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" }),
+    ...request.headers,
+  };
+  if (!isLocal && isBehindProxy(url)) {
+    const init = { method, headers, redirect: "manual", ...(form === undefined ? {} : { body }) } as const;
+    return new FetchTransfer((signal) => fetch(url, { ...init, signal }), receiver);
+  }
+  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: close\r\n`;
+  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
+  return new HttpClient(serverAddressOf(url)).send(head, body, receiver, "tokens");
+}
+
+function objectIn(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function clockBehind({ head }: CollectedAnswer): number {
+  const hostsMs = Date.parse(head.get("date") ?? "");
+  return Number.isNaN(hostsMs) ? 0 : hostsMs - Date.now();
+}
+
+function whyUnreachable(cause: unknown): string {
+  if (cause instanceof Error && cause.name === "TimeoutError") return "does not answer";
+  const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+  return `cannot be reached${code}`;
+}
+
+/** Servers tell the time to the second, and an answer may take some. */
+const noticeableMs = 60_000;
+
+/** "the clock is 7 minutes off", or null if it is right. */
+export function clockProblem({ clockBehindMs }: TokenAnswer): string | null {
+  const offMs = Math.abs(clockBehindMs);
+  if (offMs < noticeableMs) return null;
+  const minutes = Math.round(offMs / 60_000);
+  return `the clock is ${minutes} minute${minutes === 1 ? "" : "s"} ${clockBehindMs > 0 ? "slow" : "fast"}; set it right`;
+}
+
+/** Where a host does not say how long its token lives. */
+const unstatedLifeSeconds = 300;
+
+/** The token in an OAuth answer (RFC 6749, 5.1), as a bearer token. */
+export function bearerTokenIn(
+  { body }: TokenAnswer,
+  moreHeaders: Readonly<Record<string, string>> = {},
+): Issued<HeaderToken> {
+  const { access_token: token, expires_in: expiresIn } = body;
+  if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new CredentialUnavailable("the host that issues tokens answered without one");
+  }
+  rememberIssuedSecret(token);
+  const seconds = Number(expiresIn);
+  const lifeMs = (seconds > 0 ? seconds : unstatedLifeSeconds) * 1000;
+  return { token: { headers: { authorization: `Bearer ${token}`, ...moreHeaders } }, lifeMs };
+}

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { withoutSecrets } from "../../src/base/secrets.ts";
+import { readSecretDocument } from "../../src/config/secrets.ts";
+import { load, problemsOf, temporaryFolder } from "./fixtures.ts";
+
+const azure = (lines: string) => `
+  [providers.azure]
+  kind = "azure"
+  ${lines}
+  [[models]]
+  id = "gpt"
+  provider = "azure"
+  free = true`;
+
+const entra = 'tenant_id = "t-1234"\nclient_id = "c-1234"\nclient_secret = "env:SECRET"';
+const env = { KEY: "azure-key-1", SECRET: "azure-secret-1" };
+
+describe("authentication", () => {
+  test("K01: two ways at once are a problem that names the fields of both", () => {
+    const problems = problemsOf(azure(`resource = "r"\napi_key = "env:KEY"\n${entra}`), { env });
+    expect(problems).toEqual([
+      "providers.azure: api_key, tenant_id, client_id and client_secret belong to different ways to authenticate; keep one of them",
+    ]);
+    expect(
+      problemsOf(azure('resource = "r"\napi_key = "env:KEY"\ncredentials = "managed_identity"'), { env }),
+    ).toEqual([
+      "providers.azure: api_key and credentials belong to different ways to authenticate; keep one of them",
+    ]);
+  });
+
+  test("K01: half of a way is a problem that names the rest of it", () => {
+    const lines = 'resource = "r"\ntenant_id = "t-1234"\nclient_secret = "env:SECRET"';
+    expect(problemsOf(azure(lines), { env })).toEqual([
+      "providers.azure.client_id: missing; tenant_id, client_id and client_secret belong together",
+    ]);
+  });
+
+  test("K01: each way alone is accepted", () => {
+    for (const way of ['api_key = "env:KEY"', entra, 'credentials = "managed_identity"']) {
+      const { settings } = load(azure(`resource = "my-resource"\n${way}`), { env });
+      expect(settings.providers.get("azure")?.baseUrl).toBe("https://my-resource.openai.azure.com/openai/v1");
+      expect(settings.warnings).toEqual([]);
+    }
+  });
+
+  test("K02: what becomes part of a host's name has nothing but letters, digits and hyphens", () => {
+    for (const resource of ["evil.example/", "a.b", "A", "a b", "a@b", "", "a/../b", "a:1"]) {
+      expect(problemsOf(azure(`resource = "${resource}"\napi_key = "env:KEY"`), { env })).toEqual([
+        "providers.azure.resource: must be made of lower case letters, digits and - only",
+      ]);
+    }
+  });
+
+  test("K03: a missing variable or file leaves the provider out, with a warning", () => {
+    const { settings } = load(azure(`resource = "r"\n${entra}`));
+    expect(settings.providers.size).toBe(0);
+    expect(settings.warnings[0]).toBe('provider "azure" is left out: SECRET is not set; not listed: gpt');
+    const none = load(azure('resource = "r"'));
+    expect(none.settings.warnings[0]).toStartWith(
+      'provider "azure" is left out: it has no api_key or tenant_id or credentials',
+    );
+  });
+
+  test("settings of another kind are refused, with the kinds that have them", () => {
+    const toml = azure('resource = "r"\napi_key = "env:KEY"').replace("azure]", "openai]");
+    expect(problemsOf(toml.replace('kind = "azure"', 'kind = "openai"'), { env })).toContain(
+      'providers.openai.resource: kind "openai" has no such setting; it belongs to "azure"',
+    );
+  });
+
+  test("an authority without TLS is refused, except on this machine", () => {
+    const toml = (authority: string) => azure(`resource = "r"\n${entra}\nauthority = "${authority}"`);
+    expect(problemsOf(toml("http://login.example"), { env })).toEqual([
+      "providers.azure.authority: must be https, since a secret is sent there",
+    ]);
+    expect(load(toml("http://127.0.0.1:9"), { env }).settings.providers.size).toBe(1);
+  });
+
+  test("an address is derived from the resource or must be given", () => {
+    expect(problemsOf(azure('api_key = "env:KEY"'), { env })).toEqual([
+      'providers.azure.base_url: missing; kind "azure" needs resource, or the address, such as "https://my-resource.openai.azure.com/openai/v1"',
+    ]);
+  });
+
+  test("a model's dialect must be one that its provider speaks", () => {
+    const toml = `${azure('resource = "r"\napi_key = "env:KEY"')}\n  dialect = "messages"`;
+    expect(problemsOf(toml, { env })).toEqual([
+      'models[0].dialect: provider "azure" does not speak "messages", only chat, responses',
+    ]);
+  });
+});
+
+describe("a key file", () => {
+  const lines = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj", "AgEAAoIBAQC7VJTUt9Us8cKjMzEfYyjiWA4R4M2a"];
+  const file = {
+    type: "service_account",
+    project_id: "canary-project-1",
+    private_key_id: "canary-key-id-1",
+    private_key: `-----BEGIN PRIVATE KEY-----\r\n${lines.join("\r\n")}\r\n-----END PRIVATE KEY-----\n`,
+    client_email: "canary-account@canary-project-1.iam.gserviceaccount.com",
+    token_uri: "https://oauth2.googleapis.com/token",
+  };
+
+  test("may have several lines, and every part of it is redacted from then on", () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "key.json"), JSON.stringify(file, null, 2));
+    const secret = readSecretDocument("file:key.json", { env: {}, folder });
+    expect(secret).toMatchObject({ kind: "value" });
+    for (const part of [...lines, file.private_key_id, file.client_email, file.project_id]) {
+      expect(withoutSecrets(`refused: ${part}, bye`)).toMatch(/^refused: \[(secret|account)\], bye$/);
+    }
+    expect(withoutSecrets("canary-project-12 stays")).toBe("canary-project-12 stays");
+    expect(withoutSecrets("-----BEGIN PRIVATE KEY-----")).toBe("-----BEGIN PRIVATE KEY-----");
+  });
+});

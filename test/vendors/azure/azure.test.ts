@@ -1,0 +1,206 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { azureCredentials } from "../../../src/vendors/azure/credentials.ts";
+import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
+import { TokenSources } from "../../../src/vendors/credentials/token-sources.ts";
+import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
+import type { ProviderOptions } from "../../../src/vendors/options.ts";
+import { createProvider } from "../../../src/vendors/registry.ts";
+import { load } from "../../config/fixtures.ts";
+import { json, text } from "../../support/answers.ts";
+import { prepared, providerSettings } from "../../upstream/fixtures.ts";
+import { azureAccount, startFakeAzure } from "./fake-azure.ts";
+
+const fake = startFakeAzure();
+afterAll(() => fake.stop());
+
+/** The provider that an operator's lines make. */
+function configured(lines: string, model = "") {
+  const toml = `[providers.azure]\nkind = "azure"\napi_key = "env:KEY"\n${lines}
+    [[models]]\nid = "m"\nprovider = "azure"\nfree = true\n${model}`;
+  const { settings } = load(toml, { env: { KEY: "azure-key" } });
+  const providerSettings = settings.providers.get("azure");
+  if (providerSettings === undefined) throw new Error(settings.warnings.join());
+  const provider = createProvider(providerSettings);
+  if (!(provider instanceof HttpProvider)) throw new Error("Azure is called over HTTP");
+  return { settings: providerSettings, provider, deployment: settings.models[0]?.deployments[0] };
+}
+
+const root = "https://r.openai.azure.com";
+
+describe("addresses", () => {
+  const rows: [string, string, "chat" | "responses" | "messages" | "count", string][] = [
+    ["Z01: v1", 'resource = "r"', "chat", `${root}/openai/v1/chat/completions`],
+    ["Z01: v1", 'resource = "r"', "responses", `${root}/openai/v1/responses`],
+    [
+      "Z01: v1 with preview features",
+      'resource = "r"\napi_version = "preview"',
+      "chat",
+      `${root}/openai/v1/chat/completions?api-version=preview`,
+    ],
+    [
+      "Z01: the other names of a resource",
+      'base_url = "https://r.cognitiveservices.azure.com/openai/v1/"',
+      "chat",
+      "https://r.cognitiveservices.azure.com/openai/v1/chat/completions",
+    ],
+    [
+      "Z02: dated",
+      'resource = "r"\napi_version = "2024-10-21"',
+      "chat",
+      `${root}/openai/deployments/my%20gpt/chat/completions?api-version=2024-10-21`,
+    ],
+    [
+      "Z02: dated",
+      'base_url = "https://r.openai.azure.com/openai"\napi_version = "2025-03-01-preview"',
+      "responses",
+      `${root}/openai/responses?api-version=2025-03-01-preview`,
+    ],
+    [
+      "Z03: Foundry's models endpoint",
+      'base_url = "https://r.services.ai.azure.com/models"\napi_version = "2024-05-01-preview"',
+      "chat",
+      "https://r.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview",
+    ],
+    [
+      "Z13: Claude on Foundry",
+      'resource = "r"\ndialects = ["messages"]',
+      "messages",
+      "https://r.services.ai.azure.com/anthropic/v1/messages",
+    ],
+    [
+      "Z13: Claude on Foundry",
+      'base_url = "https://r.services.ai.azure.com/anthropic/"',
+      "messages",
+      "https://r.services.ai.azure.com/anthropic/v1/messages",
+    ],
+    [
+      "Z13: Claude's count of tokens",
+      'base_url = "https://r.services.ai.azure.com/anthropic"',
+      "count",
+      "https://r.services.ai.azure.com/anthropic/v1/messages/count_tokens",
+    ],
+    [
+      "Z13: Claude beside OpenAI's models",
+      'resource = "r"\ndialects = ["chat", "messages"]',
+      "chat",
+      "https://r.services.ai.azure.com/openai/v1/chat/completions",
+    ],
+  ];
+  for (const [title, lines, what, url] of rows) {
+    test(`${title}, ${what}: ${url}`, () => {
+      const asked =
+        what === "count"
+          ? prepared({ dialect: "messages", purpose: "count_tokens" })
+          : prepared({ dialect: what, model: "my gpt" });
+      expect(configured(lines).provider.url(asked)).toBe(url);
+    });
+  }
+
+  test("Z02: a version without Responses leaves them to translation", () => {
+    expect(configured('resource = "r"\napi_version = "2024-10-21"').settings.dialects).toEqual(["chat"]);
+    expect(configured('resource = "r"\napi_version = "2025-04-01-preview"').settings.dialects).toEqual([
+      "chat",
+      "responses",
+    ]);
+    expect(configured('base_url = "https://r.services.ai.azure.com/anthropic"').settings).toMatchObject({
+      dialects: ["messages"],
+      countTokens: true,
+    });
+  });
+
+  test("Z11: an old version is asked for no usage, and gets the old name of the limit", () => {
+    const old = configured('resource = "r"\napi_version = "2024-06-01"').settings;
+    expect(old).toMatchObject({ streamUsage: false, maxTokensField: "max_tokens" });
+    for (const version of ["", 'api_version = "2024-09-01-preview"', 'api_version = "2024-10-21"']) {
+      const { settings } = configured(`resource = "r"\n${version}`);
+      expect(settings).toMatchObject({ streamUsage: true, maxTokensField: "max_completion_tokens" });
+    }
+    const told = configured('resource = "r"\napi_version = "2024-06-01"\nstream_usage = true').settings;
+    expect(told.streamUsage).toBe(true);
+  });
+
+  test("Z12: the limit's name follows the model's maker, and the operator's word comes first", () => {
+    const field = (model: string) => configured('resource = "r"', model).deployment?.maxTokensField;
+    expect(field('upstream_model = "DeepSeek-V3.2"')).toBe("max_tokens");
+    expect(field('upstream_model = "my-grok"\nfamily = "grok-4"')).toBe("max_tokens");
+    expect(field('upstream_model = "gpt-5.6"')).toBe("max_completion_tokens");
+    expect(field('upstream_model = "whatever"')).toBe("max_completion_tokens");
+    expect(field('upstream_model = "whatever"\nmax_tokens_field = "max_tokens"')).toBe("max_tokens");
+  });
+});
+
+describe("credentials", () => {
+  const headersOf = (lines: string) => {
+    const { provider } = configured(lines);
+    return provider.headers(prepared(), provider.credentials[0]?.use() ?? null);
+  };
+
+  test("Z04: the key goes as api-key, or as auth says; Claude's as x-api-key", () => {
+    expect(headersOf('resource = "r"')).toMatchObject({ "api-key": "azure-key" });
+    expect(headersOf('resource = "r"')).not.toHaveProperty("authorization");
+    expect(headersOf('resource = "r"\nauth = "bearer"')).toMatchObject({ authorization: "Bearer azure-key" });
+    expect(headersOf('resource = "r"\ndialects = ["messages"]')).toMatchObject({ "x-api-key": "azure-key" });
+    const both = headersOf('resource = "r"\ndialects = ["chat", "messages"]');
+    expect(both).toMatchObject({ "api-key": "azure-key", "x-api-key": "azure-key" });
+  });
+
+  async function tokenFrom(options: ProviderOptions, env: Record<string, string> = {}): Promise<string> {
+    const tokens = new TokenSources();
+    const settings = providerSettings({ kind: "azure", options });
+    const use = azureCredentials(settings, tokens, env)?.[0]?.use();
+    if (use === undefined) throw new Error("there is no credential");
+    await use.prepare();
+    tokens.stop();
+    return use.headers()["authorization"] ?? "";
+  }
+
+  const application = { tenant_id: azureAccount.tenant, client_id: azureAccount.client, authority: fake.url };
+
+  test("Z05: Entra issues a token for an application's secret", async () => {
+    const token = await tokenFrom({ ...application, client_secret: azureAccount.secret });
+    expect(token).toBe(`Bearer canary-entra-token-${fake.issued}`);
+  });
+
+  test("Z05: the other clouds have resources of their own", async () => {
+    const { resourceOf } = await import("../../../src/vendors/azure/entra.ts");
+    expect(resourceOf("https://login.microsoftonline.us")).toBe("https://cognitiveservices.azure.us");
+    expect(resourceOf("https://login.chinacloudapi.cn")).toBe("https://cognitiveservices.azure.cn");
+  });
+
+  test("Z06: a managed identity's token comes from the app's own endpoint", async () => {
+    const env = { IDENTITY_ENDPOINT: `${fake.url}/msi/token`, IDENTITY_HEADER: azureAccount.identityHeader };
+    expect(await tokenFrom({ credentials: "managed_identity" }, env)).toStartWith(
+      "Bearer canary-entra-token-",
+    );
+  });
+
+  test("Z06: a workload's token file stands in for the secret", async () => {
+    const asked = fake.provider.nextRequest();
+    const env = {
+      AZURE_AUTHORITY_HOST: fake.url,
+      AZURE_TENANT_ID: azureAccount.tenant,
+      AZURE_CLIENT_ID: azureAccount.client,
+      AZURE_FEDERATED_TOKEN_FILE: new URL("fake-azure.ts", import.meta.url).pathname,
+    };
+    await tokenFrom({ credentials: "workload_identity" }, env).catch(() => {});
+    const form = new URLSearchParams((await asked).text);
+    expect(form.get("client_assertion_type")).toBe("urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+    expect(form.get("client_assertion")).toStartWith("import { type Answer");
+  });
+
+  test("K05: what Entra says is told in the gateway's own words", async () => {
+    const wrong = tokenFrom({ ...application, client_secret: "canary-wrong-secret" });
+    await expect(wrong).rejects.toThrow(
+      "Entra does not accept client_secret; enter the secret's value, not its id",
+    );
+    fake.tokenTrouble = json({ error: "canary-trouble" }, { status: 503 });
+    const down = tokenFrom({ ...application, client_secret: azureAccount.secret });
+    await expect(down).rejects.toThrow(new CredentialUnavailable("Entra fails with 503"));
+    fake.tokenTrouble = text("canary-trouble", "text/html", { status: 400 });
+    const refused = tokenFrom({ ...application, client_secret: azureAccount.secret });
+    await expect(refused).rejects.toThrow(
+      "Entra refuses to issue a token (400); check tenant_id, client_id and client_secret",
+    );
+    fake.tokenTrouble = null;
+  });
+});

@@ -1,0 +1,25 @@
+/**
+ * The rules about providers that tests must name, by their ids: what each vendor sends, wants and refuses. A test names the
+ * rules that it proves at the start of its title, as in `"K01, K02: …"`.
+ */
+interface RuleFamily {
+  readonly about: string;
+  readonly letter: string;
+  /** Of numbers from 1 on. */
+  readonly count: number;
+}
+
+const families: readonly RuleFamily[] = [
+  { letter: "K", count: 6, about: "credentials" },
+  { letter: "Z", count: 15, about: "Azure" },
+];
+
+/** Cases that span several rules. */
+const cases: readonly string[] = ["T15", "T18"];
+
+export const ruleIds: readonly string[] = [
+  ...families.flatMap(({ letter, count }) =>
+    Array.from({ length: count }, (_, index) => `${letter}${String(index + 1).padStart(2, "0")}`),
+  ),
+  ...cases,
+];
