@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { capabilitiesSchema } from "../../../src/config/schema.ts";
+import { capabilitiesSchema } from "../../../src/config/schema/model.ts";
 import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 import { reasons, takesOutputFormat } from "../../../src/dialects/translation/model-traits.ts";

@@ -1,0 +1,45 @@
+import { Type } from "@sinclair/typebox";
+import { closed } from "./parts.ts";
+
+const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
+
+export const tokenPrices = {
+  input: usdPerMillion("USD per million input tokens."),
+  output: usdPerMillion("USD per million output tokens."),
+  cached_input: Type.Optional(usdPerMillion("USD per million tokens read from a cache; default: input.")),
+  cache_write: Type.Optional(usdPerMillion("USD per million tokens written to a cache; default: input.")),
+};
+
+const usdPerThousandCalls = Type.Optional(
+  Type.Number({
+    description:
+      "USD per 1,000 calls of this hosted tool; without it, requests that offer the tool are refused.",
+    minimum: 0,
+    maximum: 1_000_000,
+  }),
+);
+
+export const priceSchema = Type.Object(
+  {
+    ...tokenPrices,
+    audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
+    audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
+    web_search: usdPerThousandCalls,
+    web_fetch: usdPerThousandCalls,
+    file_search: usdPerThousandCalls,
+    code_interpreter: usdPerThousandCalls,
+    code_execution: usdPerThousandCalls,
+    computer_use: usdPerThousandCalls,
+    image_generation: usdPerThousandCalls,
+    mcp: usdPerThousandCalls,
+    shell: usdPerThousandCalls,
+    tool_search: usdPerThousandCalls,
+    tiers: Type.Optional(
+      Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), Type.Object(tokenPrices, closed), {
+        ...closed,
+        description: "Prices of service tiers beside the usual one, such as `priority` and `flex`.",
+      }),
+    ),
+  },
+  closed,
+);
