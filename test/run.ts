@@ -122,15 +122,15 @@ async function programSuites(
 ): Promise<void> {
   const env = { SLUICE_TEST_TARGET: target };
   const name = `programs that need the machine to themselves, ${target}`;
-  await programs(`programs, ${target}`, suites.sideBySide.filter(isWanted), programWorkers, env);
-  await programs(name, suites.alone.filter(isWanted), 1, env);
+  await suiteWithSecondRun(`programs, ${target}`, suites.sideBySide.filter(isWanted), programWorkers, env);
+  await suiteWithSecondRun(name, suites.alone.filter(isWanted), 1, env);
 }
 
 /**
- * Whether a program is answered in time also depends on what else the machine does, so a file that failed is run once more by
+ * Whether something happens in time also depends on what else the machine does, so a file that failed is run once more by
  * itself. A real fault fails again. What only passed then is named at the end, so that nobody takes it for sound.
  */
-async function programs(
+async function suiteWithSecondRun(
   name: string,
   files: readonly string[],
   workers: number,
@@ -155,7 +155,7 @@ if (process.argv.includes("--soak")) {
   const all = [...suites.fast, ...suites.sideBySide, ...suites.alone];
   add((await suite("long runs", all, 1, { SLUICE_SOAK: "1", SLUICE_TEST_TARGET: "executable" })).counts);
 } else {
-  add((await suite("without programs", suites.fast, fastWorkers, { SLUICE_TEST_TARGET: "source" })).counts);
+  await suiteWithSecondRun("without programs", suites.fast, fastWorkers, { SLUICE_TEST_TARGET: "source" });
   if (!process.argv.includes("--fast")) {
     await check("build", [process.execPath, "run", "build"]);
     await programSuites("source", (file) => !suites.driven.has(file) || file.startsWith("test/cli/"));
