@@ -13,6 +13,7 @@ import type {
   KeyRecord,
   ResponsePart,
 } from "../records.ts";
+import { summarizeUsage } from "../reporting/usage-summary.ts";
 import type {
   EndingsPruning,
   EntryQuery,
@@ -33,7 +34,6 @@ import type {
 import { patiently } from "./connection.ts";
 import { type FilesParts, SqliteFiles } from "./files/store-files.ts";
 import { SqliteReports } from "./reports/reports.ts";
-import { summarizeUsage } from "./reports/usage-summary.ts";
 import { SqliteAdminRecords } from "./tables/admin-records.ts";
 import { EntryTable } from "./tables/entry-table.ts";
 import { GivenIdTable } from "./tables/given-id-table.ts";

@@ -214,10 +214,11 @@ ALTER TABLE idempotency ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE TABLE response_parts (
   recording_id text NOT NULL,
   sequence int NOT NULL,
-  node_no int NOT NULL,
+  written_at_ms int8 NOT NULL,
   body bytea NOT NULL,
   PRIMARY KEY (recording_id, sequence)
 );
+CREATE INDEX response_parts_by_time ON response_parts (written_at_ms);
 ALTER TABLE response_parts ALTER COLUMN body SET STORAGE EXTERNAL;
 
 -- Which ids of a provider's own objects (responses, files, …) a key was given, and by whom. `no` grows with time: an id

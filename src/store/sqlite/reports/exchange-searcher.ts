@@ -1,15 +1,10 @@
 import type { Database } from "bun:sqlite";
 import type { AttemptRecord } from "../../../base/attempt.ts";
 import type { Entry } from "../../records.ts";
+import { type ExchangeRow, listedExchange } from "../../reporting/exchange-row.ts";
+import { mergePages } from "../../reporting/merge-pages.ts";
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../../reports.ts";
-import {
-  type ExchangeRow,
-  listedExchange,
-  selectEnding,
-  selectEndingWithAttempts,
-  selectRecord,
-} from "./exchange-rows.ts";
-import { mergePages } from "./merge-pages.ts";
+import { selectEnding, selectEndingWithAttempts, selectRecord } from "./exchange-rows.ts";
 import { keyCondition, type Parameters, RowSearcher, rowsPerPiece, selectEntry } from "./row-searcher.ts";
 
 const findMs = 5_000;
@@ -37,8 +32,8 @@ export class ExchangeSearcher {
     const page = await mergePages(query.cursor, query.limit, {
       completed: (beforeId) => (canBeCompleted(query) ? this.#completed(query, beforeId) : null),
       ended: (beforeId) => (query.outcome === "completed" ? null : this.#ended(query, beforeId)),
-      completedTimeAt: (id) => this.#rows.timeAt("entries", id),
-      endedTimeAt: (id) => this.#rows.timeAt("exchange_endings", id),
+      completedTimeAt: async (id) => this.#rows.timeAt("entries", id),
+      endedTimeAt: async (id) => this.#rows.timeAt("exchange_endings", id),
     });
     return { rows: page.rows.map(listedExchange), next: page.next };
   }

@@ -1,4 +1,6 @@
 import type { Database } from "bun:sqlite";
+import { figureColumns, summedFigures } from "../../reporting/figure-columns.ts";
+import { bandOfColumn } from "../../reporting/latency-bands.ts";
 import type {
   GroupFigures,
   GroupQuery,
@@ -8,8 +10,6 @@ import type {
   TimeRange,
 } from "../../reports.ts";
 import { patiently } from "../connection.ts";
-import { figureColumns, summedFigures } from "./figure-columns.ts";
-import { bandOfColumn } from "./latency-bands.ts";
 
 type Parameters = Record<string, string | number>;
 

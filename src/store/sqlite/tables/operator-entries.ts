@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
-import { maxCredits, maxLifetimeCredits, nanoPerCredit } from "../../../base/money.ts";
+import { checkOperatorEntry, repeatedEntry } from "../../operator-entry.ts";
 import type { Entry } from "../../records.ts";
-import { type OperatorEntry, type RecordedEntry, StoreRefusal } from "../../store.ts";
+import type { OperatorEntry, RecordedEntry } from "../../store.ts";
 import type { EntryTable } from "./entry-table.ts";
-import type { KeyTable, NumberedKey } from "./key-table.ts";
+import type { KeyTable } from "./key-table.ts";
 import type { Revision } from "./revision.ts";
 
 /** Top-ups and adjustments. Everything here runs inside the caller's transaction. */
@@ -23,35 +23,9 @@ export class OperatorEntries {
   record(kind: "topup" | "adjustment", entry: OperatorEntry): RecordedEntry {
     const target = this.#keys.require(entry.keyId);
     const earlier = entry.reference === null ? null : this.#entries.byReference(target.no, entry.reference);
-    if (earlier !== null) return repeat(earlier, kind, entry);
-    this.#check(kind, entry, target);
+    if (earlier !== null) return repeatedEntry(earlier, kind, entry);
+    checkOperatorEntry(kind, entry, target.key, this.#entries.totals(target.no));
     return { entry: this.#insert(kind, entry, target.no), repeated: false };
-  }
-
-  #check(kind: "topup" | "adjustment", { amountNano }: OperatorEntry, { no, key }: NumberedKey): void {
-    if (key.mode !== "credit") {
-      throw new StoreRefusal(
-        "wrong_mode",
-        `Key ${key.id} has a token budget and no credit. Change its budget instead.`,
-      );
-    }
-    if (!Number.isSafeInteger(amountNano) || amountNano === 0 || (kind === "topup" && amountNano < 0)) {
-      throw new StoreRefusal("invalid_amount", "The amount must be a whole number of nano-credits, not 0.");
-    }
-    const totals = this.#entries.totals(no);
-    const posted = totals.posted + amountNano;
-    if (posted < 0) {
-      throw new StoreRefusal("invalid_amount", "The adjustment would take the balance below 0.");
-    }
-    if (posted > maxCredits * nanoPerCredit) {
-      throw new StoreRefusal("invalid_amount", `A balance may be at most ${maxCredits} credits.`);
-    }
-    if (totals.purchased + amountNano > maxLifetimeCredits * nanoPerCredit) {
-      throw new StoreRefusal(
-        "invalid_amount",
-        `A key may be given at most ${maxLifetimeCredits} credits in its life. Make a new key for more.`,
-      );
-    }
   }
 
   #insert(kind: "topup" | "adjustment", entry: OperatorEntry, keyNo: number): Entry {
@@ -73,14 +47,6 @@ export class OperatorEntries {
       note: entry.note,
     };
   }
-}
-
-function repeat(earlier: Entry, kind: Entry["kind"], entry: OperatorEntry): RecordedEntry {
-  if (earlier.kind === kind && earlier.amount === entry.amountNano) return { entry: earlier, repeated: true };
-  throw new StoreRefusal(
-    "reference_conflict",
-    `The reference ${entry.reference} was used for another amount on this key. Nothing was changed.`,
-  );
 }
 
 const insertEntry = `

@@ -2,8 +2,8 @@ import type { Database, Statement } from "bun:sqlite";
 import { totalInput } from "../../../base/usage.ts";
 import { type Figures, figureNames, type MutableFigures, noFigures } from "../../figures.ts";
 import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../../records.ts";
-import { namedFigures, upsertFigures } from "../reports/figure-columns.ts";
-import { bandCount, bandOf, upperBoundMs } from "../reports/latency-bands.ts";
+import { namedFigures, upsertFigures } from "../../reporting/figure-columns.ts";
+import { bandCount, bandOf, upperBoundMs } from "../../reporting/latency-bands.ts";
 
 export const msPerMinute = 60_000;
 const minutesPerHour = 60;

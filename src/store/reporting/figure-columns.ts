@@ -1,4 +1,4 @@
-import { figureNames } from "../../figures.ts";
+import { figureNames } from "../figures.ts";
 
 function columnOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

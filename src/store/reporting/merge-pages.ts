@@ -1,26 +1,32 @@
-import type { Cut } from "../../reports.ts";
-import type { ExchangeRow } from "./exchange-rows.ts";
+import type { Cut } from "../reports.ts";
 
-type Page = Cut<ExchangeRow, number>;
-
-/** Two lists, each newest first and with a cursor of its own. */
-export interface TwoLists {
-  /** The next page before this id; null where the query asks for none of this list. */
-  completed(beforeId: number | undefined): Promise<Page> | null;
-  ended(beforeId: number | undefined): Promise<Page> | null;
-  /** When the row with this id, or the next that there is, ended. */
-  completedTimeAt(id: number): number;
-  endedTimeAt(id: number): number;
+/** What merging needs to know of a row. */
+interface MergedRow {
+  /** Its id in the list that it is from. */
+  readonly rowId: number;
+  readonly endedAtMs: number;
 }
 
-const nothing: Page = { rows: [], next: null };
+type Page<Row> = Cut<Row, number>;
+
+/** Two lists, each newest first and with a cursor of its own. */
+export interface TwoLists<Row> {
+  /** The next page before this id; null where the query asks for none of this list. */
+  completed(beforeId: number | undefined): Promise<Page<Row>> | null;
+  ended(beforeId: number | undefined): Promise<Page<Row>> | null;
+  /** When the row with this id, or the next that there is, ended. */
+  completedTimeAt(id: number): Promise<number>;
+  endedTimeAt(id: number): Promise<number>;
+}
+
+const nothing: Page<never> = { rows: [], next: null };
 
 /** A page of both lists together, by the moment of their ends, with one cursor for both: `12.34`. */
-export async function mergePages(
+export async function mergePages<Row extends MergedRow>(
   cursor: string | undefined,
   limit: number,
-  lists: TwoLists,
-): Promise<Cut<ExchangeRow, string>> {
+  lists: TwoLists<Row>,
+): Promise<Cut<Row, string>> {
   const [completedBefore, endedBefore] = readCursor(cursor);
   const [completed, ended] = await Promise.all([
     lists.completed(completedBefore) ?? nothing,
@@ -28,10 +34,10 @@ export async function mergePages(
   ]);
   // A list that was not searched to its end may still have older rows: nothing older may be shown yet.
   const horizonMs = Math.max(
-    horizonOf(completed, limit, lists.completedTimeAt),
-    horizonOf(ended, limit, lists.endedTimeAt),
+    await horizonOf(completed, limit, lists.completedTimeAt),
+    await horizonOf(ended, limit, lists.endedTimeAt),
   );
-  const rows: ExchangeRow[] = [];
+  const rows: Row[] = [];
   let [takenCompleted, takenEnded] = [0, 0];
   while (rows.length < limit) {
     const one = completed.rows[takenCompleted];
@@ -58,13 +64,17 @@ function readCursor(cursor: string | undefined): [number | undefined, number | u
   return [completed, ended];
 }
 
-function horizonOf({ rows, next }: Page, limit: number, timeAt: (id: number) => number): number {
+async function horizonOf(
+  { rows, next }: Page<MergedRow>,
+  limit: number,
+  timeAt: (id: number) => Promise<number>,
+): Promise<number> {
   if (next === null || rows.length >= limit) return Number.NEGATIVE_INFINITY;
-  const atMs = timeAt(next);
+  const atMs = await timeAt(next);
   return Number.isFinite(atMs) ? atMs : Number.NEGATIVE_INFINITY;
 }
 
-function nextBefore({ rows, next }: Page, taken: number, before: number | undefined): number {
+function nextBefore({ rows, next }: Page<MergedRow>, taken: number, before: number | undefined): number {
   if (taken === rows.length) return next ?? exhausted;
   const last = rows[taken - 1];
   if (last !== undefined) return last.rowId;

@@ -1,5 +1,5 @@
-import type { GroupFigures, Reports, Resolution } from "../../reports.ts";
-import type { UsageSummaryQuery } from "../../store.ts";
+import type { GroupFigures, Reports, Resolution } from "../reports.ts";
+import type { UsageSummaryQuery } from "../store.ts";
 
 const unitMs: Readonly<Record<Resolution, number>> = { minute: 60_000, hour: 3_600_000 };
 const msPerHour = 3_600_000;
