@@ -1,5 +1,5 @@
 import type { FolderMaintenance } from "./files.ts";
-import type { StoreSettings } from "./settings.ts";
+import type { PostgresStoreSettings, StoreSettings } from "./settings.ts";
 import type { JournaledStore, Store } from "./store.ts";
 
 /**
@@ -8,8 +8,12 @@ import type { JournaledStore, Store } from "./store.ts";
 export async function openStore(
   settings: StoreSettings & { readonly role: "gateway" },
 ): Promise<JournaledStore>;
-export async function openStore(settings: StoreSettings): Promise<Store>;
-export async function openStore(settings: StoreSettings): Promise<Store> {
+export async function openStore(settings: StoreSettings | PostgresStoreSettings): Promise<Store>;
+export async function openStore(settings: StoreSettings | PostgresStoreSettings): Promise<Store> {
+  if ("location" in settings) {
+    const { openPostgresStore } = await import("./postgres/open.ts");
+    return openPostgresStore(settings);
+  }
   const { openSqliteStore } = await import("./sqlite/open.ts");
   return openSqliteStore(settings);
 }

@@ -1,17 +1,39 @@
 import type { Clock } from "../base/clock.ts";
 import type { Driver } from "./journal/driver-choice.ts";
 
+/** Where the data is: in a folder, or in a PostgreSQL database that several gateways may share. */
+export type StoreLocation = { readonly dir: string } | PostgresLocation;
+
+export interface PostgresLocation {
+  /** Has a password in it only if it came from a secret. */
+  readonly url: string;
+  /** Used if the URL has none. */
+  readonly password: string | null;
+  /** False behind pgbouncer in transaction mode. */
+  readonly prepare: boolean;
+}
+
+/**
+ * `gateway` charges; `operator` reads, and changes keys and balances while gateways may be running. A folder has one
+ * gateway at a time.
+ */
+type StoreRole = "gateway" | "operator";
+
 export interface StoreSettings {
   /** The data folder. */
   readonly dir: string;
   readonly clock: Clock;
-  /**
-   * `gateway` charges, and there is only one of them per folder; `operator` reads, and changes keys and balances
-   * while a gateway may be running.
-   */
-  readonly role: "gateway" | "operator";
+  readonly role: StoreRole;
   /** Which thread writes batches. By default that depends on how fast the disk is. */
   readonly journal?: Driver | "adaptive";
   /** Called for each file that other users could read until now. */
   readonly onClosedToOthers?: (file: string) => void;
+}
+
+export interface PostgresStoreSettings {
+  readonly location: PostgresLocation;
+  readonly clock: Clock;
+  readonly role: StoreRole;
+  /** Called when the gateway's periodic work on the database fails; it is tried again by itself. */
+  readonly onBackgroundError?: (error: unknown) => void;
 }

@@ -235,6 +235,8 @@ export type RefusalReason =
   | "corrupt"
   | "not_a_database"
   | "invalid_url"
+  | "unreachable"
+  | "schema_missing"
   | "in_use"
   | "locked"
   | "ledger_missing"

@@ -1,9 +1,12 @@
 import { test } from "bun:test";
+import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import type { JournaledDatabase, StoreKind, TestDatabase } from "./kind.ts";
+import { postgres } from "./postgres/kind.ts";
 import { sqlite } from "./sqlite/kind.ts";
 
 /** Every kind of store has to fulfil the same contract. */
-export const storeKinds: readonly StoreKind[] = [sqlite];
+export const storeKinds: readonly StoreKind[] = hasPostgres ? [sqlite, postgres] : [sqlite];
+if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 
 /** Those that the ledger in memory writes to. */
 export const journaledKinds: readonly StoreKind<JournaledDatabase>[] = [sqlite];

@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Glob, SQL } from "bun";
@@ -31,7 +31,7 @@ export class PostgresServer implements Disposable {
   #databases = 0;
 
   constructor(options: PostgresOptions = {}) {
-    this.dir = mkdtempSync(join(tmpdir(), "sluice-postgres-"));
+    this.dir = mkdtempSync(join(options.isDurable ? tmpdir() : fastFolder(), "sluice-postgres-"));
     this.dataDir = join(this.dir, "data");
     if (serverUser !== null) chownSync(this.dir, serverUser.uid, serverUser.gid);
     this.port = freePort();
@@ -119,7 +119,7 @@ export class PostgresServer implements Disposable {
     const version = this.program("pg_ctl", ["--version"]).trim().replaceAll(/\W+/g, "-");
     const pristine = join(tmpdir(), `sluice-${version}-${serverUser?.uid ?? process.getuid?.()}`);
     if (!existsSync(pristine)) {
-      const making = `${this.dir}/pristine`;
+      const making = join(this.dir, "pristine");
       const how = [
         "-U",
         "sluice",
@@ -145,6 +145,13 @@ export class PostgresServer implements Disposable {
     const { exitCode, stderr } = Bun.spawnSync(command, { stdin: Buffer.from(text) });
     if (exitCode !== 0) throw new Error(`${name} could not be written: ${stderr}`);
   }
+}
+
+/** A copy of a database is made in a fifth of the time in memory, where there is enough of it. */
+function fastFolder(): string {
+  if (!existsSync("/dev/shm")) return tmpdir();
+  const { bavail, bsize } = statfsSync("/dev/shm");
+  return bavail * bsize > 4 * 2 ** 30 ? "/dev/shm" : tmpdir();
 }
 
 let shared: PostgresServer | undefined;

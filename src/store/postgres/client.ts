@@ -86,9 +86,9 @@ export class PostgresClient {
   }
 }
 
-/** The rows are plain objects; what they look like is the statement's promise. */
+/** A plain array, not the driver's own kind. What the rows look like is the statement's promise. */
 async function run<Row>(sql: SQL, text: string, parameters: readonly Parameter[]): Promise<Row[]> {
-  return (await sql.unsafe(text, [...parameters])) as Row[];
+  return [...((await sql.unsafe(text, [...parameters])) as Row[])];
 }
 
 /** Everything is passed by name, because Bun.SQL fills gaps from the environment (PGDATABASE, DATABASE_URL, …). */

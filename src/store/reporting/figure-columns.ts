@@ -4,10 +4,10 @@ function columnOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-const columns = figureNames.map(columnOf);
-
 /** The columns of all figures, as every table and view of sums has them. */
-export const figureColumns = columns.join(", ");
+export const figureColumnNames: readonly string[] = figureNames.map(columnOf);
+
+export const figureColumns = figureColumnNames.join(", ");
 
 /** Sums of all figures, under the names that the program uses. */
 export const summedFigures = figureNames.map((name) => `sum(${columnOf(name)}) AS "${name}"`).join(", ");
@@ -17,8 +17,8 @@ export const namedFigures = figureNames.map((name) => `${columnOf(name)} AS "${n
 
 /** Adds figures to the row with this primary key, or makes it. */
 export function upsertFigures(table: string, keyColumns: readonly string[]): string {
-  const names = [...keyColumns, ...columns];
-  const sums = columns.map((column) => `${column} = ${column} + excluded.${column}`);
+  const names = [...keyColumns, ...figureColumnNames];
+  const sums = figureColumnNames.map((column) => `${column} = ${column} + excluded.${column}`);
   return `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
 ON CONFLICT DO UPDATE SET ${sums.join(", ")}`;
 }

@@ -1,0 +1,60 @@
+import { StoreRefusal } from "../store.ts";
+import type { Parameter, PostgresClient, Query } from "./client.ts";
+import { isRolledBack, isTransient, isUnavailable } from "./errors.ts";
+
+const firstPauseMs = 20;
+const longestPauseMs = 250;
+
+/**
+ * How the store's tables reach the database. What only reads is repeated while PostgreSQL is away for a moment. A change
+ * is repeated only if the server said that it was rolled back: if a connection breaks, it may have been done.
+ */
+export class Database {
+  readonly #client: PostgresClient;
+  readonly #patienceMs: number;
+
+  constructor(client: PostgresClient, patienceMs: number) {
+    this.#client = client;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** One statement that changes nothing. */
+  readonly read: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
+    this.#repeat(isTransient, () => this.#client.query<Row>(text, parameters));
+
+  /** Several statements that see the same state. */
+  readAll<Result>(work: (query: Query) => Promise<Result>, deadlineMs?: number): Promise<Result> {
+    const begin = "ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    return this.#repeat(isTransient, () => this.#client.transaction(work, { begin, deadlineMs }));
+  }
+
+  /** One statement, which is a transaction of its own. */
+  readonly change: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
+    this.#repeat(isRolledBack, () => this.#client.query<Row>(text, parameters));
+
+  changeAll<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    return this.#repeat(isRolledBack, () => this.#client.transaction(work));
+  }
+
+  async #repeat<Result>(
+    isWorthIt: (error: unknown) => boolean,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const giveUpAtMs = performance.now() + this.#patienceMs;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isWorthIt(error) || performance.now() >= giveUpAtMs) throw this.#explained(error);
+      }
+      await Bun.sleep(pauseMs);
+    }
+  }
+
+  #explained(error: unknown): unknown {
+    if (!isUnavailable(error)) return error;
+    const reason = error instanceof Error ? error.message : String(error);
+    const { name } = this.#client.address;
+    return new StoreRefusal("unreachable", `The database ${name} cannot be used now: ${reason}`);
+  }
+}

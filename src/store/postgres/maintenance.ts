@@ -1,0 +1,70 @@
+import type { Clock } from "../../base/clock.ts";
+import type { PostgresClient } from "./client.ts";
+import { rollUp } from "./rollup.ts";
+
+export interface MaintenanceOptions {
+  readonly client: PostgresClient;
+  readonly clock: Clock;
+  /** Nothing is lost while it fails: reports count the rows themselves. */
+  onError(error: unknown): void;
+}
+
+const rollUpEveryMs = 1_000;
+const makeMonthsEveryMs = 3_600_000;
+const monthsAhead = 2;
+
+/** What any gateway does for all of them, now and then: it adds up usage and makes the ledger's coming months. */
+export class Maintenance {
+  readonly #options: MaintenanceOptions;
+  #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
+  #monthTimer: ReturnType<typeof setInterval> | null = null;
+  #rollingUp: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: MaintenanceOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    await this.#makeMonths();
+    const { onError } = this.#options;
+    this.#monthTimer = setInterval(() => this.#makeMonths().catch(onError), makeMonthsEveryMs);
+    this.#monthTimer.unref();
+    this.#schedule(rollUpEveryMs);
+  }
+
+  /** Adds up the rest, so that the next reports have less to do. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    if (this.#monthTimer !== null) clearInterval(this.#monthTimer);
+    if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
+    await this.#rollingUp;
+    await rollUp(this.#options.client).catch(this.#options.onError);
+  }
+
+  #schedule(afterMs: number): void {
+    this.#rollUpTimer = setTimeout(() => {
+      this.#rollingUp = this.#rollUp();
+    }, afterMs);
+    this.#rollUpTimer.unref();
+  }
+
+  async #rollUp(): Promise<void> {
+    let isMore = false;
+    try {
+      isMore = await rollUp(this.#options.client);
+    } catch (error) {
+      this.#options.onError(error);
+    }
+    if (!this.#isStopped) this.#schedule(isMore ? 0 : rollUpEveryMs);
+  }
+
+  /** Takes a lock that charges wait for, if only for a moment, so it gives up quickly and is tried again. */
+  #makeMonths(): Promise<void> {
+    const { client, clock } = this.#options;
+    return client.transaction(async (query) => {
+      await query("SET LOCAL lock_timeout = '1s'");
+      await query("SELECT sluice_make_months($1::int8, $2::int)", [clock.wallMs(), monthsAhead]);
+    });
+  }
+}

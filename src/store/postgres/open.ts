@@ -1,0 +1,51 @@
+import type { PostgresStoreSettings } from "../settings.ts";
+import { StoreRefusal } from "../store.ts";
+import { parseAddress } from "./address.ts";
+import { PostgresClient } from "./client.ts";
+import { Database } from "./database.ts";
+import { Maintenance } from "./maintenance.ts";
+import { migrate, migrations, readSchema, refuseNewer } from "./migrate.ts";
+import { PostgresStore } from "./postgres-store.ts";
+
+/** Reports and operators' actions; charges have connections of their own. */
+const gatewayConnections = 4;
+const operatorConnections = 2;
+const deadlineMs = 30_000;
+const connectPatienceMs = 5_000;
+
+/** A gateway brings the schema up to date; an operator only uses one that is there. */
+export async function openPostgresStore(settings: PostgresStoreSettings): Promise<PostgresStore> {
+  const { location, clock, role, onBackgroundError = () => {} } = settings;
+  const client = new PostgresClient({
+    address: parseAddress(location.url, location.password),
+    max: role === "gateway" ? gatewayConnections : operatorConnections,
+    prepare: location.prepare,
+    deadlineMs,
+  });
+  try {
+    // Connecting is what fails if anything does, and is said so.
+    await new Database(client, connectPatienceMs).read("SELECT 1");
+    if (role === "operator") {
+      await refuseUnusable(client);
+      return new PostgresStore({ client, clock, maintenance: null });
+    }
+    await migrate(client);
+    const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });
+    await maintenance.start();
+    return new PostgresStore({ client, clock, maintenance });
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+async function refuseUnusable(client: PostgresClient): Promise<void> {
+  const schema = await readSchema(client.query);
+  refuseNewer(schema, migrations.length, client.address.name);
+  if (schema.version >= migrations.length) return;
+  const what = schema.version === 0 ? "has no data yet" : `has an older schema (${schema.version})`;
+  throw new StoreRefusal(
+    "schema_missing",
+    `The database ${client.address.name} ${what}. \`sluice serve\` or \`sluice store check --migrate\` brings it up to date.`,
+  );
+}

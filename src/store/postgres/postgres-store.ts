@@ -1,0 +1,215 @@
+import type { Clock } from "../../base/clock.ts";
+import type {
+  AccountTotals,
+  Changes,
+  Entry,
+  ExchangeEnding,
+  GivenIds,
+  KeyChanges,
+  KeyRecord,
+  ResponsePart,
+  StoredResponse,
+} from "../records.ts";
+import { summarizeUsage } from "../reporting/usage-summary.ts";
+import {
+  type EndingsPruning,
+  type EntryQuery,
+  type GivenIdsPruning,
+  type GroupFigures,
+  type KeyPage,
+  type KeyQuery,
+  type NumberedUsage,
+  type OperatorEntry,
+  type RecomputedTotals,
+  type RecordedEntry,
+  type ResponseScope,
+  type Snapshot,
+  type Store,
+  StoreRefusal,
+  type UsageQuery,
+  type UsageSummaryQuery,
+} from "../store.ts";
+import type { PostgresClient } from "./client.ts";
+import { Database } from "./database.ts";
+import { KeyNumbers } from "./key-numbers.ts";
+import type { Maintenance } from "./maintenance.ts";
+import { PostgresReports } from "./reports/reports.ts";
+import { settledThrough } from "./settled-ids.ts";
+import { PostgresAdminRecords } from "./tables/admin-records.ts";
+import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
+import * as entries from "./tables/entry-table.ts";
+import { findGivenIds, insertGivenIds, pruneGivenIds } from "./tables/given-id-table.ts";
+import * as keys from "./tables/key-table.ts";
+import { recordOperatorEntry } from "./tables/operator-entries.ts";
+import { recomputeTotals } from "./tables/recompute.ts";
+import * as responses from "./tables/response-table.ts";
+import { readRevision } from "./tables/revision.ts";
+import { listUsage } from "./tables/usage-table.ts";
+import { WriteQueue } from "./write-queue.ts";
+
+export interface PostgresStoreParts {
+  readonly client: PostgresClient;
+  readonly clock: Clock;
+  /** Null for operators. */
+  readonly maintenance: Maintenance | null;
+}
+
+const patienceMs = 2_000;
+const settlingPatienceMs = 10_000;
+/** A pass over the whole ledger. */
+const auditDeadlineMs = 1_800_000;
+
+export class PostgresStore implements Store {
+  readonly reports: PostgresReports;
+  readonly admin: PostgresAdminRecords;
+  readonly files = null;
+  readonly keyNumbers = new KeyNumbers();
+  readonly #parts: PostgresStoreParts;
+  readonly #database: Database;
+  readonly #given: WriteQueue<GivenIds>;
+  #settledThrough = 0;
+
+  constructor(parts: PostgresStoreParts) {
+    this.#parts = parts;
+    this.#database = new Database(parts.client, patienceMs);
+    this.#given = new WriteQueue((items) => insertGivenIds(this.#database.change, items));
+    this.reports = new PostgresReports(this.#database);
+    this.admin = new PostgresAdminRecords(this.#database);
+  }
+
+  load(): Promise<Snapshot> {
+    return this.#database.readAll(async (query) => {
+      const revision = await readRevision(query);
+      const numbered = await keys.allKeys(query);
+      this.keyNumbers.learn(numbered);
+      return {
+        revision,
+        keys: numbered.map(({ key }) => key),
+        accounts: await entries.allTotals(query),
+        openHolds: await entries.openHolds(query),
+        unbalancedKeyId: await entries.unbalancedKeyId(query),
+      };
+    });
+  }
+
+  insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
+    return this.#database.changeAll(async (query) => {
+      await keys.insertKey(query, key);
+      if (openingTopUpNano === 0) return;
+      const { id: keyId, createdAtMs: atMs } = key;
+      const opening = { keyId, amountNano: openingTopUpNano, reference: null, note: "opening credit", atMs };
+      await recordOperatorEntry(query, "topup", opening);
+    });
+  }
+
+  updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord> {
+    return this.#database.changeAll((query) => keys.updateKey(query, keyId, changes));
+  }
+
+  findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null> {
+    return keys.keyByHash(this.#database.read, hash, nowMs);
+  }
+
+  findKey(idOrPrefix: string): Promise<KeyRecord | null> {
+    return keys.keyByIdOrPrefix(this.#database.read, idOrPrefix);
+  }
+
+  listKeys(query: KeyQuery): Promise<KeyPage> {
+    return keys.listKeys(this.#database.read, query);
+  }
+
+  recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry> {
+    return this.#database.changeAll((query) => recordOperatorEntry(query, "topup", topUp));
+  }
+
+  recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry> {
+    return this.#database.changeAll((query) => recordOperatorEntry(query, "adjustment", adjustment));
+  }
+
+  currentRevision(): Promise<number> {
+    return readRevision(this.#database.read);
+  }
+
+  changesSince(revision: number): Promise<Changes> {
+    return this.#database.readAll(async (query) => {
+      const current = await readRevision(query);
+      const numbered = await keys.keysChangedSince(query, revision);
+      this.keyNumbers.learn(numbered);
+      return {
+        revision: current,
+        keys: numbered.map(({ key }) => key),
+        entries: await entries.entriesChangedSince(query, revision),
+      };
+    });
+  }
+
+  findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null> {
+    return responses.findStoredResponse(this.#database.read, scope, notBeforeMs);
+  }
+
+  pruneStoredResponses(beforeMs: number, limit: number): Promise<number> {
+    return responses.pruneStoredResponses(this.#database.change, beforeMs, limit);
+  }
+
+  recordResponsePart(part: ResponsePart): Promise<void> {
+    return responses.insertResponsePart(this.#database.change, part, this.#parts.clock.wallMs());
+  }
+
+  discardResponse(recordingId: string): Promise<void> {
+    return responses.discardResponse(this.#database.change, recordingId);
+  }
+
+  recordGivenIds(given: GivenIds): Promise<void> {
+    return this.#given.add(given);
+  }
+
+  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (string | null)[]> {
+    return findGivenIds(this.#database.read, keyId, digests);
+  }
+
+  pruneGivenIds(pruning: GivenIdsPruning): Promise<number> {
+    return pruneGivenIds(this.#database.change, pruning);
+  }
+
+  recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {
+    return insertEndings(this.#database.change, endings);
+  }
+
+  pruneEndings(pruning: EndingsPruning): Promise<void> {
+    return pruneEndings(this.#database.change, pruning);
+  }
+
+  readTotals(keyId: string): Promise<AccountTotals | null> {
+    return entries.totalsOfKey(this.#database.read, keyId);
+  }
+
+  /** Entries that are still being written among others are not passed over: what comes after them waits for them. */
+  async listEntries(query: EntryQuery): Promise<readonly Entry[]> {
+    const known = await entries.listEntries(this.#database.read, query, this.#settledThrough);
+    if (known.length >= query.limit) return known;
+    const settled = await settledThrough(this.#database.read, "entries", settlingPatienceMs);
+    if (settled === null) {
+      throw new StoreRefusal("locked", "The ledger's newest entries are still being written. Try again.");
+    }
+    this.#settledThrough = settled;
+    return entries.listEntries(this.#database.read, query, settled);
+  }
+
+  listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]> {
+    return listUsage(this.#database.read, query);
+  }
+
+  summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]> {
+    return summarizeUsage(this.reports, query);
+  }
+
+  recomputeTotals(): Promise<readonly RecomputedTotals[]> {
+    return this.#database.readAll(recomputeTotals, auditDeadlineMs);
+  }
+
+  async close(): Promise<void> {
+    await this.#given.idle();
+    await this.#parts.maintenance?.stop();
+    await this.#parts.client.close();
+  }
+}

@@ -1,0 +1,71 @@
+import type { Entry } from "../../records.ts";
+import type {
+  Cut,
+  EndingsKept,
+  EntrySearch,
+  ExchangeQuery,
+  FiledExchange,
+  GroupFigures,
+  GroupQuery,
+  KeyDay,
+  LatencyBand,
+  ListedExchange,
+  Reports,
+  StepFigures,
+  StepQuery,
+} from "../../reports.ts";
+import type { Database } from "../database.ts";
+import { findExchange, listExchanges } from "./exchange-searcher.ts";
+import { searchEntries } from "./row-searcher.ts";
+import { keyDays, latencyInSteps, usageBy, usageInSteps } from "./usage-sums.ts";
+
+export class PostgresReports implements Reports {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  usageInSteps(query: StepQuery): Promise<readonly StepFigures[]> {
+    return usageInSteps(this.#database.read, query);
+  }
+
+  usageBy(column: "model" | "provider" | "key", query: GroupQuery): Promise<readonly GroupFigures[]> {
+    return usageBy(this.#database.read, column, query);
+  }
+
+  latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]> {
+    return latencyInSteps(this.#database.read, query);
+  }
+
+  keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]> {
+    return keyDays(this.#database.read, keyIds, fromDay, throughDay);
+  }
+
+  exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
+    return listExchanges(this.#database.read, query);
+  }
+
+  /** Exchange ids are indexed, so that the entry's id is of no help. */
+  exchange(exchangeId: string): Promise<FiledExchange | null> {
+    return this.#database.readAll((query) => findExchange(query, exchangeId));
+  }
+
+  async endingsKept(): Promise<EndingsKept> {
+    const [found] = await this.#database.read<{
+      first: number | null;
+      last: number | null;
+      oldestAtMs: number | null;
+    }>(
+      `SELECT min(id)::float8 AS first, max(id)::float8 AS last,
+        (SELECT at_ms::float8 FROM exchange_endings ORDER BY id LIMIT 1) AS "oldestAtMs" FROM exchange_endings`,
+    );
+    if (found === undefined || found.first === null || found.last === null)
+      return { oldestAtMs: null, count: 0 };
+    return { oldestAtMs: found.oldestAtMs, count: found.last - found.first + 1 };
+  }
+
+  entries(query: EntrySearch): Promise<Cut<Entry, number>> {
+    return searchEntries(this.#database.read, query);
+  }
+}

@@ -1,0 +1,97 @@
+import type { Entry } from "../../records.ts";
+import type { Cut, EntrySearch } from "../../reports.ts";
+import type { Parameter, Query } from "../client.ts";
+import { entryColumns } from "../tables/entry-table.ts";
+
+export interface RowSearch {
+  /** Columns and tables. */
+  readonly select: string;
+  readonly table: "entries" | "exchange_endings";
+  readonly conditions: Conditions;
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+  readonly sinceMs?: number | undefined;
+}
+
+/** Conditions with their parameters. The first three belong to the search itself. */
+export class Conditions {
+  readonly parameters: Parameter[] = [];
+  readonly #all: string[] = [];
+
+  /** `$` stands for the parameter. */
+  add(condition: string, parameter?: Parameter): void {
+    if (parameter === undefined) this.#all.push(condition);
+    else this.#all.push(condition.replaceAll("$", () => `$${this.parameters.length + 4}`));
+    if (parameter !== undefined) this.parameters.push(parameter);
+  }
+
+  get sql(): string {
+    return this.#all.map((condition) => ` AND ${condition}`).join("");
+  }
+}
+
+/** Ids examined per statement: some ten milliseconds when none of them matches. */
+const idsPerPiece = 50_000;
+/** A search for something rare stops here and returns a cursor to continue from. */
+const searchMs = 500;
+/** Ids are in the order in which exchanges ended, but for this. */
+const disorderMs = 60_000;
+
+/** Entries, newest first. */
+export function searchEntries(query: Query, asked: EntrySearch): Promise<Cut<Entry, number>> {
+  const { beforeId, limit, keyId, kind } = asked;
+  const conditions = new Conditions();
+  if (keyId !== undefined) addKey(conditions, "entries", keyId);
+  if (kind !== undefined) conditions.add("kind = $", kind);
+  return searchRows<Entry>(
+    query,
+    { select: selectEntry, table: "entries", conditions, beforeId, limit },
+    (row) => row.id,
+  );
+}
+
+/** Scans entries or endings piece by piece, newest first, and stops early if what it looks for is rare. */
+export async function searchRows<Row>(
+  query: Query,
+  search: RowSearch,
+  idOf: (row: Row) => number,
+): Promise<Cut<Row, number>> {
+  const { select, table, conditions, beforeId, limit, sinceMs } = search;
+  const text = `${select} WHERE ${table}.id BETWEEN $1::int8 AND $2::int8${conditions.sql}
+    ORDER BY ${table}.id DESC LIMIT $3::int`;
+  const stopAtMs = performance.now() + searchMs;
+  const rows: Row[] = [];
+  let to = Math.min((beforeId ?? Number.MAX_SAFE_INTEGER) - 1, await newestId(query, table));
+  for (; to > 0; to -= idsPerPiece) {
+    const from = to - idsPerPiece + 1;
+    rows.push(...(await query<Row>(text, [from, to, limit - rows.length, ...conditions.parameters])));
+    const last = rows.at(-1);
+    if (rows.length >= limit && last !== undefined) return { rows, next: idOf(last) };
+    if (sinceMs !== undefined && (await timeAt(query, table, from)) < sinceMs - disorderMs) break;
+    if (performance.now() > stopAtMs) return { rows, next: from > 1 ? from : null };
+  }
+  return { rows, next: null };
+}
+
+/** When the first row from this id on was written; infinity where there is none. */
+export async function timeAt(query: Query, table: RowSearch["table"], id: number): Promise<number> {
+  const [row] = await query<{ atMs: number }>(
+    `SELECT at_ms::float8 AS "atMs" FROM ${table} WHERE id >= $1::int8 ORDER BY id LIMIT 1`,
+    [id],
+  );
+  return row?.atMs ?? Number.POSITIVE_INFINITY;
+}
+
+async function newestId(query: Query, table: RowSearch["table"]): Promise<number> {
+  const [row] = await query<{ id: number | null }>(`SELECT max(id)::float8 AS id FROM ${table}`);
+  return row?.id ?? 0;
+}
+
+/** Entries are indexed by account. */
+export function addKey(conditions: Conditions, table: RowSearch["table"], keyId: string): void {
+  if (table === "entries")
+    conditions.add("entries.account_no = (SELECT account_no FROM keys WHERE id = $)", keyId);
+  conditions.add(`${table}.key_no = (SELECT no FROM keys WHERE id = $)`, keyId);
+}
+
+const selectEntry = `SELECT ${entryColumns} FROM entries JOIN keys ON keys.no = entries.key_no`;

@@ -1,0 +1,106 @@
+import { figureColumnNames } from "../reporting/figure-columns.ts";
+import { bandOfColumn } from "../reporting/latency-bands.ts";
+import type { Parameter, PostgresClient, Query } from "./client.ts";
+import { settledThrough } from "./settled-ids.ts";
+
+/** The shortest chart shows an hour and compares it with the one before. */
+const minutesKept = 180;
+/** Bounds how long one roll-up takes. */
+const rowsAtOnce = 100_000;
+const patienceMs = 2_000;
+
+interface Bounds {
+  readonly entries: number;
+  readonly endings: number;
+}
+
+/**
+ * Adds what the sums do not count yet to them. Every node tries, one succeeds: the row of `rollups` is locked while it
+ * does. It says through which entry and which ending the sums count, and reports add whatever comes after from
+ * the rows themselves, so that they are right at any moment and nothing is ever counted twice. Returns true if
+ * there may be more to count.
+ */
+export async function rollUp(client: PostgresClient): Promise<boolean> {
+  const entries = await settledThrough(client.query, "entries", patienceMs);
+  const endings = await settledThrough(client.query, "exchange_endings", patienceMs);
+  if (entries === null || endings === null) return false;
+  return client.transaction(async (query) => {
+    const from = await lockBounds(query);
+    if (from === null) return false;
+    const through = {
+      entries: Math.max(from.entries, Math.min(entries, from.entries + rowsAtOnce)),
+      endings: Math.max(from.endings, Math.min(endings, from.endings + rowsAtOnce)),
+    };
+    if (through.entries === from.entries && through.endings === from.endings) return false;
+    await addUp(query, from, through);
+    return through.entries < entries || through.endings < endings;
+  });
+}
+
+/** Null while another node is at it. */
+async function lockBounds(query: Query): Promise<Bounds | null> {
+  const [bounds] = await query<Bounds>(
+    `SELECT entries_through::float8 AS entries, endings_through::float8 AS endings FROM rollups
+    FOR UPDATE SKIP LOCKED`,
+  );
+  return bounds ?? null;
+}
+
+async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void> {
+  const range: Parameter[] = [from.entries, through.entries, from.endings, through.endings];
+  const [newest] = await query<{ minute: number | null }>(addToSums, range);
+  if (newest?.minute != null) {
+    await query("DELETE FROM usage_minutes WHERE minute < $1::int", [newest.minute - minutesKept]);
+    await query("DELETE FROM latency_minutes WHERE minute < $1::int", [newest.minute - minutesKept]);
+  }
+  await query("UPDATE rollups SET entries_through = $1::int8, endings_through = $2::int8", [
+    through.entries,
+    through.endings,
+  ]);
+}
+
+const summed = figureColumnNames.map((column) => `sum(${column})::int8 AS ${column}`).join(", ");
+
+/** Sorted by the primary key. */
+function upsertSums(table: string, keys: Readonly<Record<string, string>>): string {
+  const names = Object.keys(keys);
+  const grouped = names.map((_, place) => place + 1).join(", ");
+  const selected = Object.entries(keys).map(([name, expression]) => `${expression} AS ${name}`);
+  const added = figureColumnNames.map((column) => `${column} = ${table}.${column} + excluded.${column}`);
+  return `INSERT INTO ${table} (${[...names, ...figureColumnNames].join(", ")})
+    SELECT ${selected.join(", ")}, ${summed} FROM minutes GROUP BY ${grouped} ORDER BY ${grouped}
+    ON CONFLICT (${names.join(", ")}) DO UPDATE SET ${added.join(", ")}`;
+}
+
+function upsertLatencies(table: string, column: string, expression: string): string {
+  return `INSERT INTO ${table} (${column}, measure, up_to_ms, requests)
+    SELECT ${expression}, measure, up_to_ms, sum(requests)::int8 FROM bands GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (${column}, measure, up_to_ms) DO UPDATE SET requests = ${table}.requests + excluded.requests`;
+}
+
+const bandsOf = (measure: "first_byte" | "total") => `
+  SELECT minute, '${measure}' AS measure, ${bandOfColumn(`${measure}_ms`)} AS up_to_ms, count(*) AS requests
+  FROM counted WHERE ${measure}_count = 1 GROUP BY 1, 3`;
+
+const addToSums = `
+WITH counted AS MATERIALIZED (
+  SELECT (at_ms / 60000)::int AS minute, * FROM entry_figures WHERE id > $1::int8 AND id <= $2::int8
+  UNION ALL
+  SELECT (at_ms / 60000)::int AS minute, * FROM ending_figures WHERE id > $3::int8 AND id <= $4::int8
+), minutes AS MATERIALIZED (
+  SELECT minute, key_no, model, provider, ${summed} FROM counted GROUP BY 1, 2, 3, 4
+), bands AS MATERIALIZED (${bandsOf("first_byte")} UNION ALL ${bandsOf("total")}
+), by_minute AS (
+  ${upsertSums("usage_minutes", { minute: "minute", key_no: "key_no", model: "model", provider: "provider" })}
+), by_key_hour AS (
+  ${upsertSums("usage_key_hours", { key_no: "key_no", hour: "minute / 60", model: "model", provider: "provider" })}
+), by_hour AS (
+  ${upsertSums("usage_all_hours", { hour: "minute / 60", model: "model", provider: "provider" })}
+), by_key_day AS (
+  ${upsertSums("usage_key_days", { key_no: "key_no", day: "minute / 1440" })}
+), latency_by_minute AS (
+  ${upsertLatencies("latency_minutes", "minute", "minute")}
+), latency_by_hour AS (
+  ${upsertLatencies("latency_all_hours", "hour", "minute / 60")}
+)
+SELECT max(minute) AS minute FROM minutes`;

@@ -1,0 +1,93 @@
+import { assert } from "../../../base/assert.ts";
+import type { AccountTotals, Entry, HoldProgress } from "../../records.ts";
+import type { EntryQuery } from "../../store.ts";
+import type { Query } from "../client.ts";
+
+/** Reads the ledger: entries, the totals kept beside them, and the open holds. */
+
+/** `throughId` bounds it to entries that no one is still writing among. */
+export function listEntries(
+  query: Query,
+  { afterId, limit, keyId }: EntryQuery,
+  throughId: number,
+): Promise<Entry[]> {
+  const range = "entries.id > $1::int8 AND entries.id <= $2::int8";
+  const order = "ORDER BY entries.id LIMIT $3::int";
+  if (keyId === undefined)
+    return query<Entry>(`${selectEntries} WHERE ${range} ${order}`, [afterId, throughId, limit]);
+  const ofKey = "entries.account_no = (SELECT account_no FROM keys WHERE id = $4) AND keys.id = $4";
+  const parameters = [afterId, throughId, limit, keyId];
+  return query<Entry>(`${selectEntries} WHERE ${range} AND ${ofKey} ${order}`, parameters);
+}
+
+export async function entryByReference(
+  query: Query,
+  accountNo: number,
+  reference: string,
+): Promise<Entry | null> {
+  const [entry] = await query<Entry>(
+    `${selectEntries} JOIN entry_references r ON r.entry_id = entries.id AND r.month = entries.month
+    WHERE r.account_no = $1::int AND r.reference = $2`,
+    [accountNo, reference],
+  );
+  return entry ?? null;
+}
+
+export function entriesChangedSince(query: Query, revision: number): Promise<Entry[]> {
+  return query<Entry>(`${selectEntries} WHERE entries.revision > $1::int8 ORDER BY entries.id`, [revision]);
+}
+
+export function allTotals(query: Query): Promise<AccountTotals[]> {
+  return query<AccountTotals>(`${selectTotals} ORDER BY keys.no`);
+}
+
+/** `lock` keeps others from changing them until the transaction ends. */
+export async function accountTotals(
+  query: Query,
+  accountNo: number,
+  { lock }: { readonly lock: boolean },
+): Promise<AccountTotals> {
+  const suffix = lock ? "FOR NO KEY UPDATE OF accounts" : "";
+  const [totals] = await query<AccountTotals>(`${selectTotals} WHERE accounts.no = $1::int ${suffix}`, [
+    accountNo,
+  ]);
+  assert(totals !== undefined, `there is no account ${accountNo}`);
+  return totals;
+}
+
+export async function totalsOfKey(query: Query, keyId: string): Promise<AccountTotals | null> {
+  const [totals] = await query<AccountTotals>(`${selectTotals} WHERE keys.id = $1`, [keyId]);
+  return totals ?? null;
+}
+
+export function openHolds(query: Query): Promise<HoldProgress[]> {
+  return query<HoldProgress>(
+    `SELECT holds.id AS "holdId", keys.id AS "keyId", opened_at_ms::float8 AS "openedAtMs",
+      period_start_ms::float8 AS "periodStartMs", charge_so_far::float8 AS "chargeSoFar", model
+    FROM holds JOIN keys ON keys.no = holds.key_no ORDER BY holds.id`,
+  );
+}
+
+/** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
+export async function unbalancedKeyId(query: Query): Promise<string | null> {
+  const [found] = await query<{ id: string }>(
+    `SELECT keys.id FROM accounts JOIN keys ON keys.account_no = accounts.no
+    WHERE posted <> purchased - used OR day_spend > used OR period_used > used OR (mode = 'credit' AND posted < 0)
+    ORDER BY keys.no LIMIT 1`,
+  );
+  return found?.id ?? null;
+}
+
+export const entryColumns = `
+entries.id::float8 AS id, keys.id AS "keyId", kind, amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
+  entries.exchange_id AS "exchangeId", basis, entries.outcome, period_start_ms::float8 AS "periodStartMs",
+  entries.reference, note`;
+
+const selectEntries = `SELECT ${entryColumns} FROM entries JOIN keys ON keys.no = entries.key_no`;
+
+const selectTotals = `
+SELECT keys.id AS "keyId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used, day,
+  day_spend::float8 AS "daySpend", period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed",
+  requests::float8 AS requests, input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens",
+  last_cost_nano::float8 AS "lastCostNano"
+FROM accounts JOIN keys ON keys.account_no = accounts.no`;

@@ -1,0 +1,165 @@
+import { assert } from "../../../src/base/assert.ts";
+import { totalInput } from "../../../src/base/usage.ts";
+import type { PostgresClient, Query } from "../../../src/store/postgres/client.ts";
+import { keyById } from "../../../src/store/postgres/tables/key-table.ts";
+import type { ExchangeEnding, StoredResponse } from "../../../src/store/store.ts";
+import type { SettleItem } from "../fixtures.ts";
+
+/** Books charges as they are told, in one transaction, as if the accounts had decided so. */
+export function bookCharges(client: PostgresClient, items: readonly SettleItem[]): Promise<void> {
+  return client.transaction(async (query) => {
+    for (const item of items) await book(query, item);
+  });
+}
+
+interface BookedEntry {
+  readonly id: number;
+  readonly month: number;
+}
+
+async function book(query: Query, { charge, record, response, ending }: SettleItem): Promise<void> {
+  const found = await keyById(query, charge.keyId);
+  assert(found !== null, `there is no key ${charge.keyId}`);
+  const common = {
+    account_no: found.accountNo,
+    key_no: found.no,
+    at_ms: charge.atMs,
+    period_start_ms: charge.periodStartMs,
+    exchange_id: charge.exchangeId,
+    basis: charge.basis,
+    outcome: charge.outcome,
+    model: charge.model,
+    provider: charge.provider,
+  };
+  const recorded = record === null ? {} : { ...columnsOf(record), cost_nano: record.costNano };
+  const entry = await insert(query, {
+    ...common,
+    kind: "charge",
+    amount: -charge.charged,
+    list_cost_nano: charge.listCostNano,
+    ...recorded,
+  });
+  if (charge.overrun > 0) await insert(query, { ...common, kind: "overrun", amount: charge.overrun });
+  await query(updateAccount, [
+    found.accountNo,
+    charge.charged,
+    Math.floor(charge.atMs / 86_400_000),
+    charge.periodStartMs,
+    record === null ? 0 : 1,
+    record === null ? 0 : totalInput(record.usage),
+    record?.usage.outputTokens ?? 0,
+    record?.costNano ?? null,
+  ]);
+  if (ending !== null) await insertEnding(query, found.no, ending, entry);
+  if (response !== null) await insertResponse(query, found.no, response);
+}
+
+function columnsOf(
+  record: NonNullable<SettleItem["record"]>,
+): Record<string, string | number | boolean | null> {
+  const { usage } = record;
+  return {
+    recorded_at_ms: record.atMs,
+    route: record.route,
+    model: record.model,
+    provider: record.provider,
+    upstream_model: record.upstreamModel,
+    stream: record.stream,
+    status: record.status,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    first_byte_ms: record.firstByteMs === null ? null : Math.round(record.firstByteMs),
+    total_ms: Math.round(record.totalMs),
+    attempts: record.attempts,
+  };
+}
+
+async function insert(
+  query: Query,
+  columns: Readonly<Record<string, string | number | boolean | null>>,
+): Promise<BookedEntry> {
+  const names = Object.keys(columns);
+  const [entry] = await query<BookedEntry>(
+    `INSERT INTO entries (month, ${names.join(", ")})
+    SELECT sluice_month(at_ms), ${names.join(", ")} FROM json_populate_record(NULL::entries, $1::text::json)
+    RETURNING id::float8 AS id, month`,
+    [JSON.stringify(columns)],
+  );
+  assert(entry !== undefined, "a new entry has an id");
+  return entry;
+}
+
+async function insertEnding(
+  query: Query,
+  keyNo: number,
+  ending: ExchangeEnding,
+  { id, month }: BookedEntry,
+): Promise<void> {
+  await query(
+    `INSERT INTO exchange_endings (exchange_id, key_no, at_ms, started_at_ms, route, model, provider, upstream_model,
+      stream, outcome, status, code, message, first_byte_ms, total_ms, attempts, attempt_details, alike, entry_id,
+      entry_month)
+    VALUES ($1, $2::int, $3::int8, $4::int8, $5, $6, $7, $8, $9::bool, $10, $11::int, $12, $13, $14::int8, $15::int8,
+      $16::int, $17, $18::int, $19::int8, $20::int)`,
+    [
+      ending.exchangeId,
+      keyNo,
+      ending.atMs,
+      ending.startedAtMs,
+      ending.route,
+      ending.model,
+      ending.provider,
+      ending.upstreamModel,
+      ending.stream,
+      ending.outcome,
+      ending.status,
+      ending.code,
+      ending.message,
+      ending.firstByteMs === null ? null : Math.round(ending.firstByteMs),
+      ending.totalMs === null ? null : Math.round(ending.totalMs),
+      ending.attempts,
+      ending.attemptDetails.length === 0 ? null : JSON.stringify(ending.attemptDetails),
+      ending.alike,
+      id,
+      month,
+    ],
+  );
+}
+
+async function insertResponse(query: Query, keyNo: number, response: StoredResponse): Promise<void> {
+  await query(
+    `INSERT INTO idempotency (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id,
+      parts, body)
+    VALUES ($1::int, $2, $3, $4, $5::int, $6, $7::int8, $8, $9::int, $10)`,
+    [
+      keyNo,
+      response.route,
+      response.idempotencyKey,
+      response.bodyHash,
+      response.status,
+      JSON.stringify(response.headers),
+      response.storedAtMs,
+      response.recording?.id ?? null,
+      response.recording?.parts ?? 0,
+      response.body,
+    ],
+  );
+}
+
+const updateAccount = `
+UPDATE accounts SET
+  posted = posted - $2::int8,
+  used = used + $2::int8,
+  day_spend = CASE WHEN $3::int = day THEN day_spend + $2::int8 WHEN $3::int > day THEN $2::int8 ELSE day_spend END,
+  day = greatest(day, $3::int),
+  period_used = CASE WHEN $4::int8 = period_start_ms THEN period_used + $2::int8
+    WHEN $4::int8 > period_start_ms THEN $2::int8 ELSE period_used END,
+  period_start_ms = greatest(period_start_ms, $4::int8),
+  requests = requests + $5::int,
+  input_tokens = input_tokens + $6::int8,
+  output_tokens = output_tokens + $7::int8,
+  last_cost_nano = coalesce($8::int8, last_cost_nano)
+WHERE no = $1::int`;
