@@ -1,4 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
+import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ErrorFormat } from "./errors/envelope.ts";
@@ -73,11 +74,15 @@ export interface Source {
   readonly estimatedInputTokens: number;
 }
 
+export type WallClock = Pick<Clock, "wallMs">;
+
 /** What a writer needs to write an answer. */
 export interface ClientCall {
   readonly source: Source;
   /** `newId` of base/id.ts; replaced in tests to get stable ids. */
   readonly mint: (prefix: string) => string;
+  /** For when an answer was completed. */
+  readonly clock: WallClock;
   /** The provider speaks the client's dialect, so what proves its reasoning is written as it is. */
   readonly keepsProofs?: true;
 }

@@ -73,10 +73,11 @@ export function translationOf(golden: Golden, body: JsonObject): Translation {
     estimatedInputTokens: 42,
   };
   let minted = 0;
-  return translate(source, golden.target, (prefix) => {
+  const mint = (prefix: string) => {
     minted += 1;
     return `${prefix}${minted}`;
-  });
+  };
+  return translate(source, golden.target, mint, { wallMs: () => 1_800_000_009_000 });
 }
 
 export function jsonSection(golden: Golden, name: string): JsonObject | null {

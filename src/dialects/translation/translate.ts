@@ -1,6 +1,7 @@
+import { systemClock } from "../../base/clock.ts";
 import { newId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ClientCall, ClientDialect, Source } from "../client-dialect.ts";
+import type { ClientCall, ClientDialect, Source, WallClock } from "../client-dialect.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
@@ -20,14 +21,20 @@ import type {
 } from "./translation.ts";
 
 /** Translates a request from the client's dialect to the provider's; the result translates the answer back. */
-export function translate(source: Source, target: Target, mint = newId): Translation {
-  if (source.dialect.name === target.dialect.name) return reread(source, target, mint);
+export function translate(
+  source: Source,
+  target: Target,
+  mint: Mint = newId,
+  clock: WallClock = systemClock,
+): Translation {
+  if (source.dialect.name === target.dialect.name) return reread(source, target, { source, mint, clock });
   const client = source.dialect;
   const dropped = new DroppedFields(client.fieldNames);
   const request = client.readRequest(source.body, dropped);
   const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
   const body = target.dialect.writeRequest(adapted, target, dropped);
-  const context = { client, target, call: { source, mint }, toolMapping: { names, formatTool, mint } };
+  const toolMapping = { names, formatTool, mint };
+  const context = { client, target, call: { source, mint, clock }, toolMapping };
   return new PairedDialects(body, dropped.fields, context);
 }
 
@@ -35,10 +42,14 @@ export function translate(source: Source, target: Target, mint = newId): Transla
  * If both speak the same dialect, requests and answers pass through as bytes. Only an answer in the wrong form (JSON
  * instead of a stream, or a stream instead of JSON) is read and written again.
  */
-function reread(source: Source, target: Target, mint: Mint): Translation {
-  const toolMapping = { names: null, formatTool: null, mint };
-  const call = { source, mint, keepsProofs: true } as const;
-  const context = { client: source.dialect, target, call, toolMapping };
+function reread(source: Source, target: Target, call: ClientCall): Translation {
+  const toolMapping = { names: null, formatTool: null, mint: call.mint };
+  const context = {
+    client: source.dialect,
+    target,
+    call: { ...call, keepsProofs: true } as const,
+    toolMapping,
+  };
   return new PairedDialects(source.body, [], context);
 }
 
@@ -48,10 +59,10 @@ export function translationOfAnswer(
   target: Target,
   { tools, formatTool }: SerializedToolMapping,
   dropped: readonly string[],
-  mint: Mint = newId,
 ): Translation {
-  const toolMapping = { names: ToolNames.of(tools), formatTool, mint };
-  const context = { client: source.dialect, target, call: { source, mint }, toolMapping };
+  const toolMapping = { names: ToolNames.of(tools), formatTool, mint: newId };
+  const call = { source, mint: newId, clock: systemClock };
+  const context = { client: source.dialect, target, call, toolMapping };
   return new PairedDialects(source.body, dropped, context);
 }
 

@@ -18,6 +18,8 @@ export interface DemoRequest {
   readonly schema: JsonObject | null;
   readonly inputTokens: number;
   readonly wantsStreamUsage: boolean;
+  /** What the answer repeats of the request, in the dialect that does so. */
+  readonly echo?: JsonObject;
 }
 
 export interface DemoTool {

@@ -49,7 +49,7 @@ export class ItemStream {
     const body = { ...at, item_id: item["id"] };
     if (item["type"] === "reasoning") yield* this.#reasoning(body, pieces);
     else if (item["type"] === "message") yield* this.#message(body, pieces);
-    else yield* this.#call(body, String(item["arguments"]));
+    else yield* this.#call(body, String(item["name"]), String(item["arguments"]));
     yield this.event("response.output_item.done", { ...at, item });
   }
 
@@ -75,11 +75,11 @@ export class ItemStream {
     yield this.event("response.content_part.done", { ...at, part: textPart(text) });
   }
 
-  *#call(body: JsonObject, args: string): Generator<PacedFrame> {
+  *#call(body: JsonObject, name: string, args: string): Generator<PacedFrame> {
     for (const delta of piecesOf(args)) {
       yield this.#content("response.function_call_arguments.delta", { ...body, delta });
     }
-    yield this.event("response.function_call_arguments.done", { ...body, arguments: args });
+    yield this.event("response.function_call_arguments.done", { ...body, name, arguments: args });
   }
 
   #content(type: string, fields: JsonObject): PacedFrame {

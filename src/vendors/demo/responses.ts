@@ -1,5 +1,11 @@
 import { newId } from "../../base/id.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { noUsage, type Usage } from "../../base/usage.ts";
+import {
+  type Progress,
+  requestEcho,
+  responseHead,
+} from "../../dialects/openai-responses/client/envelope-out.ts";
 import type { DemoAnswer } from "./answer.ts";
 import type { DemoDialect, PacedFrame } from "./dialect.ts";
 import { type DemoRequest, inputTokensOf, objectOr, objectsIn, textOf, wholeNumberOr } from "./request.ts";
@@ -29,6 +35,7 @@ export const responses: DemoDialect = {
       schema: schemaOf(body["text"]),
       inputTokens: inputTokensOf(body["instructions"], input, body["tools"]),
       wantsStreamUsage: true,
+      echo: requestEcho(body, String(body["model"])),
     };
   },
 
@@ -71,44 +78,37 @@ function itemsOf(answer: DemoAnswer): JsonObject[] {
 }
 
 function closing(id: string, answer: DemoAnswer, output: JsonObject[]): JsonObject {
-  const { usage, truncated } = answer;
-  const response = responseOf(id, answer, truncated ? "incomplete" : "completed", output);
-  if (truncated) response["incomplete_details"] = { reason: "max_output_tokens" };
-  if (usage === null) return response;
-  response["usage"] = {
-    input_tokens: usage.input,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens: usage.output,
-    output_tokens_details: { reasoning_tokens: usage.thinking },
-    total_tokens: usage.input + usage.output,
-  };
-  return response;
+  return responseOf(id, answer, answer.truncated ? "incomplete" : "completed", output);
 }
 
-function responseOf(id: string, answer: DemoAnswer, status: string, output: JsonObject[]): JsonObject {
-  return {
-    id,
-    object: "response",
-    created_at: answer.createdSeconds,
+function responseOf(
+  id: string,
+  answer: DemoAnswer,
+  status: Progress["status"],
+  output: JsonObject[],
+): JsonObject {
+  const { createdSeconds, request } = answer;
+  const isCompleted = status === "completed";
+  const head = responseHead(id, createdSeconds, {
     status,
+    completedAtSeconds: isCompleted ? Math.max(createdSeconds, Math.floor(Date.now() / 1000)) : null,
+    incomplete: status === "incomplete" ? "max_output_tokens" : null,
     error: null,
-    incomplete_details: null,
-    instructions: null,
-    max_output_tokens: answer.request.maxTokens,
-    model: answer.request.model,
-    output,
-    parallel_tool_calls: true,
-    previous_response_id: null,
-    reasoning: { effort: null, summary: null },
-    store: false,
-    temperature: 1,
-    text: { format: { type: "text" } },
-    tool_choice: "auto",
-    tools: [],
-    top_p: 1,
-    truncation: "disabled",
-    usage: null,
-    metadata: {},
+    usage: usageOf(answer),
+    serviceTier: null,
+  });
+  // A demo that was asked to report no usage does not report zeros either.
+  const usage = answer.usage === null ? { usage: null } : {};
+  return { ...head, ...usage, output, ...request.echo };
+}
+
+function usageOf({ usage }: DemoAnswer): Usage | null {
+  if (usage === null) return null;
+  return {
+    ...noUsage,
+    inputTokens: usage.input,
+    outputTokens: usage.output,
+    reasoningTokens: usage.thinking,
   };
 }
 

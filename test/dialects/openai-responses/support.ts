@@ -25,7 +25,7 @@ export function callOf(body: JsonObject): ClientCall {
     nowSeconds: 1_700_000_000,
     estimatedInputTokens: 3,
   };
-  return { source, mint: countingMint() };
+  return { source, mint: countingMint(), clock: { wallMs: () => 1_700_000_009_000 } };
 }
 
 /** How a request with these fields is understood. */

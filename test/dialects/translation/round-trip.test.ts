@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { systemClock } from "../../../src/base/clock.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type { Source } from "../../../src/dialects/client-dialect.ts";
 import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
@@ -127,7 +128,7 @@ function answerOf(seed: number, client: ClientDialectName, provider: ClientDiale
 
 function asServer(dialect: ClientDialectName) {
   const source = sourceOf(dialect, openingOf(dialect));
-  return { source, mint: (prefix: string) => `${prefix}${crypto.randomUUID()}` };
+  return { source, mint: (prefix: string) => `${prefix}${crypto.randomUUID()}`, clock: systemClock };
 }
 
 function openingOf(dialect: ClientDialectName): JsonObject {

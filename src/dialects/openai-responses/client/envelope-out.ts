@@ -1,11 +1,13 @@
-import type { JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage.ts";
 import type { ClientCall } from "../../client-dialect.ts";
-import { objectOf } from "../../json/json-fields.ts";
+import { booleanOf, listOf, numberOf, objectOf } from "../../json/json-fields.ts";
 
 /** The fields of a response that change during a stream. */
 export interface Progress {
   readonly status: "in_progress" | "completed" | "incomplete" | "failed";
+  /** Null unless it is completed. */
+  readonly completedAtSeconds: number | null;
   readonly incomplete: string | null;
   readonly error: JsonObject | null;
   readonly usage: Usage | null;
@@ -13,14 +15,15 @@ export interface Progress {
 }
 
 /**
- * All fields that the official SDKs' types require, so that a strict reader accepts the response. `output` is added by
- * the caller, because a stream has its items as text already.
+ * Every field that OpenAI's SDKs and the Open Responses schema require, so that a strict reader accepts the response.
+ * `output` is added by the caller, because a stream has its items as text already.
  */
 export function responseHead(id: string, createdAtSeconds: number, progress: Progress): JsonObject {
   return {
     id,
     object: "response",
     created_at: createdAtSeconds,
+    completed_at: progress.completedAtSeconds,
     status: progress.status,
     error: progress.error,
     incomplete_details: progress.incomplete === null ? null : { reason: progress.incomplete },
@@ -29,39 +32,73 @@ export function responseHead(id: string, createdAtSeconds: number, progress: Pro
   };
 }
 
+/** Never before the response was created, whatever the clock does. */
+export function completedAt({ source, clock }: ClientCall): number {
+  return Math.max(source.nowSeconds, Math.floor(clock.wallMs() / 1000));
+}
+
 /** A finished response always has usage, because clients read it without a check. */
 function usageOf({ status, usage }: Progress): JsonObject | null {
   if (status === "in_progress" || (status === "failed" && usage === null)) return null;
   return writeUsage(usage ?? noUsage);
 }
 
-/** The fields of the request that a response repeats. They do not change during a stream. */
-export function requestEcho({ source }: ClientCall): JsonObject {
-  const { body } = source;
+/** The fields of the request that a response repeats, with their defaults. They do not change during a stream. */
+export function requestEcho(body: JsonObject, model: string): JsonObject {
   const reasoning = objectOf(body["reasoning"]) ?? {};
   return {
-    model: source.model,
+    model,
+    access_programs: null,
     background: false,
-    completed_at: null,
+    frequency_penalty: numberOf(body["frequency_penalty"]) ?? 0,
     instructions: body["instructions"] ?? null,
     max_output_tokens: body["max_output_tokens"] ?? null,
     max_tool_calls: body["max_tool_calls"] ?? null,
     metadata: body["metadata"] ?? {},
-    parallel_tool_calls: body["parallel_tool_calls"] ?? true,
+    parallel_tool_calls: booleanOf(body["parallel_tool_calls"]) ?? true,
+    presence_penalty: numberOf(body["presence_penalty"]) ?? 0,
     previous_response_id: null,
     prompt_cache_key: body["prompt_cache_key"] ?? null,
     reasoning: { effort: reasoning["effort"] ?? null, summary: reasoning["summary"] ?? null },
     safety_identifier: body["safety_identifier"] ?? null,
     store: false,
-    temperature: body["temperature"] ?? 1,
-    text: { format: { type: "text" }, ...objectOf(body["text"]) },
-    tool_choice: body["tool_choice"] ?? "auto",
-    tools: body["tools"] ?? [],
+    temperature: numberOf(body["temperature"]) ?? 1,
+    text: echoText(objectOf(body["text"]) ?? {}),
+    tool_choice: echoToolChoice(body["tool_choice"] ?? "auto"),
+    tools: listOf(body["tools"]).map(echoTool),
     top_logprobs: 0,
-    top_p: body["top_p"] ?? 1,
+    top_p: numberOf(body["top_p"]) ?? 1,
     truncation: "disabled",
-    ...(body["user"] === undefined ? {} : { user: body["user"] }),
+    user: body["user"] ?? null,
   };
+}
+
+/** A function may be sent without these fields, but a response has them. Tools of other types have no such fields. */
+function echoTool(tool: Json): Json {
+  if (!isObject(tool) || tool["type"] !== "function") return tool;
+  return { ...tool, ...withDefaults(tool, { description: null, parameters: null, strict: false }) };
+}
+
+function echoToolChoice(choice: Json): Json {
+  if (!isObject(choice) || choice["type"] !== "allowed_tools") return choice;
+  return { ...choice, ...withDefaults(choice, { mode: "auto" }) };
+}
+
+function echoText({ format, verbosity, ...others }: JsonObject): JsonObject {
+  const shown = { format: isObject(format) ? echoFormat(format) : { type: "text" }, ...others };
+  return verbosity == null ? shown : { ...shown, verbosity };
+}
+
+function echoFormat(format: JsonObject): JsonObject {
+  if (format["type"] !== "json_schema") return format;
+  return { ...format, ...withDefaults(format, { description: null, strict: false }) };
+}
+
+/** The defaults of those fields that an object does not have, or has as null. */
+function withDefaults(object: JsonObject, defaults: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => [name, object[name] ?? value ?? null]),
+  );
 }
 
 /** The details are always complete, because Codex and the AI SDK fail on partial ones. */

@@ -1,41 +1,42 @@
-import type { ErrorCode, GatewayError } from "../../../base/errors.ts";
+import { type ErrorCode, errorKinds, type GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { StreamPosition } from "../../client-dialect.ts";
 import { keepaliveComment } from "../../sse/frame.ts";
+import { requestEcho, responseHead } from "./envelope-out.ts";
 
-/** Codex ignores an `error` event and reconnects, so the failure is sent as a response, then the end marker. */
+/**
+ * Codex ignores an `error` event and reconnects, so the failure is sent as a response, then the end marker. What the client
+ * asked for is not known any more where bytes pass through; the fields that would repeat it have their defaults.
+ */
 export function inBandError(error: GatewayError, _requestId: string, position: StreamPosition): string {
+  const head = responseHead(position.responseId, position.createdAtSeconds, {
+    status: "failed",
+    completedAtSeconds: null,
+    incomplete: null,
+    error: responseError(error),
+    usage: null,
+    serviceTier: null,
+  });
   const event: JsonObject = {
     type: "response.failed",
     sequence_number: position.sequenceNumber,
-    response: {
-      id: position.responseId,
-      object: "response",
-      created_at: position.createdAtSeconds,
-      status: "failed",
-      error: { code: responsesErrorCodes[error.code], message: error.message },
-      incomplete_details: null,
-      instructions: null,
-      max_output_tokens: null,
-      metadata: {},
-      model: position.model,
-      output: [],
-      parallel_tool_calls: true,
-      previous_response_id: null,
-      store: false,
-      temperature: null,
-      text: { format: { type: "text" } },
-      tool_choice: "auto",
-      tools: [],
-      top_p: null,
-      usage: null,
-    },
+    response: { ...head, output: [], ...requestEcho({}, position.model) },
   };
   return `event: response.failed\ndata: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`;
 }
 
+/** The `error` of a response that has failed. */
+export function responseError(error: GatewayError): JsonObject {
+  return {
+    code: responsesErrorCodes[error.code],
+    message: error.message,
+    type: errorKinds[error.code].type,
+    param: error.param ?? null,
+  };
+}
+
 /** By these Codex decides whether to try again. */
-export const responsesErrorCodes: Readonly<Record<ErrorCode, string>> = {
+const responsesErrorCodes: Readonly<Record<ErrorCode, string>> = {
   invalid_credentials: "server_error",
   key_expired: "server_error",
   key_disabled: "server_error",

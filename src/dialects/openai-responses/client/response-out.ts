@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { ClientCall } from "../../client-dialect.ts";
 import type { IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
-import { requestEcho, responseHead } from "./envelope-out.ts";
+import { completedAt, requestEcho, responseHead } from "./envelope-out.ts";
 import {
   type AnswerPart,
   callItem,
@@ -14,15 +14,17 @@ import {
 } from "./items-out.ts";
 
 export function writeResponse(response: IrResponse, call: ClientCall): JsonObject {
+  const { nowSeconds, body, model } = call.source;
   const incomplete = incompleteReason(response.finish.reason);
-  const head = responseHead(call.mint("resp_"), call.source.nowSeconds, {
+  const head = responseHead(call.mint("resp_"), nowSeconds, {
     status: incomplete === null ? "completed" : "incomplete",
+    completedAtSeconds: incomplete === null ? completedAt(call) : null,
     incomplete,
     error: null,
     usage: response.usage,
     serviceTier: response.serviceTier,
   });
-  return { ...head, output: writeOutput(response, call), ...requestEcho(call) };
+  return { ...head, output: writeOutput(response, call), ...requestEcho(body, model) };
 }
 
 /** The explanation of a refusal without any refusal text, which becomes that text. */

@@ -206,7 +206,8 @@ export class CallStreamItem extends BaseItem implements StreamItem {
     const completion = missing === "" ? "" : this.delta(0, missing);
     if (kind === "tool_search") return completion;
     const { type, whole } = callEvents[kind];
-    const done = `${this.address},"${whole}":${JSON.stringify(this.#input)}`;
+    const name = kind === "function" ? `,"name":${JSON.stringify(this.#call.name)}` : "";
+    const done = `${this.address}${name},"${whole}":${JSON.stringify(this.#input)}`;
     return completion + this.frames.write(`${type}.done`, done);
   }
 

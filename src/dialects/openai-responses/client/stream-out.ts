@@ -6,8 +6,8 @@ import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { dataFrame } from "../../sse/sse.ts";
-import { type Progress, requestEcho, responseHead } from "./envelope-out.ts";
-import { heartbeat, responsesErrorCodes } from "./in-band.ts";
+import { completedAt, type Progress, requestEcho, responseHead } from "./envelope-out.ts";
+import { heartbeat, responseError } from "./in-band.ts";
 import { callItemPrefix, type ItemStatus, incompleteReason } from "./items-out.ts";
 import { unsaidRefusal } from "./response-out.ts";
 import {
@@ -105,7 +105,7 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   failure(error: GatewayError, requestId: string): string {
-    const said = { code: responsesErrorCodes[error.code], message: error.message, request_id: requestId };
+    const said = { ...responseError(error), request_id: requestId };
     return (
       this.#begin() + this.#lifecycle("response.failed", this.#progress("failed", null, said)) + endMarker
     );
@@ -182,7 +182,15 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   #progress(status: Progress["status"], incomplete: string | null, error: JsonObject | null): Progress {
-    return { status, incomplete, error, usage: this.#usage, serviceTier: this.#serviceTier };
+    const completedAtSeconds = status === "completed" ? completedAt(this.#call) : null;
+    return {
+      status,
+      completedAtSeconds,
+      incomplete,
+      error,
+      usage: this.#usage,
+      serviceTier: this.#serviceTier,
+    };
   }
 
   /** The echo may be long (all tools of the client) and is sent three times, so it is serialized once. */
@@ -192,7 +200,8 @@ class ResponsesStreamWriter implements StreamWriter {
       .map((item) => item.json)
       .filter((json) => json !== "")
       .join(",");
-    this.#echo ??= JSON.stringify(requestEcho(this.#call)).slice(1);
+    const { body, model } = this.#call.source;
+    this.#echo ??= JSON.stringify(requestEcho(body, model)).slice(1);
     return this.#frames.write(type, `"response":${head.slice(0, -1)},"output":[${output}],${this.#echo}`);
   }
 }

@@ -1,0 +1,170 @@
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../../src/base/errors.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Source } from "../../../src/dialects/client-dialect.ts";
+import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
+import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
+import { translate } from "../../../src/dialects/translation/translate.ts";
+import { answerTo } from "../../../src/vendors/demo/answer.ts";
+import { responses as demo } from "../../../src/vendors/demo/responses.ts";
+import { readScenario } from "../../../src/vendors/demo/scenario.ts";
+import { allStreams, fixture, type StreamName } from "../../support/fixtures.ts";
+import { type Golden, jsonSection, readGoldens, translationOf } from "../golden-file.ts";
+import { clientText, requestOf } from "../golden-run.ts";
+import { lacksOfEvent, lacksOfResponse } from "./published-schema.ts";
+import { dataOf } from "./support.ts";
+
+function lacksOfStream(text: string): string[] {
+  return dataOf(text).flatMap(lacksOfEvent);
+}
+
+const goldens = readGoldens().filter((golden) => golden.client === "responses");
+
+function expectComplete(golden: Golden): void {
+  const body = requestOf(golden);
+  const stream = golden.sections.get("provider streams");
+  if (stream !== undefined) {
+    expect(lacksOfStream(clientText(golden, body, [new TextEncoder().encode(stream)]))).toEqual([]);
+  }
+  const answer = jsonSection(golden, "provider answers");
+  if (answer !== null) expect(lacksOfResponse(translationOf(golden, body).response(answer).body)).toEqual([]);
+}
+
+describe("every response that is translated has all published fields", () => {
+  const answered = goldens.filter(({ sections }) => {
+    return sections.has("provider streams") || sections.has("provider answers");
+  });
+
+  test.each(answered.map((golden) => [golden.file, golden] as const))("%s", (_file, golden) => {
+    expectComplete(golden);
+  });
+});
+
+/** What is optional in a request and required of a response: left out, null, and given. */
+const requests: readonly [string, JsonObject][] = [
+  ["with nothing but an input", {}],
+  [
+    "with functions that say as little as they may",
+    {
+      tools: [{ type: "function", name: "look" }, { type: "custom", name: "patch" }, { type: "web_search" }],
+      tool_choice: { type: "allowed_tools", tools: [{ type: "function", name: "look" }] },
+      text: { format: { type: "json_schema", name: "answer", schema: { type: "object" } } },
+    },
+  ],
+  [
+    "with null wherever that is allowed",
+    {
+      instructions: null,
+      max_output_tokens: null,
+      max_tool_calls: null,
+      metadata: null,
+      parallel_tool_calls: null,
+      presence_penalty: null,
+      frequency_penalty: null,
+      prompt_cache_key: null,
+      reasoning: null,
+      safety_identifier: null,
+      service_tier: null,
+      store: null,
+      temperature: null,
+      text: { format: null, verbosity: null },
+      tool_choice: null,
+      tools: [{ type: "function", name: "look", description: null, parameters: null, strict: null }],
+      top_p: null,
+      truncation: null,
+      user: null,
+    },
+  ],
+  [
+    "with everything set",
+    {
+      instructions: "Be brief.",
+      max_output_tokens: 100,
+      max_tool_calls: 3,
+      metadata: { a: "b" },
+      parallel_tool_calls: false,
+      presence_penalty: 0.5,
+      frequency_penalty: 0.5,
+      prompt_cache_key: "k",
+      reasoning: { effort: "low", summary: "auto" },
+      safety_identifier: "s",
+      temperature: 0.5,
+      text: { format: { type: "text" }, verbosity: "low" },
+      tool_choice: "auto",
+      tools: [
+        {
+          type: "function",
+          name: "look",
+          description: "Looks.",
+          parameters: { type: "object" },
+          strict: true,
+        },
+      ],
+      top_p: 0.5,
+      user: "u",
+    },
+  ],
+];
+
+const targets = {
+  chat: { dialect: "chat", upstreamModel: "open-model", isStrict: false },
+  messages: { dialect: "messages", upstreamModel: "claude-sonnet-4-6", isStrict: true },
+} as const;
+
+function translationTo(provider: keyof typeof targets, fields: JsonObject, stream: boolean) {
+  const golden = goldens.find(({ target }) => target.dialect.name === provider);
+  if (golden === undefined) throw new Error(`no golden file has ${provider} as its provider`);
+  const source: Source = {
+    dialect: clientDialect("responses"),
+    body: { model: "house-model", input: "hi", stream, ...fields },
+    model: "house-model",
+    nowSeconds: 1_700_000_000,
+    estimatedInputTokens: 3,
+  };
+  return translate(source, { ...golden.target, upstreamModel: targets[provider].upstreamModel });
+}
+
+describe.each(requests)("a request %s", (_name, fields) => {
+  describe.each(["chat", "messages"] as const)("answered by %s", (provider) => {
+    const files: readonly StreamName[] = allStreams[provider];
+
+    test.each(files)("%s, to its end, and broken off after any frame", (file) => {
+      const frames = [...new SseDecoder().push(new TextEncoder().encode(fixture(file)))];
+      for (let kept = 0; kept <= frames.length; kept += 1) {
+        const stream = translationTo(provider, fields, true).stream();
+        let text = "";
+        for (const frame of frames.slice(0, kept)) text += stream.push(frame);
+        if (stream.ended) text += stream.terminal();
+        else text += stream.failure(new GatewayError("upstream_error", "It broke off."), "req_1");
+        expect(lacksOfStream(text)).toEqual([]);
+        expect(text).toContain(stream.ended ? '"status":"completed"' : '"status":"failed"');
+      }
+    });
+
+    test.each(["text", "tools"] as const)("%s in one piece", (form) => {
+      const answer: JsonObject = JSON.parse(fixture(`${provider}/${form}.json`));
+      const { body } = translationTo(provider, fields, false).response(answer);
+      expect(lacksOfResponse(body)).toEqual([]);
+    });
+  });
+
+  test.each(["Hello.", "Think about it."])("answered by the demo: %s", (input) => {
+    for (const changes of [{}, { max_output_tokens: 1 }, { reasoning: { summary: "auto" } }]) {
+      const asked = demo.read({ model: "demo", input, ...fields, ...changes });
+      const answer = answerTo(asked, readScenario(asked.text));
+      expect(lacksOfResponse(demo.whole(answer))).toEqual([]);
+      const stream = [...demo.stream(answer)].map(({ frame }) => frame).join("");
+      expect(lacksOfStream(stream)).toEqual([]);
+    }
+  });
+});
+
+test("a stream that passes through and breaks ends with a complete response, too", () => {
+  for (const code of ["upstream_error", "service_unavailable", "context_length_exceeded"] as const) {
+    const error = new GatewayError(code, "It failed.");
+    const position = { sequenceNumber: 7, responseId: "resp_1", model: "m", createdAtSeconds: 5 };
+    const text = openAiResponses.client.inBandError(error, "req_1", position);
+    expect(lacksOfStream(text)).toEqual([]);
+  }
+});
