@@ -1,6 +1,6 @@
 import type { DeploymentSettings, ModelSettings, Price, Settings } from "../config/settings.ts";
 import { highestPrice } from "./price.ts";
-import { type PublicModel, publicModel } from "./public-model.ts";
+import { type PublicModel, publicModels } from "./public-model.ts";
 
 /** The fields of a key that determine which models it may use. */
 export interface KeyAccess {
@@ -12,7 +12,8 @@ export interface KeyAccess {
 
 interface CatalogEntry {
   readonly model: ModelSettings;
-  readonly shown: PublicModel;
+  /** The model, and its aliases if they are listed. */
+  readonly shown: readonly [PublicModel, ...PublicModel[]];
   readonly holdPrice: Price | null;
   /** The model's own, and those of its fallbacks. */
   readonly deployments: readonly DeploymentSettings[];
@@ -23,9 +24,15 @@ export function inScope(scope: string, deployment: { readonly provider: string }
   return scope === "all" || deployment.provider === scope;
 }
 
+/** Whether a key's list has a model, by whichever of its names. */
+export function isEntitled({ models }: Pick<KeyAccess, "models">, { id, aliases }: ModelSettings): boolean {
+  return models === null || models.includes(id) || aliases.some((alias) => models.includes(alias));
+}
+
 /** The models of one configuration. A reload makes a new catalog; this one never changes. */
 export class Catalog {
   readonly #entries = new Map<string, CatalogEntry>();
+  readonly #aliased = new Map<string, ModelSettings>();
 
   private constructor(models: readonly ModelSettings[]) {
     const byId = new Map(models.map((model) => [model.id, model]));
@@ -33,7 +40,8 @@ export class Catalog {
       const others = model.fallbacks.flatMap((id) => byId.get(id)?.deployments ?? []);
       const deployments = [...model.deployments, ...others];
       const holdPrice = highestPrice(deployments.map((deployment) => deployment.price));
-      this.#entries.set(model.id, { model, shown: publicModel(model), holdPrice, deployments });
+      this.#entries.set(model.id, { model, shown: publicModels(model), holdPrice, deployments });
+      for (const alias of model.aliases) this.#aliased.set(alias, model);
     }
   }
 
@@ -41,8 +49,9 @@ export class Catalog {
     return new Catalog(settings.models);
   }
 
-  find(id: string): ModelSettings | undefined {
-    return this.#entries.get(id)?.model;
+  /** By its id or by an alias. */
+  find(name: string): ModelSettings | undefined {
+    return this.#entries.get(name)?.model ?? this.#aliased.get(name);
   }
 
   /** Like all lists here, in the order of the configuration. */
@@ -55,7 +64,7 @@ export class Catalog {
   }
 
   permits(key: KeyAccess, model: ModelSettings): boolean {
-    if (key.models !== null && !key.models.includes(model.id)) return false;
+    if (!isEntitled(key, model)) return false;
     return key.scope === "all" || model.deployments.some((deployment) => inScope(key.scope, deployment));
   }
 
@@ -72,12 +81,14 @@ export class Catalog {
     return this.#entries.get(model.id)?.deployments ?? model.deployments;
   }
 
-  /** The response of `GET /v1/models`. The contract allows no other fields beside these two. */
-  list(models: readonly ModelSettings[]): { object: "list"; data: PublicModel[] } {
-    return {
-      object: "list",
-      data: models.map((model) => this.#entries.get(model.id)?.shown ?? publicModel(model)),
-    };
+  /** What `GET /v1/models` lists. */
+  list(models: readonly ModelSettings[]): PublicModel[] {
+    return models.flatMap((model) => this.#entries.get(model.id)?.shown ?? []);
+  }
+
+  /** What `GET /v1/models/{id}` says. An alias is resolved: it is the model itself, under its own id. */
+  show(model: ModelSettings): PublicModel {
+    return this.#entries.get(model.id)?.shown[0] ?? publicModels(model)[0];
   }
 
   #select(wanted: (model: ModelSettings) => boolean): ModelSettings[] {

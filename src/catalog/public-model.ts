@@ -8,6 +8,8 @@ import { type PriceInUsd, priceInUsd } from "./price-view.ts";
  */
 export interface PublicModel {
   readonly id: string;
+  /** The model's own id, where `id` is an alias. */
+  readonly alias_of?: string;
   readonly object: "model";
   readonly type: "model";
   readonly created: number;
@@ -28,7 +30,14 @@ interface PublicPricing extends PriceInUsd {
   readonly unit: "million_tokens";
 }
 
-export function publicModel(model: ModelSettings): PublicModel {
+/** The model itself, then its aliases if they are listed. */
+export function publicModels(model: ModelSettings): [PublicModel, ...PublicModel[]] {
+  const own = publicModel(model);
+  const aliases = model.listAliases ? model.aliases : [];
+  return [own, ...aliases.map((alias) => ({ ...own, id: alias, alias_of: model.id }))];
+}
+
+function publicModel(model: ModelSettings): PublicModel {
   const price = publishedPrice(model);
   return {
     id: model.id,

@@ -1,5 +1,5 @@
 import type { KnownNames } from "../admin/operations/known-names.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { findConfig } from "../config/source.ts";
 import { parseToml } from "../config/toml.ts";
 import type { DataOptions } from "./help.ts";
@@ -35,12 +35,14 @@ function namesInConfig(file: string | undefined, { env, cwd }: Terminal): Writte
     return {
       isBuiltIn: source.file === null,
       providers: isObject(providers) ? Object.keys(providers) : [],
-      models: Array.isArray(models)
-        ? models.flatMap((model) => (isObject(model) && typeof model["id"] === "string" ? [model["id"]] : []))
-        : [],
+      models: Array.isArray(models) ? models.flatMap((model) => (isObject(model) ? namesOf(model) : [])) : [],
     };
   } catch {
     // `config check` reports an unreadable file; a key can be created without it.
     return null;
   }
+}
+
+function namesOf({ id, aliases }: JsonObject): string[] {
+  return [id, ...(Array.isArray(aliases) ? aliases : [])].filter((name) => typeof name === "string");
 }

@@ -14,9 +14,11 @@ export function checkModels(config: ConfigFile, { named, usable }: Providers, co
   const models: readonly ModelConfig[] = config.models;
   const ids = new Set(models.map((model) => model.id));
   const firstAt = new Map<string, number>();
+  const aliasedAt = new Map<string, string>();
   for (const [index, model] of models.entries()) {
     const path = `models[${index}]`;
     checkId(model, path, index, firstAt, context);
+    checkAliases(model, path, ids, aliasedAt, context);
     checkProviderIsNamed(model, path, context);
     checkProvider(model.provider, `${path}.provider`, named, context);
     checkDialect(model.dialect, model.provider, `${path}.dialect`, usable, context);
@@ -37,6 +39,25 @@ function checkId(
   const first = firstAt.get(model.id);
   if (first === undefined) firstAt.set(model.id, index);
   else problems.add(`${path}.id`, `"${model.id}" is already the id of models[${first}]`);
+}
+
+/** A name leads to one model, so an alias is neither an id nor another alias. */
+function checkAliases(
+  model: ModelConfig,
+  path: string,
+  ids: ReadonlySet<string>,
+  aliasedAt: Map<string, string>,
+  { problems }: LoadContext,
+): void {
+  if (!Array.isArray(model.aliases)) return;
+  for (const [index, alias] of model.aliases.entries()) {
+    const at = `${path}.aliases[${index}]`;
+    if (!problems.isValidAt(at)) continue;
+    const earlier = aliasedAt.get(alias);
+    if (ids.has(alias)) problems.add(at, `"${alias}" is the id of a model; an alias needs a name of its own`);
+    else if (earlier !== undefined) problems.add(at, `"${alias}" is already an alias, at ${earlier}`);
+    else aliasedAt.set(alias, at);
+  }
 }
 
 /** A model names one provider or lists its deployments. Both at once would be ambiguous. */

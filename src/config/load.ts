@@ -61,7 +61,10 @@ function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadO
 }
 
 function namesOf({ providers = {}, models = [] }: ConfigFile): Settings["named"] {
-  return { providers: Object.keys(providers), models: models.map(({ id }) => id) };
+  return {
+    providers: Object.keys(providers),
+    models: models.flatMap(({ id, aliases = [] }) => [id, ...aliases]),
+  };
 }
 
 function isDemo({ providers = {} }: ConfigFile): boolean {

@@ -33,6 +33,8 @@ function buildModel(model: ModelConfig, providers: Providers): ModelSettings[] {
   return [
     {
       id: model.id,
+      aliases: model.aliases ?? [],
+      listAliases: model.list_aliases ?? true,
       displayName: model.display_name ?? null,
       tagline: model.tagline ?? null,
       ownedBy: model.owned_by ?? first.provider,

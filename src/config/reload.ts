@@ -11,6 +11,7 @@ export const onReload = {
   "server.data": "restart",
   "server.reuse_port": "restart",
   "server.trusted_proxies": "follows",
+  "server.cors_origins": "follows",
   "server.max_body_bytes": "follows",
   "server.max_body_memory": "follows",
   "server.max_body_members": "follows",

@@ -36,6 +36,12 @@ export const configSchema = Type.Object(
               description: "Addresses or CIDR ranges whose X-Forwarded-For counts.",
             }),
           ),
+          cors_origins: Type.Optional(
+            Type.Array(Type.String(), {
+              description:
+                'Origins whose pages may call the interface from a browser, such as "https://chat.example.com"; "*": all.',
+            }),
+          ),
           max_body_bytes: Type.Optional(Type.Integer({ minimum: 1024, default: defaults.maxBodyBytes })),
           max_body_memory: Type.Optional(
             Type.Integer({

@@ -25,6 +25,7 @@ export function serverSettings(
 ): ServerSettings {
   const server = context.problems.isValidAt("server") ? (config.server ?? {}) : {};
   checkProxies(config, context);
+  checkOrigins(config, context);
   const hostFromEnvironment = context.env["SLUICE_HOST"] || undefined;
   checkHost("SLUICE_HOST", hostFromEnvironment, context);
   checkHost("server.host", server.host, context);
@@ -41,6 +42,7 @@ export function serverSettings(
     }),
     reusePort: server.reuse_port ?? defaults.reusePort,
     trustedProxies: server.trusted_proxies ?? [],
+    corsOrigins: server.cors_origins ?? [],
     maxBodyBytes,
     maxBodyMemoryBytes: bodyMemory(server.max_body_memory, maxBodyBytes, context),
     structure: {
@@ -116,6 +118,26 @@ function checkProxies(config: ConfigFile, { problems }: LoadContext): void {
     if (family !== 0 && maskIsFine && rest.length === 0) continue;
     problems.add(`server.trusted_proxies[${index}]`, 'must be an IP address or a range such as "10.0.0.0/8"');
   }
+}
+
+/** Browsers send an origin in one spelling, and it is compared with that. */
+function checkOrigins(config: ConfigFile, { problems }: LoadContext): void {
+  const origins = config.server?.cors_origins;
+  if (origins === undefined || !problems.isValidAt("server.cors_origins")) return;
+  for (const [index, origin] of origins.entries()) {
+    if (origin === "*" || isOrigin(origin)) continue;
+    const meant = URL.canParse(origin) && !origin.includes("*") ? new URL(origin).origin : "null";
+    const suggestion = meant === "null" ? "" : `; did you mean "${meant}"?`;
+    const message = `must be an origin such as "https://chat.example.com", without a path, or "*"${suggestion}`;
+    problems.add(`server.cors_origins[${index}]`, message);
+  }
+}
+
+/** Apps have schemes of their own (`app://obsidian.md`), of which the URL standard knows no origin. */
+function isOrigin(text: string): boolean {
+  if (text.includes("*")) return false;
+  if (/^https?:/i.test(text)) return URL.canParse(text) && new URL(text).origin === text;
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/\s?#@]+$/.test(text);
 }
 
 export function logSettings(config: ConfigFile, context: LoadContext): Settings["log"] {

@@ -26,7 +26,7 @@ export interface Settings {
   /** Only usable providers. Those without their `api_key` are left out, with a warning. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   readonly models: readonly ModelSettings[];
-  /** All names in the file, including providers and models that are left out because a secret is missing. */
+  /** All names in the file, aliases among them, including providers and models that are left out because a secret is missing. */
   readonly named: { readonly providers: readonly string[]; readonly models: readonly string[] };
   /** Only the built-in demo is configured, so the program is being tried out. */
   readonly isDemo: boolean;
@@ -40,6 +40,8 @@ export interface ServerSettings {
   readonly dataDir: string;
   readonly reusePort: boolean;
   readonly trustedProxies: readonly string[];
+  /** Origins whose pages may call the interface; `*` for all. */
+  readonly corsOrigins: readonly string[];
   readonly maxBodyBytes: number;
   /** For all bodies being read at the same time. */
   readonly maxBodyMemoryBytes: number;
@@ -90,6 +92,9 @@ export interface DeploymentSettings {
 
 export interface ModelSettings {
   readonly id: string;
+  /** Other names that clients may ask for it by. */
+  readonly aliases: readonly string[];
+  readonly listAliases: boolean;
   readonly displayName: string | null;
   readonly tagline: string | null;
   readonly ownedBy: string;

@@ -66,7 +66,7 @@ export interface Source {
   readonly dialect: ClientDialect;
   /** Already validated by the dialect's schema; never changed by the translation. */
   readonly body: JsonObject;
-  /** The model name the client asked for; it is what the client reads back. */
+  /** The id of the model the client asked for, also if it did so by an alias; it is what the client reads back. */
   readonly model: string;
   /** Whole seconds, for `created`. */
   readonly nowSeconds: number;

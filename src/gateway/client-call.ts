@@ -4,7 +4,7 @@ import type { ClientDialectName } from "../dialects/registry.ts";
 import type { KeyMode } from "../store/store.ts";
 
 /** One of the interface's endpoints, before it is mounted on an origin. */
-export type Endpoint = GenerationEndpoint | PlainEndpoint;
+export type Endpoint = GenerationEndpoint | PlainEndpoint | ModelsEndpoint;
 
 interface EndpointBase extends ClientRoute {
   readonly method: "GET" | "POST";
@@ -17,7 +17,12 @@ interface GenerationEndpoint extends EndpointBase {
 }
 
 interface PlainEndpoint extends EndpointBase {
-  readonly operation: "models" | "usage" | "count_tokens";
+  readonly operation: "usage" | "count_tokens";
+}
+
+/** Serves callers without a key too, and native Anthropic clients in their own shape. */
+interface ModelsEndpoint extends EndpointBase {
+  readonly operation: "models" | "model";
 }
 
 /** An endpoint on one of the two origins; `path` includes the origin, such as `/token/v1/messages`. */
@@ -25,6 +30,11 @@ export type Route = Endpoint & {
   /** The mode whose keys this origin takes. */
   readonly mode: KeyMode;
 };
+
+/** Whether the route describes models, which needs no key. */
+export function describesModels({ operation }: Route): boolean {
+  return operation === "models" || operation === "model";
+}
 
 /** A request as the edge hands it over, with what only the server knows of its connection. */
 export interface ClientCall {

@@ -6,11 +6,12 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { currentProxies } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
 import { addressOn, HttpCall } from "./call.ts";
+import { Cors } from "./cors.ts";
 import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { plainError, plainJson } from "./plain.ts";
 import { respond } from "./respond.ts";
-import { routes } from "./routes.ts";
+import { isAt, isNative, isOfInterface, nativeVariant, routes } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
@@ -40,6 +41,7 @@ export function createEdge(
 ): Elysia {
   const served = servesInterface ? routes : [];
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
+  const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
   const failed = (error: unknown, path: string) => {
     log.error({ err: error, path }, "a route failed");
     return plainError(path, new GatewayError("internal_error", "The gateway failed unexpectedly."));
@@ -64,17 +66,19 @@ export function createEdge(
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
 
+  const answer = (request: Request, route: Route) => {
+    const { server } = app;
+    assert(server, "a request came before the server was there");
+    const responding = respond(gateway, new HttpCall(request, route, server, trusted()));
+    return cors.isOn ? responding.then((response) => cors.mark(request, response)) : responding;
+  };
   for (const route of served) {
-    app.route(
-      route.method,
-      route.path,
-      ({ request }) => {
-        const { server } = app;
-        assert(server, "a request came before the server was there");
-        return respond(gateway, new HttpCall(request, route, server, trusted()));
-      },
-      { parse: "none" },
-    );
+    const native = nativeVariant(route);
+    const handle =
+      native === null
+        ? ({ request }: { request: Request }) => answer(request, route)
+        : ({ request }: { request: Request }) => answer(request, isNative(request) ? native : route);
+    app.route(route.method, route.path, handle, { parse: "none" });
   }
   if (servesInterface) {
     app.get("/", () => landingPage(mounted.length > 0));
@@ -83,8 +87,19 @@ export function createEdge(
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));
   for (const mount of mounted) app.use(mount((request) => addressOn(app.server, request, trusted())));
-  app.all("/*", ({ request }) => wrongMethod(request, served) ?? notFound(request), { parse: "none" });
+  app.all("/*", ({ request }) => unrouted(request, served, cors), { parse: "none" });
   return app;
+}
+
+/** What no route takes. A page that may call the interface may also read why a call of it failed. */
+function unrouted(request: Request, served: readonly Route[], cors: Cors): Response {
+  const path = pathOf(request);
+  const route = served.find((it) => isAt(it, path));
+  const isCrossOrigin = cors.isOn && isOfInterface(path);
+  const preflight = isCrossOrigin ? cors.preflight(request, route?.method ?? "GET, POST") : null;
+  if (preflight !== null) return preflight;
+  const response = route === undefined ? notFound(request) : wrongMethod(request, route);
+  return isCrossOrigin ? cors.mark(request, response) : response;
 }
 
 function readiness(gateway: Gateway): Response {
@@ -94,11 +109,9 @@ function readiness(gateway: Gateway): Response {
     : plainJson({ status: "not ready", reason }, 503);
 }
 
-/** The answer if a route has this path for another method; null if none has it. */
-function wrongMethod(request: Request, served: readonly Route[]): Response | null {
+/** The answer if a route has this path, but for another method. */
+function wrongMethod(request: Request, route: Route): Response {
   const path = pathOf(request);
-  const route = served.find((it) => it.path === path || `${it.path}/` === path);
-  if (route === undefined) return null;
   if (route.isTriedByWebSocket === true && asksForWebSocket(request)) return noWebSocket(path);
   const message = `${request.method} is not allowed here; use ${route.method}.`;
   return plainError(path, new GatewayError("method_not_allowed", message), { allow: route.method });

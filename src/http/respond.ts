@@ -7,7 +7,7 @@ import { Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { generate } from "../gateway/generate.ts";
 import { commonHeaders } from "../gateway/headers.ts";
-import { listModels } from "../gateway/models.ts";
+import { listModels, showModel } from "../gateway/models.ts";
 import { summarizeUsage } from "../gateway/usage-summary.ts";
 
 /** Answers one call on one of the interface's routes, whatever happens. Only a stream outlasts its response. */
@@ -35,6 +35,8 @@ function dispatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
   switch (route.operation) {
     case "models":
       return listModels(gateway, exchange);
+    case "model":
+      return showModel(gateway, exchange);
     case "usage":
       return summarizeUsage(gateway, exchange);
     case "count_tokens":

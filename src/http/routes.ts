@@ -1,5 +1,5 @@
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
-import type { Endpoint, Route } from "../gateway/client-call.ts";
+import { describesModels, type Endpoint, type Route } from "../gateway/client-call.ts";
 
 function generation(dialect: ClientDialectName): Endpoint {
   const { route, errorFormat } = clientDialect(dialect);
@@ -12,6 +12,14 @@ const endpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v1/models",
     operation: "models",
+    errors: "openai",
+    acceptsApiKeyHeader: true,
+  },
+  // An id may have slashes, as sent or percent-encoded.
+  {
+    method: "GET",
+    path: "/v1/models/*",
+    operation: "model",
     errors: "openai",
     acceptsApiKeyHeader: true,
   },
@@ -37,3 +45,26 @@ export const routes: readonly Route[] = endpoints.flatMap((endpoint): Route[] =>
   { ...endpoint, mode: "credit" },
   { ...endpoint, mode: "token_budget", path: `/token${endpoint.path}` },
 ]);
+
+const origins = ["", "/token"];
+
+/** Whether a path belongs to the interface, or would if there were such a route. */
+export function isOfInterface(path: string): boolean {
+  return origins.some((origin) => path.startsWith(`${origin}/v1/`));
+}
+
+/** Whether a route has this path, with or without a slash at its end. */
+export function isAt({ path: pattern }: Route, path: string): boolean {
+  if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1)) && path.length >= pattern.length;
+  return path === pattern || path === `${pattern}/`;
+}
+
+/** Models are described in Anthropic's shape to its own clients, which always send this header. */
+export function isNative(request: Request): boolean {
+  return request.headers.has("anthropic-version");
+}
+
+/** The route as Anthropic's own clients see it; null if it is the same for all. */
+export function nativeVariant(route: Route): Route | null {
+  return describesModels(route) ? { ...route, errors: "anthropic" } : null;
+}

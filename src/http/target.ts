@@ -41,7 +41,7 @@ function guarded(handle: Handler): Handler {
 
 /** What is wrong with the segments from Bun's router or with the Host; null if nothing is. */
 export function targetProblem(request: Request): GatewayError | null {
-  if (!segmentsOf(request).every(isPlainSegment)) {
+  if (!unescapedIds(segmentsOf(request)).every(isPlainSegment)) {
     return new GatewayError(
       "invalid_request",
       "The path has a dot segment, a backslash, a control character or an encoded separator; send it in its plain form.",
@@ -66,6 +66,13 @@ export function hostProblem(request: Request): GatewayError | null {
 
 function segmentsOf({ params = {} }: RoutedRequest): readonly string[] {
   return Object.values(params);
+}
+
+/** SDKs encode the slashes of an id (`/v1/models/meta%2Fllama`), so those below the models are cut once more. */
+function unescapedIds(segments: readonly string[]): readonly string[] {
+  const models = segments[0] === "token" ? 2 : 1;
+  if (segments[models - 1] !== "v1" || segments[models] !== "models") return segments;
+  return segments.flatMap((segment, index) => (index > models ? segment.split("/") : [segment]));
 }
 
 /** What a second decoding would change, and what other software takes for a separator, an end or a dot segment. */

@@ -53,40 +53,66 @@ describe("a model as clients see it", () => {
       price: price(1.25, 10, 0.125),
       capabilities: { tools: true },
     });
-    expect(Catalog.from({ models: [whole] }).list([whole])).toEqual({
-      object: "list",
-      data: [
-        {
-          id: "gpt-5.6",
-          object: "model",
-          type: "model",
-          created: 1_700_000_000,
-          created_at: "2023-11-14T22:13:20Z",
-          owned_by: "openai",
-          display_name: "GPT 5.6",
-          tagline: "Fast",
-          provider: "openai",
-          context_window: 400_000,
-          max_output_tokens: 128_000,
-          capabilities: { tools: true },
-          pricing: {
-            currency: "USD",
-            unit: "million_tokens",
-            input: 1.25,
-            output: 10,
-            cached_input: 0.125,
-            cache_write: 1.25,
-          },
+    expect(Catalog.from({ models: [whole] }).list([whole])).toEqual([
+      {
+        id: "gpt-5.6",
+        object: "model",
+        type: "model",
+        created: 1_700_000_000,
+        created_at: "2023-11-14T22:13:20Z",
+        owned_by: "openai",
+        display_name: "GPT 5.6",
+        tagline: "Fast",
+        provider: "openai",
+        context_window: 400_000,
+        max_output_tokens: 128_000,
+        capabilities: { tools: true },
+        pricing: {
+          currency: "USD",
+          unit: "million_tokens",
+          input: 1.25,
+          output: 10,
+          cached_input: 0.125,
+          cache_write: 1.25,
         },
-      ],
-    });
+      },
+    ]);
   });
 
   test("leaves out what is not known", () => {
-    const [wire] = catalog.list([claude]).data;
+    const [wire] = catalog.list([claude]);
     expect(wire).toMatchObject({ display_name: "claude", context_window: null, provider: "anthropic" });
     expect(wire).not.toHaveProperty("tagline");
     expect(wire).not.toHaveProperty("pricing");
+  });
+});
+
+describe("aliases", () => {
+  const listed = model("house", { aliases: ["gpt-4o", "claude-sonnet-latest"] });
+  const unlisted = model("small", { aliases: ["claude-haiku-latest"], listAliases: false });
+  const named = Catalog.from({ models: [listed, unlisted] });
+
+  test("lead to the model, listed or not", () => {
+    for (const name of ["house", "gpt-4o", "claude-sonnet-latest"]) expect(named.find(name)).toBe(listed);
+    expect(named.find("claude-haiku-latest")).toBe(unlisted);
+    expect(named.find("gpt-4")).toBeUndefined();
+  });
+
+  test("are listed after their model, unless they are hidden", () => {
+    const shown = named.list([listed, unlisted]).map(({ id, alias_of }) => [id, alias_of]);
+    expect(shown).toEqual([
+      ["house", undefined],
+      ["gpt-4o", "house"],
+      ["claude-sonnet-latest", "house"],
+      ["small", undefined],
+    ]);
+    expect(named.show(unlisted).id).toBe("small");
+  });
+
+  test("on a key's list stand for the model", () => {
+    expect(named.permits({ scope: "all", models: ["gpt-4o"] }, listed)).toBe(true);
+    expect(named.permits({ scope: "all", models: ["gpt-4o"] }, unlisted)).toBe(false);
+    expect(named.permits({ scope: "anthropic", models: ["gpt-4o"] }, listed)).toBe(false);
   });
 });
 

@@ -38,6 +38,8 @@ export function deployment(provider: string, changes: Partial<DeploymentSettings
 export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSettings {
   return {
     id,
+    aliases: [],
+    listAliases: true,
     displayName: null,
     tagline: null,
     ownedBy: "openai",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { vendorKinds } from "../../src/vendors/registry.ts";
-import { demoModel, problemsOf } from "./fixtures.ts";
+import { demoModel, load, problemsOf } from "./fixtures.ts";
 
 const kinds = vendorKinds.map((kind) => JSON.stringify(kind)).join(", ");
 
@@ -42,6 +42,36 @@ describe("all problems are reported at once", () => {
       'server.prot: unknown name, did you mean "port"?',
       'server.trusted_proxies[1]: must be an IP address or a range such as "10.0.0.0/8"',
       "usd_per_credit: unknown name; it belongs under [money]",
+    ]);
+  });
+
+  test("a name leads to one model: aliases are neither ids nor other aliases", () => {
+    const model = (id: string, aliases: string) =>
+      `[[models]]\nid = "${id}"\nprovider = "demo"\nfree = true\naliases = ${aliases}\n`;
+    const provider = '[providers.demo]\nkind = "demo"\n';
+    expect(
+      problemsOf(
+        provider + model("a", '["b", "x", "a", "x"]') + model("b", '["x", ""]') + model("c", '["y", 3]'),
+      ).sort(),
+    ).toEqual([
+      'models[0].aliases[0]: "b" is the id of a model; an alias needs a name of its own',
+      'models[0].aliases[2]: "a" is the id of a model; an alias needs a name of its own',
+      'models[0].aliases[3]: "x" is already an alias, at models[0].aliases[1]',
+      'models[1].aliases[0]: "x" is already an alias, at models[0].aliases[1]',
+      "models[1].aliases[1]: must be a string that is not empty",
+      "models[2].aliases[1]: must be a string that is not empty, not 3",
+    ]);
+  });
+
+  test("origins of pages are written as browsers send them", () => {
+    const origins = (list: string) => problemsOf(`[server]\ncors_origins = ${list}`);
+    const good = ["https://a.example", "http://localhost:3000", "app://obsidian.md", "*"];
+    const { server } = load(`[server]\ncors_origins = ${JSON.stringify(good)}`).settings;
+    expect(server.corsOrigins).toEqual(good);
+    const form = 'must be an origin such as "https://chat.example.com", without a path, or "*"';
+    expect(origins('["https://A.example/", "a.example", "null", "https://*.example", ""]')).toEqual([
+      `server.cors_origins[0]: ${form}; did you mean "https://a.example"?`,
+      ...[1, 2, 3, 4].map((index) => `server.cors_origins[${index}]: ${form}`),
     ]);
   });
 

@@ -24,6 +24,7 @@ const changed: Readonly<Record<Setting, string>> = {
   "server.data": '[server]\ndata = "other"',
   "server.reuse_port": "[server]\nreuse_port = true",
   "server.trusted_proxies": '[server]\ntrusted_proxies = ["10.0.0.1"]',
+  "server.cors_origins": '[server]\ncors_origins = ["https://chat.example.com"]',
   "server.max_body_bytes": "[server]\nmax_body_bytes = 2048",
   "server.max_body_memory": "[server]\nmax_body_memory = 100000000",
   "server.max_body_members": "[server]\nmax_body_members = 500",

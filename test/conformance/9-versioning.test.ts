@@ -13,7 +13,7 @@ describe("9. Versioning", () => {
     const document = (await response.json()) as { openapi: string; info: { version: string }; paths: object };
     expect(document.openapi).toStartWith("3.1");
     expect(document.info.version).toBe("1.0.0");
-    expect(Object.keys(document.paths)).toHaveLength(6);
+    expect(Object.keys(document.paths)).toHaveLength(7);
     expect((await new Validator().validate(document)).valid).toBe(true);
   });
 

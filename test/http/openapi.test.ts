@@ -43,7 +43,7 @@ describe("the OpenAPI document", () => {
     expect(document.servers.map((server: JsonObject) => server["url"])).toEqual(["/", "/token"]);
   });
 
-  test("has the six endpoints with the statuses that the interface lists for them, and 500", () => {
+  test("has the endpoints with the statuses that the interface lists for them, and 500", () => {
     const generation = [200, 400, 401, 402, 403, 404, 409, 429, 500, 502, 503];
     const statuses = operations.map(([method, path, { responses }]) => [
       `${method} ${path}`,
@@ -51,6 +51,7 @@ describe("the OpenAPI document", () => {
     ]);
     expect(Object.fromEntries(statuses)).toEqual({
       "get /v1/models": [200, 401, 429, 500, 503],
+      "get /v1/models/{model}": [200, 400, 401, 404, 429, 500, 503],
       "post /v1/chat/completions": generation,
       "post /v1/responses": generation,
       "post /v1/messages": [...generation, 504],
@@ -66,6 +67,7 @@ describe("the OpenAPI document", () => {
     ]);
     expect(Object.fromEntries(security)).toEqual({
       "/v1/models": ["none", "bearer", "headerKey"],
+      "/v1/models/{model}": ["none", "bearer", "headerKey"],
       "/v1/chat/completions": ["bearer"],
       "/v1/responses": ["bearer"],
       "/v1/messages": ["bearer", "headerKey"],

@@ -21,6 +21,8 @@ const publicRoutes: ReadonlySet<string> = new Set([
   "GET /openapi.json",
   "GET /v1/models",
   "GET /token/v1/models",
+  "GET /v1/models/*",
+  "GET /token/v1/models/*",
   // The page and its files hold no data; everything they show comes from the admin API.
   "GET /admin",
   "GET /admin/*",

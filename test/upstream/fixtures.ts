@@ -137,6 +137,8 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
   const ids = [...new Set(places.map(({ model = "m" }) => model))];
   return ids.map((id) => ({
     id,
+    aliases: [],
+    listAliases: true,
     displayName: null,
     tagline: null,
     ownedBy: "test",

@@ -17,6 +17,7 @@ export function configInForce(settings: Settings): object {
       data: server.dataDir,
       reuse_port: server.reusePort,
       trusted_proxies: server.trustedProxies,
+      cors_origins: server.corsOrigins,
       max_body_bytes: server.maxBodyBytes,
       max_body_memory: server.maxBodyMemoryBytes,
       max_body_members: server.structure.maxMembers,

@@ -12,6 +12,7 @@ export function modelViews(deps: AdminDeps): ModelView[] {
 function modelView(model: ModelSettings, health: ReadonlyMap<string, DeploymentHealth>): ModelView {
   return {
     id: model.id,
+    aliases: [...model.aliases],
     display_name: model.displayName,
     tagline: model.tagline,
     provider: model.deployments[0]?.provider ?? "",

@@ -53,6 +53,7 @@ export type DeploymentView = Static<typeof deploymentView>;
 
 export const modelView = Type.Object({
   id: Type.String(),
+  aliases: Type.Array(Type.String()),
   display_name: nullable(Type.String()),
   tagline: nullable(Type.String()),
   provider: Type.String(),

@@ -52,6 +52,14 @@ export const capabilitiesSchema = Type.Object(
 export const modelSchema = Type.Object(
   {
     id: Type.String({ minLength: 1, description: "What clients ask for." }),
+    aliases: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description: "Other names for the model. What is asked for by one is charged and reported under the id.",
+      }),
+    ),
+    list_aliases: Type.Optional(
+      Type.Boolean({ default: true, description: "Whether `GET /v1/models` has the aliases too." }),
+    ),
     provider: Type.Optional(Type.String({ minLength: 1 })),
     upstream_model: Type.Optional(
       Type.String({ minLength: 1, description: "The provider's name; default: id." }),

@@ -9,11 +9,11 @@ import { authenticate } from "./authenticate.ts";
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
 export async function admit(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
   const key = await authenticate(gateway, exchange);
-  assert(key !== null, "only the model list is served without a key");
+  assert(key !== null, "only the models are described without a key");
   return takeToken(gateway, exchange, key);
 }
 
-/** The same for the one route that also serves callers without a key. */
+/** The same for the routes that also serve callers without a key. */
 export async function admitOptional(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const key = await authenticate(gateway, exchange);
   if (key !== null) return takeToken(gateway, exchange, key);

@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { hasKeyForm } from "../../keys/form.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { ClientCall, Route } from "../client-call.ts";
+import { type ClientCall, describesModels, type Route } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { originReachedAt } from "./reached-at.ts";
@@ -74,7 +74,7 @@ function readCredential({ request, route }: ClientCall): string | null {
     throw refused("This route does not accept `x-api-key`; send `Authorization: Bearer <key>`.");
   }
   if (authorization !== null) return bearerToken(authorization);
-  if (route.operation === "models") return null;
+  if (describesModels(route)) return null;
   throw refused(
     route.acceptsApiKeyHeader
       ? "No API key was sent; send `Authorization: Bearer <key>` or `x-api-key: <key>`."
@@ -108,7 +108,7 @@ function wrongOrigin({ mode }: KeyRecord, origin: string): string {
 
 /** The interface lists no 403 for the model list and the usage summary, so there it is a 401. */
 function unusable(route: Route, code: "key_expired" | "key_disabled", message: string): GatewayError {
-  const mayForbid = route.operation !== "models" && route.operation !== "usage";
+  const mayForbid = !describesModels(route) && route.operation !== "usage";
   return mayForbid ? new GatewayError(code, message) : refused(message);
 }
 

@@ -28,7 +28,7 @@ function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer 
     hideUsage: attempt.hideUsage,
     readsExtras: generation.request.hostedTools.length > 0 || generation.request.speaks,
     requestId: exchange.id,
-    model: generation.request.modelId,
+    model: generation.model.id,
     atSeconds: generation.atSeconds,
   });
 }

@@ -23,6 +23,7 @@ import { mayNeedStripping, withoutForeignReasoning } from "./strip-foreign-reaso
 /** The parts of a generation that its attempts are prepared from. */
 interface PreparableRequest {
   readonly request: ClientRequest;
+  readonly model: { readonly id: string };
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
   readonly headers: ForwardedHeaders;
@@ -197,12 +198,12 @@ function preparedFor(
 }
 
 function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
-  const { request, clientDialect: dialect, limit } = generation;
+  const { model, clientDialect: dialect, limit } = generation;
   const { changes } = limit;
   return {
     dialect: clientDialect(dialect),
     body: Object.keys(changes).length === 0 ? body : { ...body, ...changes },
-    model: request.modelId,
+    model: model.id,
     nowSeconds: generation.atSeconds,
     estimatedInputTokens: generation.estimatedInput,
   };

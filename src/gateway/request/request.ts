@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { isEntitled } from "../../catalog/catalog.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/client-dialect.ts";
@@ -167,10 +168,9 @@ export function refuseForbidden({ catalog }: Configured, key: KeyRecord, model: 
   throw new GatewayError("key_disabled", mayNotUse(key, model), { param: "model" });
 }
 
-function mayNotUse(key: KeyRecord, { id }: ModelSettings): string {
-  const isListed = key.models === null || key.models.includes(id);
-  const only = isListed ? `of the provider "${key.scope}"` : "on its list";
-  return `This key may not use the model "${id}": it is for models ${only} only. GET /v1/models lists what it may use.`;
+function mayNotUse(key: KeyRecord, model: ModelSettings): string {
+  const only = isEntitled(key, model) ? `of the provider "${key.scope}"` : "on its list";
+  return `This key may not use the model "${model.id}": it is for models ${only} only. GET /v1/models lists what it may use.`;
 }
 
 /** Credit keys pay for what they use, so a model without a price must be declared free. */

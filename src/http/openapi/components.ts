@@ -98,6 +98,13 @@ const parameters: JsonObject = {
     description: "Stable over the retries of one logical request; reuse it only for that same request.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
+  model: {
+    name: "model",
+    in: "path",
+    required: true,
+    description: "The model's id or an alias; slashes may be sent as they are or encoded.",
+    schema: { type: "string", minLength: 1 },
+  },
   "compat-version": {
     name: "compat-version",
     in: "header",

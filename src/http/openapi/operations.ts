@@ -60,12 +60,27 @@ const operations: readonly Operation[] = [
     operationId: "listModels",
     summary: "List models",
     description:
-      "Without a credential the public catalog; with one, the models within the key's provider scope and entitlements.",
+      "Without a credential the public catalog; with one, the models within the key's provider scope and entitlements. With `anthropic-version` it answers in Anthropic's own shape, in pages (`limit`, `after_id`, `before_id`), and so do its errors.",
     format: "openai",
     security: ["none", "bearer", "headerKey"],
+    parameters: ["anthropic-version"],
     response: "ModelList",
     headers: rateHeaders,
     errors: listErrors,
+  },
+  {
+    path: "/v1/models/{model}",
+    method: "get",
+    operationId: "getModel",
+    summary: "Describe a model",
+    description:
+      "By its id or an alias. A model outside the public catalog, or the key's provider scope and entitlements, is not found.",
+    format: "openai",
+    security: ["none", "bearer", "headerKey"],
+    parameters: ["model", "anthropic-version"],
+    response: "Model",
+    headers: rateHeaders,
+    errors: [...listErrors, "invalid_request", "model_not_found"],
   },
   {
     path: "/v1/chat/completions",

@@ -72,6 +72,7 @@ function abilities(model: ModelSettings): string[] {
 function asJson(model: ModelSettings): object {
   return {
     id: model.id,
+    aliases: model.aliases,
     display_name: model.displayName,
     owned_by: model.ownedBy,
     public: model.public,

@@ -121,6 +121,7 @@ function ModelCard({ of: model }: { of: ModelView }) {
           ))}
         </tbody>
       </table>
+      {model.aliases.length > 0 && <p class="muted pad">Also asked for as {model.aliases.join(", ")}.</p>}
       {model.fallbacks.length > 0 && <p class="muted pad">Falls back to {model.fallbacks.join(", ")}.</p>}
     </section>
   );

@@ -1,0 +1,78 @@
+/**
+ * Cross-origin requests (`server.cors_origins`): pages of the listed origins may call the interface from a browser.
+ * Credentials in the browser's sense, cookies, are never allowed; a key is sent in a header. The admin side has no part
+ * in this.
+ */
+export class Cors {
+  readonly #allowed: () => readonly string[];
+
+  /** `allowed` is read for each request, since a reload may change it. */
+  constructor(allowed: () => readonly string[]) {
+    this.#allowed = allowed;
+  }
+
+  /** Whether the setting is on at all. Nearly everywhere it is not, and then nothing else is looked at. */
+  get isOn(): boolean {
+    return this.#allowed().length > 0;
+  }
+
+  /** The answer to a preflight; null if the request is none, or comes from an origin that is not allowed. */
+  preflight(request: Request, methods: string): Response | null {
+    if (request.method !== "OPTIONS" || !request.headers.has("access-control-request-method")) return null;
+    const origin = this.#allowedOrigin(request);
+    if (origin === null) return null;
+    const asked = request.headers.get("access-control-request-headers");
+    return new Response(null, {
+      status: 204,
+      headers: {
+        "access-control-allow-origin": origin,
+        "access-control-allow-methods": methods,
+        ...(asked !== null && headerNames.test(asked) ? { "access-control-allow-headers": asked } : {}),
+        "access-control-max-age": String(maxAgeSeconds),
+        vary: "origin, access-control-request-headers",
+      },
+    });
+  }
+
+  /** Lets the page of an allowed origin read the response. */
+  mark(request: Request, response: Response): Response {
+    const origin = this.#allowedOrigin(request);
+    if (origin !== "*") response.headers.append("vary", "origin");
+    if (origin === null) return response;
+    response.headers.set("access-control-allow-origin", origin);
+    response.headers.set("access-control-expose-headers", exposed);
+    return response;
+  }
+
+  #allowedOrigin(request: Request): string | null {
+    const origin = request.headers.get("origin");
+    const allowed = this.#allowed();
+    if (origin !== null && allowed.includes(origin)) return origin;
+    return allowed.includes("*") ? "*" : null;
+  }
+}
+
+/** For so long a browser does not ask again. */
+const maxAgeSeconds = 600;
+
+const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,4000}$/;
+
+/** What a page may read beside the few headers that are always readable. */
+const exposed = [
+  "x-request-id",
+  "request-id",
+  "retry-after",
+  "x-should-retry",
+  "idempotent-replayed",
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+  "x-ratelimit-remaining-tokens",
+  "x-service-credit-remaining",
+  "x-sluice-cost",
+  "x-sluice-count",
+  "x-sluice-dropped",
+  "openai-model",
+  "openai-processing-ms",
+  "openai-version",
+].join(", ");

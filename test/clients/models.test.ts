@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+import { configFor } from "../support/config.ts";
+import { answerFrom } from "../support/fixtures.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** The catalog as the official clients of both vendors read it, and models that have several names. */
+const tail = `
+[[models]]
+id = "meta/llama-4:free"
+provider = "local"
+public = false
+free = true
+
+[[models]]
+id = "house"
+aliases = ["gpt-4o", "claude-sonnet-latest"]
+provider = "anthropic"
+upstream_model = "claude-upstream"
+max_output_tokens = 4096
+price = { input = 1.0, output = 2.0 }
+
+[[models]]
+id = "small"
+aliases = ["claude-haiku-latest"]
+list_aliases = false
+provider = "openai"
+upstream_model = "gpt-upstream"
+max_output_tokens = 4096
+price = { input = 1.0, output = 2.0 }
+`;
+const publicIds = [
+  "gpt-test",
+  "claude-test",
+  "local-test",
+  "house",
+  "gpt-4o",
+  "claude-sonnet-latest",
+  "small",
+];
+
+let provider: ScriptedProvider;
+let sluice: Sluice;
+let key: TestKey;
+let narrow: TestKey;
+
+beforeAll(async () => {
+  provider = startProvider();
+  const head = "[server]\nanonymous_rpm = 100000";
+  sluice = await startSluice({ config: configFor({ url: provider.url, head, tail }) });
+  key = await sluice.createKey();
+  narrow = await sluice.createKey({ models: ["gpt-4o", "claude-haiku-latest"] });
+  const known = async (one: TestKey) => (await sluice.request("/v1/usage", { key: one })).status === 200;
+  await waitFor(async () => (await known(key)) && (await known(narrow)), "the keys to be known");
+}, 30_000);
+
+beforeEach(() => provider.reset());
+
+afterAll(async () => {
+  provider.stop();
+  await sluice.dispose();
+});
+
+const openAi = (apiKey = key.key) => new OpenAI({ baseURL: `${sluice.url}/v1`, apiKey, maxRetries: 0 });
+const anthropic = (authToken = key.key) =>
+  new Anthropic({ baseURL: sluice.url, authToken, apiKey: null, maxRetries: 0 });
+const failure = (promise: Promise<unknown>) => promise.then(() => null).catch((error: unknown) => error);
+
+describe("the official openai client", () => {
+  test("reads one model, whatever characters its id has", async () => {
+    expect(await openAi().models.retrieve("gpt-test")).toMatchObject({ id: "gpt-test", object: "model" });
+    expect((await openAi().models.retrieve("meta/llama-4:free")).id).toBe("meta/llama-4:free");
+    const plain = await sluice.request("/v1/models/meta/llama-4:free", { key });
+    expect(await plain.json()).toMatchObject({ id: "meta/llama-4:free", capabilities: {} });
+  });
+
+  test("is told in its own envelope that there is no such model", async () => {
+    for (const id of ["none", "meta/none", "gpt-test/x", "__proto__", "%"]) {
+      const error = await failure(openAi().models.retrieve(id));
+      expect(error, id).toBeInstanceOf(id === "%" ? OpenAI.BadRequestError : OpenAI.NotFoundError);
+    }
+    const error = await failure(openAi().models.retrieve("none"));
+    expect(error).toMatchObject({ code: "model_not_found", type: "invalid_request_error", param: "model" });
+    const unauthorized = await failure(openAi("slu_wrong").models.retrieve("gpt-test"));
+    expect(unauthorized).toBeInstanceOf(OpenAI.AuthenticationError);
+  });
+});
+
+describe("the official anthropic client", () => {
+  test("reads pages, forwards and backwards", async () => {
+    const all: string[] = [];
+    for await (const { id } of anthropic().models.list({ limit: 3 })) all.push(id);
+    expect(all.toSorted()).toEqual([...publicIds, "meta/llama-4:free"].toSorted());
+    const first = await anthropic().models.list({ limit: 2 });
+    expect(first).toMatchObject({ has_more: true, first_id: "gpt-test", last_id: "claude-test" });
+    expect(first).not.toHaveProperty("object");
+    const back: string[] = [];
+    for await (const { id } of anthropic().models.list({ limit: 1, before_id: "local-test" })) back.push(id);
+    expect(back).toEqual(["claude-test", "gpt-test"]);
+  });
+
+  test("reads a model in its own shape, with our fields beside it", async () => {
+    expect(await anthropic().models.retrieve("gpt-test")).toEqual({
+      id: "gpt-test",
+      type: "model",
+      display_name: "GPT Test",
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      capabilities: null,
+      max_input_tokens: 200_000,
+      max_tokens: 4096,
+      lifecycle: "active",
+      line: null,
+      deprecated_at: null,
+      retires_at: null,
+      ...ourFields,
+    } as unknown as Anthropic.ModelInfo);
+    expect((await anthropic().models.retrieve("meta/llama-4:free")).id).toBe("meta/llama-4:free");
+  });
+
+  const ourFields = {
+    object: "model",
+    created: expect.any(Number),
+    owned_by: "openai",
+    provider: "openai",
+    tagline: "For tests",
+    context_window: 200_000,
+    max_output_tokens: 4096,
+    sluice_capabilities: { tools: true, vision: true },
+    pricing: expect.objectContaining({ input: 1, output: 2 }),
+  };
+
+  test("is told in its own envelope what is wrong", async () => {
+    const missing = await failure(anthropic().models.retrieve("none"));
+    expect(missing).toBeInstanceOf(Anthropic.NotFoundError);
+    expect(missing).toMatchObject({ error: { type: "error", error: { type: "not_found_error" } } });
+    expect((missing as InstanceType<typeof Anthropic.APIError>).requestID).toMatch(/^req_/);
+    const odd = await failure(Promise.resolve(anthropic().models.list({ limit: 0 })));
+    expect(odd).toMatchObject({ status: 400, error: { error: { type: "invalid_request_error" } } });
+    const unauthorized = await failure(Promise.resolve(anthropic("slu_wrong").models.list()));
+    expect(unauthorized).toMatchObject({ status: 401, error: { error: { type: "authentication_error" } } });
+  });
+});
+
+test("callers without a key see one model as they see the list: the public ones", async () => {
+  expect((await sluice.request("/v1/models/gpt-test")).status).toBe(200);
+  expect((await sluice.request("/v1/models/meta/llama-4:free")).status).toBe(404);
+  expect((await sluice.request("/v1/models/gpt-test", { method: "DELETE" })).status).toBe(405);
+  const { object, data } = (await (await sluice.request("/v1/models")).json()) as OpenAI.ModelsPage;
+  expect(object).toBe("list");
+  expect(data.map(({ id }) => id)).toEqual(publicIds);
+});
+
+describe("a model's aliases", () => {
+  const messages = [{ role: "user" as const, content: "Hello" }];
+
+  interface Usage {
+    readonly groups: readonly { readonly model: string; readonly requests: number }[];
+  }
+
+  async function usageByModel(): Promise<Record<string, number>> {
+    const { groups } = await sluice.cliJson<Usage>("usage", "--by", "model");
+    return Object.fromEntries(groups.map(({ model, requests }) => [model, requests]));
+  }
+
+  test("are asked for like the model, and charged and reported under its own name", async () => {
+    provider.script(answerFrom("messages/text.json"));
+    const answer = await openAi().chat.completions.create({ model: "gpt-4o", messages });
+    expect(answer.model).toBe("house");
+    expect(provider.requests[0]?.body["model"]).toBe("claude-upstream");
+    provider.script(answerFrom("chat/text.sse"));
+    const { model } = await openAi()
+      .chat.completions.stream({ model: "claude-haiku-latest", messages })
+      .finalChatCompletion();
+    // The provider speaks the client's dialect, so these are its own bytes.
+    expect(model).toBe("gpt-5.6-2026-08-12");
+    expect(provider.requests[1]?.body["model"]).toBe("gpt-upstream");
+    expect(await usageByModel()).toEqual({ house: 1, small: 1 });
+  });
+
+  test("count tokens too, and resolve to the model's id", async () => {
+    const { input_tokens: count } = await anthropic().messages.countTokens({ model: "gpt-4o", messages });
+    expect(count).toBeGreaterThan(0);
+    expect((await openAi().models.retrieve("claude-haiku-latest")).id).toBe("small");
+  });
+
+  test("on a key's list entitle it to the model by all of its names, and to no other", async () => {
+    const ids = [];
+    for await (const { id } of openAi(narrow.key).models.list()) ids.push(id);
+    expect(ids).toEqual(["house", "gpt-4o", "claude-sonnet-latest", "small"]);
+    provider.script(answerFrom("messages/text.json"));
+    await openAi(narrow.key).chat.completions.create({ model: "house", messages });
+    const refused = await failure(
+      openAi(narrow.key).chat.completions.create({ model: "gpt-test", messages }),
+    );
+    expect(refused).toBeInstanceOf(OpenAI.PermissionDeniedError);
+    expect(await failure(openAi(narrow.key).models.retrieve("gpt-test"))).toBeInstanceOf(
+      OpenAI.NotFoundError,
+    );
+  });
+});
