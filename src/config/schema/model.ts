@@ -54,7 +54,8 @@ export const modelSchema = Type.Object(
     id: Type.String({ minLength: 1, description: "What clients ask for." }),
     aliases: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
-        description: "Other names for the model. What is asked for by one is charged and reported under the id.",
+        description:
+          "Other names for the model. What is asked for by one is charged and reported under the id.",
       }),
     ),
     list_aliases: Type.Optional(
