@@ -20,6 +20,8 @@ export interface Usage {
 export interface ReportedUsage extends Usage {
   readonly isInputDoubtful?: true;
   readonly isOutputDoubtful?: true;
+  /** Every piece of output comes with the usage up to and including it: the figures are exact if the stream breaks off. */
+  readonly isUpToDate?: true;
 }
 
 /** `measured`: the provider's own figures. `estimated`: counted here from what was really received. */

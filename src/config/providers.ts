@@ -1,3 +1,4 @@
+import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { byApiKey } from "../vendors/options.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
@@ -59,7 +60,7 @@ function loadProvider(
   const reason = unsetOption ?? (typeof keys === "string" ? keys : unsetHeader);
   if (reason !== null) return reason;
   const dialects = provider.dialects ?? vendorDefaults.dialects;
-  if (provider.count_tokens === true && !dialects.includes("messages"))
+  if (provider.count_tokens === true && !dialects.some(hasTokenCounting))
     context.warnings.push(`${path}.count_tokens has no effect: add "messages" to the provider's dialects`);
   return {
     name,
@@ -75,6 +76,10 @@ function loadProvider(
     maxConcurrent: provider.max_concurrent ?? null,
     timeouts: overrideTimeouts(defaultTimeouts, provider.timeouts),
   };
+}
+
+function hasTokenCounting(name: ProviderDialectName): boolean {
+  return providerDialect(name).countTokens !== undefined;
 }
 
 /** The pool of keys, or the reason why the provider cannot be used. One key of several is enough. */

@@ -22,6 +22,8 @@ export interface ProviderDialect {
   readonly takesStopSequences: boolean;
   /** Paths below the base URL, unless the vendor has its own. */
   readonly paths: DialectPaths;
+  /** Absent if the dialect has no such request. */
+  readonly countTokens?: TokenCounting;
   /** The forwarded headers that this dialect defines, and those that it requires. */
   requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders;
   /** The figures in the `usage` of an answer; null if it reports neither input nor output. */
@@ -56,9 +58,25 @@ export interface UsageOption {
 }
 
 export interface DialectPaths {
-  readonly generate: string;
+  readonly generate: RequestTarget;
   /** Null if the dialect has no such request. */
-  readonly countTokens: string | null;
+  readonly countTokens: RequestTarget | null;
+}
+
+/** A function if the model and the form of the answer are part of the target. */
+export type RequestTarget = string | ((request: TargetedRequest) => string);
+
+export interface TargetedRequest {
+  readonly model: string;
+  readonly stream: boolean;
+}
+
+/** How a provider is asked to count the input of a request. */
+export interface TokenCounting {
+  /** From a request for an answer. */
+  writeRequest(body: JsonObject, target: Target): JsonObject;
+  /** The field of the answer that holds the count. */
+  readonly countField: string;
 }
 
 /** A dialect's rules for tools, calls and their results. */
@@ -70,7 +88,9 @@ export interface ToolRules {
   /** Deterministic, so that a result still matches its call. */
   callId(id: string, target: Target): string;
   /** Whether a JSON schema for the answer has to be forced through a tool. */
-  forcesFormat(target: Target): boolean;
+  forcesFormat(target: Target, request: IrRequest): boolean;
+  /** A name has to begin with a letter or an underscore. */
+  readonly namesBeginWithLetter?: true;
 }
 
 export type SmallTarget = Pick<Target, "upstreamModel" | "maxTokensField"> & {

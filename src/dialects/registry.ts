@@ -1,5 +1,6 @@
 import { anthropicMessages } from "./anthropic-messages/index.ts";
 import type { ClientDialect } from "./client-dialect.ts";
+import { gemini } from "./gemini/index.ts";
 import { openAiChat } from "./openai-chat/index.ts";
 import { openAiResponses } from "./openai-responses/index.ts";
 import type { ProviderDialect } from "./provider-dialect.ts";
@@ -15,6 +16,7 @@ const dialects = {
   chat: openAiChat,
   responses: openAiResponses,
   messages: anthropicMessages,
+  gemini,
 } as const satisfies Readonly<Record<string, Dialect>>;
 
 type Dialects = typeof dialects;

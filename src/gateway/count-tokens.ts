@@ -1,32 +1,41 @@
+import { assert } from "../base/assert.ts";
+import { GatewayError } from "../base/errors.ts";
 import { patchBody } from "../dialects/json/patch.ts";
-import { clientDialect } from "../dialects/registry.ts";
-import type { Plan } from "../upstream/upstream.ts";
+import { clientDialect, type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
+import { translate } from "../dialects/translation/translate.ts";
+import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
+import type { Prepared } from "../vendors/provider.ts";
 import { admit } from "./admission/admit.ts";
+import { targetOf } from "./attempt/prepare.ts";
+import type { Configured } from "./configured.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
 import { scopeOf } from "./request/given-ids.ts";
 import { readRequest } from "./request/read-request.ts";
-import { findModel, refuseForbidden } from "./request/request.ts";
+import { type ClientRequest, findModel, refuseForbidden } from "./request/request.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
 
+/** The only client dialect that has such a request. */
+const client = "messages";
+
 /** The provider's own count if it offers one, else a local one. A provider's failure is not the client's. */
 export async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { call, configured } = exchange;
+  const { configured } = exchange;
   const key = await admit(gateway, exchange);
   const request = await readRequest(gateway, exchange, key, "count_tokens");
   const model = findModel(configured, request.modelId);
   exchange.model = model;
   refuseForbidden(configured, key, model);
   const scope = await scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
-  const headers = clientDialect("messages").forwardHeaders(call.request.headers);
-  const plan: Plan = {
+  const counting = new Counting(exchange, request);
+  const plan: CountingPlan = {
     model,
     scope,
     keyId: key.id,
-    clientDialect: "messages",
+    clientDialect: client,
     stream: false,
     get isOver() {
       return exchange.isOver;
@@ -35,22 +44,66 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
       return exchange.signal;
     },
     deadlineMs: exchange.startedMs + providersCountMs,
-    prepare: ({ upstreamModel }) => {
-      const body = patchBody(request.bytes, request.spans, { model: upstreamModel });
-      return {
-        dialect: "messages",
-        purpose: "count_tokens",
-        model: upstreamModel,
-        stream: false,
-        body,
-        headers,
-      };
-    },
+    mayCount: (deployment) => counting.dialectToward(deployment) !== null,
+    prepare: (deployment) => counting.prepare(deployment),
   };
-  const exact = await gateway.ongoing.withoutPlace(exchange, () => configured.upstream.countTokens(plan));
+  const exact = await gateway.ongoing.withoutPlace(exchange, () => countUpstream(configured, plan));
   const inputTokens = exact ?? (await gateway.tokens.request(request.bytes));
   return Response.json(
     { input_tokens: inputTokens },
     { headers: { ...commonHeaders(exchange), "x-sluice-count": exact === null ? "estimate" : "exact" } },
   );
+}
+
+/** What cannot be said in the provider's dialect is counted here. */
+async function countUpstream({ upstream }: Configured, plan: CountingPlan): Promise<number | null> {
+  try {
+    return await upstream.countTokens(plan);
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
+}
+
+/** The client's request, as a provider is asked to count it. */
+class Counting {
+  readonly #exchange: Exchange;
+  readonly #request: ClientRequest;
+
+  constructor(exchange: Exchange, request: ClientRequest) {
+    this.#exchange = exchange;
+    this.#request = request;
+  }
+
+  /** Null if the provider cannot count. A large body takes too long to translate for a mere count. */
+  dialectToward({ provider, dialects }: Deployment): ProviderDialectName | null {
+    if (!provider.settings.countTokens) return null;
+    if (dialects.includes(client)) return client;
+    if (this.#request.large !== null) return null;
+    return dialects.find((name) => providerDialect(name).countTokens !== undefined) ?? null;
+  }
+
+  prepare(deployment: Deployment): Prepared {
+    const { upstreamModel: model } = deployment;
+    const dialect = this.dialectToward(deployment);
+    assert(dialect !== null, "only a provider that counts is asked to");
+    const headers = clientDialect(client).forwardHeaders(this.#exchange.call.request.headers);
+    const body = this.#bodyFor(dialect, deployment);
+    return { dialect, purpose: "count_tokens", model, stream: false, body, headers };
+  }
+
+  #bodyFor(dialect: ProviderDialectName, deployment: Deployment): Uint8Array | string {
+    const { bytes, spans, body, modelId } = this.#request;
+    if (dialect === client) return patchBody(bytes, spans, { model: deployment.upstreamModel });
+    const source = {
+      dialect: clientDialect(client),
+      body,
+      model: modelId,
+      nowSeconds: 0,
+      estimatedInputTokens: 0,
+    };
+    const target = targetOf(deployment, dialect);
+    const written = target.dialect.countTokens?.writeRequest(translate(source, target).body, target);
+    return JSON.stringify(written);
+  }
 }

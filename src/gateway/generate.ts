@@ -2,8 +2,12 @@ import { assert } from "../base/assert.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import { admit } from "./admission/admit.ts";
 import { streamResponse } from "./answer/stream-response.ts";
-import { readWhole } from "./answer/whole-answer.ts";
-import { refuseUnreadable, settleWhole, wholeResponse } from "./answer/whole-response.ts";
+import {
+  readOrChargeFailure,
+  refuseUnreadable,
+  settleWhole,
+  wholeResponse,
+} from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
 import { charged } from "./charge/charged.ts";
 import { askedExtras, usedExtras } from "./charge/extras.ts";
@@ -72,7 +76,7 @@ export async function generate(
 
     const answering = { gateway, exchange, key, generation, attempt, opened, bill };
     if (request.stream && opened.streaming) return streamResponse(answering);
-    const whole = await readWhole(answering);
+    const whole = await readOrChargeFailure(answering);
     refuseUnreadable(answering);
     // The charge is durable before the body leaves.
     await settleWhole(answering, whole);

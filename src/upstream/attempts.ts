@@ -186,5 +186,6 @@ function restKey(candidate: Candidate, failure: Failure, key: Credential | null,
   const { keys } = candidate.state.providerState;
   if (failure.keyProblem === "rejected") return keys.rejected(key, nowMs);
   if (failure.keyProblem !== "throttled" || keys.size <= 1) return false;
+  if (failure.quotaResetMs !== null) return keys.exhausted(key, nowMs, failure.quotaResetMs);
   return keys.throttled(key, nowMs, Math.max(failure.coolDownMs ?? 0, minKeyRestMs));
 }

@@ -1,8 +1,9 @@
 import { isObject, type Json } from "../base/json.ts";
+import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { type CallContext, UpstreamCall } from "./call/upstream-call.ts";
 import { tryTakeSlot } from "./health/slots.ts";
 import type { Directory } from "./selection/directory.ts";
-import type { Plan } from "./upstream.ts";
+import type { CountingPlan } from "./upstream.ts";
 
 /**
  * The provider's own count of a request's input; null if no provider offers one or the call fails, since the gateway
@@ -10,15 +11,17 @@ import type { Plan } from "./upstream.ts";
  * the deployment's breaker.
  */
 export async function countTokens(
-  plan: Plan,
+  plan: CountingPlan,
   directory: Directory,
   context: CallContext,
 ): Promise<number | null> {
   const nowMs = context.clock.monotonicMs();
   const candidate = directory.order(plan, nowMs).find(({ deployment, state }) => {
-    const { countTokens } = deployment.provider.settings;
-    const isOffered = countTokens && deployment.dialects.includes(plan.clientDialect);
-    return isOffered && deployment.model === plan.model && state.breaker.isClosedFor(nowMs, plan.keyId);
+    return (
+      plan.mayCount(deployment) &&
+      deployment.model === plan.model &&
+      state.breaker.isClosedFor(nowMs, plan.keyId)
+    );
   });
   if (candidate === undefined) return null;
   const { state } = candidate;
@@ -29,15 +32,16 @@ export async function countTokens(
   const call = new UpstreamCall(context, candidate, plan);
   const failure = await call.begin(prepared, state.providerState.keys.pick(nowMs)?.use() ?? null, nowMs);
   if (failure !== null) return null;
-  const count = call.streaming ? null : readCount(call.bytes());
+  const count = call.streaming ? null : readCount(call.bytes(), prepared.dialect);
   call.finished(call.streaming ? "cancelled" : "completed");
   return count;
 }
 
-function readCount(body: Uint8Array): number | null {
+function readCount(body: Uint8Array, dialect: ProviderDialectName): number | null {
+  const { countTokens } = providerDialect(dialect);
   try {
     const answer: Json = JSON.parse(Buffer.from(body).toString());
-    const count = isObject(answer) ? answer["input_tokens"] : undefined;
+    const count = isObject(answer) && countTokens ? answer[countTokens.countField] : undefined;
     return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : null;
   } catch {
     return null;

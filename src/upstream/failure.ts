@@ -25,6 +25,8 @@ export interface Failure {
   readonly coolDownMs: number | null;
   /** Set if the API key was refused, so that another key of the pool may do better. */
   readonly keyProblem: "rejected" | "throttled" | null;
+  /** Set if the key's quota is used up: how long it is of no use. */
+  readonly quotaResetMs: number | null;
   /** The credential is not valid any more, so that a new one may do better. */
   readonly hasExpired: boolean;
   /** The operator's account, key or configuration is wrong, and needs attention. */
@@ -38,6 +40,7 @@ const final = {
   evidence: null,
   coolDownMs: null,
   keyProblem: null,
+  quotaResetMs: null,
   hasExpired: false,
   alarm: false,
 } as const;
@@ -193,6 +196,7 @@ function busy(status: number, refusal: VendorRefusal): Failure {
     kind: `status_${status}`,
     said: refusal.message,
     coolDownMs: retryAfterMs ?? 0,
+    quotaResetMs: refusal.quotaResetMs ?? null,
   };
 }
 

@@ -37,6 +37,12 @@ export interface Plan {
   readonly deadlineMs: number;
 }
 
+/** A plan for counting input. */
+export interface CountingPlan extends Plan {
+  /** Whether the deployment can be asked. */
+  mayCount(deployment: Deployment): boolean;
+}
+
 /** A plan whose failed attempts are recorded. */
 export interface GenerationPlan extends Plan {
   /** Logged with each failed attempt. */
@@ -82,7 +88,7 @@ export interface Upstream {
    * The provider's own count of the input; null if it offers none or fails. `prepare` makes a `count_tokens` request;
    * `deadlineMs` limits the wait.
    */
-  countTokens(plan: Plan): Promise<number | null>;
+  countTokens(plan: CountingPlan): Promise<number | null>;
   health(): DeploymentHealth[];
 }
 

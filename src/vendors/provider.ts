@@ -27,6 +27,8 @@ export interface RefusedAnswer {
 export interface VendorRefusal extends Refusal {
   /** Null if the provider sent none. */
   readonly retryAfterMs: number | null;
+  /** Set if the credential's quota is used up: how long until it is renewed. */
+  readonly quotaResetMs?: number;
   /** What the refusal is about, if the vendor's own codes say otherwise than the status does. */
   readonly about?: RefusalSubject;
 }

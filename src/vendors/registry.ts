@@ -4,6 +4,7 @@ import { azure } from "./azure/index.ts";
 import { openAiCompatible } from "./compatible/index.ts";
 import { TokenSources } from "./credentials/token-sources.ts";
 import { demo } from "./demo/index.ts";
+import { gemini } from "./gemini/index.ts";
 import { openAi } from "./openai/index.ts";
 import type { Provider } from "./provider.ts";
 import type { ProviderSettings } from "./settings.ts";
@@ -14,6 +15,7 @@ const vendors = {
   openai: openAi,
   anthropic,
   azure,
+  gemini,
   "openai-compatible": openAiCompatible,
   demo,
 } as const satisfies Readonly<Record<string, Vendor>>;

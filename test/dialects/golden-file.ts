@@ -3,7 +3,12 @@ import { join } from "node:path";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import type { Source } from "../../src/dialects/client-dialect.ts";
 import type { Target } from "../../src/dialects/provider-dialect.ts";
-import { type ClientDialectName, clientDialect, providerDialect } from "../../src/dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  type ProviderDialectName,
+  providerDialect,
+} from "../../src/dialects/registry.ts";
 
 import { translate } from "../../src/dialects/translation/translate.ts";
 import type { Translation } from "../../src/dialects/translation/translation.ts";
@@ -34,7 +39,7 @@ export function readGoldens(): Golden[] {
 export function parseGolden(file: string, text: string): Golden {
   const [head = "", ...rest] = text.split(/^--- /m);
   const [title = "", pair = "", special = "target: {}"] = head.trim().split("\n");
-  const [client, provider] = pair.split(" -> ") as [ClientDialectName, ClientDialectName];
+  const [client, provider] = pair.split(" -> ") as [ClientDialectName, ProviderDialectName];
   const sections = new Map<string, string>();
   for (const section of rest) {
     const end = section.indexOf("\n");
@@ -52,13 +57,19 @@ const usual = {
   capabilities: {},
 } as const;
 
-const usualTargets: Readonly<Record<ClientDialectName, Target>> = {
+const usualTargets: Readonly<Record<ProviderDialectName, Target>> = {
   chat: { ...usual, dialect: providerDialect("chat"), isStrict: false, upstreamModel: "open-model" },
   messages: {
     ...usual,
     dialect: providerDialect("messages"),
     isStrict: true,
     upstreamModel: "claude-sonnet-4-6",
+  },
+  gemini: {
+    ...usual,
+    dialect: providerDialect("gemini"),
+    isStrict: true,
+    upstreamModel: "gemini-3.1-pro-preview",
   },
   responses: { ...usual, dialect: providerDialect("responses"), isStrict: true, upstreamModel: "gpt-5.6" },
 };

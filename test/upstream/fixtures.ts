@@ -4,7 +4,7 @@ import type { GatewayError } from "../../src/base/errors.ts";
 import type { DeploymentSettings, ModelSettings } from "../../src/config/settings.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
-import type { GenerationPlan, Opened, Upstream } from "../../src/upstream/upstream.ts";
+import type { CountingPlan, GenerationPlan, Opened, Upstream } from "../../src/upstream/upstream.ts";
 import type { Prepared } from "../../src/vendors/provider.ts";
 import type { VendorKind } from "../../src/vendors/registry.ts";
 import type { ProviderSettings, Timeouts } from "../../src/vendors/settings.ts";
@@ -50,7 +50,7 @@ export interface Setup {
   readonly log: LogLine[];
   plan(
     changes?: Partial<GenerationPlan> & { readonly body?: string; readonly modelId?: string },
-  ): GenerationPlan;
+  ): GenerationPlan & CountingPlan;
 }
 
 export interface SetupOptions {
@@ -102,6 +102,8 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
           return signal.aborted;
         },
         deadlineMs: clock.monotonicMs() + 300_000,
+        mayCount: ({ provider: { settings }, dialects }) =>
+          settings.countTokens && dialects.includes(clientDialect),
         prepare: () => prepared({ dialect: clientDialect, body }),
         ...changes,
       };

@@ -1,13 +1,16 @@
 import { expect, test } from "bun:test";
 import { readSources } from "../architecture/imports.ts";
+import { readGoldens } from "../dialects/golden-file.ts";
 import { ruleIds } from "./rules.ts";
 
-/** A string that begins with ids and a colon: a test's title, or the name of a case in a table of tests. */
+/** A string that begins with ids and a colon: a test's title, or the name of a case in a table of tests or in a golden file. */
 const titles = /["'`]((?:[A-Z]\d\d, )*[A-Z]\d\d): /g;
 
 test("every rule about providers has a test that names it", () => {
+  const sources = readSources("test").map(({ text }) => text);
+  const goldens = readGoldens().map(({ title }) => JSON.stringify(title));
   const named = new Set(
-    readSources("test").flatMap(({ text }) =>
+    [...sources, ...goldens].flatMap((text) =>
       [...text.matchAll(titles)].flatMap(([, ids = ""]) => ids.split(", ")),
     ),
   );

@@ -1,5 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import { readErrorObject } from "./refusal.ts";
 
 /** By the vendors' words, or by an HTTP status in place of a code. */
@@ -36,4 +37,14 @@ export function malformedAnswer(what: string): GatewayError {
 /** The provider's stream ended early. */
 export function cutShort(): GatewayError {
   return new GatewayError("upstream_error", "The provider's stream ended before the answer was complete.");
+}
+
+/** The provider has ended its answer by saying that it failed, and bills what it reports. */
+export class FailedAnswer extends GatewayError {
+  readonly usage: ReportedUsage | null;
+
+  constructor(message: string, usage: ReportedUsage | null) {
+    super("upstream_error", message);
+    this.usage = usage;
+  }
 }

@@ -116,7 +116,7 @@ function statusText(status: number): string {
 }
 
 const overflowWording =
-  /prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|limit|size).{0,40}exceed|exceed.{0,40}context (?:window|length|limit|size)|input (?:is|was) too long|input tokens? exceed|too many (?:input |prompt )?tokens|prompt (?:has|contains) .{0,20}tokens/i;
+  /prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|limit|size).{0,40}exceed|exceed.{0,40}context (?:window|length|limit|size)|input (?:is|was) too long|input tokens? exceed|input token count .{0,20}exceeds|too many (?:input |prompt )?tokens|prompt (?:has|contains) .{0,20}tokens/i;
 
 function isContextOverflow(message: string): boolean {
   return overflowWording.test(message);
@@ -127,6 +127,7 @@ const limitWordings: readonly RegExp[] = [
   /too long: (?<needed>\d+) tokens > (?<maximum>\d+)/i,
   /(?:context length is|limit of) (?<maximum>\d+) tokens.{0,80}?(?:resulted in|requested) (?:about )?(?<needed>\d+)/is,
   /context limit: (?<needed>\d+) \+ (?<extra>\d+) > (?<maximum>\d+)/i,
+  /input token count \((?<needed>\d+)\) exceeds the maximum number of tokens allowed \((?<maximum>\d+)\)/i,
   /request \((?<needed>\d+) tokens\) exceeds.{0,60}?\((?<maximum>\d+) tokens\)/is,
 ];
 
@@ -149,6 +150,8 @@ const secrets: readonly [RegExp, string][] = [
   [/\bslu_[\w*.-]{6,}/g, "[key]"],
   [/\bAIza[\w-]{10,}/g, "[key]"],
   [/\b(bearer|x-api-key:?|api[-_ ]key(?: provided)?:)\s+\S{6,}/gi, "$1 [key]"],
+  [/\bprojects\/[\w:.-]+/g, "projects/[account]"],
+  [/\bproject(?:_number:| number | )\d{6,}/g, "project [account]"],
   [/\b(?:org|proj|acct|team|workspace|wrkspc)[-_][A-Za-z0-9]{8,}/g, "[account]"],
   [/\bya29\.[\w.-]{6,}/g, "[key]"],
   [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, "[key]"],

@@ -22,6 +22,8 @@ export class UsageFreshness {
   }
 
   apply(usage: ReportedUsage | null): ReportedUsage | null {
-    return usage !== null && this.#isOutdated ? { ...usage, isOutputDoubtful: true } : usage;
+    if (usage === null || !this.#isOutdated) return usage;
+    const { isUpToDate: _, ...outdated } = usage;
+    return { ...outdated, isOutputDoubtful: true };
   }
 }

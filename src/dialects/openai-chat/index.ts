@@ -31,6 +31,8 @@ const client: ClientDialect = {
     cacheMark: "cache_control",
     imageDetail: "image_url.detail",
     formatDescription: "response_format.json_schema.description",
+    user: "user",
+    singleCall: "parallel_tool_calls",
   },
   requestSchema: () => chatRequest,
   timeoutCode: "upstream_error",

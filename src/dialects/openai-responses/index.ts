@@ -29,6 +29,8 @@ const client: ClientDialect = {
     cacheMark: "prompt_cache_breakpoint",
     imageDetail: "detail",
     formatDescription: "text.format.description",
+    user: "user",
+    singleCall: "parallel_tool_calls",
   },
   requestSchema: () => responsesRequest,
   timeoutCode: "upstream_error",

@@ -1,4 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
+import { errorIn } from "../errors/bare-error.ts";
 import type { Shortcut } from "../translation/shortcut.ts";
 import { addDataLine, fieldValue } from "./data-field.ts";
 import type { SseFrame } from "./frame.ts";
@@ -23,6 +24,8 @@ export class SseDecoder {
   #line = "";
   #event = "";
   #data: string | null = null;
+  /** Lines of bare JSON between the events. */
+  #bare = "";
   /** The last chunk ended in CR, so an LF at the start of the next one belongs to it. */
   #afterReturn = false;
 
@@ -32,13 +35,16 @@ export class SseDecoder {
     return this.#rest();
   }
 
-  /** At the end of the body. The last frame may lack its blank line, and the last line its line end. */
+  /**
+   * At the end of the body. The last frame may lack its blank line, and the last line its line end. Google continues a
+   * stream that fails as bare JSON: such an error is the last frame.
+   */
   end(): SseFrame[] {
     this.#load(this.#utf8.decode());
     const frames = this.#rest();
     if (this.#line !== "") this.#take(this.#line);
     this.#line = "";
-    const last = this.#dispatch();
+    const last = this.#dispatch() ?? bareError(this.#bare);
     if (last !== null) frames.push(last);
     return frames;
   }
@@ -111,7 +117,13 @@ export class SseDecoder {
       this.#data = data;
       this.#limit(data.length);
     } else if (line.startsWith("event:")) this.#event = fieldValue(line, 6);
+    else if (data === this.#data && (this.#bare !== "" || bareStart.test(line))) this.#takeBare(line);
     return null;
+  }
+
+  #takeBare(line: string): void {
+    const isComment = line.startsWith(":");
+    if (!isComment && this.#bare.length + line.length <= maxBareChars) this.#bare += `${line}\n`;
   }
 
   #dispatch(): SseFrame | null {
@@ -129,6 +141,15 @@ export class SseDecoder {
 }
 
 const streaming = { stream: true };
+
+const bareStart = /^\s*[[{]/;
+const maxBareChars = 64 * 1024;
+
+/** Null if the lines are not an error. */
+function bareError(lines: string): SseFrame | null {
+  const error = lines === "" ? null : errorIn(lines);
+  return error === null ? null : { event: "", data: JSON.stringify(error) };
+}
 
 function orEnd(text: string, found: number): number {
   return found === -1 ? text.length : found;

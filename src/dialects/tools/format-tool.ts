@@ -10,12 +10,12 @@ export interface Forced {
 }
 
 /**
- * Makes a Claude without structured outputs answer through a tool whose schema is the format. If the client has tools of
+ * Makes a model without structured outputs answer through a tool whose schema is the format. If the client has tools of
  * its own, the model may call those first, but it has to call one.
  */
 export function forceFormat(request: IrRequest, target: Target): Forced {
   const { format } = request;
-  if (format?.type !== "json_schema" || !target.dialect.toolRules.forcesFormat(target)) {
+  if (format?.type !== "json_schema" || !target.dialect.toolRules.forcesFormat(target, request)) {
     return { request, formatTool: null };
   }
   const tool = {

@@ -1,6 +1,8 @@
 import type { IrRequest, ToolKind, ToolRef } from "../ir/ir.ts";
+import type { ToolRules } from "../provider-dialect.ts";
 
 const legal = /^[a-zA-Z0-9_-]{1,64}$/;
+const legalFromLetter = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 const illegalCharacters = /[^a-zA-Z0-9_-]/g;
 const maxLength = 64;
 
@@ -16,8 +18,13 @@ export interface ClientTool extends ToolRef {
 export class ToolNames {
   readonly #byProvider = new Map<string, ClientTool>();
   readonly #byClient = new Map<string, string>();
+  readonly #legal: RegExp;
 
-  constructor(request: Pick<IrRequest, "tools" | "messages">) {
+  constructor(
+    request: Pick<IrRequest, "tools" | "messages">,
+    { namesBeginWithLetter }: Pick<ToolRules, "namesBeginWithLetter"> = {},
+  ) {
+    this.#legal = namesBeginWithLetter === true ? legalFromLetter : legal;
     for (const tool of request.tools) {
       if (tool.type === "hosted") continue;
       this.#learn({ ...refOf(tool), kind: tool.type === "custom" ? "custom" : tool.kind });
@@ -44,7 +51,7 @@ export class ToolNames {
 
   /** The provider's name for a tool, also for one that is not declared. */
   provider(ref: ToolRef): string {
-    return this.#byClient.get(keyOf(ref)) ?? legalName(flatName(ref));
+    return this.#byClient.get(keyOf(ref)) ?? this.#legalName(flatName(ref));
   }
 
   /** The client's tool; a name that the model made up is kept. */
@@ -54,10 +61,17 @@ export class ToolNames {
 
   #learn(tool: ClientTool): void {
     if (this.#byClient.has(keyOf(tool))) return;
-    const flat = legalName(flatName(tool));
+    const flat = this.#legalName(flatName(tool));
     const name = this.#byProvider.has(flat) ? hashedName(flat, keyOf(tool)) : flat;
     this.#byClient.set(keyOf(tool), name);
     this.#byProvider.set(name, tool);
+  }
+
+  /** An illegal name gets the hash of itself, and an underscore in front if it begins with another character. */
+  #legalName(name: string): string {
+    if (this.#legal.test(name)) return name;
+    const hashed = hashedName(name, name);
+    return this.#legal.test(hashed) ? hashed : hashedName(`_${name}`, name);
   }
 }
 
@@ -78,10 +92,6 @@ function flatName(ref: ToolRef): string {
   const { namespace, name } = ref;
   if (namespace === null || isBare(ref)) return name;
   return namespace.endsWith("__") ? namespace + name : `${namespace}__${name}`;
-}
-
-function legalName(name: string): string {
-  return legal.test(name) ? name : hashedName(name, name);
 }
 
 function hashedName(name: string, identity: string): string {

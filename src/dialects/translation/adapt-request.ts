@@ -19,7 +19,7 @@ const noNames = new ToolNames({ tools: [], messages: [] });
 /** Adapts tools, call ids and formats to the target in the intermediate form, so that no writer has to. */
 export function adaptRequest(request: IrRequest, target: Target, dropped: DroppedFields): AdaptedRequest {
   if (!mentionsTools(request)) return { ...forceFormat(request, target), names: noNames };
-  const names = new ToolNames(request);
+  const names = new ToolNames(request, target.dialect.toolRules);
   const paired = { ...request, messages: pairCallsWithResults(request.messages) };
   const adapted = adaptTools(paired, target, names, dropped);
   return { ...forceFormat(adapted, target), names };

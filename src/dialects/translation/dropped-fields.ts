@@ -11,6 +11,10 @@ export interface FieldNames {
   readonly cacheMark: string;
   readonly imageDetail: string;
   readonly formatDescription: string;
+  /** The end user's id. */
+  readonly user: string;
+  /** At most one tool call at a time. */
+  readonly singleCall: string;
 }
 
 /** Collects the fields that a translation drops because the request works without them; reported in `x-sluice-dropped`. */

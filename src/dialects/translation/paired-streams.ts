@@ -128,8 +128,12 @@ export class PairedStreams implements StreamTranslator {
   #write(event: IrEvent): void {
     switch (event.type) {
       case "start":
+        this.#usage = event.usage;
+        break;
       case "usage":
-        this.#usage = event.usage ?? this.#usage;
+        this.#usage = event.usage;
+        // A model may have thought without showing it.
+        if (event.usage.isUpToDate === true && event.usage.outputTokens > 0) this.started = true;
         break;
       case "service_tier":
         this.serviceTier = event.tier;

@@ -71,6 +71,6 @@ export interface StreamTranslator {
   readonly serviceTier: string | null;
   /** Text produced since the last call, for counting it locally and for progress. */
   takeProduced(): string;
-  /** True once content (text, reasoning, tool call) has been written. */
+  /** True once content (text, reasoning, tool call) has been written, or the provider reports output for certain. */
   readonly started: boolean;
 }

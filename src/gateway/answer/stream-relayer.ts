@@ -35,7 +35,7 @@ export interface StreamRelayer {
   readonly given: readonly string[];
   /** What the provider has reported beside tokens. */
   readonly extras: ReportedExtras | null;
-  /** True once content has gone to the client. */
+  /** True once there is something to charge: content has gone to the client, or the provider reports output for certain. */
   readonly started: boolean;
   /** Text produced since the last call. */
   takeProduced(): string;

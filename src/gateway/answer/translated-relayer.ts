@@ -1,6 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
+import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/translation.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -80,6 +81,7 @@ export class TranslatedRelayer implements StreamRelayer {
   }
 
   get usage(): ReportedUsage | null {
+    if (this.brokenBy instanceof FailedAnswer) return this.brokenBy.usage;
     return this.#translator.ended ? this.#translator.usage : null;
   }
 
@@ -94,7 +96,8 @@ export class TranslatedRelayer implements StreamRelayer {
   }
 
   get started(): boolean {
-    return this.#translator.started;
+    const isBilled = this.brokenBy instanceof FailedAnswer && this.brokenBy.usage !== null;
+    return this.#translator.started || isBilled;
   }
 
   takeProduced(): string {

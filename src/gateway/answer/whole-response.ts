@@ -1,9 +1,11 @@
 import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
+import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, commonHeaders } from "../headers.ts";
 import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
-import type { WholeAnswer } from "./whole-answer.ts";
+import { readWhole, type WholeAnswer } from "./whole-answer.ts";
 
 /**
  * Throws when the client has left and cannot come back for a whole answer: it is not charged for what it will never
@@ -13,6 +15,30 @@ import type { WholeAnswer } from "./whole-answer.ts";
 export function refuseUnreadable({ exchange }: Answering): void {
   if (exchange.claim !== null || !exchange.call.request.signal.aborted) return;
   throw new GatewayError("invalid_request", "The client left before its answer came.");
+}
+
+/** A provider that fails and says what it has used is paid for that, before the client is told of the failure. */
+export async function readOrChargeFailure(answering: Answering): Promise<WholeAnswer> {
+  try {
+    return await readWhole(answering);
+  } catch (error) {
+    if (error instanceof FailedAnswer && error.usage !== null) {
+      await settleFailure(answering, error, error.usage);
+    }
+    throw error;
+  }
+}
+
+function settleFailure(answering: Answering, error: FailedAnswer, usage: ReportedUsage): Promise<unknown> {
+  const { exchange, generation, bill } = answering;
+  exchange.brokenBy = error;
+  const evidence = {
+    usage,
+    partialUsage: null,
+    produced: () => new Produced(),
+    requestBytes: generation.request.bytes,
+  };
+  return bill.settle("failed", evidence, error.status, null);
 }
 
 /** Resolves when the charge is durable. */

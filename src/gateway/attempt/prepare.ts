@@ -209,7 +209,8 @@ function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
   };
 }
 
-function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
+/** What a translation needs to know of a deployment. */
+export function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
   const { settings } = deployment.provider;
   const vendor = vendorOf(settings.kind);
   return {

@@ -91,7 +91,8 @@ export class Bill {
     try {
       const { usage, partialUsage } = evidence;
       const reported = this.#plausible(usage ?? partialUsage ?? unreported);
-      const isOutputSure = usage !== null && reported.isOutputDoubtful !== true;
+      const isFinal = usage !== null || reported.isUpToDate === true;
+      const isOutputSure = isFinal && reported.isOutputDoubtful !== true;
       if (isOutputSure && reported.isInputDoubtful !== true) {
         return this.#charge(outcome, reported, "measured", status, response);
       }

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import type { Head } from "../../wire/transfer.ts";
 import { joined } from "./answer-queue.ts";
@@ -51,7 +52,7 @@ export function inspectStart(chunks: readonly Uint8Array[], isEnd: boolean): Str
     if (end === -1) break;
     from = end + 2;
   }
-  if (isEnd) return "empty";
+  if (isEnd) return bareError(text) ?? "empty";
   return bytes.length >= mostBytes ? "fine" : "more";
 }
 

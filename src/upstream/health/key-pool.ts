@@ -1,5 +1,6 @@
 const rejectedPauseMs = 300_000;
 const maxPauseMs = 600_000;
+const dayMs = 86_400_000;
 
 interface PooledKey<Key> {
   readonly key: Key;
@@ -40,6 +41,11 @@ export class KeyPool<Key> {
   /** The provider limits the key's rate. Returns true if another one is ready. */
   throttled(key: Key | null, nowMs: number, pauseMs: number): boolean {
     return this.#pause(key, nowMs, Math.min(pauseMs, maxPauseMs));
+  }
+
+  /** The key's quota is used up. Returns true if another one is ready. */
+  exhausted(key: Key | null, nowMs: number, resetMs: number): boolean {
+    return this.#pause(key, nowMs, Math.min(resetMs, dayMs));
   }
 
   get size(): number {

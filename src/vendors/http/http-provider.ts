@@ -181,11 +181,12 @@ export class HttpProvider implements Provider {
   }
 }
 
-function defaultTarget({ dialect, purpose }: Prepared): string {
+function defaultTarget(prepared: Prepared): string {
+  const { dialect, purpose } = prepared;
   const { paths } = providerDialect(dialect);
-  if (purpose === "generate") return paths.generate;
-  assert(paths.countTokens !== null, `${dialect} has no request that counts tokens`);
-  return paths.countTokens;
+  const target = purpose === "generate" ? paths.generate : paths.countTokens;
+  assert(target !== null, `${dialect} has no request that counts tokens`);
+  return typeof target === "string" ? target : target(prepared);
 }
 
 function linesOf(headers: ForwardedHeaders): string {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { IrMessage, IrRequest, IrTool } from "../../ir/ir.ts";
+import { asksForImageDetail } from "../../ir/image-detail.ts";
+import type { IrRequest, IrTool } from "../../ir/ir.ts";
 import { shortened } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { functionSchema } from "../../tools/schema.ts";
@@ -140,20 +141,9 @@ function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.format?.type === "json_schema" && request.format.description !== null) {
     dropped.add(dropped.names.formatDescription);
   }
-  if (request.messages.some(hasDetail)) dropped.add(dropped.names.imageDetail);
+  if (asksForImageDetail(request)) dropped.add(dropped.names.imageDetail);
   if (request.identity.promptCacheKey !== null) dropped.add("prompt_cache_key");
   if (request.verbosity !== null) dropped.add("verbosity");
   if (request.store !== null) dropped.add("store");
   if (request.metadata !== null) dropped.add("metadata");
-}
-
-/** Claude has no image detail; only `auto` needs no report. */
-function hasDetail(message: IrMessage): boolean {
-  return message.blocks.some((block) =>
-    block.type === "tool_result" ? block.content.some(asksForDetail) : asksForDetail(block),
-  );
-}
-
-function asksForDetail(block: IrMessage["blocks"][number]): boolean {
-  return block.type === "image" && block.detail !== undefined && block.detail !== "auto";
 }

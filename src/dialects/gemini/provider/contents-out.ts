@@ -1,0 +1,133 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { IrAssistantBlock, IrMessage, IrToolCall, IrToolResult } from "../../ir/ir.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { anySignature, currentTurnStart, signaturesOf } from "../../reasoning/google-proof.ts";
+import { callInput } from "../../tools/call-input.ts";
+import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import { writeContent } from "./content-out.ts";
+import { takesCallIds, wantsSignatures } from "./model.ts";
+import { missingResult, writeResult } from "./results-out.ts";
+
+export interface Content extends JsonObject {
+  role: "user" | "model";
+  parts: JsonObject[];
+}
+
+type AssistantMessage = IrMessage & { readonly role: "assistant" };
+type UserMessage = IrMessage & { readonly role: "user" };
+
+/** Begins a conversation whose start the client no longer sends: a call must not be the first thing said. */
+const earlier = "(The earlier conversation is not shown.)";
+
+/** The conversation as turns of user and model that alternate. */
+export function writeContents(
+  messages: readonly IrMessage[],
+  target: Target,
+  dropped: DroppedFields,
+): Content[] {
+  const writer = new ContentsWriter(target, dropped, messages);
+  for (const [index, message] of messages.entries()) writer.write(message, index);
+  writer.end();
+  return writer.contents;
+}
+
+class ContentsWriter {
+  readonly contents: Content[] = [];
+  readonly #target: Target;
+  readonly #dropped: DroppedFields;
+  readonly #takesIds: boolean;
+  /** The first message whose calls must be signed. */
+  readonly #signedFrom: number;
+  /** The calls of the last turn, which the next turn has to answer, all of them and in this order. */
+  #calls: readonly IrToolCall[] = [];
+
+  constructor(target: Target, dropped: DroppedFields, messages: readonly IrMessage[]) {
+    this.#target = target;
+    this.#dropped = dropped;
+    this.#takesIds = takesCallIds(target);
+    this.#signedFrom = wantsSignatures(target) ? currentTurnStart(messages) : Number.POSITIVE_INFINITY;
+  }
+
+  write(message: IrMessage, index: number): void {
+    if (message.role !== "system" && message.name !== undefined) this.#dropped.add("messages[].name");
+    switch (message.role) {
+      case "system":
+        for (const block of message.blocks) this.#say("user", writeContent(block, this.#target));
+        return;
+      case "user":
+        this.#user(message);
+        return;
+      case "assistant":
+        this.#model(message, index >= this.#signedFrom);
+    }
+  }
+
+  /** Google continues no answer: a prefilled one is dropped, and calls without results get some. */
+  end(): void {
+    if (this.#calls.length > 0) this.#answer([]);
+    while (this.contents.at(-1)?.role === "model") {
+      this.contents.pop();
+      this.#dropped.add("prefill");
+    }
+  }
+
+  #user({ blocks }: UserMessage): void {
+    const results = blocks.filter((block) => block.type === "tool_result");
+    if (this.#calls.length > 0) this.#answer(results);
+    for (const block of blocks) {
+      if (block.type !== "tool_result") this.#say("user", writeContent(block, this.#target));
+    }
+  }
+
+  #answer(results: readonly IrToolResult[]): void {
+    const left = [...results];
+    const media: JsonObject[] = [];
+    for (const call of this.#calls) {
+      const at = left.findIndex(({ id }) => id === call.id);
+      const [result] = at === -1 ? [] : left.splice(at, 1);
+      const response = writeResult(call, result ?? missingResult(call), this.#target, media);
+      if (this.#takesIds) response["id"] = call.id;
+      this.#say("user", [{ functionResponse: response }]);
+    }
+    this.#say("user", media);
+    this.#calls = [];
+  }
+
+  #model(message: AssistantMessage, isSigned: boolean): void {
+    const signatures = signaturesOf(message.blocks, this.#target);
+    const calls: IrToolCall[] = [];
+    for (const block of message.blocks) {
+      if (block.type === "reasoning") this.#dropReasoning(block);
+      else if (block.type !== "tool_call") {
+        this.#say("model", block.text === "" ? [] : [{ text: block.text }]);
+      } else {
+        const missing = isSigned && calls.length === 0 ? anySignature : undefined;
+        calls.push(block);
+        this.#call(block, signatures.get(block) ?? missing);
+      }
+    }
+    this.#calls = calls;
+  }
+
+  #call(call: IrToolCall, signature: string | undefined): void {
+    if (this.contents.length === 0) this.#say("user", [{ text: earlier }]);
+    const functionCall: JsonObject = { name: call.name, args: callInput(call.input) };
+    if (this.#takesIds) functionCall["id"] = call.id;
+    const part: JsonObject = { functionCall };
+    if (signature !== undefined) part["thoughtSignature"] = signature;
+    this.#say("model", [part]);
+  }
+
+  /** Gemini needs no thoughts back, only signatures; what others thought is lost. */
+  #dropReasoning({ proof }: IrAssistantBlock & { readonly type: "reasoning" }): void {
+    if (proof?.maker !== "google") this.#dropped.add(this.#dropped.names.reasoning);
+  }
+
+  /** Joins the turn of the same side. */
+  #say(role: Content["role"], parts: readonly JsonObject[]): void {
+    if (parts.length === 0) return;
+    const last = this.contents.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else this.contents.push({ role, parts: [...parts] });
+  }
+}

@@ -1,0 +1,62 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { FinishReason, IrFinish } from "../../ir/ir.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+
+const reasons: Readonly<Record<string, FinishReason>> = {
+  STOP: "stop",
+  MAX_TOKENS: "length",
+  CONTINUATION: "length",
+  SAFETY: "refusal",
+  RECITATION: "refusal",
+  LANGUAGE: "refusal",
+  BLOCKLIST: "refusal",
+  PROHIBITED_CONTENT: "refusal",
+  SPII: "refusal",
+  OTHER: "refusal",
+  IMAGE_SAFETY: "refusal",
+  IMAGE_PROHIBITED_CONTENT: "refusal",
+  IMAGE_RECITATION: "refusal",
+};
+
+/** The model has failed. An agent that took these for a normal end would wait for a call that never comes. */
+const failures: ReadonlySet<string> = new Set([
+  "MALFORMED_FUNCTION_CALL",
+  "UNEXPECTED_TOOL_CALL",
+  "TOO_MANY_TOOL_CALLS",
+  "MALFORMED_RESPONSE",
+  "MISSING_THOUGHT_SIGNATURE",
+  "NO_IMAGE",
+  "IMAGE_OTHER",
+]);
+
+/** How an answer ends: well, or by the failure that it reports. */
+export type Ending =
+  | { readonly finish: IrFinish; readonly failure: null }
+  | { readonly finish: null; readonly failure: string };
+
+/** Null if the candidate is not finished. An unknown reason is an end like any other. */
+export function readEnding(candidate: JsonObject): Ending | null {
+  const said = stringOf(candidate["finishReason"]);
+  if (said === null || said === "" || said === "FINISH_REASON_UNSPECIFIED") return null;
+  // Not the provider's message, which quotes what the model has written.
+  if (failures.has(said))
+    return { finish: null, failure: `The model's answer failed with ${said}. Please try again.` };
+  const reason = reasons[said] ?? "stop";
+  const explanation = reason === "refusal" ? explanationOf(said, candidate) : null;
+  return { finish: { reason, stopSequence: null, explanation }, failure: null };
+}
+
+/** The provider's own words, else the category that was blocked, else the reason. */
+function explanationOf(reason: string, candidate: JsonObject): string {
+  const blocked = objectsOf(candidate["safetyRatings"]).find((rating) => rating["blocked"] === true);
+  return stringOf(candidate["finishMessage"]) ?? stringOf(blocked?.["category"]) ?? reason;
+}
+
+/** A prompt that was blocked gets an answer without candidates. Null if it was not. */
+export function readBlocked(answer: JsonObject): Ending | null {
+  const feedback = objectOf(answer["promptFeedback"]);
+  const reason = stringOf(feedback?.["blockReason"]);
+  if (reason === null) return null;
+  const explanation = stringOf(feedback?.["blockReasonMessage"]) ?? reason;
+  return { finish: { reason: "refusal", stopSequence: null, explanation }, failure: null };
+}

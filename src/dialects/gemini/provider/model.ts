@@ -1,0 +1,93 @@
+import type { Target } from "../../provider-dialect.ts";
+import { modelName } from "../../translation/model-traits.ts";
+
+/**
+ * What Gemini's models accept, inferred from their names. `capabilities` in the config takes precedence. A name without a
+ * version, such as gemini-flash-latest, is taken for the newest model.
+ */
+
+const newest = Number.POSITIVE_INFINITY;
+
+/** 2.5 for gemini-2.5-flash-lite and models/gemini-2.5-pro. */
+export function versionOf(target: Target): number {
+  const version = /gemini-(\d+(?:\.\d+)?)/.exec(modelName(target))?.[1];
+  return version === undefined ? newest : Number(version);
+}
+
+/** Google's open models on the same API: without system instructions, thinking and signatures. */
+export function isGemma(target: Target): boolean {
+  return /(?:^|\/)gemma/.test(modelName(target));
+}
+
+function declared({ capabilities }: Target, capability: string): boolean | null {
+  const value = capabilities[capability];
+  return typeof value === "boolean" ? value : null;
+}
+
+/** Vertex has none, and earlier models reject the field. */
+export function takesCallIds(target: Target): boolean {
+  return declared(target, "function_ids") ?? (versionOf(target) >= 3 && !isGemma(target));
+}
+
+/** From 3 on a call without a signature is rejected. */
+export function wantsSignatures(target: Target): boolean {
+  return declared(target, "thought_signatures") ?? (versionOf(target) >= 3 && !isGemma(target));
+}
+
+/** The result of a tool may have images of its own. */
+export function takesMediaInResults(target: Target): boolean {
+  return versionOf(target) >= 3;
+}
+
+/** Earlier models take a subset of OpenAPI's schemas only. */
+export function takesJsonSchema(target: Target): boolean {
+  return declared(target, "json_schema") ?? versionOf(target) >= 2.5;
+}
+
+/** Earlier models reject a format of the answer beside functions. */
+export function takesFormatWithTools(target: Target): boolean {
+  return versionOf(target) >= 3;
+}
+
+/** Files at any address, not only Google's own. */
+export function takesAddresses(target: Target): boolean {
+  return versionOf(target) >= 2.5;
+}
+
+/** Only the Gemini API has tiers in the body, and only Vertex has labels. */
+export function takesServiceTier(target: Target): boolean {
+  return declared(target, "service_tier") ?? true;
+}
+
+export function takesLabels(target: Target): boolean {
+  return declared(target, "labels") ?? false;
+}
+
+export type Thinking =
+  | { readonly style: "none" }
+  | { readonly style: "level"; readonly levels: readonly ThinkingLevel[] }
+  | { readonly style: "budget"; readonly least: number; readonly most: number; readonly mayBeOff: boolean };
+
+export const thinkingLevels = ["minimal", "low", "medium", "high"] as const;
+export type ThinkingLevel = (typeof thinkingLevels)[number];
+
+/** Models before 2.5 reject thinking settings, 2.5 has budgets, later ones have levels. */
+export function thinkingOf(target: Target): Thinking {
+  const version = versionOf(target);
+  const isReasoner = declared(target, "reasoning") ?? (version >= 2.5 && !isGemma(target));
+  if (!isReasoner) return { style: "none" };
+  return version < 3
+    ? budgetOf(modelName(target))
+    : { style: "level", levels: levelsOf(modelName(target), version) };
+}
+
+function budgetOf(model: string): Thinking {
+  if (/-pro/.test(model)) return { style: "budget", least: 128, most: 32_768, mayBeOff: false };
+  return { style: "budget", least: /-lite/.test(model) ? 512 : 1, most: 24_576, mayBeOff: true };
+}
+
+function levelsOf(model: string, version: number): readonly ThinkingLevel[] {
+  if (/-flash-lite-image/.test(model)) return ["minimal", "high"];
+  if (/-pro/.test(model) && version < 3.1) return ["low", "high"];
+  return /-flash/.test(model) && version < 3.7 ? thinkingLevels : ["low", "medium", "high"];
+}

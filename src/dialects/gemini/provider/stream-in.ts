@@ -1,0 +1,149 @@
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { cutShort, FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { IrEvent } from "../../ir/ir.ts";
+import { objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import type { StreamReader, Target } from "../../provider-dialect.ts";
+import { googleProof } from "../../reasoning/google-proof.ts";
+import type { SseFrame } from "../../sse/frame.ts";
+import { type Ending, readBlocked, readEnding } from "./finish-in.ts";
+import { mergeUsage, readUsage, tierOf } from "./usage-in.ts";
+
+interface OpenBlock {
+  readonly kind: "reasoning" | "text";
+  readonly index: number;
+}
+
+/**
+ * Reads generateContent answers, each a chunk of a stream or a whole one. Text and thoughts come in increments, a call
+ * comes whole. The stream ends with the body: more may follow the chunk that has the finish reason.
+ */
+export class GeminiStreamReader implements StreamReader {
+  readonly #emit: (event: IrEvent) => void;
+  readonly #target: Target;
+  #blocks = 0;
+  #open: OpenBlock | null = null;
+  #begun = false;
+  #usage: JsonObject = {};
+  #tier: string | null = null;
+  #ending: Ending | null = null;
+  ended = false;
+
+  constructor(emit: (event: IrEvent) => void, target: Target) {
+    this.#emit = emit;
+    this.#target = target;
+  }
+
+  push(frame: SseFrame): void {
+    const answer = parseObject(frame.data);
+    if (answer === null) throw malformedAnswer("a chunk that is no JSON object");
+    this.read(answer);
+  }
+
+  read(answer: JsonObject): void {
+    if (isObject(answer["error"])) throw reportedFailure(answer);
+    const candidate = objectsOf(answer["candidates"]).find(isFirst);
+    const blocked = readBlocked(answer);
+    if (candidate === undefined && blocked === null && !isObject(answer["usageMetadata"])) {
+      throw malformedAnswer("neither a candidate nor a reason why there is none");
+    }
+    this.#usage = mergeUsage(this.#usage, answer);
+    const usage = readUsage(this.#usage);
+    if (!this.#begun) this.#emit({ type: "start", usage });
+    this.#begun = true;
+    for (const part of objectsOf(objectOf(candidate?.["content"])?.["parts"])) this.#readPart(part);
+    if (usage !== null && isObject(answer["usageMetadata"])) {
+      this.#emit({ type: "usage", usage: { ...usage, isUpToDate: true } });
+    }
+    this.#reportTier();
+    this.#ending = blocked ?? (candidate === undefined ? null : readEnding(candidate)) ?? this.#ending;
+  }
+
+  end(): void {
+    if (this.ended) return;
+    if (this.#ending === null) throw cutShort();
+    this.#close(null);
+    const { finish, failure } = this.#ending;
+    if (failure !== null) throw new FailedAnswer(failure, readUsage(this.#usage));
+    this.#emit({ type: "finish", finish });
+    this.ended = true;
+  }
+
+  /** Chunks differ in their usage too. */
+  plainText(): null {
+    return null;
+  }
+
+  #readPart(part: JsonObject): void {
+    const { text } = part;
+    const call = objectOf(part["functionCall"]);
+    if (typeof text === "string") this.#text(part["thought"] === true ? "reasoning" : "text", text);
+    else if (call !== null) this.#call(call, stringOf(part["thoughtSignature"]));
+    else if (isObject(part["inlineData"])) this.#text("text", noteOf(part["inlineData"]));
+  }
+
+  #text(kind: OpenBlock["kind"], text: string): void {
+    if (text === "") return;
+    if (this.#open?.kind !== kind) {
+      this.#close(null);
+      this.#begin(kind);
+    }
+    this.#emit({ type: "delta", index: this.#open?.index ?? 0, text });
+  }
+
+  /** The signature of a call belongs to the reasoning right before it, which is empty if no thoughts were shown. */
+  #call(call: JsonObject, signature: string | null): void {
+    const name = stringOf(call["name"]) ?? "";
+    // Vertex ends a call that it has streamed with an empty one.
+    if (name === "" && Object.keys(call).length === 0) return;
+    if (name === "") throw malformedAnswer("a function call without a name");
+    if (signature !== null && this.#open?.kind !== "reasoning") {
+      this.#close(null);
+      this.#begin("reasoning");
+    }
+    this.#close(signature);
+    const index = this.#nextIndex();
+    const id = stringOf(call["id"]) ?? "";
+    this.#emit({
+      type: "block_start",
+      index,
+      block: { type: "tool_call", id, kind: "function", namespace: null, name },
+    });
+    this.#emit({ type: "delta", index, text: JSON.stringify(objectOf(call["args"]) ?? {}) });
+    this.#emit({ type: "block_end", index, proof: null });
+  }
+
+  #begin(kind: OpenBlock["kind"]): void {
+    this.#open = { kind, index: this.#nextIndex() };
+    this.#emit({ type: "block_start", index: this.#open.index, block: { type: kind } });
+  }
+
+  #close(signature: string | null): void {
+    if (this.#open === null) return;
+    const { kind, index } = this.#open;
+    const proof = kind === "reasoning" ? googleProof(signature, this.#target) : null;
+    this.#emit({ type: "block_end", index, proof });
+    this.#open = null;
+  }
+
+  #reportTier(): void {
+    const tier = tierOf(this.#usage);
+    if (tier === null || tier === this.#tier) return;
+    this.#tier = tier;
+    this.#emit({ type: "service_tier", tier });
+  }
+
+  #nextIndex(): number {
+    this.#blocks += 1;
+    return this.#blocks - 1;
+  }
+}
+
+/** More than one candidate is never asked for. */
+function isFirst({ index }: JsonObject): boolean {
+  return index === undefined || index === 0;
+}
+
+/** No client dialect can be given the data itself. */
+function noteOf(data: JsonObject): string {
+  return `[The model returned ${stringOf(data["mimeType"]) ?? "data"}, which cannot be shown here.]`;
+}

@@ -1,0 +1,78 @@
+import type { ReportedExtras } from "../../../base/extra-usage.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
+import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
+
+/** Thoughts are billed as output and counted apart. Figures of 0 are left out. */
+export function readUsage(usage: Json | undefined): ReportedUsage | null {
+  if (!isObject(usage)) return null;
+  return inclusiveUsage(
+    inputOf(usage),
+    outputOf(usage),
+    usage["cachedContentTokenCount"],
+    undefined,
+    usage["thoughtsTokenCount"],
+  );
+}
+
+/** The results of Google's own tools are input too, unless they are paid for by the query. */
+function inputOf(usage: JsonObject): Json | undefined {
+  const { promptTokenCount: prompt, toolUsePromptTokenCount: tools } = usage;
+  const isBilled = isTokenCount(prompt) && isTokenCount(tools) && usage[searchMark] !== true;
+  return isBilled ? prompt + tools : prompt;
+}
+
+function outputOf(usage: JsonObject): Json | undefined {
+  const { promptTokenCount: prompt, candidatesTokenCount: candidates, totalTokenCount: total } = usage;
+  const thoughts = countOr0(usage["thoughtsTokenCount"]);
+  const tools = countOr0(usage["toolUsePromptTokenCount"]);
+  if (candidates === undefined || candidates === null) {
+    const rest = isTokenCount(total) && isTokenCount(prompt) ? total - prompt - tools : thoughts;
+    return Math.max(rest, thoughts);
+  }
+  if (!isTokenCount(candidates)) return candidates;
+  // Some models count the thoughts as candidates too; only the total shows it.
+  const isInclusive = isTokenCount(prompt) && total === prompt + candidates + tools;
+  return isInclusive ? Math.max(candidates, thoughts) : candidates + thoughts;
+}
+
+function countOr0(value: Json | undefined): number {
+  return isTokenCount(value) ? value : 0;
+}
+
+/** Kept among the merged figures; no name of Google's. */
+const searchMark = "(searched)";
+
+/** Every chunk of a stream repeats the usage so far; some have only a part of it. Later figures replace earlier ones. */
+export function mergeUsage(earlier: JsonObject, chunk: JsonObject): JsonObject {
+  const later = objectOf(chunk["usageMetadata"]);
+  if (later === null) return earlier;
+  const merged = { ...earlier };
+  for (const name in later) if (later[name] !== null) merged[name] = later[name];
+  if (hasSearched(chunk)) merged[searchMark] = true;
+  return merged;
+}
+
+function hasSearched(chunk: JsonObject): boolean {
+  const grounding = objectOf(firstObjectOf(chunk["candidates"])?.["groundingMetadata"]);
+  return listOf(grounding?.["webSearchQueries"]).length > 0;
+}
+
+/** By OpenAI's names; null if the provider does not report it. Vertex reports the kind of traffic instead. */
+export function tierOf(usage: JsonObject): string | null {
+  const tier =
+    stringOf(usage["serviceTier"])?.toLowerCase() ?? trafficTiers[stringOf(usage["trafficType"]) ?? ""];
+  return tier === "standard" ? "default" : (tier ?? null);
+}
+
+const trafficTiers: Readonly<Record<string, string>> = {
+  ON_DEMAND: "default",
+  ON_DEMAND_PRIORITY: "priority",
+  ON_DEMAND_FLEX: "flex",
+};
+
+export function readExtras(answer: JsonObject): ReportedExtras {
+  const tier = tierOf(objectOf(answer["usageMetadata"]) ?? {});
+  return tier === null ? {} : { tier };
+}
