@@ -2,7 +2,6 @@ import { PostgresClient } from "../client.ts";
 import { laneCount } from "./money-lanes.ts";
 import { type NodeSettings, type NodeTiming, usualTiming } from "./settings.ts";
 
-const deadlineMs = 3_000;
 /** Held only for milliseconds, so that charges of the same accounts do not wait. */
 const clearedAtOnce = 200;
 /** A difference of the clocks that operators should know of: periods and days are told by the nodes' clocks. */
@@ -18,7 +17,11 @@ export class NodeLife {
   constructor(settings: NodeSettings) {
     this.#settings = settings;
     this.#timing = settings.timing ?? usualTiming;
-    this.#client = new PostgresClient({ ...settings.connection, max: 2, deadlineMs });
+    this.#client = new PostgresClient({
+      ...settings.connection,
+      max: 2,
+      deadlineMs: this.#timing.answerMs,
+    });
   }
 
   get query(): PostgresClient["query"] {

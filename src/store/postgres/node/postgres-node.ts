@@ -12,6 +12,7 @@ import type {
   TokenVerdict,
 } from "../../node.ts";
 import { PostgresClient } from "../client.ts";
+import { isTransient } from "../errors.ts";
 import { endOf } from "../lanes/settle-batch.ts";
 import { TokenBatches } from "../lanes/token-batches.ts";
 import { ChargeKeeper } from "./charge-keeper.ts";
@@ -26,6 +27,7 @@ const tokenDeadlineMs = 1_000;
 const missedBeats = 2.5;
 const keepEveryMs = 250;
 const rejoinPauseMs = 250;
+const patienceAtJoiningMs = 10_000;
 /** How long a clean stop waits for charges that the database does not acknowledge. They are in the file then. */
 const patienceAtLeavingMs = 10_000;
 
@@ -71,8 +73,8 @@ export class PostgresNode implements StoreNode {
   static async join(settings: NodeSettings): Promise<PostgresNode> {
     const node = new PostgresNode(settings);
     try {
-      node.#databaseId = await node.#life.databaseId();
-      await node.#join();
+      node.#databaseId = await node.#patiently(() => node.#life.databaseId());
+      await node.#patiently(() => node.#join());
       await node.#makeUp();
     } catch (error) {
       await node.#close();
@@ -174,6 +176,19 @@ export class PostgresNode implements StoreNode {
     this.#beating ??= setInterval(() => this.#beat(), this.#beatMs);
     this.#keeping ??= setInterval(() => this.#keepOverdue(), keepEveryMs);
     this.#settings.report({ kind: "joined", no: this.#no });
+  }
+
+  /** A database that is slow to answer at first does not fail the start. A number that was given in vain is cleared. */
+  async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+    const giveUpAtMs = performance.now() + patienceAtJoiningMs;
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isTransient(error) || performance.now() > giveUpAtMs) throw error;
+        await Bun.sleep(rejoinPauseMs);
+      }
+    }
   }
 
   /** The folder's earlier nodes are certainly dead, so nobody has to wait for their leases to end. */

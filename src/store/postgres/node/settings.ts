@@ -18,9 +18,11 @@ export interface NodeTiming {
   /** How long others wait beyond that before they take it over. */
   readonly graceMs: number;
   readonly beatMs: number;
+  /** After this a connection counts as dead: the same batch is sent again on a new one. */
+  readonly answerMs: number;
 }
 
-export const usualTiming: NodeTiming = { leaseMs: 15_000, graceMs: 5_000, beatMs: 1_000 };
+export const usualTiming: NodeTiming = { leaseMs: 15_000, graceMs: 5_000, beatMs: 1_000, answerMs: 4_000 };
 
 /** What operators should read in the log. */
 export type NodeEvent =
