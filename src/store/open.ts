@@ -1,4 +1,5 @@
 import type { FolderMaintenance } from "./files.ts";
+import type { NodeSettings, StoreNode } from "./node.ts";
 import type { PostgresStoreSettings, StoreSettings } from "./settings.ts";
 import type { JournaledStore, Store } from "./store.ts";
 
@@ -16,6 +17,12 @@ export async function openStore(settings: StoreSettings | PostgresStoreSettings)
   }
   const { openSqliteStore } = await import("./sqlite/open.ts");
   return openSqliteStore(settings);
+}
+
+/** Joins a database that several gateways share, and whose schema is up to date. */
+export async function joinStore(settings: NodeSettings): Promise<StoreNode> {
+  const { PostgresNode } = await import("./postgres/node/postgres-node.ts");
+  return PostgresNode.join(settings);
 }
 
 /** Restores, and checks of a data folder, which work without an open store. */

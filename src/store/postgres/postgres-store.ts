@@ -18,6 +18,7 @@ import {
   type GroupFigures,
   type KeyPage,
   type KeyQuery,
+  type NodeRecords,
   type NumberedUsage,
   type OperatorEntry,
   type RecomputedTotals,
@@ -33,6 +34,7 @@ import type { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
 import { KeyNumbers } from "./key-numbers.ts";
 import type { Maintenance } from "./maintenance.ts";
+import { listNodes } from "./node/list-nodes.ts";
 import { PostgresReports } from "./reports/reports.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { PostgresAdminRecords } from "./tables/admin-records.ts";
@@ -63,6 +65,7 @@ export class PostgresStore implements Store {
   readonly reports: PostgresReports;
   readonly admin: PostgresAdminRecords;
   readonly files = null;
+  readonly nodes: NodeRecords = { list: () => listNodes(this.#database.read) };
   readonly keyNumbers = new KeyNumbers();
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;

@@ -53,6 +53,7 @@ export interface StoreParts extends FilesParts {
 
 export class SqliteStore implements JournaledStore {
   readonly stats: StoreStats;
+  readonly nodes = null;
   readonly reports: SqliteReports;
   readonly admin: SqliteAdminRecords;
   readonly files: SqliteFiles;

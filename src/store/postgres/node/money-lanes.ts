@@ -14,7 +14,7 @@ import { Lane } from "../lanes/lane.ts";
 import { releaseOf, type SettleItem, sendEnds } from "../lanes/settle-batch.ts";
 import type { ChargeKeeper } from "./charge-keeper.ts";
 import type { NodeHealth } from "./health.ts";
-import { type NodeSettings, usualTiming } from "./settings.ts";
+import type { NodeContext } from "./settings.ts";
 
 /** The lanes' numbers in the database. */
 const laneNo = { holds: 1, settles: 2, claims: 3 } as const;
@@ -25,7 +25,7 @@ const admissionPatienceMs = 1_000;
 const chargePatienceMs = 30_000;
 
 export interface MoneyLanesParts {
-  readonly settings: NodeSettings;
+  readonly settings: NodeContext;
   readonly health: NodeHealth;
   readonly keeper: ChargeKeeper;
   readonly stats: StoreStats;
@@ -47,7 +47,7 @@ export class MoneyLanes {
   constructor(parts: MoneyLanesParts) {
     this.#parts = parts;
     const { settings, health, keeper, nodeNo, onFenced } = parts;
-    const { answerMs: deadlineMs } = settings.timing ?? usualTiming;
+    const { answerMs: deadlineMs } = settings.timing;
     const connect = () => new PostgresClient({ ...settings.connection, max: 1, deadlineMs });
     const [holds, settles, claims] = [connect(), connect(), connect()];
     this.#clients = [holds, settles, claims];

@@ -8,6 +8,7 @@ import type {
   ClaimVerdict,
   HoldOrder,
   HoldVerdict,
+  NodeSettings,
   StoreNode,
   TokenVerdict,
 } from "../../node.ts";
@@ -20,7 +21,7 @@ import { NodeHealth } from "./health.ts";
 import { MoneyLanes } from "./money-lanes.ts";
 import { NodeLife } from "./node-life.ts";
 import { readAccounts } from "./read-accounts.ts";
-import { type NodeSettings, usualTiming } from "./settings.ts";
+import { contextOf, type NodeContext } from "./settings.ts";
 
 const tokenDeadlineMs = 1_000;
 /** Signs of life that may be missing before the database counts as away. */
@@ -34,7 +35,7 @@ const patienceAtLeavingMs = 10_000;
 const unattached: AttachedGateway = { inFlight: () => 0, onFenced: () => {} };
 
 export class PostgresNode implements StoreNode {
-  readonly #settings: NodeSettings;
+  readonly #settings: NodeContext;
   readonly #beatMs: number;
   readonly #health: NodeHealth;
   readonly #life: NodeLife;
@@ -51,9 +52,9 @@ export class PostgresNode implements StoreNode {
   #turn: Promise<void> | null = null;
   #joiningAnew: Promise<void> | null = null;
 
-  private constructor(settings: NodeSettings) {
+  private constructor(settings: NodeContext) {
     this.#settings = settings;
-    this.#beatMs = (settings.timing ?? usualTiming).beatMs;
+    this.#beatMs = settings.timing.beatMs;
     this.#health = new NodeHealth(this.#beatMs * missedBeats);
     this.#life = new NodeLife(settings);
     this.#keeper = new ChargeKeeper(settings);
@@ -71,7 +72,7 @@ export class PostgresNode implements StoreNode {
 
   /** Joins, and makes the charges that earlier processes of this data folder could not make. */
   static async join(settings: NodeSettings): Promise<PostgresNode> {
-    const node = new PostgresNode(settings);
+    const node = new PostgresNode(contextOf(settings));
     try {
       node.#databaseId = await node.#patiently(() => node.#life.databaseId());
       await node.#patiently(() => node.#join());
@@ -191,17 +192,20 @@ export class PostgresNode implements StoreNode {
     }
   }
 
-  /** The folder's earlier nodes are certainly dead, so nobody has to wait for their leases to end. */
+  /**
+   * The folder's earlier nodes are certainly dead, so nobody has to wait for their leases to end. Their charges come
+   * first: a hold that is still open is charged as it should have been, and not for its progress alone.
+   */
   async #makeUp(): Promise<void> {
     const left = this.#keeper.adopt(this.#databaseId);
     if (left.length === 0) return;
-    for (const { nodeNo } of left) await this.#life.fence(nodeNo, this.#no);
     const ends = left.flatMap((file) => file.all());
     for (const file of left) file.remove();
     const made = ends.map((end) => this.#lanes.settles.add({ kind: "end", ...end }));
     // Those that are not made now are tried for as long as this process lives, and stay in its file.
     await Promise.allSettled(made);
     if (ends.length > 0) this.#settings.report({ kind: "made_up", charges: ends.length });
+    for (const { nodeNo } of left) await this.#life.fence(nodeNo, this.#no);
     await this.#life.clearDeadNodes(this.#no);
   }
 

@@ -1,9 +1,7 @@
 import { newId } from "../../../../src/base/id.ts";
-import type { ChargeOrder, HoldOrder } from "../../../../src/store/node.ts";
-import { parseAddress } from "../../../../src/store/postgres/address.ts";
+import type { ChargeOrder, HoldOrder, NodeEvent, NodeTiming } from "../../../../src/store/node.ts";
 import type { PostgresClient } from "../../../../src/store/postgres/client.ts";
 import { PostgresNode } from "../../../../src/store/postgres/node/postgres-node.ts";
-import type { NodeEvent, NodeTiming } from "../../../../src/store/postgres/node/settings.ts";
 import type { PostgresServer } from "../../../support/postgres.ts";
 import { TcpProxy } from "../../../support/tcp-proxy.ts";
 import { temporaryFolder, usageRecord } from "../../fixtures.ts";
@@ -49,9 +47,9 @@ export class NodeWorld implements AsyncDisposable {
     const folder = this.#keep(temporaryFolder());
     const proxy = this.#keep(new TcpProxy(this.database.server.port));
     const events: NodeEvent[] = [];
-    const address = { ...parseAddress(this.database.url, null), port: proxy.port };
+    const url = this.database.url.replace(`:${this.database.server.port}/`, `:${proxy.port}/`);
     const node = await PostgresNode.join({
-      connection: { address, prepare: true },
+      location: { url, password: null, prepare: true },
       name: "test",
       version: "1.0.0",
       dir: options.dir ?? folder.dir,
