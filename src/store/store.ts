@@ -45,7 +45,7 @@ export interface Store {
   updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord>;
   /** Also finds the secret before the last rotation, as long as its grace lasts. */
   findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null>;
-  /** A prefix finds a key only when it is the only one that has it. */
+  /** By its id, its prefix, or its account's id: where that is the only one that fits. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;
   listKeys(query: KeyQuery): Promise<KeyPage>;
 

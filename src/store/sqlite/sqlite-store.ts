@@ -199,7 +199,7 @@ export class SqliteStore implements JournaledStore {
   readTotals(keyId: string): Promise<AccountTotals | null> {
     return this.#read(() => {
       const found = this.#keys.byId(keyId);
-      return found === null ? null : this.#entries.totals(found.no);
+      return found === null ? null : this.#entries.totals(found.accountNo);
     });
   }
 
