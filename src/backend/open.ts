@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../observe/log.ts";
+import { StoreRefusal } from "../store/store.ts";
 import type { Backend } from "./backend.ts";
 import { openSqliteBackend } from "./sqlite.ts";
 
@@ -12,6 +13,12 @@ export interface BackendOptions {
 
 /** The backend that the settings ask for. */
 export function openBackend({ settings, clock, log }: BackendOptions): Promise<Backend> {
+  if (settings.store !== null) {
+    throw new StoreRefusal(
+      "invalid_url",
+      "This build does not serve from a database yet; leave store.url out.",
+    );
+  }
   return openSqliteBackend({
     dir: settings.server.dataDir,
     clock,

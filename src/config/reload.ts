@@ -22,6 +22,9 @@ export const onReload = {
   "server.max_concurrent": "follows",
   "server.max_concurrent_per_key": "follows",
   "server.anonymous_rpm": "follows",
+  "store.url": "restart",
+  "store.password": "restart",
+  "store.prepare": "restart",
   "log.level": "follows",
   "log.format": "follows",
   "money.usd_per_credit": "follows",
@@ -57,12 +60,17 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
   if (current.admin.listen !== next.admin.listen) {
     notInForce.push("admin.listen has changed; that takes a restart");
   }
+  for (const name of ["url", "password", "prepare"] as const) {
+    if (current.store?.[name] === next.store?.[name]) continue;
+    notInForce.push(`store.${name} has changed; that takes a restart`);
+  }
   // Without a token in the file, the generated one would apply, and that is only read at start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
   if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
   const settings: Settings = {
     ...next,
     server: { ...next.server, host, port, dataDir, reusePort },
+    store: current.store,
     admin: {
       ...next.admin,
       listen: current.admin.listen,

@@ -86,6 +86,27 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    store: Type.Optional(
+      Type.Object(
+        {
+          url: Type.Optional(
+            Type.String({
+              minLength: 1,
+              description:
+                "PostgreSQL in place of SQLite in the data folder: `postgres://user@host:5432/database?sslmode=verify-full`, or `env:NAME` or `file:/path`, which it must be if it holds a password; `--store` and SLUICE_STORE beat it.",
+            }),
+          ),
+          password: Type.Optional(secret),
+          prepare: Type.Optional(
+            Type.Boolean({
+              default: defaults.storePrepare,
+              description: "Prepared statements; false behind pgbouncer in transaction mode.",
+            }),
+          ),
+        },
+        closed,
+      ),
+    ),
     log: Type.Optional(
       Type.Object(
         {

@@ -13,6 +13,7 @@ import { didYouMean } from "./suggest.ts";
 /** Values from the command line. They take precedence over the environment, which does over the file. */
 export interface Flags {
   readonly data?: string | undefined;
+  readonly store?: string | undefined;
   readonly host?: string | undefined;
   readonly port?: number | undefined;
 }

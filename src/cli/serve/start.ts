@@ -1,7 +1,7 @@
 import { type RunningGateway, startGateway } from "../../app.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { openAsOperator } from "../open-store.ts";
+import { openFolder } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { adminTokenText, dashboardText } from "./admin-token.ts";
 import { takeBallast } from "./ballast.ts";
@@ -47,7 +47,7 @@ export async function startWithKeys(
 }
 
 async function prepareKeys({ server, isDemo }: Settings, terminal: Terminal): Promise<FirstKeys> {
-  const store = await openAsOperator(server.dataDir, terminal);
+  const store = await openFolder(server.dataDir, terminal);
   try {
     return await makeFirstKeys({ store, clock: systemClock }, isDemo);
   } finally {

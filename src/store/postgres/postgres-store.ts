@@ -32,7 +32,6 @@ import {
 } from "../store.ts";
 import type { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
-import { KeyNumbers } from "./key-numbers.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { listNodes } from "./node/list-nodes.ts";
 import { PostgresReports } from "./reports/reports.ts";
@@ -66,7 +65,6 @@ export class PostgresStore implements Store {
   readonly admin: PostgresAdminRecords;
   readonly files = null;
   readonly nodes: NodeRecords = { list: () => listNodes(this.#database.read) };
-  readonly keyNumbers = new KeyNumbers();
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
   readonly #given: WriteQueue<GivenIds>;
@@ -82,12 +80,9 @@ export class PostgresStore implements Store {
 
   load(): Promise<Snapshot> {
     return this.#database.readAll(async (query) => {
-      const revision = await readRevision(query);
-      const numbered = await keys.allKeys(query);
-      this.keyNumbers.learn(numbered);
       return {
-        revision,
-        keys: numbered.map(({ key }) => key),
+        revision: await readRevision(query),
+        keys: await keys.allKeys(query),
         accounts: await entries.allTotals(query),
         openHolds: await entries.openHolds(query),
         unbalancedKeyId: await entries.unbalancedKeyId(query),
@@ -135,12 +130,9 @@ export class PostgresStore implements Store {
 
   changesSince(revision: number): Promise<Changes> {
     return this.#database.readAll(async (query) => {
-      const current = await readRevision(query);
-      const numbered = await keys.keysChangedSince(query, revision);
-      this.keyNumbers.learn(numbered);
       return {
-        revision: current,
-        keys: numbered.map(({ key }) => key),
+        revision: await readRevision(query),
+        keys: await keys.keysChangedSince(query, revision),
         entries: await entries.entriesChangedSince(query, revision),
       };
     });

@@ -17,13 +17,13 @@ export interface NumberedKey {
   readonly key: KeyRecord;
 }
 
-export async function allKeys(query: Query): Promise<NumberedKey[]> {
-  return (await query<KeyRow>(`${selectKeys} ORDER BY keys.no`)).map(numbered);
+export async function allKeys(query: Query): Promise<KeyRecord[]> {
+  return (await query<KeyRow>(`${selectKeys} ORDER BY keys.no`)).map((row) => numbered(row).key);
 }
 
-export async function keysChangedSince(query: Query, revision: number): Promise<NumberedKey[]> {
+export async function keysChangedSince(query: Query, revision: number): Promise<KeyRecord[]> {
   const rows = await query<KeyRow>(`${selectKeys} WHERE revision > $1::int8 ORDER BY keys.no`, [revision]);
-  return rows.map(numbered);
+  return rows.map((row) => numbered(row).key);
 }
 
 export async function keyByHash(query: Query, hash: string, nowMs: number): Promise<KeyRecord | null> {
