@@ -68,8 +68,8 @@ export async function openFolder(dir: string, terminal: Terminal): Promise<Store
   }
 }
 
-function openDatabase(location: StoreAddress): Promise<Store> {
-  return openStore({ location, clock: systemClock, role: "operator" });
+export function openDatabase(location: StoreAddress, { migrates = false } = {}): Promise<Store> {
+  return openStore({ location, clock: systemClock, role: "operator", migrates });
 }
 
 /** Reading the wrong folder must not create an empty database. */

@@ -25,6 +25,13 @@ export const configSchema = Type.Object(
               description: "The data folder, relative to this file; `--data` and SLUICE_DATA beat it.",
             }),
           ),
+          node: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 100,
+              description: "A name for people, of a gateway that shares a database; default: the host's.",
+            }),
+          ),
           reuse_port: Type.Optional(
             Type.Boolean({
               default: defaults.reusePort,

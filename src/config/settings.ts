@@ -48,6 +48,8 @@ export interface ServerSettings {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** A name for people. */
+  readonly node: string;
   readonly reusePort: boolean;
   readonly trustedProxies: readonly string[];
   /** Origins whose pages may call the interface; `*` for all. */

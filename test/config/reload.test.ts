@@ -25,6 +25,7 @@ const changed: Readonly<Record<Setting, string>> = {
   "server.host": '[server]\nhost = "127.0.0.2"',
   "server.port": "[server]\nport = 1",
   "server.data": '[server]\ndata = "other"',
+  "server.node": '[server]\nnode = "fra-1"',
   "server.reuse_port": "[server]\nreuse_port = true",
   "server.trusted_proxies": '[server]\ntrusted_proxies = ["10.0.0.1"]',
   "server.cors_origins": '[server]\ncors_origins = ["https://chat.example.com"]',

@@ -15,6 +15,7 @@ export function configInForce(settings: Settings): object {
       host: server.host,
       port: server.port,
       data: server.dataDir,
+      node: server.node,
       reuse_port: server.reusePort,
       trusted_proxies: server.trustedProxies,
       cors_origins: server.corsOrigins,
