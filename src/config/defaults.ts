@@ -14,7 +14,6 @@ export const defaults = {
   stalledReader: 60,
   maxConcurrent: 10_000,
   anonymousRpm: 300,
-  storePrepare: true,
   logLevel: "info",
   logFormat: "auto",
   usdPerCredit: 1,

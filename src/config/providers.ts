@@ -70,6 +70,7 @@ function loadProvider(
     options,
     dialects,
     headers,
+    quirks: options.quirks ?? vendorDefaults.quirks ?? [],
     streamUsage: provider.stream_usage ?? vendorDefaults.streamUsage ?? true,
     countTokens: provider.count_tokens ?? vendorDefaults.countTokens,
     maxTokensField: provider.max_tokens_field ?? vendorDefaults.maxTokensField,

@@ -26,13 +26,17 @@ export function loadOptions(
   vendor: Vendor,
   context: LoadContext,
 ): LoadedOptions {
-  const options: Partial<Record<VendorOptionName, string>> = {};
+  const options: Partial<Record<VendorOptionName, unknown>> = {};
   const unset: string[] = [];
   let isComplete = checkAuthentication(path, provider, vendor, context);
   for (const name of vendorOptionNames) {
     const configured = provider[name];
     if (configured === undefined) continue;
-    const secret = resolve(name, configured, provider, vendor, context);
+    if (vendor.options?.includes(name) === true && typeof configured !== "string") {
+      options[name] = configured;
+      continue;
+    }
+    const secret = resolve(name, String(configured), provider, vendor, context);
     if (secret.kind === "value") {
       options[name] = secret.value;
       if (vendorOption(name).isAccountName) rememberAccountName(secret.value);

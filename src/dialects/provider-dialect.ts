@@ -4,6 +4,7 @@ import type { ReportedUsage } from "../base/usage.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
+import type { Quirk } from "./openai-chat/quirks.ts";
 import type { SseFrame } from "./sse/frame.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/dropped-fields.ts";
@@ -109,6 +110,8 @@ export interface Target {
   readonly isStrict: boolean;
   readonly maxOutputTokens: number | null;
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
+  /** How the provider's chat differs from OpenAI's. */
+  readonly quirks?: readonly Quirk[] | undefined;
   readonly streamUsage: boolean;
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
@@ -121,6 +124,8 @@ export interface StreamReader {
   end(): void;
   /** True once the provider's stream has ended properly. */
   readonly ended: boolean;
+  /** The answer is complete, although its stream goes on. Only for dialects whose providers forget to end it. */
+  readonly isComplete?: boolean;
   /**
    * The text of a frame that emitted one delta and nothing else, if the same frame with another text would again emit
    * one delta with that text and nothing else. Null if that is not certain. See shortcut.ts.

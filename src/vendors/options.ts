@@ -1,4 +1,5 @@
-import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
+import { type Quirk, quirkNames } from "../dialects/openai-chat/quirks.ts";
 
 /** A setting that only some vendors have. */
 interface VendorOption {
@@ -12,6 +13,9 @@ interface VendorOption {
 /** Becomes part of a host's name, so it must not hold anything else. */
 const hostPart = (description: string) => Type.String({ pattern: "^[a-z0-9-]+$", description });
 
+// The cast holds because the list is that of the type.
+const quirk = Type.Union(quirkNames.map((name) => Type.Literal(name))) as unknown as TUnsafe<Quirk>;
+
 const secret = (description: string) =>
   Type.String({ minLength: 1, description: `${description}, written \`env:NAME\` or \`file:/path\`.` });
 
@@ -22,6 +26,13 @@ export const vendorOptions = {
     schema: Type.Union([Type.Literal("bearer"), Type.Literal("x-api-key"), Type.Literal("api-key")], {
       description:
         "How the API key is sent: as a bearer token or in a header; default: the vendor's usual way.",
+    }),
+  },
+  quirks: {
+    holds: "value",
+    schema: Type.Array(quirk, {
+      uniqueItems: true,
+      description: "How a server's chat differs from OpenAI's; default: what is known of its host.",
     }),
   },
   resource: {

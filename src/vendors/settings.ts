@@ -1,3 +1,4 @@
+import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { ProviderOptions } from "./options.ts";
 
@@ -22,6 +23,8 @@ export interface ProviderSettings {
   readonly options: ProviderOptions;
   readonly dialects: readonly ProviderDialectName[];
   readonly headers: Readonly<Record<string, string>>;
+  /** How its chat differs from OpenAI's. */
+  readonly quirks: readonly Quirk[];
   readonly streamUsage: boolean;
   readonly countTokens: boolean;
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";

@@ -1,3 +1,4 @@
+import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
@@ -43,6 +44,7 @@ export interface VendorContext {
 /** Defaults for settings that an operator may omit. */
 export type VendorDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField" | "countTokens"> & {
   readonly streamUsage?: boolean;
+  readonly quirks?: readonly Quirk[];
 };
 
 /** What differs between the models of one vendor. */

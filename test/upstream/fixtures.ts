@@ -209,6 +209,7 @@ export function providerSettings(changes: Partial<ProviderSettings>): ProviderSe
     options: {},
     dialects: ["chat", "responses", "messages"],
     headers: {},
+    quirks: [],
     streamUsage: true,
     countTokens: false,
     maxTokensField: "max_tokens",

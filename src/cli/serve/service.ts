@@ -16,8 +16,9 @@ const startAgainEveryMs = 1_000;
  * stopped, and a new one starts at the same address.
  */
 export class Service {
+  readonly #folder: FolderMaintenance;
   readonly #terminal: Terminal;
-  readonly #looking: ReturnType<typeof setInterval> | null;
+  readonly #looking: ReturnType<typeof setInterval>;
   #settings: Settings;
   #url: string;
   /** Null while a backup is put in place. */
@@ -26,24 +27,21 @@ export class Service {
   #isStopping = false;
   #lastTold = "";
 
-  /** `folder` is null for a database, which is restored by its own means. */
   private constructor(
     settings: Settings,
-    folder: FolderMaintenance | null,
+    folder: FolderMaintenance,
     running: RunningGateway,
     terminal: Terminal,
   ) {
+    this.#folder = folder;
     this.#settings = settings;
     this.#running = running;
     this.#url = running.url;
     this.#terminal = terminal;
-    this.#looking = folder === null ? null : setInterval(() => this.#look(folder), lookEveryMs);
+    this.#looking = setInterval(() => this.#look(), lookEveryMs);
   }
 
   static async start(settings: Settings, json: boolean, terminal: Terminal): Promise<Service> {
-    if (settings.store !== null) {
-      return new Service(settings, null, await startWithKeys(settings, json, terminal), terminal);
-    }
     const folder = await maintainFolder(settings.server.dataDir);
     await putInPlace(folder, terminal);
     const finished = await folder.finishRestore(systemClock.wallMs());
@@ -70,7 +68,7 @@ export class Service {
   /** Returns what could not be written to disk, in sentences. */
   async stop(): Promise<readonly string[]> {
     this.#isStopping = true;
-    if (this.#looking !== null) clearInterval(this.#looking);
+    clearInterval(this.#looking);
     await this.#restoring;
     return (await this.#running?.stop()) ?? [];
   }
@@ -79,9 +77,9 @@ export class Service {
     return this.#running?.describeLosses() ?? [];
   }
 
-  #look(folder: FolderMaintenance): void {
-    if (this.#restoring !== null || !this.#isRestoreWanted(folder)) return;
-    this.#restoring = this.#restore(folder)
+  #look(): void {
+    if (this.#restoring !== null || !this.#isRestoreWanted()) return;
+    this.#restoring = this.#restore()
       .catch((error) => {
         this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${reasonOf(error)}`);
         process.exit(1);
@@ -92,18 +90,18 @@ export class Service {
   }
 
   /** A folder that cannot be read now (no file descriptor, no mount) is read again at the next check. */
-  #isRestoreWanted(folder: FolderMaintenance): boolean {
+  #isRestoreWanted(): boolean {
     try {
-      return folder.hasStagedRestore();
+      return this.#folder.hasStagedRestore();
     } catch (error) {
       this.#tellOnce(`cannot look for a backup to restore: ${reasonOf(error)}`);
       return false;
     }
   }
 
-  async #restore(folder: FolderMaintenance): Promise<void> {
+  async #restore(): Promise<void> {
     try {
-      await folder.awaitUnlocked();
+      await this.#folder.awaitUnlocked();
     } catch (error) {
       // The gateway keeps running. The copy stays in place, and the next check tries again.
       this.#tellOnce(`a backup is to be restored, but not yet: ${reasonOf(error)}`);
@@ -113,15 +111,15 @@ export class Service {
     const losses = (await this.#running?.stop()) ?? [];
     for (const loss of losses) this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${loss}`);
     this.#running = null;
-    const restored = await putInPlace(folder, this.#terminal);
-    this.#running = await this.#startAgain(folder, restored);
+    const restored = await putInPlace(this.#folder, this.#terminal);
+    this.#running = await this.#startAgain(restored);
     if (this.#running === null) return;
-    folder.endStagedRestore();
+    this.#folder.endStagedRestore();
     this.#terminal.note(`listening again on ${this.#url}`);
   }
 
   /** Null if the service was stopped meanwhile; the next start continues from here. */
-  async #startAgain(folder: FolderMaintenance, restored: Restored | null): Promise<RunningGateway | null> {
+  async #startAgain(restored: Restored | null): Promise<RunningGateway | null> {
     const { server } = this.#settings;
     const port = Number(new URL(this.#url).port);
     let replaced = restored?.replaced ?? null;
@@ -131,7 +129,7 @@ export class Service {
       } catch (error) {
         if (!mayPass(error)) {
           if (replaced === null) throw error;
-          await this.#goBack(folder, replaced, error);
+          await this.#goBack(replaced, error);
           replaced = null;
           continue;
         }
@@ -143,11 +141,11 @@ export class Service {
   }
 
   /** The restored data is unusable: the gateway continues with the old data. */
-  async #goBack(folder: FolderMaintenance, replaced: string, error: unknown): Promise<void> {
+  async #goBack(replaced: string, error: unknown): Promise<void> {
     const refusal = `the backup cannot be used: ${reasonOf(error)}`;
     this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${refusal}`);
-    await folder.restore(replaced, systemClock.wallMs());
-    folder.endStagedRestore(refusal);
+    await this.#folder.restore(replaced, systemClock.wallMs());
+    this.#folder.endStagedRestore(refusal);
   }
 
   #tellOnce(text: string): void {

@@ -3,11 +3,12 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { readErrorObject } from "./refusal.ts";
 
-/** By the vendors' words, or by an HTTP status in place of a code. */
-const busy = /overloaded|rate_limit|slow_down|too_many_requests|unavailable|\b(?:429|503|529)\b/i;
+/** By the vendors' words, by an HTTP status in place of a code, or by MiniMax's numbers. */
+const busy = /overloaded|rate_limit|slow_down|too_many_requests|unavailable|\b(?:429|503|529|1002|1041)\b/i;
 /** Errors about the operator's account with the provider. Their details are not shown to clients. */
-const account = /authentication|permission|billing|quota|api_key|forbidden|not_found|\b40[1-4]\b/i;
-const client = /invalid_request|invalid_prompt|\b(?:400|413|422)\b/;
+const account =
+  /authentication|permission|billing|quota|api_key|forbidden|not_found|\b(?:40[1-4]|1004|1008|2049)\b/i;
+const client = /invalid_request|invalid_prompt|\b(?:400|413|422|1026|2013)\b/;
 
 /**
  * An error that a provider reported instead of an answer: in a stream, or as the body of a 200. Keeps the provider's
@@ -27,6 +28,11 @@ export function reportedFailure(body: JsonObject): GatewayError {
     return new GatewayError("invalid_request", refusal.message);
   }
   return new GatewayError("upstream_error", refusal.message);
+}
+
+/** The provider says that its answer failed, and no more. */
+export function failedAnswer(): GatewayError {
+  return new GatewayError("upstream_error", "The provider says that its answer failed.");
 }
 
 /** The provider's answer violates its dialect. */

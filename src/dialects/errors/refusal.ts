@@ -21,24 +21,39 @@ const maxMessageChars = 2000;
 export function readRefusal(status: number, contentType: string | null, text: string): Refusal {
   const said = parse(text);
   if (said === null) return describe(plainText(contentType, text) ?? statusText(status), {});
-  const error = isObject(said["error"]) ? said["error"] : said;
-  return describe(messageOf(said) ?? statusText(status), error);
+  return describe(messageOf(said) ?? statusText(status), errorIn(said));
 }
 
 /** The same for a parsed error, such as the data of an in-stream error event. */
 export function readErrorObject(body: JsonObject): Refusal {
-  const error = isObject(body["error"]) ? body["error"] : body;
-  return describe(messageOf(body) ?? "The provider reported an error.", error);
+  return describe(messageOf(body) ?? "The provider reported an error.", errorIn(body));
+}
+
+function errorIn(said: JsonObject): JsonObject {
+  if (isObject(said["error"])) return said["error"];
+  const minimax = said["base_resp"];
+  return isObject(minimax) ? { ...minimax, code: minimax["status_code"] ?? null } : said;
+}
+
+/**
+ * Whether a body with status 200 is an error that does not call itself one: MiniMax puts a status beside the answer,
+ * other servers send a code and a message in its place.
+ */
+export function isDisguised(body: JsonObject): boolean {
+  const { base_resp: minimax, code, choices } = body;
+  if (isObject(minimax)) return typeof minimax["status_code"] === "number" && minimax["status_code"] !== 0;
+  return choices === undefined && code !== undefined && typeof body["msg"] === "string";
 }
 
 function describe(rawMessage: string, error: JsonObject): Refusal {
   const message = redact(rawMessage).slice(0, maxMessageChars);
   const code = codeOf(error["code"]);
   const type = typeof error["type"] === "string" ? error["type"] : undefined;
-  const tokens = readTokenLimit(message);
+  const tokens = readTokenLimit(message) ?? statedLimit(error);
+  const isOverflow = code === "context_length_exceeded" || type === "exceed_context_size_error";
   return {
     message,
-    contextOverflow: code === "context_length_exceeded" || isContextOverflow(message),
+    contextOverflow: isOverflow || isContextOverflow(message),
     ...(tokens === null ? {} : { tokens }),
     ...(code === undefined ? {} : { code }),
     ...(type === undefined ? {} : { type }),
@@ -48,6 +63,11 @@ function describe(rawMessage: string, error: JsonObject): Refusal {
 /** Some vendors send the HTTP status as a number. */
 function codeOf(code: Json | undefined): string | undefined {
   return typeof code === "number" ? String(code) : typeof code === "string" ? code : undefined;
+}
+
+/** llama.cpp states the numbers beside its message. */
+function statedLimit({ n_prompt_tokens: needed, n_ctx: maximum }: JsonObject): TokenLimit | null {
+  return typeof needed === "number" && typeof maximum === "number" ? { needed, maximum } : null;
 }
 
 function parse(text: string): JsonObject | null {
@@ -62,9 +82,12 @@ function parse(text: string): JsonObject | null {
 }
 
 function messageOf(said: JsonObject): string | null {
-  const { error, detail, message, errors } = said;
+  const { error, detail, message, errors, base_resp: minimax, msg } = said;
   if (isObject(error)) return text(error["message"]) ?? text(error["detail"]) ?? text(error["type"]);
-  return text(error) ?? detailOf(detail) ?? text(message) ?? detailOf(errors);
+  if (isObject(minimax)) return text(minimax["status_msg"]);
+  // Mistral's message may be an object with FastAPI's details.
+  const plain = isObject(message) ? detailOf(message["detail"]) : text(message);
+  return text(error) ?? detailOf(detail) ?? plain ?? detailOf(errors) ?? text(msg);
 }
 
 /** FastAPI: a string, an object, or a list of locations and messages. */

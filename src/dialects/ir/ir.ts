@@ -94,7 +94,11 @@ export type ReasoningProof =
       readonly raw: boolean;
     }
   /** A chat provider's `reasoning_content`: it has no proof, but the provider expects the text back. */
-  | { readonly maker: "chat" }
+  | {
+      readonly maker: "chat";
+      /** OpenRouter's `reasoning_details`, which it expects back as they were. */
+      readonly details?: JsonObject[];
+    }
   | GoogleProof;
 
 /**

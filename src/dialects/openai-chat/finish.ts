@@ -7,7 +7,16 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   tool_calls: "tool_calls",
   function_call: "tool_calls",
   content_filter: "refusal",
+  // GLM's filter.
+  sensitive: "refusal",
 };
+
+/** Reasons that say that the answer failed: OpenRouter's and GLM's. */
+const failures: ReadonlySet<Json | undefined> = new Set(["error", "network_error"]);
+
+export function isFailedFinish(reason: Json | undefined): boolean {
+  return failures.has(reason);
+}
 
 /** An unknown reason ends the answer too; a missing or empty one does not. */
 export function readFinish(reason: Json | undefined): IrFinish | null {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
-import { stringOf } from "../json/json-fields.ts";
+import { objectsOf, stringOf } from "../json/json-fields.ts";
 
 /**
  * Reasoning of one provider inside the opaque field of another dialect: the `signature` of a Messages thinking block, or
@@ -62,7 +62,10 @@ function readParts(payload: JsonObject, visible: string): string[] {
 
 function readProof(proof: JsonObject): ReasoningProof | null {
   const { maker, signature, data, id, encryptedContent, raw, origin } = proof;
-  if (maker === "chat") return { maker };
+  if (maker === "chat") {
+    const details = [...objectsOf(proof["details"])];
+    return details.length === 0 ? { maker } : { maker, details };
+  }
   if (maker === "anthropic" && typeof signature === "string") return { maker, signature };
   if (maker === "anthropic-redacted" && typeof data === "string") return { maker, data };
   if (maker === "google") return { maker, signature: stringOf(signature), origin: stringOf(origin) };

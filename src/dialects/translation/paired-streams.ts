@@ -78,6 +78,10 @@ export class PairedStreams implements StreamTranslator {
     return this.#wholeRead || this.#reader.ended;
   }
 
+  get isComplete(): boolean {
+    return this.#reader.isComplete === true;
+  }
+
   terminal(): string {
     return this.#writer.terminal();
   }

@@ -56,6 +56,8 @@ export interface StreamTranslator {
   readonly shortcut: Shortcut | null;
   /** For a provider that answers with one JSON body although a stream was asked for. */
   pushWhole(body: JsonObject): string;
+  /** The answer is complete, although the provider's stream goes on. */
+  readonly isComplete: boolean;
   /** At the end of the provider's body; decides whether that was a proper end (see `ended`). */
   end(): string;
   /** True once the provider's stream has ended properly. */

@@ -81,6 +81,10 @@ export class PassthroughRelayer implements StreamRelayer {
     return this.#terminal !== null;
   }
 
+  isComplete(): boolean {
+    return this.#scanner.missingTerminal() !== null;
+  }
+
   terminal(): Piece {
     return this.#terminal ?? nothing;
   }

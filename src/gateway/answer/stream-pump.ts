@@ -30,6 +30,10 @@ const mostBytesPerTurn = 256 * 1024;
 /** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
 const trailingMs = 1000;
 
+/** How long a provider may be silent after a complete answer without ending its stream; longer if usage may follow. */
+const overdueMs = 1000;
+const overdueWithoutUsageMs = 5000;
+
 /**
  * Moves one provider's stream to one client. Exactly one of three things ends it: the provider's proper end (settled,
  * then the last bytes leave), a failure (settled for what was produced, then the in-band error), or the client's
@@ -51,6 +55,10 @@ export class StreamPump implements Guarded, Interruptible {
   #blockedSinceMs = Number.POSITIVE_INFINITY;
   #lastWriteMs: number;
   #lastProgressMs = Number.NEGATIVE_INFINITY;
+  /** The provider was silent for too long after a complete answer, and its call was ended. */
+  #isOverdue = false;
+  /** The last write before the silence that was looked into. */
+  #silenceLookedAtMs = Number.NEGATIVE_INFINITY;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
   constructor(answering: Answering, relayer: StreamRelayer) {
@@ -78,7 +86,7 @@ export class StreamPump implements Guarded, Interruptible {
     try {
       await this.#pump();
     } catch (error) {
-      await this.#fail(error);
+      await (this.#isOverdue ? this.#endComplete() : this.#fail(error));
     } finally {
       this.#controller = null;
       controller.end();
@@ -113,6 +121,17 @@ export class StreamPump implements Guarded, Interruptible {
     await this.#write(relayer.end());
     this.#throwIfBroken();
     await this.#conclude();
+  }
+
+  /** The provider has fallen silent after a complete answer. */
+  async #endComplete(): Promise<void> {
+    try {
+      await this.#write(this.#relayer.end());
+      this.#throwIfBroken();
+      await this.#conclude();
+    } catch (error) {
+      await this.#fail(error);
+    }
   }
 
   #throwIfBroken(): void {
@@ -209,9 +228,24 @@ export class StreamPump implements Guarded, Interruptible {
     }
     if (this.#state !== "streaming") return;
     this.#journalProgress(nowMs);
+    if (nowMs - this.#lastWriteMs >= overdueMs) this.#endIfComplete(nowMs);
     const isSilent = heartbeatMs > 0 && nowMs - this.#lastWriteMs >= heartbeatMs;
     if (!isSilent || this.#controller === null || this.#blockedSinceMs <= nowMs) return;
     this.#sendHeartbeat(this.#controller);
+  }
+
+  /**
+   * Some servers keep the connection open after an answer, and never end it. Looked for once per silence, because it may
+   * mean to read the whole answer.
+   */
+  #endIfComplete(nowMs: number): void {
+    if (this.#silenceLookedAtMs === this.#lastWriteMs || this.#blockedSinceMs <= nowMs) return;
+    const { partialUsage } = this.#relayer;
+    if (partialUsage === null && nowMs - this.#lastWriteMs < overdueWithoutUsageMs) return;
+    this.#silenceLookedAtMs = this.#lastWriteMs;
+    if (!this.#relayer.started || !this.#relayer.isComplete()) return;
+    this.#isOverdue = true;
+    this.#opened.abort();
   }
 
   /** Neither recorded nor the answer's first byte. Nobody awaits it, so its failure ends the stream from here. */

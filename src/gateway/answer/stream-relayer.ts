@@ -22,6 +22,8 @@ export interface StreamRelayer {
   readonly brokenBy: GatewayError | null;
   /** True once the provider's proper end has been read. */
   readonly ended: boolean;
+  /** Whether the answer is complete, although the provider has not ended its stream. May have to read a lot. */
+  isComplete(): boolean;
   terminal(): Piece;
   /** The dialect's in-band failure, which never looks like a proper end. */
   failure(error: GatewayError): string;

@@ -68,6 +68,10 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#translator.ended;
   }
 
+  isComplete(): boolean {
+    return this.#translator.isComplete;
+  }
+
   terminal(): string {
     return this.#translator.terminal();
   }

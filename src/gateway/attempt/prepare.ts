@@ -221,6 +221,7 @@ export function targetOf(deployment: Deployment, toward: ProviderDialectName): T
     isStrict: vendor.strictDialects.includes(toward),
     maxOutputTokens: deployment.model.maxOutputTokens,
     maxTokensField: deployment.maxTokensField,
+    quirks: settings.quirks,
     streamUsage: settings.streamUsage,
     capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
   };

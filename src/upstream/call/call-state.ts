@@ -3,6 +3,8 @@
  *
  *     awaits_head ─→ refusal ─→ failed
  *                 ─→ whole ─→ complete
+ *                 ─→ unnamed ─→ whole
+ *                            ─→ first_frame
  *                 ─→ first_frame ─→ early_stream ─→ streaming
  *                                ─→ streaming ─→ draining ─→ complete
  *
@@ -16,6 +18,8 @@ export type CallState =
   | "refusal"
   /** A whole answer is collected. */
   | "whole"
+  /** A stream was asked for, and the content type says otherwise: the first bytes decide. */
+  | "unnamed"
   /** A stream is collected up to its first frame: an error in it can still get a status of its own. */
   | "first_frame"
   /** Handed over before its first frame, so that the client can be sent heartbeats. */

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
+import { isDisguised } from "../../dialects/errors/refusal.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import type { Head } from "../../wire/transfer.ts";
 import { joined } from "./answer-queue.ts";
@@ -11,8 +12,10 @@ import { joined } from "./answer-queue.ts";
 
 const json = /^application\/([\w.-]+\+)?json\b/;
 
-/** Whether a 200 is a stream or JSON by its head, or what is wrong with it. */
-export function inspectHead(head: Pick<Head, "get">): "stream" | "json" | { readonly problem: string } {
+/** Whether a 200 is a stream or JSON by its head, something else, or what is wrong with it. */
+export function inspectHead(
+  head: Pick<Head, "get">,
+): "stream" | "json" | "other" | { readonly problem: string } {
   const encoding = head.get("content-encoding");
   if (encoding !== null && encoding !== "identity") {
     return { problem: "it is compressed, which was not asked for" };
@@ -20,11 +23,21 @@ export function inspectHead(head: Pick<Head, "get">): "stream" | "json" | { read
   const type = head.get("content-type") ?? "";
   if (type.startsWith("text/event-stream")) return "stream";
   if (type === "application/json" || json.test(type)) return "json";
-  return { problem: "its content type is neither JSON nor an event stream" };
+  return "other";
+}
+
+const streamFields = ["data:", "event:", "id:", "retry:", ":"];
+
+/** Some servers send streams with another content type. "more": too little has come to tell. */
+export function sniffBody(chunks: readonly Uint8Array[]): "more" | "stream" | "other" {
+  const start = joined(chunks).toString("latin1", 0, 64).trimStart();
+  if (streamFields.some((field) => start.startsWith(field))) return "stream";
+  return streamFields.some((field) => field.startsWith(start)) ? "more" : "other";
 }
 
 /** Only text that matches is parsed. A Responses object without an error has `"error":null`. */
-const suspicious = /"error"\s*:\s*["{]|"type"\s*:\s*"(?:error|response\.failed)"/;
+const suspicious =
+  /"error"\s*:\s*["{]|"(?:type|object)"\s*:\s*"(?:error|response\.failed)"|"base_resp"\s*:|"msg"\s*:/;
 
 const mostBytes = 64 * 1024;
 const lf = 10;
@@ -35,6 +48,8 @@ const blankLine = Buffer.from("\n\n");
 const dataField = Buffer.from("data:");
 const quotedError = Buffer.from('"error"');
 const failedType = Buffer.from('response.failed"');
+/** Marks of errors that do not call themselves one. */
+const disguises = [Buffer.from('"base_resp"'), Buffer.from('"msg"')];
 
 /** "more": no frame with data is complete yet. "fine": the first one is no error. "empty": there is none. Else: the error. */
 export type StreamStart = "more" | "fine" | "empty" | JsonObject;
@@ -64,7 +79,11 @@ function beginsWell(bytes: Buffer): boolean {
   const data = frame.indexOf(dataField);
   if (data === -1 || (data > 0 && frame[data - 1] !== lf) || frame.indexOf(openBrace, data) === -1)
     return false;
-  return frame.indexOf(quotedError) === -1 && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
+  return !hasErrorMark(frame) && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
+}
+
+function hasErrorMark(bytes: Buffer): boolean {
+  return bytes.indexOf(quotedError) !== -1 || disguises.some((mark) => bytes.indexOf(mark) !== -1);
 }
 
 /** The error, if the JSON text is one. */
@@ -79,7 +98,7 @@ function errorIn(text: string): JsonObject | null {
 }
 
 function errorOf(body: JsonObject): JsonObject | null {
-  if (body["type"] === "error") return body;
+  if (body["type"] === "error" || body["object"] === "error" || isDisguised(body)) return body;
   if (body["type"] === "response.failed" && isObject(body["response"])) return body["response"];
   const error = body["error"];
   return isObject(error) || (typeof error === "string" && error !== "") ? body : null;
@@ -96,7 +115,7 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   while (end > start && isSpace(body[end])) end -= 1;
   if (body[start] !== openBrace || body[end] !== closeBrace || start === end) return "broken";
   const bytes = joined([body]);
-  if (bytes.indexOf(quotedError) === -1) return "fine";
+  if (!hasErrorMark(bytes)) return "fine";
   return errorIn(bytes.toString("utf8")) ?? "fine";
 }
 

@@ -13,7 +13,7 @@ import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts"
 import { errorWithinStream, failureBeforeAnswer } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
 import type { DeadlineTimer } from "./deadline-timer.ts";
-import { inspectHead, inspectStart, inspectWhole } from "./inspect.ts";
+import { inspectHead, inspectStart, inspectWhole, sniffBody } from "./inspect.ts";
 
 export interface CallContext {
   readonly clock: Clock;
@@ -28,6 +28,8 @@ const maxErrorBytes = 64 * 1024;
 const maxQueuedBytes = 64 * 1024;
 /** How long a stream may take to end after its terminal event before its connection is given up. */
 const drainMs = 1000;
+
+const unknownType = "its content type is neither JSON nor an event stream";
 
 /**
  * One attempt at one deployment: receives the answer, keeps its deadlines, and is the `Opened` that the gateway reads
@@ -52,6 +54,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   #state: CallState = "awaits_head";
   #transfer: Transfer | null = null;
   #refusalHead: Head | null = null;
+  /** The content type says that the answer is JSON. */
+  #isNamedJson = false;
   #isPaused = false;
   #isReported = false;
 
@@ -94,15 +98,23 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       return;
     }
     const kind = inspectHead(head);
-    if (kind !== "stream" && kind !== "json") {
-      this.#fail(unusable(kind.problem));
+    if (typeof kind === "object" || (kind === "other" && !this.#plan.stream)) {
+      this.#fail(unusable(typeof kind === "object" ? kind.problem : unknownType));
       return;
     }
     this.headers = pickResponse(head);
-    this.streaming = kind === "stream";
-    this.#state = this.streaming ? "first_frame" : "whole";
-    if (this.streaming) this.#deadlines.remindAt(this.#nowMs() + orNever(this.#context.heartbeatMs));
-    else this.#deadlines.expectOnlyEnd();
+    if (kind === "stream") this.#beginStream();
+    else {
+      this.#isNamedJson = kind === "json";
+      this.#state = this.#plan.stream ? "unnamed" : "whole";
+      if (this.#isNamedJson) this.#deadlines.expectOnlyEnd();
+    }
+  }
+
+  #beginStream(): void {
+    this.streaming = true;
+    this.#state = "first_frame";
+    this.#deadlines.remindAt(this.#nowMs() + orNever(this.#context.heartbeatMs));
   }
 
   received(bytes: Uint8Array): void {
@@ -128,6 +140,10 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
         this.#queue.add(bytes);
         this.#inspectFirstFrame(false);
         return;
+      case "unnamed":
+        this.#queue.add(bytes);
+        this.#sniff();
+        return;
       case "awaits_head":
       case "draining":
       case "complete":
@@ -138,7 +154,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
 
   ended(): void {
     if (this.#state === "refusal") this.#failRefused();
-    else if (this.#state === "whole") this.#inspectWhole();
+    else if (this.#state === "whole" || this.#state === "unnamed") this.#inspectWhole();
     else if (this.#state === "first_frame") this.#inspectFirstFrame(true);
     if (this.#isOver) return;
     this.#state = "complete";
@@ -231,6 +247,18 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     this.#begun.resolve(null);
   }
 
+  /** A stream was asked for, and the content type says that this is none. Its first bytes decide. */
+  #sniff(): void {
+    const found = sniffBody(this.#queue.pieces);
+    if (found === "stream") {
+      this.#beginStream();
+      this.#inspectFirstFrame(false);
+    } else if (found === "other") {
+      this.#state = "whole";
+      if (!this.#isNamedJson) this.#fail(unusable(unknownType));
+    }
+  }
+
   #inspectWhole(): void {
     const found = inspectWhole(this.#queue.joined());
     if (found === "fine") return;
@@ -255,6 +283,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       case "awaits_head":
       case "refusal":
       case "whole":
+      case "unnamed":
       case "first_frame":
         this.#fail(failureBeforeAnswer(cause, this.#plan, this.#state, this.#deadlines, this.#transfer));
         return;

@@ -37,7 +37,7 @@ export const azure: Vendor = {
   modelDefaults: (model) => (otherMakers.test(model) ? { maxTokensField: "max_tokens" } : {}),
   keys: "required",
   options: [
-    ...(["auth", "resource", "api_version", "authority"] as const),
+    ...(["auth", "quirks", "resource", "api_version", "authority"] as const),
     ...(["tenant_id", "client_id", "client_secret", "credentials"] as const),
   ],
   authentication: [

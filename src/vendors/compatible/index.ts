@@ -1,20 +1,30 @@
 import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
-import type { Vendor } from "../vendor.ts";
+import type { Vendor, VendorDefaults } from "../vendor.ts";
+import { quirksOf } from "./known-servers.ts";
+import { readCompatibleRefusal } from "./refusal.ts";
 
 /** Any server with OpenAI's API: vLLM, Ollama, OpenRouter, another Sluice. */
 export const openAiCompatible: Vendor = {
   defaults: { dialects: ["chat"], maxTokensField: "max_tokens", countTokens: false },
+  defaultsFor({ baseUrl, options }): Partial<VendorDefaults> {
+    const quirks = options.quirks ?? quirksOf(baseUrl);
+    return { quirks, streamUsage: !quirks.includes("no_stream_options") };
+  },
   keys: "optional",
-  options: ["auth"],
+  options: ["auth", "quirks"],
   strictDialects: [],
   capabilities: {},
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
   create: (settings, context) =>
     new HttpProvider(
       settings,
-      { pathPrefix: "", credential: keySchemes[settings.options.auth ?? "bearer"] },
+      {
+        pathPrefix: "",
+        credential: keySchemes[settings.options.auth ?? "bearer"],
+        readRefusal: readCompatibleRefusal,
+      },
       context,
     ),
 };

@@ -1,12 +1,20 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { isDisguised } from "../../errors/refusal.ts";
+import type { ReasoningProof } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { signatureIn } from "../call-signature.ts";
 
 /** Chat providers use different fields for the same thing, in messages and in deltas alike. */
 
-/** OpenAI wraps the error in an envelope, vLLM does not. */
+/** OpenAI wraps the error in an envelope, vLLM does not, and Ollama's may be a text. */
 export function isFailure(body: JsonObject): boolean {
-  return isObject(body["error"]) || body["object"] === "error";
+  const { error } = body;
+  return (
+    isObject(error) ||
+    (typeof error === "string" && error !== "") ||
+    body["object"] === "error" ||
+    isDisguised(body)
+  );
 }
 
 /**
@@ -20,6 +28,15 @@ export function reasoningOf(message: JsonObject): string {
   const details = objectsOf(message["reasoning_details"]).map((part) => textIn(part["text"]));
   const parts = objectsOf(message["content"]).filter((part) => part["type"] === "thinking");
   return [...details, ...parts.map((part) => textIn(part["thinking"]))].join("");
+}
+
+/** OpenRouter's reasoning in the form in which it has to come back: with the seals of whoever runs the model. */
+export function detailsIn(message: JsonObject): JsonObject[] {
+  return [...objectsOf(message["reasoning_details"])];
+}
+
+export function chatProof(details: JsonObject[]): ReasoningProof {
+  return details.length === 0 ? { maker: "chat" } : { maker: "chat", details };
 }
 
 export function contentOf(message: JsonObject): string {
@@ -65,12 +82,16 @@ function readCall(call: JsonObject): CallFragment {
     index: typeof call["index"] === "number" ? call["index"] : null,
     id: nonEmpty(call["id"]),
     name: nonEmpty(called["name"]),
-    // Some providers send the arguments as an object instead of JSON text.
-    input:
-      typeof input === "string" ? input : input === null || input === undefined ? "" : JSON.stringify(input),
+    input: inputText(input),
     custom: custom !== null,
     signature: signatureIn(call),
   };
+}
+
+/** Some providers send the arguments as an object instead of JSON text, or write `null` for none. */
+function inputText(input: Json | undefined): string {
+  if (input === null || input === undefined || input === "null") return "";
+  return typeof input === "string" ? input : JSON.stringify(input);
 }
 
 function nonEmpty(value: Json | undefined): string | null {

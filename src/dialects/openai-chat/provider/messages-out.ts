@@ -15,6 +15,7 @@ import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { flattenContent, markError } from "../../translation/flatten-content.ts";
 import { wantsCallSignatures } from "../../translation/model-traits.ts";
 import { addSignature } from "../call-signature.ts";
+import { adapted } from "./adapt-messages.ts";
 import { ContentWriter } from "./content-out.ts";
 
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
@@ -35,7 +36,9 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
     else if (message.role === "user") addUser(messages, message, content);
     else addAssistant(messages, message, { content, target, dropped, signsCalls: index >= currentTurn });
   }
-  return messages;
+  return target.quirks === undefined || target.quirks.length === 0
+    ? messages
+    : adapted(messages, target.quirks);
 }
 
 /** Tool results come first, each as a message of its own, with nothing in between. */
@@ -83,10 +86,12 @@ function addAssistant(messages: JsonObject[], message: AssistantMessage, context
   const calls: IrToolCall[] = [];
   let refusal = "";
   let reasoning = "";
+  const details: JsonObject[] = [];
   for (const block of message.blocks) {
     if (block.type === "text") texts.push(block);
     else if (block.type === "tool_call") calls.push(block);
     else if (block.type === "refusal") refusal += block.text;
+    else if (addDetails(block, target, details)) continue;
     else if (showsReasoning(block, target)) reasoning += block.parts.join(partSeparator);
     else if (!isOwnProof(block, target)) dropped.add(dropped.names.reasoning);
   }
@@ -94,8 +99,21 @@ function addAssistant(messages: JsonObject[], message: AssistantMessage, context
   const written = named("assistant", message.name, texts.length === 0 ? null : content.write(texts));
   if (refusal !== "") written["refusal"] = refusal;
   if (reasoning !== "") written["reasoning_content"] = reasoning;
+  if (details.length > 0) written["reasoning_details"] = details;
   if (calls.length > 0) written["tool_calls"] = writeCalls(message.blocks, calls, context);
   messages.push(written);
+}
+
+/** True if the reasoning goes back in the form that OpenRouter gave it. */
+function addDetails({ proof }: IrReasoning, { quirks }: Target, details: JsonObject[]): boolean {
+  if (
+    quirks?.includes("reasoning_details") !== true ||
+    proof?.maker !== "chat" ||
+    proof.details === undefined
+  )
+    return false;
+  details.push(...proof.details);
+  return true;
 }
 
 /** Providers that show their reasoning expect it back with their calls; OpenAI has no such field. */

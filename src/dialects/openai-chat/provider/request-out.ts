@@ -7,6 +7,7 @@ import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { openAiTakesSampling, reasons, takesCacheControl } from "../../translation/model-traits.ts";
+import type { Quirk } from "../quirks.ts";
 import { writeMessages } from "./messages-out.ts";
 
 const maxStops = 4;
@@ -22,16 +23,16 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   addLimits(body, request, target, dropped);
   addSampling(body, request, target, dropped);
   addReasoning(body, request, target, dropped);
-  if (request.format !== null) body["response_format"] = writeFormat(request.format);
+  if (request.format !== null) body["response_format"] = writeFormat(request.format, target);
   if (target.isStrict) addIdentity(body, request, target);
-  else addUser(body, request, dropped);
+  else addUser(body, request, target, dropped);
   addStream(body, request, target);
   return body;
 }
 
 function addTools(body: JsonObject, request: IrRequest, target: Target): void {
   body["tools"] = request.tools.flatMap((tool) => writeTool(tool, target));
-  if (request.toolChoice !== null) body["tool_choice"] = writeChoice(request.toolChoice);
+  if (request.toolChoice !== null) body["tool_choice"] = writeChoice(request.toolChoice, target);
   if (request.parallelToolCalls !== null) body["parallel_tool_calls"] = request.parallelToolCalls;
 }
 
@@ -45,15 +46,20 @@ function writeTool(tool: IrTool, target: Target): JsonObject[] {
         name: tool.name,
         ...(tool.description === null ? {} : { description: tool.description }),
         parameters: functionSchema(tool.schema),
-        ...(tool.strict === null ? {} : { strict: tool.strict }),
+        ...(tool.strict === null || has(target, "no_strict") ? {} : { strict: tool.strict }),
       },
       ...(keepsCache ? { cache_control: tool.cache } : {}),
     },
   ];
 }
 
-function writeChoice(choice: IrToolChoice): JsonObject | string {
+function has({ quirks }: Target, quirk: Quirk): boolean {
+  return quirks?.includes(quirk) === true;
+}
+
+function writeChoice(choice: IrToolChoice, target: Target): JsonObject | string {
   if (choice.type === "tool") return { type: "function", function: { name: choice.name } };
+  if (choice.type === "required" && has(target, "choice_any")) return "any";
   return choice.type === "required" || choice.type === "none" ? choice.type : "auto";
 }
 
@@ -86,6 +92,10 @@ function addSampling(body: JsonObject, request: IrRequest, target: Target, dropp
 function addReasoning(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const { reasoning } = request;
   if (reasoning === null) return;
+  if (has(target, "thinking_switch")) {
+    body["thinking"] = { type: effortOf(reasoning) === "none" ? "disabled" : "enabled" };
+    return;
+  }
   const effort = effortFor(request, target);
   if (effort !== null) body["reasoning_effort"] = effort;
   else if (!reasons(target) && effortOf(reasoning) !== "none") dropped.add(dropped.names.effort);
@@ -96,7 +106,7 @@ function effortFor({ reasoning }: IrRequest, target: Target): Effort | null {
   return reasoning === null || !reasons(target) ? null : openAiEffort(reasoning, target);
 }
 
-function writeFormat(format: IrFormat): JsonObject {
+function writeFormat(format: IrFormat, target: Target): JsonObject {
   if (format.type === "json_object") return { type: "json_object" };
   return {
     type: "json_schema",
@@ -104,7 +114,7 @@ function writeFormat(format: IrFormat): JsonObject {
       name: format.name ?? "answer",
       ...(format.description === null ? {} : { description: format.description }),
       schema: format.schema,
-      ...(format.strict === null ? {} : { strict: format.strict }),
+      ...(format.strict === null || has(target, "no_strict") ? {} : { strict: format.strict }),
     },
   };
 }
@@ -119,7 +129,7 @@ function addIdentity(body: JsonObject, request: IrRequest, target: Target): void
 }
 
 /** Other providers may reject OpenAI's own fields, so they are dropped. */
-function addUser(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
+function addUser(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const { user, safetyIdentifier, promptCacheKey } = request.identity;
   if (promptCacheKey !== null) dropped.add("prompt_cache_key");
   if (request.serviceTier !== null) dropped.add("service_tier");
@@ -127,7 +137,9 @@ function addUser(body: JsonObject, request: IrRequest, dropped: DroppedFields): 
   if (request.store !== null) dropped.add("store");
   if (request.metadata !== null) dropped.add("metadata");
   const person = safetyIdentifier ?? user;
-  if (person !== null) body["user"] = shortened(person);
+  if (person === null) return;
+  if (has(target, "no_user")) dropped.add("user");
+  else body["user"] = shortened(person);
 }
 
 /** Usage is always requested, whether or not the client wants it, because the charge depends on it. */

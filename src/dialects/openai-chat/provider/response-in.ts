@@ -1,19 +1,20 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
-import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { firstObjectOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
-import { readFinish } from "../finish.ts";
-import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
+import { isFailedFinish, readFinish } from "../finish.ts";
+import { callsOf, chatProof, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
 import { splitThinkTags } from "./think-tags.ts";
 import { readUsage } from "./usage-in.ts";
 
 export function readResponse(body: JsonObject, target: Target): IrResponse {
   if (isFailure(body)) throw reportedFailure(body);
-  const choice = firstObjectOf(body["choices"]);
+  const choice = choiceOf(body, target);
   const message = objectOf(choice?.["message"]);
   if (choice === null || message === null) throw malformedAnswer("a chat completion without a message");
+  if (isFailedFinish(choice["finish_reason"])) throw failedAnswer();
   const finish = readFinish(choice["finish_reason"]);
   if (finish === null) throw malformedAnswer("a chat completion without a finish_reason");
   return {
@@ -24,11 +25,28 @@ export function readResponse(body: JsonObject, target: Target): IrResponse {
   };
 }
 
+/** Copilot sends text and calls of one answer as two choices. */
+function choiceOf(body: JsonObject, { quirks }: Target): JsonObject | null {
+  const first = firstObjectOf(body["choices"]);
+  const all = objectsOf(body["choices"]);
+  if (first === null || all.length < 2 || quirks?.includes("split_choices") !== true) return first;
+  const messages = all.map((choice) => objectOf(choice["message"]) ?? {});
+  const message = {
+    role: "assistant",
+    content: messages.map(contentOf).join(""),
+    tool_calls: messages.flatMap((each) => objectsOf(each["tool_calls"])),
+  };
+  return { ...first, ...all.at(-1), message };
+}
+
 function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   const blocks: IrAssistantBlock[] = [];
   const said = splitThinkTags(contentOf(message));
   const reasoning = reasoningOf(message) + said.reasoning;
-  if (reasoning !== "") blocks.push({ type: "reasoning", parts: [reasoning], proof: { maker: "chat" } });
+  const details = target.quirks?.includes("reasoning_details") === true ? detailsIn(message) : [];
+  if (reasoning !== "" || details.length > 0) {
+    blocks.push({ type: "reasoning", parts: [reasoning], proof: chatProof(details) });
+  }
   if (said.text !== "") blocks.push({ type: "text", text: said.text });
   const refusal = stringOf(message["refusal"]) ?? "";
   if (refusal !== "") blocks.push({ type: "refusal", text: refusal });

@@ -10,7 +10,7 @@ interface Call {
   id: string | null;
   /** Null until the name is known and the block begins. */
   block: number | null;
-  /** Input that arrived before the name. */
+  /** Input that arrived before the name, or that may be a placeholder. */
   held: string;
   empty: boolean;
 }
@@ -39,7 +39,7 @@ export class CallAssembler {
       this.#begin(call, fragment.name);
     }
     if (fragment.input === "") return;
-    if (call.block === null) call.held += fragment.input;
+    if (call.block === null || mayBePlaceholder(call, fragment.input)) call.held += fragment.input;
     else this.#input(call, call.block, fragment.input);
   }
 
@@ -47,6 +47,7 @@ export class CallAssembler {
   end(): void {
     for (const call of this.#calls) {
       if (call.block === null) throw malformedAnswer("a tool call without a name");
+      if (call.held !== "") this.#input(call, call.block, call.held);
       if (call.empty && !call.custom) this.#input(call, call.block, "{}");
       this.#emit({ type: "block_end", index: call.block, proof: null });
     }
@@ -89,12 +90,19 @@ export class CallAssembler {
         name,
       },
     });
-    if (call.held !== "") this.#input(call, call.block, call.held);
+    const { held } = call;
     call.held = "";
+    if (held !== "") this.#input(call, call.block, held);
   }
 
   #input(call: Call, index: number, text: string): void {
     call.empty = false;
+    call.held = "";
     this.#emit({ type: "delta", index, text });
   }
+}
+
+/** Some builds of vLLM and GLM's servers begin with `{}` and then send the real arguments. */
+function mayBePlaceholder(call: Call, input: string): boolean {
+  return call.empty && call.held === "" && !call.custom && input === "{}";
 }

@@ -1,14 +1,16 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
-import { readFinish } from "../finish.ts";
-import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
+import { isFailedFinish, readFinish } from "../finish.ts";
+import { callsOf, chatProof, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
 import { CallAssembler } from "./stream-calls.ts";
 import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
-import { readUsage } from "./usage-in.ts";
+import { readUsage, usageOf } from "./usage-in.ts";
+
+const stopped: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
 
 type TextKind = "reasoning" | "text" | "refusal";
 
@@ -23,19 +25,22 @@ export class ChatStreamReader implements StreamReader {
   #blocks = 0;
   #open: { readonly kind: TextKind; readonly index: number } | null = null;
   #begun = false;
+  /** Null unless the provider wants its reasoning back in this form. */
+  #details: JsonObject[] | null;
   #tier: string | null = null;
   #finish: IrFinish | null = null;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void, target: Target) {
     this.#emit = emit;
+    this.#details = target.quirks?.includes("reasoning_details") === true ? [] : null;
     this.#calls = new CallAssembler(emit, () => this.#nextIndex(), target);
   }
 
   push(frame: SseFrame): void {
     if (this.ended) return;
     if (frame.data === "[DONE]") {
-      this.end();
+      this.#finishStream(true);
       return;
     }
     const chunk = parseObject(frame.data);
@@ -47,7 +52,16 @@ export class ChatStreamReader implements StreamReader {
   }
 
   end(): void {
-    if (this.ended) return;
+    if (!this.ended) this.#finishStream(false);
+  }
+
+  get isComplete(): boolean {
+    return this.#finish !== null;
+  }
+
+  #finishStream(isDone: boolean): void {
+    // Some servers end properly without saying why.
+    if (this.#finish === null && isDone && this.#blocks > 0) this.#end(stopped);
     if (this.#finish === null) throw cutShort();
     this.ended = true;
   }
@@ -67,13 +81,15 @@ export class ChatStreamReader implements StreamReader {
     const tier = stringOf(chunk["service_tier"]);
     if (tier !== null && tier !== this.#tier) this.#emit({ type: "service_tier", tier });
     this.#tier = tier ?? this.#tier;
-    const usage = readUsage(chunk["usage"] ?? choice?.["usage"]);
+    const usage = readUsage(usageOf(chunk));
     if (usage !== null) this.#emit({ type: "usage", usage });
+    if (isFailedFinish(choice?.["finish_reason"])) throw failedAnswer();
     const finish = readFinish(choice?.["finish_reason"]);
     if (finish !== null && this.#finish === null) this.#end(finish);
   }
 
   #readDelta(delta: JsonObject): void {
+    this.#details?.push(...detailsIn(delta));
     this.#text("reasoning", reasoningOf(delta));
     this.#content(this.#thinkTags.push(contentOf(delta)));
     this.#text("refusal", stringOf(delta["refusal"]) ?? "");
@@ -101,9 +117,15 @@ export class ChatStreamReader implements StreamReader {
 
   #close(): void {
     if (this.#open === null) return;
-    const proof: ReasoningProof | null = this.#open.kind === "reasoning" ? { maker: "chat" } : null;
+    const proof = this.#open.kind === "reasoning" ? this.#takeProof() : null;
     this.#emit({ type: "block_end", index: this.#open.index, proof });
     this.#open = null;
+  }
+
+  #takeProof(): ReasoningProof {
+    const proof = chatProof(this.#details ?? []);
+    if (this.#details !== null) this.#details = [];
+    return proof;
   }
 
   #nextIndex(): number {

@@ -5,8 +5,9 @@ import { reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { jsonOf, type RawEvent, rawEvents } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, none, StreamScanner } from "../../sse/stream-scanner.ts";
+import { isFailure } from "./delta-in.ts";
 import { givenIds } from "./given-ids.ts";
-import { readExtras, readUsage } from "./usage-in.ts";
+import { readExtras, readUsage, usageOf } from "./usage-in.ts";
 
 const doneMark = Buffer.from("[DONE]");
 const usageMark = Buffer.from('"usage"');
@@ -67,13 +68,14 @@ export class ChatScanner extends StreamScanner {
     if (data === "[DONE]") return "hold";
     const chunk = jsonOf(data);
     if (chunk === null) return "forward";
-    if (isObject(chunk["error"])) {
+    if (isFailure(chunk)) {
       this.failure = reportedFailure(chunk);
       return "stop";
     }
     if (this.#readsExtras) this.#recordIds(chunk);
-    if (!isObject(chunk["usage"])) return "forward";
-    const usage = readUsage(chunk["usage"]);
+    const figures = usageOf(chunk);
+    if (!isObject(figures)) return "forward";
+    const usage = readUsage(figures);
     if (usage !== null) {
       this.partialUsage = usage;
       this.#figuresEnd = end;

@@ -1,24 +1,37 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { objectOf } from "../../json/json-fields.ts";
+import { firstObjectOf, objectOf } from "../../json/json-fields.ts";
 import { audioOf, countOf, tierOf } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
 
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const details = detailsOf(usage["prompt_tokens_details"]);
+  const input = usage["prompt_tokens"];
+  // DeepSeek and Mistral report their caches beside the details that everybody else has.
+  const cached = details["cached_tokens"] ?? usage["prompt_cache_hit_tokens"] ?? usage["num_cached_tokens"];
   const reasoning = detailsOf(usage["completion_tokens_details"])["reasoning_tokens"];
   return inclusiveUsage(
-    usage["prompt_tokens"],
+    cacheIsApart(usage, cached) ? Number(input) + Number(cached) : input,
     reasoningIsApart(usage, reasoning)
       ? Number(usage["completion_tokens"]) + Number(reasoning)
       : usage["completion_tokens"],
-    // DeepSeek reports its cache beside the details that everybody else has.
-    details["cached_tokens"] ?? usage["prompt_cache_hit_tokens"],
+    cached,
     details["cache_write_tokens"],
     reasoning,
   );
+}
+
+/** xAI's `prompt_tokens` may leave out what was read from its cache. Elsewhere such figures make no sense. */
+function cacheIsApart(usage: JsonObject, cached: Json | undefined): boolean {
+  const { prompt_tokens: input, num_sources_used: sources } = usage;
+  return sources !== undefined && isTokenCount(input) && isTokenCount(cached) && cached > input;
+}
+
+/** The usage of a chunk: its own, that of its choice (Moonshot), or Groq's. */
+export function usageOf(chunk: JsonObject): Json | undefined {
+  return chunk["usage"] ?? firstObjectOf(chunk["choices"])?.["usage"] ?? objectOf(chunk["x_groq"])?.["usage"];
 }
 
 /** xAI's `completion_tokens` leave out the reasoning that it bills as output; only the total shows it. */

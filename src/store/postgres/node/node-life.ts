@@ -1,7 +1,8 @@
 import { PostgresClient } from "../client.ts";
 import { laneCount } from "./money-lanes.ts";
-import type { NodeContext } from "./settings.ts";
+import { type NodeSettings, type NodeTiming, usualTiming } from "./settings.ts";
 
+const deadlineMs = 3_000;
 /** Held only for milliseconds, so that charges of the same accounts do not wait. */
 const clearedAtOnce = 200;
 /** A difference of the clocks that operators should know of: periods and days are told by the nodes' clocks. */
@@ -9,17 +10,15 @@ const notableSkewMs = 2_000;
 
 /** What a node says about itself to the others, and does for them. */
 export class NodeLife {
-  readonly #settings: NodeContext;
+  readonly #settings: NodeSettings;
+  readonly #timing: NodeTiming;
   readonly #client: PostgresClient;
   #isSkewReported = false;
 
-  constructor(settings: NodeContext) {
+  constructor(settings: NodeSettings) {
     this.#settings = settings;
-    this.#client = new PostgresClient({
-      ...settings.connection,
-      max: 2,
-      deadlineMs: settings.timing.answerMs,
-    });
+    this.#timing = settings.timing ?? usualTiming;
+    this.#client = new PostgresClient({ ...settings.connection, max: 2, deadlineMs });
   }
 
   get query(): PostgresClient["query"] {
@@ -32,7 +31,7 @@ export class NodeLife {
     const [row] = await this.query<{ no: number }>("SELECT sluice_join($1, $2, $3, $4) AS no", [
       name,
       version,
-      this.#settings.timing.leaseMs,
+      this.#timing.leaseMs,
       laneCount,
     ]);
     if (row === undefined) throw new Error("The database gave this node no number.");
@@ -48,7 +47,7 @@ export class NodeLife {
   async beat(no: number, inFlight: number): Promise<boolean> {
     const [row] = await this.query<{ isAlive: boolean; nowMs: number }>(
       `SELECT is_alive AS "isAlive", now_ms AS "nowMs" FROM sluice_beat($1, $2, $3)`,
-      [no, this.#settings.timing.leaseMs, inFlight],
+      [no, this.#timing.leaseMs, inFlight],
     );
     if (row === undefined) return false;
     this.#compareClocks(row.nowMs);
@@ -57,7 +56,7 @@ export class NodeLife {
 
   /** Takes over the nodes that are dead, and ends what they have left. */
   async lookAfterOthers(no: number): Promise<void> {
-    const { leaseMs, graceMs } = this.#settings.timing;
+    const { leaseMs, graceMs } = this.#timing;
     const [row] = await this.query<{ fenced: ArrayLike<number>; uncleared: number }>(
       "SELECT fenced, uncleared FROM sluice_look_after_nodes($1, $2, $3)",
       [no, leaseMs, graceMs],

@@ -6,8 +6,6 @@ import type { Revision } from "./revision.ts";
 interface KeyRow {
   readonly no: number;
   readonly id: string;
-  readonly account_no: number;
-  readonly account_id: string;
   readonly hash: string;
   readonly prefix: string;
   readonly label: string | null;
@@ -26,7 +24,6 @@ interface KeyRow {
 
 export interface NumberedKey {
   readonly no: number;
-  readonly accountNo: number;
   readonly key: KeyRecord;
 }
 
@@ -40,16 +37,16 @@ export class KeyTable {
     this.#database = database;
     this.#revision = revision;
     this.#byHash = database.query(
-      `${selectKeys} WHERE hash = ? OR (previous_hash = ? AND previous_until_ms > ?)`,
+      "SELECT * FROM keys WHERE hash = ? OR (previous_hash = ? AND previous_until_ms > ?)",
     );
   }
 
   all(): readonly KeyRecord[] {
-    return this.#database.query<KeyRow, []>(`${selectKeys} ORDER BY keys.no`).all().map(keyOf);
+    return this.#database.query<KeyRow, []>("SELECT * FROM keys ORDER BY no").all().map(keyOf);
   }
 
   changedSince(revision: number): readonly KeyRecord[] {
-    const query = this.#database.query<KeyRow, [number]>(`${selectKeys} WHERE revision > ? ORDER BY keys.no`);
+    const query = this.#database.query<KeyRow, [number]>("SELECT * FROM keys WHERE revision > ? ORDER BY no");
     return query.all(revision).map(keyOf);
   }
 
@@ -59,14 +56,14 @@ export class KeyTable {
   }
 
   byId(id: string): NumberedKey | null {
-    const row = this.#database.query<KeyRow, [string]>(`${selectKeys} WHERE keys.id = ?`).get(id);
-    return row === null ? null : { no: row.no, accountNo: row.account_no, key: keyOf(row) };
+    const row = this.#database.query<KeyRow, [string]>("SELECT * FROM keys WHERE id = ?").get(id);
+    return row === null ? null : { no: row.no, key: keyOf(row) };
   }
 
   byIdOrPrefix(idOrPrefix: string): KeyRecord | null {
     const rows = this.#database
-      .query<KeyRow, [string]>(`${selectKeys} WHERE keys.id = ?1 OR prefix = ?1 OR accounts.id = ?1 LIMIT 2`)
-      .all(idOrPrefix);
+      .query<KeyRow, [string, string]>("SELECT * FROM keys WHERE id = ? OR prefix = ? LIMIT 2")
+      .all(idOrPrefix, idOrPrefix);
     const [row] = rows;
     return row === undefined || rows.length > 1 ? null : keyOf(row);
   }
@@ -91,20 +88,19 @@ export class KeyTable {
     };
   }
 
-  /** With an account of its own, which gets the key's number. */
-  insert(key: KeyRecord): void {
+  /** Returns the number of the new key. */
+  insert(key: KeyRecord): number {
     const { lastInsertRowid } = this.#database.query(insertKey).run(...valuesOf(key), this.#revision.raise());
     const no = Number(lastInsertRowid);
     const floor = key.mode === "credit" ? 0 : Number.MIN_SAFE_INTEGER;
-    this.#database.query(insertAccount).run(no, key.accountId, key.mode, key.budgetTokens, key.period, floor);
-    this.#database.query("UPDATE keys SET account_no = ?1 WHERE no = ?1").run(no);
+    this.#database.query("INSERT INTO accounts (key_no, floor) VALUES (?, ?)").run(no, floor);
+    return no;
   }
 
   update(id: string, changes: KeyChanges): KeyRecord {
-    const { no, accountNo, key } = this.require(id);
+    const { no, key } = this.require(id);
     const changed: KeyRecord = { ...key, ...changes };
     this.#database.query(updateKey).run(...valuesOf(changed), this.#revision.raise(), no);
-    this.#database.query(updateAccount).run(changed.budgetTokens, changed.period, accountNo);
     return changed;
   }
 }
@@ -112,7 +108,6 @@ export class KeyTable {
 function keyOf(row: KeyRow): KeyRecord {
   return {
     id: row.id,
-    accountId: row.account_id,
     hash: row.hash,
     prefix: row.prefix,
     label: row.label,
@@ -136,10 +131,13 @@ function valuesOf(key: KeyRecord) {
     key.hash,
     key.prefix,
     key.label,
+    key.mode,
     key.status,
     key.scope,
     key.models === null ? null : JSON.stringify(key.models),
     key.rpmLimit,
+    key.budgetTokens,
+    key.period,
     key.createdAtMs,
     key.expiresAtMs,
     key.previousHash,
@@ -147,24 +145,14 @@ function valuesOf(key: KeyRecord) {
   ] as const;
 }
 
-const selectKeys = `
-SELECT keys.*, accounts.id AS account_id, mode, budget_tokens, period
-FROM keys JOIN accounts ON accounts.no = keys.account_no`;
+const columns = `id, hash, prefix, label, mode, status, scope, models, rpm_limit, budget_tokens, period,
+  created_at_ms, expires_at_ms, previous_hash, previous_until_ms, revision`;
 
-const columns = `id, hash, prefix, label, status, scope, models, rpm_limit, created_at_ms, expires_at_ms,
-  previous_hash, previous_until_ms, revision`;
+const insertKey = `INSERT INTO keys (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const insertKey = `INSERT INTO keys (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
-const insertAccount =
-  "INSERT INTO accounts (no, id, mode, budget_tokens, period, floor) VALUES (?, ?, ?, ?, ?, ?)";
-
-const updateKey = `UPDATE keys SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE no = ?`;
-
-const updateAccount = "UPDATE accounts SET budget_tokens = ?, period = ? WHERE no = ?";
+const updateKey = `UPDATE keys SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE no = ?`;
 
 const listKeys = `
-${selectKeys}
-WHERE keys.no > ?
-  AND (? = '' OR label LIKE ? ESCAPE '\\' OR keys.id LIKE ? ESCAPE '\\' OR prefix LIKE ? ESCAPE '\\')
-ORDER BY keys.no LIMIT ?`;
+SELECT * FROM keys
+WHERE no > ? AND (? = '' OR label LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\' OR prefix LIKE ? ESCAPE '\\')
+ORDER BY no LIMIT ?`;

@@ -1,0 +1,23 @@
+/**
+ * How servers with OpenAI's chat API differ from it, where a translated request must take account of it. What can be seen
+ * in an answer (reasoning outside of `completion_tokens`, usage in odd places) is noticed there and needs no name.
+ */
+export const quirks = {
+  choice_any: 'A tool call is forced by `tool_choice: "any"`; `required` is not known.',
+  ids9: "Ids of tool calls have exactly nine letters and digits.",
+  no_stream_options: "`stream_options` is refused; streams report their usage anyway.",
+  no_strict: "`strict` is refused in tools and schemas.",
+  no_user: "`user` is refused.",
+  no_name: "`name` is refused on messages.",
+  prefix: "A last message of the assistant, to be continued, needs `prefix: true`.",
+  reasoning_back: "Messages with tool calls must have `reasoning_content`, even if it is empty.",
+  reasoning_details: "`reasoning_details` of earlier answers must come back as they were.",
+  thinking_switch: '`thinking: {"type": "enabled" | "disabled"}` stands in for `reasoning_effort`.',
+  alternate: "Messages of user and assistant must alternate, so neighbours of one role are joined.",
+  split_choices: "One answer may be split into several choices.",
+} as const;
+
+export type Quirk = keyof typeof quirks;
+
+// The cast holds because the type is computed from the same object.
+export const quirkNames = Object.keys(quirks) as readonly Quirk[];

@@ -1,6 +1,0 @@
-/** A key as the writers need it. */
-export interface WrittenKey {
-  readonly no: number;
-  readonly accountNo: number;
-  readonly isCredit: boolean;
-}

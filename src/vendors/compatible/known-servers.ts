@@ -1,0 +1,31 @@
+import type { Quirk } from "../../dialects/openai-chat/quirks.ts";
+
+interface KnownServer {
+  readonly name: string;
+  /** Of the base URL. */
+  readonly host: RegExp;
+  readonly quirks: readonly Quirk[];
+}
+
+/**
+ * What is known of servers with OpenAI's API, by their hosts. An operator's own `quirks` replace these, e.g. for a server
+ * behind another name; docs/providers.md shows the same table.
+ */
+export const knownServers: readonly KnownServer[] = [
+  { name: "xAI", host: /(?:^|\.)x\.ai$/, quirks: ["no_strict"] },
+  {
+    name: "Mistral",
+    host: /(?:^|\.)mistral\.ai$/,
+    quirks: ["choice_any", "ids9", "no_stream_options", "no_user", "no_name", "prefix"],
+  },
+  { name: "DeepSeek", host: /(?:^|\.)deepseek\.com$/, quirks: ["thinking_switch", "reasoning_back"] },
+  { name: "OpenRouter", host: /(?:^|\.)openrouter\.ai$/, quirks: ["reasoning_details"] },
+  { name: "Fireworks", host: /(?:^|\.)fireworks\.ai$/, quirks: ["no_strict", "no_name"] },
+  { name: "Perplexity", host: /(?:^|\.)perplexity\.ai$/, quirks: ["alternate"] },
+  { name: "GitHub Copilot", host: /(?:^|\.)githubcopilot\.com$/, quirks: ["split_choices"] },
+];
+
+export function quirksOf(baseUrl: string | undefined): readonly Quirk[] {
+  const hostname = URL.parse(baseUrl ?? "")?.hostname ?? "";
+  return knownServers.find(({ host }) => host.test(hostname))?.quirks ?? [];
+}

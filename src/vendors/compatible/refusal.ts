@@ -1,0 +1,64 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { readDefaultRefusal } from "../http/default-refusal.ts";
+import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
+
+/** Errors of servers with OpenAI's API, where their status says something else than it does elsewhere. */
+export function readCompatibleRefusal(answer: RefusedAnswer): VendorRefusal {
+  const refusal = readDefaultRefusal(answer);
+  const about = subjectOf(answer, refusal);
+  const retryAfterMs = refusal.retryAfterMs ?? resetMs(answer);
+  return about === null ? { ...refusal, retryAfterMs } : { ...refusal, retryAfterMs, about };
+}
+
+function subjectOf(
+  { head, text }: RefusedAnswer,
+  { code, type, message }: VendorRefusal,
+): RefusalSubject | null {
+  switch (head.status) {
+    case 400:
+      // Groq: the model wrote a call that cannot be read, which it may do better the next time.
+      if (code === "tool_use_failed") return "passing";
+      // vLLM was started without its options for tools.
+      return /--enable-auto-tool-choice|--tool-call-parser/.test(message) ? "account" : null;
+    case 413:
+      // Groq: more tokens than the account may use in a minute.
+      return type === "tokens" || code === "rate_limit_exceeded" ? "busy" : null;
+    case 403:
+      // OpenRouter: the prompt was flagged.
+      return isFlagged(text) ? "request" : null;
+    case 498:
+      // Groq: no capacity for the flexible tier.
+      return "overloaded";
+    default:
+      return null;
+  }
+}
+
+function isFlagged(text: string): boolean {
+  const metadata = errorIn(text)["metadata"];
+  return isObject(metadata) && Array.isArray(metadata["reasons"]);
+}
+
+function errorIn(text: string): JsonObject {
+  try {
+    const body: unknown = JSON.parse(text);
+    return isObject(body) && isObject(body["error"]) ? body["error"] : {};
+  } catch {
+    return {};
+  }
+}
+
+const durationPart = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+const msPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Groq and OpenAI say when the limit is reset, e.g. `7.66s` or `2m59.56s`. Only for the limit that is used up. */
+function resetMs({ head }: RefusedAnswer): number | null {
+  if (head.status !== 429 && head.status !== 413) return null;
+  for (const what of ["tokens", "requests"]) {
+    if (head.get(`x-ratelimit-remaining-${what}`) !== "0") continue;
+    const parts = [...(head.get(`x-ratelimit-reset-${what}`) ?? "").matchAll(durationPart)];
+    if (parts.length === 0) continue;
+    return parts.reduce((sum, [, amount, unit = "s"]) => sum + Number(amount) * (msPer[unit] ?? 0), 0);
+  }
+  return null;
+}

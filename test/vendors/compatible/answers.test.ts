@@ -1,0 +1,410 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Quirk } from "../../../src/dialects/openai-chat/quirks.ts";
+import { providerDialect } from "../../../src/dialects/registry.ts";
+import { chatTarget, passedUsage, readStream, sseOf } from "./reading.ts";
+
+const chunk = (delta: JsonObject, finish: string | null = null, more: JsonObject = {}): JsonObject => ({
+  id: "chatcmpl-1",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, delta, finish_reason: finish }],
+  ...more,
+});
+const usage = (input: number, output: number, more: JsonObject = {}): JsonObject => ({
+  prompt_tokens: input,
+  completion_tokens: output,
+  total_tokens: input + output,
+  ...more,
+});
+const call = (index: number, id: string, name: string, args: string): JsonObject => ({
+  index,
+  id,
+  type: "function",
+  function: { name, arguments: args },
+});
+const done = "data: [DONE]";
+
+interface Golden {
+  readonly title: string;
+  readonly events: readonly (JsonObject | string)[];
+  readonly quirks?: readonly Quirk[];
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly calls?: readonly (readonly [name: string, input: string])[];
+  readonly finish?: string;
+  /** Input, cached input, output and the reasoning in it. */
+  readonly usage?: readonly [number, number, number, number];
+}
+
+const goldens: readonly Golden[] = [
+  {
+    title: "Q01: xAI's reasoning is beside completion_tokens, and finish_reason may be empty on calls",
+    events: [
+      chunk({ role: "assistant", reasoning_content: "Hm." }),
+      chunk({ tool_calls: [call(0, "call_1", "look", '{"a":1}')] }),
+      chunk({}, "stop"),
+      {
+        ...chunk({}),
+        choices: [],
+        usage: {
+          ...usage(100, 20, { total_tokens: 150, num_sources_used: 0 }),
+          prompt_tokens_details: { cached_tokens: 40 },
+          completion_tokens_details: { reasoning_tokens: 30 },
+        },
+      },
+      done,
+    ],
+    reasoning: "Hm.",
+    calls: [["look", '{"a":1}']],
+    finish: "stop",
+    usage: [60, 40, 50, 30],
+  },
+  {
+    title: "Q01: xAI's prompt_tokens may leave out the cache",
+    events: [
+      chunk({ content: "Hi" }, "stop"),
+      {
+        ...chunk({}),
+        choices: [],
+        usage: {
+          ...usage(10, 2, { num_sources_used: 0 }),
+          prompt_tokens_details: { cached_tokens: 500 },
+        },
+      },
+      done,
+    ],
+    text: "Hi",
+    usage: [10, 500, 2, 0],
+  },
+  {
+    title: "Q02: Groq's usage is in x_groq",
+    events: [
+      chunk({ role: "assistant", content: "" }, null, { x_groq: { id: "req_1" } }),
+      chunk({ reasoning: "Hm." }),
+      chunk({ content: "Hi" }),
+      chunk({}, "stop", { x_groq: { id: "req_1", usage: usage(18, 5, { queue_time: 0.1 }) } }),
+      done,
+    ],
+    text: "Hi",
+    reasoning: "Hm.",
+    usage: [18, 0, 5, 0],
+  },
+  {
+    title: "Q03: DeepSeek keeps alive by comments, and reports its cache in its own way",
+    events: [
+      ": keep-alive",
+      chunk({ role: "assistant", content: null, reasoning_content: "Hm." }),
+      ": keep-alive",
+      chunk({ content: "Hi" }),
+      chunk({}, "stop", {
+        usage: usage(30, 5, { prompt_cache_hit_tokens: 20, prompt_cache_miss_tokens: 10 }),
+      }),
+      done,
+    ],
+    text: "Hi",
+    reasoning: "Hm.",
+    usage: [10, 20, 5, 0],
+  },
+  {
+    title: "Q04: Mistral's thinking is a part of the content, and its usage is in the last chunk",
+    events: [
+      chunk({
+        role: "assistant",
+        content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm." }] }],
+      }),
+      chunk({ content: "Hi" }),
+      chunk({ content: "" }, "stop", { usage: usage(30, 5, { num_cached_tokens: 10 }) }),
+      done,
+    ],
+    text: "Hi",
+    reasoning: "Hm.",
+    usage: [20, 10, 5, 0],
+  },
+  {
+    title: 'Q05: Cohere writes "null" for no arguments',
+    events: [chunk({ tool_calls: [call(0, "look_1", "look", "null")] }), chunk({}, "tool_calls"), done],
+    calls: [["look", "{}"]],
+    finish: "tool_calls",
+  },
+  {
+    title: "Q06: OpenRouter's comments are no events, and its details stay with the reasoning",
+    quirks: ["reasoning_details"],
+    events: [
+      ": OPENROUTER PROCESSING",
+      chunk({
+        role: "assistant",
+        content: "",
+        reasoning: "Hm.",
+        reasoning_details: [{ type: "reasoning.text", text: "Hm." }],
+      }),
+      chunk({ content: "", reasoning_details: [{ type: "reasoning.encrypted", data: "c2VhbA==" }] }),
+      chunk({ content: "Hi" }),
+      chunk({ content: "" }, "stop"),
+      {
+        ...chunk({}),
+        choices: [{ index: 0, delta: { content: "" }, finish_reason: null }],
+        usage: usage(8, 3, { cost: 0.00014 }),
+      },
+      done,
+    ],
+    text: "Hi",
+    reasoning: "Hm.",
+    usage: [8, 0, 3, 0],
+  },
+  {
+    title: "Q07: Together's usage comes with the last content, whose finish_reason is eos",
+    events: [chunk({ content: "Hi" }), chunk({ content: "!" }, "eos", { usage: usage(8, 3) }), done],
+    text: "Hi!",
+    finish: "stop",
+    usage: [8, 0, 3, 0],
+  },
+  {
+    title: "Q08: Fireworks reports usage without being asked",
+    events: [
+      chunk({ content: "Hi" }),
+      chunk({}, "stop", { usage: usage(8, 3, { prompt_tokens_details: { cached_tokens: 2 } }) }),
+      done,
+    ],
+    text: "Hi",
+    usage: [6, 2, 3, 0],
+  },
+  {
+    title: "Q09: vLLM's parser may send a call whole, or repeat its id and name",
+    events: [
+      chunk({ role: "assistant", content: null, reasoning: "Hm." }),
+      chunk({ tool_calls: [call(0, "call_1", "look", '{"a"')] }),
+      chunk({ tool_calls: [call(0, "call_1", "look", ":1}")] }),
+      chunk({ tool_calls: [call(1, "call_2", "look", '{"b":2}')] }, "tool_calls", { stop_reason: null }),
+      { ...chunk({}), choices: [], usage: usage(8, 3) },
+      done,
+    ],
+    reasoning: "Hm.",
+    calls: [
+      ["look", '{"a":1}'],
+      ["look", '{"b":2}'],
+    ],
+    finish: "tool_calls",
+    usage: [8, 0, 3, 0],
+  },
+  {
+    title: "Q10: SGLang puts chunks without usage in between",
+    events: [
+      chunk({ reasoning_content: "Hm." }, null, { usage: null }),
+      chunk({ content: "Hi" }, null, { usage: null }),
+      {
+        ...chunk({}),
+        choices: [{ index: 0, delta: {}, finish_reason: "stop", matched_stop: 2 }],
+        usage: null,
+      },
+      { ...chunk({}), choices: [], usage: usage(8, 3) },
+      done,
+    ],
+    text: "Hi",
+    reasoning: "Hm.",
+    usage: [8, 0, 3, 0],
+  },
+  {
+    title: "Q11: Ollama gives every parallel call the index 0, so their ids tell them apart",
+    events: [
+      chunk({ role: "assistant", content: "", tool_calls: [call(0, "call_a", "look", '{"a":1}')] }),
+      chunk({ role: "assistant", content: "", tool_calls: [call(0, "call_b", "look", '{"a":2}')] }),
+      chunk({ content: "" }, "tool_calls"),
+      done,
+    ],
+    calls: [
+      ["look", '{"a":1}'],
+      ["look", '{"a":2}'],
+    ],
+    finish: "tool_calls",
+  },
+  {
+    title: "Q12: llama.cpp's timings are ignored",
+    events: [
+      chunk({ role: "assistant", content: null }),
+      chunk({ reasoning_content: "Hm." }),
+      chunk({ content: "Hi" }),
+      chunk({}, "stop", { usage: usage(8, 3), timings: { prompt_n: 8, predicted_n: 3 } }),
+      done,
+    ],
+    text: "Hi",
+    reasoning: "Hm.",
+    usage: [8, 0, 3, 0],
+  },
+  {
+    title: "Q13: LM Studio's stream may end without [DONE]",
+    events: [chunk({ content: "Hi" }), chunk({}, "stop")],
+    text: "Hi",
+    finish: "stop",
+  },
+  {
+    title: "Q14: GLM's filter is a refusal, and Moonshot's usage is inside of the choice",
+    events: [
+      chunk({ content: "Hi" }),
+      { ...chunk({}), choices: [{ index: 0, delta: {}, finish_reason: "sensitive", usage: usage(8, 3) }] },
+      done,
+    ],
+    text: "Hi",
+    finish: "refusal",
+    usage: [8, 0, 3, 0],
+  },
+  {
+    title: "Q15: Perplexity repeats its usage in every chunk, and cites",
+    events: [
+      chunk({ role: "assistant", content: "H" }, null, {
+        usage: usage(8, 1),
+        citations: ["https://a.example"],
+      }),
+      chunk({ content: "i" }, null, { usage: usage(8, 2), search_results: [{ title: "A" }] }),
+      chunk({ content: "" }, "stop", {
+        usage: usage(8, 3, { num_search_queries: 1, cost: { total_cost: 0.006 } }),
+      }),
+      done,
+    ],
+    text: "Hi",
+    usage: [8, 0, 3, 0],
+  },
+  {
+    title: "Q17: text and [DONE] without a finish_reason are a proper end",
+    events: [chunk({ content: "Hi" }), chunk({ content: "" }, ""), done],
+    text: "Hi",
+    finish: "stop",
+  },
+  {
+    title: "Q18: of several figures the last counts, and zeros at the beginning are none",
+    events: [
+      chunk({ content: "H" }, null, { usage: usage(0, 0) }),
+      chunk({ content: "i" }, "stop", { usage: usage(8, 2) }),
+      { ...chunk({}), choices: [], usage: usage(8, 3) },
+      done,
+    ],
+    text: "Hi",
+    usage: [8, 0, 3, 0],
+  },
+  {
+    title: "Q21: arguments may be an object, null or empty, and begin with a placeholder",
+    events: [
+      chunk({ tool_calls: [{ index: 0, id: "1", function: { name: "object", arguments: { a: 1 } } }] }),
+      chunk({ tool_calls: [{ index: 1, id: "2", function: { name: "null", arguments: null } }] }),
+      chunk({ tool_calls: [call(2, "3", "empty", "")] }),
+      chunk({ tool_calls: [call(3, "4", "placeholder", "{}")] }),
+      chunk({ tool_calls: [{ index: 3, function: { arguments: '{"a":1}' } }] }),
+      chunk({ tool_calls: [call(4, "5", "really-empty", "{}")] }),
+      chunk({ tool_calls: [{ id: "6", function: { name: "no-index", arguments: '{"b"' } }] }),
+      chunk({ tool_calls: [{ function: { arguments: ":2}" } }] }),
+      chunk({}, "tool_calls"),
+      done,
+    ],
+    calls: [
+      ["object", '{"a":1}'],
+      ["null", "{}"],
+      ["empty", "{}"],
+      ["placeholder", '{"a":1}'],
+      ["really-empty", "{}"],
+      ["no-index", '{"b":2}'],
+    ],
+    finish: "tool_calls",
+  },
+];
+
+describe("T16: one stream of each server", () => {
+  for (const golden of goldens) {
+    test(golden.title, () => {
+      const text = sseOf(golden.events);
+      const response = readStream(text, golden.quirks);
+      expect(readStream(text, golden.quirks, 1)).toEqual(response);
+      const said = response.blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+      const thought = response.blocks
+        .flatMap((block) => (block.type === "reasoning" ? block.parts : []))
+        .join("");
+      const calls = response.blocks.flatMap((block) =>
+        block.type === "tool_call" ? [[block.name, block.input] as const] : [],
+      );
+      expect(said).toBe(golden.text ?? "");
+      expect(thought).toBe(golden.reasoning ?? "");
+      expect(calls).toEqual([...(golden.calls ?? [])]);
+      expect(response.finish.reason).toBe((golden.finish ?? "stop") as typeof response.finish.reason);
+      if (golden.usage === undefined) return;
+      const [inputTokens, cachedInputTokens, outputTokens, reasoningTokens] = golden.usage;
+      const expected = { inputTokens, cachedInputTokens, cacheWriteTokens: 0, outputTokens, reasoningTokens };
+      expect(response.usage).toEqual(expected);
+      expect(passedUsage(text)).toEqual(expected);
+    });
+  }
+});
+
+describe("failures in the middle", () => {
+  const read = (event: JsonObject) => () => readStream(sseOf([chunk({ content: "Hi" }), event]));
+
+  test("Q06: OpenRouter's numeric code is understood, and its finish_reason is no stop", () => {
+    const failed = {
+      code: 502,
+      message: "Provider returned error",
+      metadata: { provider_name: "x", raw: "y" },
+    };
+    expect(read({ ...chunk({ content: "" }, "error"), error: failed })).toThrow("Provider returned error");
+    expect(read({ ...chunk({ content: "" }), error: { ...failed, code: 429 } })).toThrow(
+      "The provider is busy",
+    );
+    expect(read(chunk({ content: "" }, "error"))).toThrow("The provider says that its answer failed.");
+  });
+
+  test("Q11: Ollama's error may be a text, Q12: llama.cpp's an object with a number", () => {
+    expect(read({ error: "model runner has crashed" })).toThrow("model runner has crashed");
+    expect(read({ error: { code: 500, message: "slot failed", type: "server_error" } })).toThrow(
+      "slot failed",
+    );
+  });
+
+  test("Q14: GLM's network_error and MiniMax's status are failures", () => {
+    expect(read(chunk({}, "network_error"))).toThrow("The provider says that its answer failed.");
+    expect(read({ choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } })).toThrow(
+      "The provider is busy",
+    );
+    expect(read({ choices: null, base_resp: { status_code: 1027, status_msg: "output sensitive" } })).toThrow(
+      "output sensitive",
+    );
+    expect(read({ ...chunk({}, "stop"), base_resp: { status_code: 0, status_msg: "" } })).not.toThrow();
+  });
+
+  test("Q17: [DONE] without any content, and content without [DONE], are cut short", () => {
+    expect(() => readStream(sseOf([chunk({ content: "" }), done]))).toThrow(
+      "ended before the answer was complete",
+    );
+    expect(() => readStream(sseOf([chunk({ content: "Hi" })]))).toThrow(
+      "ended before the answer was complete",
+    );
+  });
+
+  test("Q19: a code and a message in place of an answer are a failure", () => {
+    expect(read({ code: 40001, msg: "no such model" })).toThrow("no such model");
+  });
+});
+
+describe("whole answers", () => {
+  test("Q16: Copilot's two choices are one answer", () => {
+    const body = {
+      choices: [
+        { index: 0, message: { role: "assistant", content: "Let me look." }, finish_reason: "stop" },
+        {
+          index: 1,
+          message: { role: "assistant", content: null, tool_calls: [call(0, "call_1", "look", "{}")] },
+          finish_reason: "tool_calls",
+        },
+      ],
+      usage: usage(8, 3),
+    };
+    const { blocks, finish } = providerDialect("chat").readResponse(body, chatTarget(["split_choices"]));
+    expect(blocks.map(({ type }) => type)).toEqual(["text", "tool_call"]);
+    expect(finish.reason).toBe("tool_calls");
+  });
+
+  test("Q06: OpenRouter's details are kept for the next request", () => {
+    const details = [{ type: "reasoning.encrypted", data: "c2VhbA==", id: "r1" }];
+    const message = { role: "assistant", content: "Hi", reasoning: "Hm.", reasoning_details: details };
+    const body = { choices: [{ index: 0, message, finish_reason: "stop" }] };
+    const { blocks } = providerDialect("chat").readResponse(body, chatTarget(["reasoning_details"]));
+    expect(blocks[0]).toMatchObject({ type: "reasoning", proof: { maker: "chat", details } });
+  });
+});

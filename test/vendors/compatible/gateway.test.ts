@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Answer, bytesOf, json, sse, text } from "../../support/answers.ts";
+import { answerFrom, fixture, fixtureText } from "../../support/fixtures.ts";
+import { startProvider } from "../../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
+import { readStream } from "../../support/sse.ts";
+import { waitFor } from "../../support/wait.ts";
+
+const provider = startProvider();
+let sluice: Sluice;
+let key: TestKey;
+
+beforeAll(async () => {
+  sluice = await startSluice({
+    config: `
+[providers.it]
+kind = "openai-compatible"
+base_url = "${provider.url}/v1"
+
+[[models]]
+id = "m"
+provider = "it"
+price = { input = 1.0, output = 2.0 }
+max_output_tokens = 1000
+`,
+  });
+  key = await sluice.createKey({ credit: 10 });
+  await waitFor(async () => (await sluice.request("/v1/usage", { key })).status === 200, "the key");
+});
+
+afterAll(async () => {
+  provider.stop();
+  await sluice.dispose();
+});
+
+const messages = [{ role: "user", content: "Hello" }];
+
+function ask(client: "chat" | "messages", answer: Answer, stream: boolean): Promise<Response> {
+  provider.script(answer);
+  const path = client === "chat" ? "/v1/chat/completions" : "/v1/messages";
+  return sluice.request(path, { key, body: { model: "m", messages, max_tokens: 100, stream } });
+}
+
+const streamText = fixture("chat/text.sse");
+const withoutDone = streamText.replace("data: [DONE]\n\n", "");
+
+describe("servers with OpenAI's API", () => {
+  for (const client of ["chat", "messages"] as const) {
+    const end = client === "chat" ? "data: [DONE]\n\n" : '{"type":"message_stop"}\n\n';
+
+    test(`Q13: ${client} clients get the end of a stream that a server keeps open after its answer`, async () => {
+      const kept = { ...sse(withoutDone), steps: [{ write: withoutDone }, { stall: true }] } as const;
+      const read = await readStream(await ask(client, kept, true));
+      expect(read.text).toEndWith(end);
+      expect(read.text).not.toContain("error");
+    });
+
+    for (const type of ["application/json", "text/plain; charset=utf-8"]) {
+      test(`Q20: ${client} clients get a stream that is sent as ${type}`, async () => {
+        const named = { ...sse(streamText), headers: { "content-type": type } };
+        const read = await readStream(await ask(client, named, true));
+        expect(read.text).toEndWith(end);
+      });
+    }
+
+    test(`Q19: ${client} clients get 502 for a code and a message in place of an answer`, async () => {
+      for (const body of [
+        { code: 40001, msg: "canary-account is not allowed" },
+        { choices: null, base_resp: { status_code: 1004, status_msg: "canary-account" } },
+      ]) {
+        const refused = await ask(client, json(body), false);
+        expect(refused.status).toBe(502);
+      }
+      const streamed = await ask(client, sse('data: {"code":500,"msg":"no"}\n\n'), true);
+      expect(streamed.status).toBe(502);
+    });
+
+    test(`T17: ${client} clients get a whole answer to a stream, and a stream as a whole answer`, async () => {
+      const streamed = await readStream(await ask(client, answerFrom("chat/text.json"), true));
+      expect(streamed.text).toEndWith(end);
+      const whole = await ask(client, answerFrom("chat/text.sse"), false);
+      expect(await whole.text()).toContain(fixtureText);
+    });
+  }
+
+  test("Q20: something that is neither is not taken for a stream", async () => {
+    const refused = await ask("chat", text("<html>canary</html>", "text/html"), true);
+    expect(refused.status).toBe(502);
+    expect(await refused.text()).not.toContain("canary");
+    const slow = {
+      ...text("", "text/plain"),
+      steps: [...bytesOf(sse(streamText)).slice(0, 8)].map((byte) => ({ write: new Uint8Array([byte]) })),
+    };
+    const pieces: Answer = {
+      ...slow,
+      framing: "chunked",
+      steps: [...slow.steps, { write: streamText.slice(8) }],
+    };
+    expect((await readStream(await ask("chat", pieces, true))).text).toEndWith("data: [DONE]\n\n");
+  });
+
+  test("Q01: xAI's reasoning is charged, streamed and whole", async () => {
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 20,
+      total_tokens: 150,
+      completion_tokens_details: { reasoning_tokens: 30 },
+    };
+    const used = async () => {
+      const answer = (await (await sluice.request("/v1/usage", { key })).json()) as {
+        credits: { used: number };
+      };
+      return Math.round(answer.credits.used * 1e9);
+    };
+    const whole = {
+      id: "c",
+      object: "chat.completion",
+      created: 1,
+      model: "m",
+      choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+      usage,
+    };
+    const chunk = {
+      id: "c",
+      object: "chat.completion.chunk",
+      created: 1,
+      model: "m",
+      choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }],
+      usage,
+    };
+    for (const client of ["chat", "messages"] as const) {
+      for (const stream of [false, true]) {
+        const before = await used();
+        await (
+          await ask(
+            client,
+            stream ? sse(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`) : json(whole),
+            stream,
+          )
+        ).text();
+        // 100 tokens of input at 1 and 50 of output at 2 USD per million, in nano-credits.
+        expect((await used()) - before).toBe(100_000 + 100_000);
+      }
+    }
+  });
+});
