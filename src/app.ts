@@ -148,6 +148,11 @@ async function assemble(
     storeTrouble: () => backend.trouble?.reason ?? null,
   };
 
+  backend.attach({
+    inFlight: () => gateway.ongoing.size,
+    onFenced: () => gateway.ongoing.interruptAll(fenced()),
+  });
+
   const admin = await createAdmin({ gateway, backend, live, version, endings });
   opened.defer(() => admin.close());
   const operatorsSide = [admin.mount, dashboardRoutes];
@@ -238,6 +243,13 @@ async function assemble(
     },
     describeLosses: () => backend.describeLosses(),
   };
+}
+
+function fenced(): GatewayError {
+  return new GatewayError(
+    "service_unavailable",
+    "The gateway was out of touch with its database for too long. Retry shortly.",
+  );
 }
 
 /** One key may take half of the memory for bodies, and at least the largest one. */

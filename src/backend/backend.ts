@@ -1,6 +1,7 @@
 import type { Claims } from "../idempotency/claims.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
+import type { AttachedGateway } from "../store/node.ts";
 import type { KeyRecord, Store, StoreStats, Trouble } from "../store/store.ts";
 
 /** What a gateway keeps beyond a request, opened as one. Which database it is shows nowhere else. */
@@ -17,6 +18,8 @@ export interface Backend {
   readonly stats: Readonly<StoreStats>;
   /** What would be lost if the process ended now, in sentences. */
   describeLosses(): readonly string[];
+  /** Called once, when the gateway stands: what it has in flight is told to others, and may have to end. */
+  attach(gateway: AttachedGateway): void;
   /** Writes everything that waits, then closes. Nothing may be under way any more. */
   close(): Promise<void>;
 }

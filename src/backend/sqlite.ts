@@ -46,6 +46,8 @@ async function backendOn(
     },
     stats: store.stats,
     describeLosses: () => describeLosses(store, ledger),
+    // It is alone: nobody asks, and nobody can take it over.
+    attach: () => {},
     close: () => store.close(),
   };
 }

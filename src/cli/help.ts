@@ -54,11 +54,12 @@ export function newCommand(name: string, summary: string): Command {
     .allowExcessArguments(false);
 }
 
-/** A command on the data folder. */
+/** A command on the data folder, or on the database in its place. */
 export function newDataCommand(name: string, summary: string): Command {
   return newCommand(name, summary)
     .addOption(sharedOption("--data <dir>", "the data folder (SLUICE_DATA; default: ./sluice-data)"))
-    .addOption(sharedOption("--config <file>", "the configuration that names it (SLUICE_CONFIG)"));
+    .addOption(sharedOption("--store <url>", "the PostgreSQL database that has the data (SLUICE_STORE)"))
+    .addOption(sharedOption("--config <file>", "the configuration that names them (SLUICE_CONFIG)"));
 }
 
 /** A command that needs only the configuration. */
@@ -77,6 +78,7 @@ export interface ConfigOptions extends JsonOption {
 
 export interface DataOptions extends ConfigOptions {
   readonly data?: string;
+  readonly store?: string;
 }
 
 /** A group of commands. */

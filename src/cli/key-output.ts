@@ -1,4 +1,5 @@
 import { type KeySummary, keyDocument } from "../admin/operations/key-summary.ts";
+import type { StorePlace } from "./open-store.ts";
 import { count, credits, fromNow, moment } from "./terminal/format.ts";
 import type { Style } from "./terminal/style.ts";
 import { facts } from "./terminal/table.ts";
@@ -6,8 +7,8 @@ import { printJson, type Terminal } from "./terminal/terminal.ts";
 
 interface KeyOutput {
   readonly json: boolean;
-  /** The data folder that was written to; absent if the key was only read. */
-  readonly dataFolder?: string;
+  /** Where it was written to; absent if the key was only read. */
+  readonly place?: StorePlace;
   /** The secret of a new key; this is the only time it is shown. */
   readonly secret?: string;
   /** What was done to the key; absent if it was only read. */
@@ -18,8 +19,7 @@ export function showKey(view: KeySummary, output: KeyOutput, terminal: Terminal)
   if (output.json) {
     const { id, ...rest } = keyDocument(view);
     const secret = output.secret === undefined ? {} : { key: output.secret };
-    const folder = output.dataFolder === undefined ? {} : { data_folder: output.dataFolder };
-    printJson({ id, ...secret, ...rest, ...folder }, terminal);
+    printJson({ id, ...secret, ...rest, ...output.place }, terminal);
     return;
   }
   if (output.secret !== undefined) terminal.print(secretBlock(view, output, terminal));

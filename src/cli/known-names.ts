@@ -14,7 +14,9 @@ export function knownNames(options: DataOptions, dir: string, terminal: Terminal
   const served = servedNames(dir);
   const written = namesInConfig(options.config, terminal);
   if (served === null) {
-    const mayBeElsewhere = options.data !== undefined || Boolean(terminal.env["SLUICE_DATA"]);
+    const { env } = terminal;
+    const isNamed = options.data !== undefined || options.store !== undefined;
+    const mayBeElsewhere = isNamed || Boolean(env["SLUICE_DATA"]) || Boolean(env["SLUICE_STORE"]);
     return written === null || (written.isBuiltIn && mayBeElsewhere) ? null : written;
   }
   if (written === null || written.isBuiltIn) return served;

@@ -14,6 +14,7 @@ export const defaults = {
   stalledReader: 60,
   maxConcurrent: 10_000,
   anonymousRpm: 300,
+  storePrepare: true,
   logLevel: "info",
   logFormat: "auto",
   usdPerCredit: 1,

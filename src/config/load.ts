@@ -17,6 +17,7 @@ import {
 } from "./server.ts";
 import type { ModelSettings, Settings } from "./settings.ts";
 import { type ConfigSource, findConfig, type SourceOptions } from "./source.ts";
+import { storeSettings } from "./store.ts";
 import { parseToml } from "./toml.ts";
 
 export interface LoadOptions extends SourceOptions {
@@ -47,6 +48,7 @@ function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadO
   checkModels(config, providers, context);
   const settings = {
     server: serverSettings(config, options.flags ?? {}, options.cwd ?? process.cwd(), context),
+    store: storeSettings(config, options.flags?.store, context),
     log: logSettings(config, context),
     microUsdPerCredit: microUsdPerCredit(config, context),
     retention: retentionSettings(config, context),

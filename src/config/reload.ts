@@ -9,6 +9,7 @@ export const onReload = {
   "server.host": "restart",
   "server.port": "restart",
   "server.data": "restart",
+  "server.node": "restart",
   "server.reuse_port": "restart",
   "server.trusted_proxies": "follows",
   "server.cors_origins": "follows",
@@ -22,6 +23,9 @@ export const onReload = {
   "server.max_concurrent": "follows",
   "server.max_concurrent_per_key": "follows",
   "server.anonymous_rpm": "follows",
+  "store.url": "restart",
+  "store.password": "restart",
+  "store.prepare": "restart",
   "log.level": "follows",
   "log.format": "follows",
   "money.usd_per_credit": "follows",
@@ -37,7 +41,13 @@ export const onReload = {
 } as const satisfies Readonly<Record<string, "follows" | "restart">>;
 
 /** The settings of `server` that need a restart: names in `ServerSettings` and in the file. */
-const needsRestart = { host: "host", port: "port", dataDir: "data", reusePort: "reuse_port" } as const;
+const needsRestart = {
+  host: "host",
+  port: "port",
+  dataDir: "data",
+  node: "node",
+  reusePort: "reuse_port",
+} as const;
 
 export interface Reloaded {
   /** The settings in force: the new ones, with the old values of what needs a restart. */
@@ -52,17 +62,22 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
     ([name]) =>
       current.server[name as keyof typeof needsRestart] !== next.server[name as keyof typeof needsRestart],
   );
-  const { host, port, dataDir, reusePort } = current.server;
+  const { host, port, dataDir, node, reusePort } = current.server;
   const notInForce = changed.map(([, name]) => `server.${name} has changed; that takes a restart`);
   if (current.admin.listen !== next.admin.listen) {
     notInForce.push("admin.listen has changed; that takes a restart");
+  }
+  for (const name of ["url", "password", "prepare"] as const) {
+    if (current.store?.[name] === next.store?.[name]) continue;
+    notInForce.push(`store.${name} has changed; that takes a restart`);
   }
   // Without a token in the file, the generated one would apply, and that is only read at start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
   if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
   const settings: Settings = {
     ...next,
-    server: { ...next.server, host, port, dataDir, reusePort },
+    server: { ...next.server, host, port, dataDir, node, reusePort },
+    store: current.store,
     admin: {
       ...next.admin,
       listen: current.admin.listen,

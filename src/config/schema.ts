@@ -25,6 +25,13 @@ export const configSchema = Type.Object(
               description: "The data folder, relative to this file; `--data` and SLUICE_DATA beat it.",
             }),
           ),
+          node: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 100,
+              description: "A name for people, of a gateway that shares a database; default: the host's.",
+            }),
+          ),
           reuse_port: Type.Optional(
             Type.Boolean({
               default: defaults.reusePort,
@@ -80,6 +87,27 @@ export const configSchema = Type.Object(
               minimum: 1,
               default: defaults.anonymousRpm,
               description: "Per address: failed credentials, public catalog.",
+            }),
+          ),
+        },
+        closed,
+      ),
+    ),
+    store: Type.Optional(
+      Type.Object(
+        {
+          url: Type.Optional(
+            Type.String({
+              minLength: 1,
+              description:
+                "PostgreSQL in place of SQLite in the data folder: `postgres://user@host:5432/database?sslmode=verify-full`, or `env:NAME` or `file:/path`, which it must be if it holds a password; `--store` and SLUICE_STORE beat it.",
+            }),
+          ),
+          password: Type.Optional(secret),
+          prepare: Type.Optional(
+            Type.Boolean({
+              default: defaults.storePrepare,
+              description: "Prepared statements; false behind pgbouncer in transaction mode.",
             }),
           ),
         },

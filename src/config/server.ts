@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { totalmem } from "node:os";
+import { hostname, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { msPerDay } from "../base/clock.ts";
 import type { LoadContext } from "./context.ts";
@@ -13,6 +13,7 @@ import { didYouMean } from "./suggest.ts";
 /** Values from the command line. They take precedence over the environment, which does over the file. */
 export interface Flags {
   readonly data?: string | undefined;
+  readonly store?: string | undefined;
   readonly host?: string | undefined;
   readonly port?: number | undefined;
 }
@@ -40,6 +41,7 @@ export function serverSettings(
       cwd,
       folder: context.folder,
     }),
+    node: server.node ?? hostname(),
     reusePort: server.reuse_port ?? defaults.reusePort,
     trustedProxies: server.trusted_proxies ?? [],
     corsOrigins: server.cors_origins ?? [],

@@ -8,6 +8,8 @@ import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
  */
 export interface Settings {
   readonly server: ServerSettings;
+  /** The PostgreSQL database that has the data; null if it is in the data folder. */
+  readonly store: StoreAddress | null;
   readonly log: { readonly level: string; readonly format: "auto" | "json" | "pretty" };
   /** `usd_per_credit` times one million, so that it is a whole number. */
   readonly microUsdPerCredit: number;
@@ -34,10 +36,20 @@ export interface Settings {
   readonly warnings: readonly string[];
 }
 
+export interface StoreAddress {
+  /** May hold a password. */
+  readonly url: string;
+  /** Used if the URL holds none. */
+  readonly password: string | null;
+  readonly prepare: boolean;
+}
+
 export interface ServerSettings {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** A name for people. */
+  readonly node: string;
   readonly reusePort: boolean;
   readonly trustedProxies: readonly string[];
   /** Origins whose pages may call the interface; `*` for all. */

@@ -25,8 +25,10 @@ export interface IssuedKey {
 
 export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promise<IssuedKey> {
   const secret = newSecret();
+  const id = newId("key_");
   const key: KeyRecord = {
-    id: newId("key_"),
+    id,
+    accountId: ownAccountId(id),
     hash: hashSecret(secret),
     prefix: secret.slice(0, prefixLength),
     label: spec.label ?? null,
@@ -44,6 +46,11 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
   };
   await store.insertKey(key, spec.creditNano ?? 0);
   return { key, secret };
+}
+
+/** Of the account that is made with a key, for that key alone. */
+export function ownAccountId(keyId: string): string {
+  return `acc_${keyId.replace(/^key_/, "")}`;
 }
 
 /**

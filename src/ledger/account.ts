@@ -20,9 +20,9 @@ export interface Settled {
 }
 
 /**
- * One key's balance in memory, and all arithmetic on it. Amounts are nano-credits for a credit key. For a token-budget
- * key they are tokens: its balance is what is left of the budget in the current period, and only holds of that period
- * count against it.
+ * One account in memory, and all arithmetic on it. Each key has one of its own. Amounts are nano-credits for a credit
+ * account. For a token budget they are tokens: its balance is what is left of the budget in the current period, and
+ * only holds of that period count against it.
  */
 export class Account {
   key: KeyRecord;

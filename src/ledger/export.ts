@@ -16,6 +16,7 @@ const columns = [
   "periodStartMs",
   "reference",
   "note",
+  "accountId",
 ] as const satisfies readonly (keyof Entry)[];
 
 /** All entries, or one key's, oldest first, as chunks of text. Only one chunk is in memory at a time. */

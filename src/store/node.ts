@@ -1,7 +1,45 @@
 import type { UsageBasis } from "../base/usage.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type { AccountTotals, ExchangeEnding, Outcome, StoredResponse, UsageRecord } from "./records.ts";
+import type { PostgresLocation } from "./settings.ts";
 import type { ResponseScope } from "./store.ts";
+
+/** How a gateway joins a database that several share. */
+export interface NodeSettings {
+  readonly location: PostgresLocation;
+  /** For people. Several nodes may have the same. */
+  readonly name: string;
+  readonly version: string;
+  /** The data folder: charges that the database has not acknowledged are kept there. */
+  readonly dir: string;
+  readonly timing?: NodeTiming | undefined;
+  readonly report: (event: NodeEvent) => void;
+}
+
+export interface NodeTiming {
+  /** How long a node counts as alive after its last sign of life. */
+  readonly leaseMs: number;
+  /** How long others wait beyond that before they take it over. */
+  readonly graceMs: number;
+  readonly beatMs: number;
+  /** After this a connection counts as dead: the same batch is sent again on a new one. */
+  readonly answerMs: number;
+}
+
+export const usualTiming: NodeTiming = { leaseMs: 15_000, graceMs: 5_000, beatMs: 1_000, answerMs: 4_000 };
+
+/** What operators should read in the log. */
+export type NodeEvent =
+  | { readonly kind: "joined"; readonly no: number }
+  | { readonly kind: "fenced"; readonly no: number }
+  | { readonly kind: "took_over"; readonly nodes: readonly number[] }
+  | { readonly kind: "cleared"; readonly ended: number; readonly charged: number }
+  /** Charges that an earlier process could not make. */
+  | { readonly kind: "made_up"; readonly charges: number }
+  | { readonly kind: "rejected"; readonly exchangeId: string; readonly error: unknown }
+  /** The file for unacknowledged charges cannot be written. */
+  | { readonly kind: "unkept"; readonly error: unknown }
+  | { readonly kind: "clock_differs"; readonly byMs: number };
 
 /**
  * One gateway's connection to a database that several share, and that decides about money itself. It has joined under a
@@ -132,17 +170,4 @@ export interface TokenVerdict {
 export interface AccountState {
   readonly totals: AccountTotals;
   readonly held: number;
-}
-
-/** A node as operators see it. */
-export interface NodeRecord {
-  readonly no: number;
-  readonly name: string;
-  readonly version: string;
-  /** `late`: its lease is over, and nobody has taken it over yet. */
-  readonly state: "live" | "late" | "dead";
-  readonly startedAtMs: number;
-  readonly lastBeatMs: number;
-  readonly inFlight: number;
-  readonly holds: number;
 }

@@ -1,5 +1,7 @@
 import type { FolderMaintenance } from "./files.ts";
-import type { PostgresStoreSettings, StoreSettings } from "./settings.ts";
+import type { NodeSettings, StoreNode } from "./node.ts";
+import { parseAddress } from "./postgres/address.ts";
+import type { PostgresLocation, PostgresStoreSettings, StoreSettings } from "./settings.ts";
 import type { JournaledStore, Store } from "./store.ts";
 
 /**
@@ -16,6 +18,17 @@ export async function openStore(settings: StoreSettings | PostgresStoreSettings)
   }
   const { openSqliteStore } = await import("./sqlite/open.ts");
   return openSqliteStore(settings);
+}
+
+/** Joins a database that several gateways share, and whose schema is up to date. */
+export async function joinStore(settings: NodeSettings): Promise<StoreNode> {
+  const { PostgresNode } = await import("./postgres/node/postgres-node.ts");
+  return PostgresNode.join(settings);
+}
+
+/** `db.example.com:5432/sluice`: for display, without secrets. Throws a refusal if the URL cannot be used. */
+export function nameOfDatabase({ url, password }: PostgresLocation): string {
+  return parseAddress(url, password).name;
 }
 
 /** Restores, and checks of a data folder, which work without an open store. */

@@ -9,6 +9,8 @@ export type BudgetPeriod = "day" | "week" | "month" | "none";
 
 export interface KeyRecord {
   readonly id: string;
+  /** Who pays for it; `mode`, `budgetTokens` and `period` are the account's. */
+  readonly accountId: string;
   /** SHA-256 of the whole key, hex. */
   readonly hash: string;
   /** The first 12 characters of the key; not secret. */
@@ -64,6 +66,7 @@ export type Ending = Outcome | "refused";
 
 export interface Entry {
   readonly id: number;
+  readonly accountId: string;
   readonly keyId: string;
   readonly kind: EntryKind;
   /** Signed as it changes `posted`: charges below 0, top-ups above. For an overrun the unpaid amount, above 0. */
@@ -219,8 +222,9 @@ export type JournalItem =
       readonly ending: ExchangeEnding | null;
     };
 
-/** Sums kept beside the entries, so that a summary takes the same time however long the history is. */
+/** Sums kept beside an account's entries, so that a summary takes the same time however long the history is. */
 export interface AccountTotals {
+  /** The key that draws on it. */
   readonly keyId: string;
   /** The sum of all entries but overruns; for token-budget keys therefore below 0. */
   readonly posted: number;

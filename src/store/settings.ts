@@ -34,6 +34,8 @@ export interface PostgresStoreSettings {
   readonly location: PostgresLocation;
   readonly clock: Clock;
   readonly role: StoreRole;
+  /** Whether the schema is brought up to date. Gateways always do so, operators by default not. */
+  readonly migrates?: boolean;
   /** Called when the gateway's periodic work on the database fails; it is tried again by itself. */
   readonly onBackgroundError?: (error: unknown) => void;
 }

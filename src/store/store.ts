@@ -1,6 +1,7 @@
 import type { AdminRecords } from "./admin-records.ts";
 import type { StoreFiles } from "./files.ts";
 import type { StoreStats, Trouble } from "./health.ts";
+import type { NodeRecords } from "./node-records.ts";
 import type {
   AccountTotals,
   Changes,
@@ -23,6 +24,7 @@ export type * from "./figures.ts";
 export { errorRate, sumFigures } from "./figures.ts";
 export type * from "./files.ts";
 export type { StoreStats, Trouble } from "./health.ts";
+export type { NodeRecord, NodeRecords } from "./node-records.ts";
 export type * from "./records.ts";
 export { emptyTotals } from "./records.ts";
 export type * from "./reports.ts";
@@ -43,7 +45,7 @@ export interface Store {
   updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord>;
   /** Also finds the secret before the last rotation, as long as its grace lasts. */
   findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null>;
-  /** A prefix finds a key only when it is the only one that has it. */
+  /** By its id, its prefix, or its account's id: where that is the only one that fits. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;
   listKeys(query: KeyQuery): Promise<KeyPage>;
 
@@ -92,6 +94,9 @@ export interface Store {
 
   /** Null for a store that is not made of files. */
   readonly files: StoreFiles | null;
+
+  /** Null for a store that has one gateway at a time. */
+  readonly nodes: NodeRecords | null;
 
   /** Writes everything still queued, then closes. */
   close(): Promise<void>;

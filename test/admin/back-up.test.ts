@@ -15,7 +15,7 @@ testEachStore(
     const store = await database.openOperator(clock);
     const file = join(folder.dir, "copy.db");
     if (store.files === null) {
-      await expect(backUp({ store, clock }, file)).rejects.toThrow("not made of files");
+      await expect(backUp({ store, clock }, file)).rejects.toThrow("pg_dump");
       expect(existsSync(file)).toBe(false);
     } else {
       const { bytes } = await backUp({ store, clock }, file);
@@ -30,6 +30,6 @@ test("a store that is not made of files refuses a backup, and names what to use 
   const file = join(folder.dir, "copy.db");
   // Of a store it reads only `files`.
   const store = { files: null } as Store;
-  await expect(backUp({ store, clock: new FakeClock() }, file)).rejects.toThrow("database's own backup");
+  await expect(backUp({ store, clock: new FakeClock() }, file)).rejects.toThrow("database's own means");
   expect(existsSync(file)).toBe(false);
 });

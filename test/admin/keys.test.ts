@@ -107,9 +107,10 @@ describe("a key's life", () => {
 describe("finding", () => {
   test("two keys with one prefix are told apart by their ids, and the prefix alone is refused", async () => {
     const { key } = await createKey(context, { mode: "credit" });
-    await context.store.insertKey({ ...key, id: "key_twin", hash: "0".repeat(64) }, 0);
+    await context.store.insertKey({ ...key, id: "key_twin", accountId: "acc_twin", hash: "0".repeat(64) }, 0);
     expect(await refusal(findKey(context, key.prefix))).toBe("ambiguous_key");
     expect((await findKey(context, "key_twin")).id).toBe("key_twin");
+    expect((await findKey(context, "acc_twin")).id).toBe("key_twin");
     expect(await refusal(findKey(context, "key_nobody"))).toBe("unknown_key");
   });
 

@@ -92,6 +92,7 @@ test("config schema describes every name, with its default", async () => {
   const schema = JSON.parse(stdout);
   expect(Object.keys(schema.properties)).toEqual([
     "server",
+    "store",
     "log",
     "money",
     "retention",

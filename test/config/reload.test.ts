@@ -17,11 +17,15 @@ function allSettings(): string[] {
 
 const tracing = '[tracing]\notlp_endpoint = "http://127.0.0.1:1"\nheaders = { a = "b" }\n';
 
+/** Without a database, its other settings mean nothing. */
+const store = '[store]\nurl = "postgres://a@b/c"\n';
+
 /** For each setting a file in which it differs from its default. */
 const changed: Readonly<Record<Setting, string>> = {
   "server.host": '[server]\nhost = "127.0.0.2"',
   "server.port": "[server]\nport = 1",
   "server.data": '[server]\ndata = "other"',
+  "server.node": '[server]\nnode = "fra-1"',
   "server.reuse_port": "[server]\nreuse_port = true",
   "server.trusted_proxies": '[server]\ntrusted_proxies = ["10.0.0.1"]',
   "server.cors_origins": '[server]\ncors_origins = ["https://chat.example.com"]',
@@ -35,6 +39,9 @@ const changed: Readonly<Record<Setting, string>> = {
   "server.max_concurrent": "[server]\nmax_concurrent = 1",
   "server.max_concurrent_per_key": "[server]\nmax_concurrent_per_key = 1",
   "server.anonymous_rpm": "[server]\nanonymous_rpm = 1",
+  "store.url": '[store]\nurl = "postgres://a@b/other"',
+  "store.password": `${store}password = "env:ADMIN"`,
+  "store.prepare": `${store}prepare = false`,
   "log.level": '[log]\nlevel = "warn"',
   "log.format": '[log]\nformat = "pretty"',
   "money.usd_per_credit": "[money]\nusd_per_credit = 2",
@@ -59,7 +66,7 @@ describe("a reload", () => {
   });
 
   test("leaves none out of what the dashboard shows", () => {
-    const shown = configInForce(load(tracing)) as Record<string, object>;
+    const shown = configInForce(load(store + tracing)) as Record<string, object>;
     const names = Object.entries(shown).flatMap(([section, value]) =>
       ["providers", "models"].includes(section)
         ? [section]
@@ -71,7 +78,7 @@ describe("a reload", () => {
   for (const [name, text] of Object.entries(changed) as [Setting, string][]) {
     const follows = onReload[name] === "follows";
     test(`${follows ? "takes over" : "names, and leaves as it was,"} ${name}`, () => {
-      const [before, next] = [load(""), load(text)];
+      const [before, next] = [load(name.startsWith("store.") ? store : ""), load(text)];
       // The two files are in two folders, and the data folder is relative to the file or the working folder.
       const from = { ...before, server: { ...before.server, dataDir: "/data" } };
       const dataDir = name === "server.data" ? "/other" : "/data";
@@ -82,6 +89,7 @@ describe("a reload", () => {
       else {
         expect(notInForce).toEqual([`${name} has changed; that takes a restart`]);
         expect(settings.server).toEqual(from.server);
+        expect(settings.store).toEqual(from.store);
         expect(settings.warnings).toContain(notInForce[0] ?? "");
       }
     });

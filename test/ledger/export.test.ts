@@ -18,10 +18,10 @@ testEachJournal("CSV has a heading, quotes what needs it, and defuses formulas",
   await bench.operator.recordTopUp(topUp);
   const text = (await exported(bench, "csv")).join("");
   expect(text).toStartWith(
-    "id,keyId,kind,amount,atMs,exchangeId,basis,outcome,periodStartMs,reference,note\n" +
-      `1,${key.id},topup,100,0,,,,0,,opening credit\n`,
+    "id,keyId,kind,amount,atMs,exchangeId,basis,outcome,periodStartMs,reference,note,accountId\n" +
+      `1,${key.id},topup,100,0,,,,0,,opening credit,${key.accountId}\n`,
   );
-  expect(text).toEndWith(`2,${key.id},topup,5,7,,,,0,'=1+1,"paid, ""late""\nby mail"\n`);
+  expect(text).toEndWith(`2,${key.id},topup,5,7,,,,0,'=1+1,"paid, ""late""\nby mail",${key.accountId}\n`);
 });
 
 testEachJournal(

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "../../src/base/id.ts";
 import { noUsage } from "../../src/base/usage.ts";
+import { ownAccountId } from "../../src/keys/issue.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord, UsageRecord } from "../../src/store/store.ts";
 
 export interface TemporaryFolder extends Disposable {
@@ -18,8 +19,10 @@ let lastKey = 0;
 
 export function keyRecord(overrides: Partial<KeyRecord> = {}): KeyRecord {
   lastKey += 1;
+  const id = overrides.id ?? newId("key_");
   return {
-    id: newId("key_"),
+    id,
+    accountId: ownAccountId(id),
     hash: lastKey.toString(16).padStart(64, "0"),
     prefix: `slu_${String(lastKey).padStart(8, "0")}`,
     label: null,

@@ -9,12 +9,13 @@ const masked = "********";
  * until somebody lists it here.
  */
 export function configInForce(settings: Settings): object {
-  const { server, log, admin, tracing } = settings;
+  const { server, store, log, admin, tracing } = settings;
   return {
     server: {
       host: server.host,
       port: server.port,
       data: server.dataDir,
+      node: server.node,
       reuse_port: server.reusePort,
       trusted_proxies: server.trustedProxies,
       cors_origins: server.corsOrigins,
@@ -28,6 +29,11 @@ export function configInForce(settings: Settings): object {
       max_concurrent: server.maxConcurrent,
       max_concurrent_per_key: server.maxConcurrentPerKey,
       anonymous_rpm: server.anonymousRpm,
+    },
+    store: store && {
+      url: withoutPassword(store.url),
+      password: store.password === null ? null : masked,
+      prepare: store.prepare,
     },
     log: { level: log.level, format: log.format },
     retention: {
@@ -71,6 +77,13 @@ function providerInForce(provider: ProviderSettings): object {
 /** Any header's value may be a credential. */
 function maskedValues(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, masked]));
+}
+
+function withoutPassword(address: string): string {
+  const url = URL.parse(address);
+  if (url === null) return masked;
+  url.password = "";
+  return url.href;
 }
 
 /** A URL may carry a password before its host, or a key in its query. */

@@ -16,7 +16,8 @@ export async function backUp({ store }: OperationContext, file: string): Promise
   if (store.files === null) {
     throw new OperationRefusal(
       "invalid_input",
-      "the store is not made of files; use its database's own backup",
+      "the data is in PostgreSQL, not in files; back it up with the database's own means: `pg_dump`, or base backups " +
+        "and archived logs for recovery to any moment",
     );
   }
   await store.files.backup(file);

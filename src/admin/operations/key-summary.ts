@@ -10,6 +10,8 @@ import type { OperationContext } from "./context.ts";
 /** What the command line and the admin API show of a key: its derived status and its account. Never its hash. */
 export interface KeySummary {
   readonly id: string;
+  /** Who pays for it. */
+  readonly accountId: string;
   readonly prefix: string;
   readonly label: string | null;
   readonly mode: KeyMode;
@@ -66,6 +68,7 @@ export function summarizeKey(key: KeyRecord, account: KeyAccount, nowMs: number)
   const graceLasts = key.previousUntilMs !== null && key.previousUntilMs > nowMs;
   return {
     id: key.id,
+    accountId: key.accountId,
     prefix: key.prefix,
     label: key.label,
     mode: key.mode,
@@ -118,6 +121,7 @@ export function keyDocument(summary: KeySummary): Omit<KeyView, "held"> {
   const { credit, budget, models } = summary;
   return {
     id: summary.id,
+    account: summary.accountId,
     prefix: summary.prefix,
     label: summary.label,
     mode: summary.mode,

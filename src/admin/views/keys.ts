@@ -17,6 +17,7 @@ const budgetStanding = Type.Object({
 
 const keyFields = {
   id: Type.String(),
+  account: Type.String({ description: "The id of the account that it draws on, which no other key does." }),
   prefix: Type.String({ description: "The first characters of the key; not secret." }),
   label: nullable(Type.String()),
   mode: oneOf(keyModes),

@@ -2,7 +2,9 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
 import { locateData } from "../../config/locate-data.ts";
+import { locateStore } from "../../config/store.ts";
 import { confirm } from "../confirm.ts";
+import { Refused } from "../failure.ts";
 import { type DataOptions, examples, newDataCommand } from "../help.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 
@@ -24,6 +26,12 @@ export function restoreCommand(terminal: Terminal): Command {
     .action(async (name: string, options: Options) => {
       const { env, cwd } = terminal;
       const file = resolve(cwd, name);
+      if (locateStore({ file: options.config, store: options.store, env, cwd }) !== null) {
+        throw new Refused(
+          "the data is in PostgreSQL, not in files; stop the gateways and restore the database by its own means: " +
+            "`pg_restore` into an empty one, or recovery to a moment from a base backup",
+        );
+      }
       const dir = locateData({ file: options.config, data: options.data, env, cwd });
       await confirm(`Everything in ${dir} is replaced by ${file}. Restore it?`, options, terminal);
       const { restore } = await import("../../admin/operations/restore.ts");

@@ -16,9 +16,8 @@ const startAgainEveryMs = 1_000;
  * stopped, and a new one starts at the same address.
  */
 export class Service {
-  readonly #folder: FolderMaintenance;
   readonly #terminal: Terminal;
-  readonly #looking: ReturnType<typeof setInterval>;
+  readonly #looking: ReturnType<typeof setInterval> | null;
   #settings: Settings;
   #url: string;
   /** Null while a backup is put in place. */
@@ -27,21 +26,24 @@ export class Service {
   #isStopping = false;
   #lastTold = "";
 
+  /** `folder` is null for a database, which is restored by its own means. */
   private constructor(
     settings: Settings,
-    folder: FolderMaintenance,
+    folder: FolderMaintenance | null,
     running: RunningGateway,
     terminal: Terminal,
   ) {
-    this.#folder = folder;
     this.#settings = settings;
     this.#running = running;
     this.#url = running.url;
     this.#terminal = terminal;
-    this.#looking = setInterval(() => this.#look(), lookEveryMs);
+    this.#looking = folder === null ? null : setInterval(() => this.#look(folder), lookEveryMs);
   }
 
   static async start(settings: Settings, json: boolean, terminal: Terminal): Promise<Service> {
+    if (settings.store !== null) {
+      return new Service(settings, null, await startWithKeys(settings, json, terminal), terminal);
+    }
     const folder = await maintainFolder(settings.server.dataDir);
     await putInPlace(folder, terminal);
     const finished = await folder.finishRestore(systemClock.wallMs());
@@ -68,7 +70,7 @@ export class Service {
   /** Returns what could not be written to disk, in sentences. */
   async stop(): Promise<readonly string[]> {
     this.#isStopping = true;
-    clearInterval(this.#looking);
+    if (this.#looking !== null) clearInterval(this.#looking);
     await this.#restoring;
     return (await this.#running?.stop()) ?? [];
   }
@@ -77,9 +79,9 @@ export class Service {
     return this.#running?.describeLosses() ?? [];
   }
 
-  #look(): void {
-    if (this.#restoring !== null || !this.#isRestoreWanted()) return;
-    this.#restoring = this.#restore()
+  #look(folder: FolderMaintenance): void {
+    if (this.#restoring !== null || !this.#isRestoreWanted(folder)) return;
+    this.#restoring = this.#restore(folder)
       .catch((error) => {
         this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${reasonOf(error)}`);
         process.exit(1);
@@ -90,18 +92,18 @@ export class Service {
   }
 
   /** A folder that cannot be read now (no file descriptor, no mount) is read again at the next check. */
-  #isRestoreWanted(): boolean {
+  #isRestoreWanted(folder: FolderMaintenance): boolean {
     try {
-      return this.#folder.hasStagedRestore();
+      return folder.hasStagedRestore();
     } catch (error) {
       this.#tellOnce(`cannot look for a backup to restore: ${reasonOf(error)}`);
       return false;
     }
   }
 
-  async #restore(): Promise<void> {
+  async #restore(folder: FolderMaintenance): Promise<void> {
     try {
-      await this.#folder.awaitUnlocked();
+      await folder.awaitUnlocked();
     } catch (error) {
       // The gateway keeps running. The copy stays in place, and the next check tries again.
       this.#tellOnce(`a backup is to be restored, but not yet: ${reasonOf(error)}`);
@@ -111,15 +113,15 @@ export class Service {
     const losses = (await this.#running?.stop()) ?? [];
     for (const loss of losses) this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${loss}`);
     this.#running = null;
-    const restored = await putInPlace(this.#folder, this.#terminal);
-    this.#running = await this.#startAgain(restored);
+    const restored = await putInPlace(folder, this.#terminal);
+    this.#running = await this.#startAgain(folder, restored);
     if (this.#running === null) return;
-    this.#folder.endStagedRestore();
+    folder.endStagedRestore();
     this.#terminal.note(`listening again on ${this.#url}`);
   }
 
   /** Null if the service was stopped meanwhile; the next start continues from here. */
-  async #startAgain(restored: Restored | null): Promise<RunningGateway | null> {
+  async #startAgain(folder: FolderMaintenance, restored: Restored | null): Promise<RunningGateway | null> {
     const { server } = this.#settings;
     const port = Number(new URL(this.#url).port);
     let replaced = restored?.replaced ?? null;
@@ -129,7 +131,7 @@ export class Service {
       } catch (error) {
         if (!mayPass(error)) {
           if (replaced === null) throw error;
-          await this.#goBack(replaced, error);
+          await this.#goBack(folder, replaced, error);
           replaced = null;
           continue;
         }
@@ -141,11 +143,11 @@ export class Service {
   }
 
   /** The restored data is unusable: the gateway continues with the old data. */
-  async #goBack(replaced: string, error: unknown): Promise<void> {
+  async #goBack(folder: FolderMaintenance, replaced: string, error: unknown): Promise<void> {
     const refusal = `the backup cannot be used: ${reasonOf(error)}`;
     this.#terminal.note(`${this.#terminal.noteStyle.bad("error:")} ${refusal}`);
-    await this.#folder.restore(replaced, systemClock.wallMs());
-    this.#folder.endStagedRestore(refusal);
+    await folder.restore(replaced, systemClock.wallMs());
+    folder.endStagedRestore(refusal);
   }
 
   #tellOnce(text: string): void {

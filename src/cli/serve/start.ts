@@ -1,7 +1,7 @@
 import { type RunningGateway, startGateway } from "../../app.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { openAsOperator } from "../open-store.ts";
+import { openDatabase, openFolder } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { adminTokenText, dashboardText } from "./admin-token.ts";
 import { takeBallast } from "./ballast.ts";
@@ -46,8 +46,12 @@ export async function startWithKeys(
   return running;
 }
 
-async function prepareKeys({ server, isDemo }: Settings, terminal: Terminal): Promise<FirstKeys> {
-  const store = await openAsOperator(server.dataDir, terminal);
+async function prepareKeys(settings: Settings, terminal: Terminal): Promise<FirstKeys> {
+  const { server, store: database, isDemo } = settings;
+  const store =
+    database === null
+      ? await openFolder(server.dataDir, terminal)
+      : await openDatabase(database, { migrates: true });
   try {
     return await makeFirstKeys({ store, clock: systemClock }, isDemo);
   } finally {

@@ -13,9 +13,8 @@ const operatorConnections = 2;
 const deadlineMs = 30_000;
 const connectPatienceMs = 5_000;
 
-/** A gateway brings the schema up to date; an operator only uses one that is there. */
 export async function openPostgresStore(settings: PostgresStoreSettings): Promise<PostgresStore> {
-  const { location, clock, role, onBackgroundError = () => {} } = settings;
+  const { location, clock, role, migrates = role === "gateway", onBackgroundError = () => {} } = settings;
   const client = new PostgresClient({
     address: parseAddress(location.url, location.password),
     max: role === "gateway" ? gatewayConnections : operatorConnections,
@@ -25,11 +24,9 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
   try {
     // Connecting is what fails if anything does, and is said so.
     await new Database(client, connectPatienceMs).read("SELECT 1");
-    if (role === "operator") {
-      await refuseUnusable(client);
-      return new PostgresStore({ client, clock, maintenance: null });
-    }
-    await migrate(client);
+    if (migrates) await migrate(client);
+    else await refuseUnusable(client);
+    if (role === "operator") return new PostgresStore({ client, clock, maintenance: null });
     const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });
     await maintenance.start();
     return new PostgresStore({ client, clock, maintenance });

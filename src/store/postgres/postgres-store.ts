@@ -18,6 +18,7 @@ import {
   type GroupFigures,
   type KeyPage,
   type KeyQuery,
+  type NodeRecords,
   type NumberedUsage,
   type OperatorEntry,
   type RecomputedTotals,
@@ -31,8 +32,8 @@ import {
 } from "../store.ts";
 import type { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
-import { KeyNumbers } from "./key-numbers.ts";
 import type { Maintenance } from "./maintenance.ts";
+import { listNodes } from "./node/list-nodes.ts";
 import { PostgresReports } from "./reports/reports.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { PostgresAdminRecords } from "./tables/admin-records.ts";
@@ -63,7 +64,7 @@ export class PostgresStore implements Store {
   readonly reports: PostgresReports;
   readonly admin: PostgresAdminRecords;
   readonly files = null;
-  readonly keyNumbers = new KeyNumbers();
+  readonly nodes: NodeRecords = { list: () => listNodes(this.#database.read) };
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
   readonly #given: WriteQueue<GivenIds>;
@@ -79,12 +80,9 @@ export class PostgresStore implements Store {
 
   load(): Promise<Snapshot> {
     return this.#database.readAll(async (query) => {
-      const revision = await readRevision(query);
-      const numbered = await keys.allKeys(query);
-      this.keyNumbers.learn(numbered);
       return {
-        revision,
-        keys: numbered.map(({ key }) => key),
+        revision: await readRevision(query),
+        keys: await keys.allKeys(query),
         accounts: await entries.allTotals(query),
         openHolds: await entries.openHolds(query),
         unbalancedKeyId: await entries.unbalancedKeyId(query),
@@ -132,12 +130,9 @@ export class PostgresStore implements Store {
 
   changesSince(revision: number): Promise<Changes> {
     return this.#database.readAll(async (query) => {
-      const current = await readRevision(query);
-      const numbered = await keys.keysChangedSince(query, revision);
-      this.keyNumbers.learn(numbered);
       return {
-        revision: current,
-        keys: numbered.map(({ key }) => key),
+        revision: await readRevision(query),
+        keys: await keys.keysChangedSince(query, revision),
         entries: await entries.entriesChangedSince(query, revision),
       };
     });

@@ -53,6 +53,7 @@ export interface StoreParts extends FilesParts {
 
 export class SqliteStore implements JournaledStore {
   readonly stats: StoreStats;
+  readonly nodes = null;
   readonly reports: SqliteReports;
   readonly admin: SqliteAdminRecords;
   readonly files: SqliteFiles;
@@ -198,7 +199,7 @@ export class SqliteStore implements JournaledStore {
   readTotals(keyId: string): Promise<AccountTotals | null> {
     return this.#read(() => {
       const found = this.#keys.byId(keyId);
-      return found === null ? null : this.#entries.totals(found.no);
+      return found === null ? null : this.#entries.totals(found.accountNo);
     });
   }
 

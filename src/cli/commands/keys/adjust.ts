@@ -39,7 +39,7 @@ export function keysAdjustCommand(terminal: Terminal): Command {
           const view = await readKeySummary(context, key);
           if (options.json) {
             const adjustment = { entry_id: entry.id, amount: creditsFromNano(amountNano), note, repeated };
-            printJson({ ...keyDocument(view), adjustment, data_folder: context.dir }, terminal);
+            printJson({ ...keyDocument(view), adjustment, ...context.place }, terminal);
             return;
           }
           const balance = `the balance is ${credits(view.credit?.balanceNano ?? 0)} credits`;

@@ -55,7 +55,7 @@ export function keysCreateCommand(terminal: Terminal): Command {
       await withStore(terminal, options, { create: true }, async (context) => {
         const known = knownNames(options, context.dir, terminal);
         const { key, secret } = await createKey(context, newKeyFrom(options), known);
-        const output = { secret, json: options.json === true, dataFolder: context.dir };
+        const output = { secret, json: options.json === true, place: context.place };
         showKey(await readKeySummary(context, key), output, terminal);
         await auditChange(context, "key.create", key, key.mode);
       });

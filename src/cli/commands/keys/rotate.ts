@@ -44,7 +44,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
           secret,
           done: "rotated",
           json: options.json === true,
-          dataFolder: context.dir,
+          place: context.place,
         } as const;
         showKey(await readKeySummary(context, key), output, terminal);
         await auditChange(context, "key.rotate", key, `grace ${options.grace / 1000} s`);

@@ -51,7 +51,7 @@ export async function setStatus(
     if (changed) await auditChange(context, auditedAs[status], key);
     const view = await readKeySummary(context, key);
     if (options.json) {
-      printJson({ ...keyDocument(view), changed, data_folder: context.dir }, terminal);
+      printJson({ ...keyDocument(view), changed, ...context.place }, terminal);
       return;
     }
     const { style } = terminal;

@@ -41,7 +41,7 @@ export function keysTopUpCommand(terminal: Terminal): Command {
             reference: entry.reference,
             repeated,
           };
-          printJson({ ...keyDocument(view), topup: added, data_folder: context.dir }, terminal);
+          printJson({ ...keyDocument(view), topup: added, ...context.place }, terminal);
           return;
         }
         const balance = `the balance is ${credits(view.credit?.balanceNano ?? 0)} credits`;

@@ -50,7 +50,7 @@ export function keysUpdateCommand(terminal: Terminal): Command {
       await withStore(terminal, options, { writes: true }, async (context) => {
         const key = await updateKey(context, name, update, knownNames(options, context.dir, terminal));
         await auditChange(context, "key.update", key, namesOf(update));
-        const output = { done: "updated", json: options.json === true, dataFolder: context.dir } as const;
+        const output = { done: "updated", json: options.json === true, place: context.place } as const;
         showKey(await readKeySummary(context, key), output, terminal);
       });
     });

@@ -1,5 +1,5 @@
+import type { NodeSettings } from "../../node.ts";
 import type { HoldEnd, SettleItem } from "../lanes/settle-batch.ts";
-import type { NodeSettings } from "./settings.ts";
 import { UnacknowledgedCharges } from "./unacknowledged.ts";
 
 /** A charge that waits for longer is put into the file; nearly all are acknowledged within milliseconds. */

@@ -1,4 +1,4 @@
-import type { NodeRecord } from "../../node.ts";
+import type { NodeRecord } from "../../node-records.ts";
 import type { Query } from "../client.ts";
 
 /** Those that have joined and not left; the dead for a day. */

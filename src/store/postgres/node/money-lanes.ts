@@ -14,20 +14,18 @@ import { Lane } from "../lanes/lane.ts";
 import { releaseOf, type SettleItem, sendEnds } from "../lanes/settle-batch.ts";
 import type { ChargeKeeper } from "./charge-keeper.ts";
 import type { NodeHealth } from "./health.ts";
-import type { NodeSettings } from "./settings.ts";
+import type { NodeContext } from "./settings.ts";
 
 /** The lanes' numbers in the database. */
 const laneNo = { holds: 1, settles: 2, claims: 3 } as const;
 export const laneCount = 3;
 
-/** After this a connection counts as dead: the same batch is sent again on a new one. */
-const deadlineMs = 4_000;
 const admissionPatienceMs = 1_000;
 /** How long the last bytes of an answer wait for its charge. */
 const chargePatienceMs = 30_000;
 
 export interface MoneyLanesParts {
-  readonly settings: NodeSettings;
+  readonly settings: NodeContext;
   readonly health: NodeHealth;
   readonly keeper: ChargeKeeper;
   readonly stats: StoreStats;
@@ -49,6 +47,7 @@ export class MoneyLanes {
   constructor(parts: MoneyLanesParts) {
     this.#parts = parts;
     const { settings, health, keeper, nodeNo, onFenced } = parts;
+    const { answerMs: deadlineMs } = settings.timing;
     const connect = () => new PostgresClient({ ...settings.connection, max: 1, deadlineMs });
     const [holds, settles, claims] = [connect(), connect(), connect()];
     this.#clients = [holds, settles, claims];

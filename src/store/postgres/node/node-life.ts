@@ -1,8 +1,7 @@
 import { PostgresClient } from "../client.ts";
 import { laneCount } from "./money-lanes.ts";
-import { type NodeSettings, type NodeTiming, usualTiming } from "./settings.ts";
+import type { NodeContext } from "./settings.ts";
 
-const deadlineMs = 3_000;
 /** Held only for milliseconds, so that charges of the same accounts do not wait. */
 const clearedAtOnce = 200;
 /** A difference of the clocks that operators should know of: periods and days are told by the nodes' clocks. */
@@ -10,15 +9,17 @@ const notableSkewMs = 2_000;
 
 /** What a node says about itself to the others, and does for them. */
 export class NodeLife {
-  readonly #settings: NodeSettings;
-  readonly #timing: NodeTiming;
+  readonly #settings: NodeContext;
   readonly #client: PostgresClient;
   #isSkewReported = false;
 
-  constructor(settings: NodeSettings) {
+  constructor(settings: NodeContext) {
     this.#settings = settings;
-    this.#timing = settings.timing ?? usualTiming;
-    this.#client = new PostgresClient({ ...settings.connection, max: 2, deadlineMs });
+    this.#client = new PostgresClient({
+      ...settings.connection,
+      max: 2,
+      deadlineMs: settings.timing.answerMs,
+    });
   }
 
   get query(): PostgresClient["query"] {
@@ -31,7 +32,7 @@ export class NodeLife {
     const [row] = await this.query<{ no: number }>("SELECT sluice_join($1, $2, $3, $4) AS no", [
       name,
       version,
-      this.#timing.leaseMs,
+      this.#settings.timing.leaseMs,
       laneCount,
     ]);
     if (row === undefined) throw new Error("The database gave this node no number.");
@@ -47,7 +48,7 @@ export class NodeLife {
   async beat(no: number, inFlight: number): Promise<boolean> {
     const [row] = await this.query<{ isAlive: boolean; nowMs: number }>(
       `SELECT is_alive AS "isAlive", now_ms AS "nowMs" FROM sluice_beat($1, $2, $3)`,
-      [no, this.#timing.leaseMs, inFlight],
+      [no, this.#settings.timing.leaseMs, inFlight],
     );
     if (row === undefined) return false;
     this.#compareClocks(row.nowMs);
@@ -56,7 +57,7 @@ export class NodeLife {
 
   /** Takes over the nodes that are dead, and ends what they have left. */
   async lookAfterOthers(no: number): Promise<void> {
-    const { leaseMs, graceMs } = this.#timing;
+    const { leaseMs, graceMs } = this.#settings.timing;
     const [row] = await this.query<{ fenced: ArrayLike<number>; uncleared: number }>(
       "SELECT fenced, uncleared FROM sluice_look_after_nodes($1, $2, $3)",
       [no, leaseMs, graceMs],

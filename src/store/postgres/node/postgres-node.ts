@@ -8,10 +8,12 @@ import type {
   ClaimVerdict,
   HoldOrder,
   HoldVerdict,
+  NodeSettings,
   StoreNode,
   TokenVerdict,
 } from "../../node.ts";
 import { PostgresClient } from "../client.ts";
+import { isTransient } from "../errors.ts";
 import { endOf } from "../lanes/settle-batch.ts";
 import { TokenBatches } from "../lanes/token-batches.ts";
 import { ChargeKeeper } from "./charge-keeper.ts";
@@ -19,20 +21,21 @@ import { NodeHealth } from "./health.ts";
 import { MoneyLanes } from "./money-lanes.ts";
 import { NodeLife } from "./node-life.ts";
 import { readAccounts } from "./read-accounts.ts";
-import { type NodeSettings, usualTiming } from "./settings.ts";
+import { contextOf, type NodeContext } from "./settings.ts";
 
 const tokenDeadlineMs = 1_000;
 /** Signs of life that may be missing before the database counts as away. */
 const missedBeats = 2.5;
 const keepEveryMs = 250;
 const rejoinPauseMs = 250;
+const patienceAtJoiningMs = 10_000;
 /** How long a clean stop waits for charges that the database does not acknowledge. They are in the file then. */
 const patienceAtLeavingMs = 10_000;
 
 const unattached: AttachedGateway = { inFlight: () => 0, onFenced: () => {} };
 
 export class PostgresNode implements StoreNode {
-  readonly #settings: NodeSettings;
+  readonly #settings: NodeContext;
   readonly #beatMs: number;
   readonly #health: NodeHealth;
   readonly #life: NodeLife;
@@ -49,9 +52,9 @@ export class PostgresNode implements StoreNode {
   #turn: Promise<void> | null = null;
   #joiningAnew: Promise<void> | null = null;
 
-  private constructor(settings: NodeSettings) {
+  private constructor(settings: NodeContext) {
     this.#settings = settings;
-    this.#beatMs = (settings.timing ?? usualTiming).beatMs;
+    this.#beatMs = settings.timing.beatMs;
     this.#health = new NodeHealth(this.#beatMs * missedBeats);
     this.#life = new NodeLife(settings);
     this.#keeper = new ChargeKeeper(settings);
@@ -69,10 +72,10 @@ export class PostgresNode implements StoreNode {
 
   /** Joins, and makes the charges that earlier processes of this data folder could not make. */
   static async join(settings: NodeSettings): Promise<PostgresNode> {
-    const node = new PostgresNode(settings);
+    const node = new PostgresNode(contextOf(settings));
     try {
-      node.#databaseId = await node.#life.databaseId();
-      await node.#join();
+      node.#databaseId = await node.#patiently(() => node.#life.databaseId());
+      await node.#patiently(() => node.#join());
       await node.#makeUp();
     } catch (error) {
       await node.#close();
@@ -176,17 +179,33 @@ export class PostgresNode implements StoreNode {
     this.#settings.report({ kind: "joined", no: this.#no });
   }
 
-  /** The folder's earlier nodes are certainly dead, so nobody has to wait for their leases to end. */
+  /** A database that is slow to answer at first does not fail the start. A number that was given in vain is cleared. */
+  async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+    const giveUpAtMs = performance.now() + patienceAtJoiningMs;
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isTransient(error) || performance.now() > giveUpAtMs) throw error;
+        await Bun.sleep(rejoinPauseMs);
+      }
+    }
+  }
+
+  /**
+   * The folder's earlier nodes are certainly dead, so nobody has to wait for their leases to end. Their charges come
+   * first: a hold that is still open is charged as it should have been, and not for its progress alone.
+   */
   async #makeUp(): Promise<void> {
     const left = this.#keeper.adopt(this.#databaseId);
     if (left.length === 0) return;
-    for (const { nodeNo } of left) await this.#life.fence(nodeNo, this.#no);
     const ends = left.flatMap((file) => file.all());
     for (const file of left) file.remove();
     const made = ends.map((end) => this.#lanes.settles.add({ kind: "end", ...end }));
     // Those that are not made now are tried for as long as this process lives, and stay in its file.
     await Promise.allSettled(made);
     if (ends.length > 0) this.#settings.report({ kind: "made_up", charges: ends.length });
+    for (const { nodeNo } of left) await this.#life.fence(nodeNo, this.#no);
     await this.#life.clearDeadNodes(this.#no);
   }
 

@@ -79,7 +79,8 @@ export async function unbalancedKeyId(query: Query): Promise<string | null> {
 }
 
 export const entryColumns = `
-entries.id::float8 AS id, keys.id AS "keyId", kind, amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
+entries.id::float8 AS id, (SELECT id FROM accounts WHERE no = entries.account_no) AS "accountId", keys.id AS "keyId",
+  kind, amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
   entries.exchange_id AS "exchangeId", basis, entries.outcome, period_start_ms::float8 AS "periodStartMs",
   entries.reference, note`;
 

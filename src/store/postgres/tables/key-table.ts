@@ -17,13 +17,13 @@ export interface NumberedKey {
   readonly key: KeyRecord;
 }
 
-export async function allKeys(query: Query): Promise<NumberedKey[]> {
-  return (await query<KeyRow>(`${selectKeys} ORDER BY keys.no`)).map(numbered);
+export async function allKeys(query: Query): Promise<KeyRecord[]> {
+  return (await query<KeyRow>(`${selectKeys} ORDER BY keys.no`)).map((row) => numbered(row).key);
 }
 
-export async function keysChangedSince(query: Query, revision: number): Promise<NumberedKey[]> {
+export async function keysChangedSince(query: Query, revision: number): Promise<KeyRecord[]> {
   const rows = await query<KeyRow>(`${selectKeys} WHERE revision > $1::int8 ORDER BY keys.no`, [revision]);
-  return rows.map(numbered);
+  return rows.map((row) => numbered(row).key);
 }
 
 export async function keyByHash(query: Query, hash: string, nowMs: number): Promise<KeyRecord | null> {
@@ -38,7 +38,7 @@ export async function keyById(query: Query, id: string): Promise<NumberedKey | n
 }
 
 export async function keyByIdOrPrefix(query: Query, idOrPrefix: string): Promise<KeyRecord | null> {
-  const where = "WHERE keys.id = $1 OR prefix = $1 LIMIT 2";
+  const where = "WHERE keys.id = $1 OR prefix = $1 OR accounts.id = $1 LIMIT 2";
   const rows = await query<KeyRow>(`${selectKeys} ${where}`, [idOrPrefix]);
   const [row] = rows;
   return row === undefined || rows.length > 1 ? null : numbered(row).key;
@@ -74,7 +74,7 @@ export async function insertKey(query: Query, key: KeyRecord): Promise<void> {
   const [account] = await query<{ no: number }>(
     `INSERT INTO accounts (id, mode, budget_tokens, period, created_at_ms)
     VALUES ($1, $2, $3::int8, $4, $5::int8) RETURNING no`,
-    [accountIdOf(key.id), key.mode, key.budgetTokens, key.period, key.createdAtMs],
+    [key.accountId, key.mode, key.budgetTokens, key.period, key.createdAtMs],
   );
   assert(account !== undefined, "a new account has a number");
   await query(
@@ -104,11 +104,6 @@ export async function updateKey(query: Query, id: string, changes: KeyChanges): 
   return changed;
 }
 
-/** The account that was made with a key. */
-export function accountIdOf(keyId: string): string {
-  return `acc_${keyId.replace(/^key_/, "")}`;
-}
-
 function numbered({ no, accountNo, models, ...rest }: KeyRow): NumberedKey {
   const key = { ...rest, models: models === null ? null : (JSON.parse(models) as string[]) };
   return { no, accountNo, key };
@@ -133,7 +128,7 @@ const keyColumns = `hash, prefix, label, status, scope, models, rpm_limit, expir
   previous_until_ms, revision`;
 
 const selectKeys = `
-SELECT keys.no, keys.account_no AS "accountNo", keys.id, hash, prefix, label, mode, status, scope, models,
+SELECT keys.no, keys.account_no AS "accountNo", keys.id, accounts.id AS "accountId", hash, prefix, label, mode, status, scope, models,
   rpm_limit AS "rpmLimit", budget_tokens::float8 AS "budgetTokens", period,
   keys.created_at_ms::float8 AS "createdAtMs", expires_at_ms::float8 AS "expiresAtMs",
   previous_hash AS "previousHash", previous_until_ms::float8 AS "previousUntilMs"

@@ -1,6 +1,6 @@
 import { assert } from "../../../base/assert.ts";
 import { checkOperatorEntry, repeatedEntry } from "../../operator-entry.ts";
-import type { Entry } from "../../records.ts";
+import type { Entry, KeyRecord } from "../../records.ts";
 import type { OperatorEntry, RecordedEntry } from "../../store.ts";
 import type { Query } from "../client.ts";
 import { accountTotals, entryByReference } from "./entry-table.ts";
@@ -30,13 +30,14 @@ export async function recordOperatorEntry(
     await raiseRevision(query),
   ]);
   assert(row !== undefined, "a new entry has an id");
-  return { entry: entryOf(row.id, kind, entry), repeated: false };
+  return { entry: entryOf(row.id, kind, entry, key), repeated: false };
 }
 
-function entryOf(id: number, kind: "topup" | "adjustment", entry: OperatorEntry): Entry {
+function entryOf(id: number, kind: "topup" | "adjustment", entry: OperatorEntry, key: KeyRecord): Entry {
   return {
     id,
-    keyId: entry.keyId,
+    accountId: key.accountId,
+    keyId: key.id,
     kind,
     amount: entry.amountNano,
     atMs: entry.atMs,

@@ -88,6 +88,7 @@ export function keyCondition(keyId: string | undefined, parameters: Parameters):
 }
 
 export const selectEntry = `
-SELECT entries.id, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId, basis, outcome,
-  period_start_ms AS periodStartMs, reference, note
-FROM entries JOIN keys ON keys.no = entries.key_no`;
+SELECT entries.id, accounts.id AS accountId, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
+  basis, outcome, entries.period_start_ms AS periodStartMs, reference, note
+FROM entries JOIN keys ON keys.no = entries.key_no
+  JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)`;

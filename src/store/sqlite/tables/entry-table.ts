@@ -27,14 +27,14 @@ export class EntryTable {
   }
 
   allTotals(): readonly AccountTotals[] {
-    return this.#database.query<AccountTotals, []>(`${selectTotals} ORDER BY no`).all();
+    return this.#database.query<AccountTotals, []>(`${selectTotals} ORDER BY keys.no`).all();
   }
 
-  totals(keyNo: number): AccountTotals {
+  totals(accountNo: number): AccountTotals {
     const found = this.#database
-      .query<AccountTotals, [number]>(`${selectTotals} WHERE key_no = ?`)
-      .get(keyNo);
-    assert(found !== null, `key ${keyNo} has no account`);
+      .query<AccountTotals, [number]>(`${selectTotals} WHERE accounts.no = ?`)
+      .get(accountNo);
+    assert(found !== null, `there is no account ${accountNo}`);
     return found;
   }
 
@@ -57,21 +57,22 @@ export class EntryTable {
   }
 
   #exactTotals(): readonly ExactTotals[] {
-    const statement = this.#database.query<ExactTotals, []>(`${selectTotals} ORDER BY no -- exact`);
+    const statement = this.#database.query<ExactTotals, []>(`${selectTotals} ORDER BY keys.no -- exact`);
     return statement.safeIntegers(true).all();
   }
 }
 
 const selectEntries = `
-SELECT entries.id, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId, basis, outcome,
-  period_start_ms AS periodStartMs, reference, note
-FROM entries JOIN keys ON keys.no = entries.key_no`;
+SELECT entries.id, accounts.id AS accountId, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
+  basis, outcome, entries.period_start_ms AS periodStartMs, reference, note
+FROM entries JOIN keys ON keys.no = entries.key_no
+  JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)`;
 
 const listEntries = `${selectEntries} WHERE entries.id > ? ORDER BY entries.id LIMIT ?`;
 
 const listEntriesOfKey = `${selectEntries} WHERE keys.id = ? AND entries.id > ? ORDER BY entries.id LIMIT ?`;
 
-const entryByReference = `${selectEntries} WHERE key_no = ? AND reference = ?`;
+const entryByReference = `${selectEntries} WHERE entries.key_no = ? AND reference = ?`;
 
 const entriesSince = `${selectEntries} WHERE entries.revision > ? ORDER BY entries.id`;
 
@@ -79,12 +80,12 @@ const selectTotals = `
 SELECT keys.id AS keyId, posted, purchased, used, day, day_spend AS daySpend, period_start_ms AS periodStartMs,
   period_used AS periodUsed, requests, input_tokens AS inputTokens, output_tokens AS outputTokens,
   last_cost_nano AS lastCostNano
-FROM accounts JOIN keys ON keys.no = accounts.key_no`;
+FROM accounts JOIN keys ON keys.account_no = accounts.no`;
 
 const selectUnbalanced = `
-SELECT keys.id FROM accounts JOIN keys ON keys.no = accounts.key_no
+SELECT keys.id FROM accounts JOIN keys ON keys.account_no = accounts.no
 WHERE posted <> purchased - used OR day_spend > used OR period_used > used OR (mode = 'credit' AND posted < 0)
-ORDER BY no LIMIT 1`;
+ORDER BY keys.no LIMIT 1`;
 
 const selectHolds = `
 SELECT holds.id AS holdId, keys.id AS keyId, opened_at_ms AS openedAtMs, period_start_ms AS periodStartMs,

@@ -6,6 +6,8 @@ import type { Revision } from "./revision.ts";
 interface KeyRow {
   readonly no: number;
   readonly id: string;
+  readonly account_no: number;
+  readonly account_id: string;
   readonly hash: string;
   readonly prefix: string;
   readonly label: string | null;
@@ -24,6 +26,7 @@ interface KeyRow {
 
 export interface NumberedKey {
   readonly no: number;
+  readonly accountNo: number;
   readonly key: KeyRecord;
 }
 
@@ -37,16 +40,16 @@ export class KeyTable {
     this.#database = database;
     this.#revision = revision;
     this.#byHash = database.query(
-      "SELECT * FROM keys WHERE hash = ? OR (previous_hash = ? AND previous_until_ms > ?)",
+      `${selectKeys} WHERE hash = ? OR (previous_hash = ? AND previous_until_ms > ?)`,
     );
   }
 
   all(): readonly KeyRecord[] {
-    return this.#database.query<KeyRow, []>("SELECT * FROM keys ORDER BY no").all().map(keyOf);
+    return this.#database.query<KeyRow, []>(`${selectKeys} ORDER BY keys.no`).all().map(keyOf);
   }
 
   changedSince(revision: number): readonly KeyRecord[] {
-    const query = this.#database.query<KeyRow, [number]>("SELECT * FROM keys WHERE revision > ? ORDER BY no");
+    const query = this.#database.query<KeyRow, [number]>(`${selectKeys} WHERE revision > ? ORDER BY keys.no`);
     return query.all(revision).map(keyOf);
   }
 
@@ -56,14 +59,14 @@ export class KeyTable {
   }
 
   byId(id: string): NumberedKey | null {
-    const row = this.#database.query<KeyRow, [string]>("SELECT * FROM keys WHERE id = ?").get(id);
-    return row === null ? null : { no: row.no, key: keyOf(row) };
+    const row = this.#database.query<KeyRow, [string]>(`${selectKeys} WHERE keys.id = ?`).get(id);
+    return row === null ? null : { no: row.no, accountNo: row.account_no, key: keyOf(row) };
   }
 
   byIdOrPrefix(idOrPrefix: string): KeyRecord | null {
     const rows = this.#database
-      .query<KeyRow, [string, string]>("SELECT * FROM keys WHERE id = ? OR prefix = ? LIMIT 2")
-      .all(idOrPrefix, idOrPrefix);
+      .query<KeyRow, [string]>(`${selectKeys} WHERE keys.id = ?1 OR prefix = ?1 OR accounts.id = ?1 LIMIT 2`)
+      .all(idOrPrefix);
     const [row] = rows;
     return row === undefined || rows.length > 1 ? null : keyOf(row);
   }
@@ -88,19 +91,20 @@ export class KeyTable {
     };
   }
 
-  /** Returns the number of the new key. */
-  insert(key: KeyRecord): number {
+  /** With an account of its own, which gets the key's number. */
+  insert(key: KeyRecord): void {
     const { lastInsertRowid } = this.#database.query(insertKey).run(...valuesOf(key), this.#revision.raise());
     const no = Number(lastInsertRowid);
     const floor = key.mode === "credit" ? 0 : Number.MIN_SAFE_INTEGER;
-    this.#database.query("INSERT INTO accounts (key_no, floor) VALUES (?, ?)").run(no, floor);
-    return no;
+    this.#database.query(insertAccount).run(no, key.accountId, key.mode, key.budgetTokens, key.period, floor);
+    this.#database.query("UPDATE keys SET account_no = ?1 WHERE no = ?1").run(no);
   }
 
   update(id: string, changes: KeyChanges): KeyRecord {
-    const { no, key } = this.require(id);
+    const { no, accountNo, key } = this.require(id);
     const changed: KeyRecord = { ...key, ...changes };
     this.#database.query(updateKey).run(...valuesOf(changed), this.#revision.raise(), no);
+    this.#database.query(updateAccount).run(changed.budgetTokens, changed.period, accountNo);
     return changed;
   }
 }
@@ -108,6 +112,7 @@ export class KeyTable {
 function keyOf(row: KeyRow): KeyRecord {
   return {
     id: row.id,
+    accountId: row.account_id,
     hash: row.hash,
     prefix: row.prefix,
     label: row.label,
@@ -131,13 +136,10 @@ function valuesOf(key: KeyRecord) {
     key.hash,
     key.prefix,
     key.label,
-    key.mode,
     key.status,
     key.scope,
     key.models === null ? null : JSON.stringify(key.models),
     key.rpmLimit,
-    key.budgetTokens,
-    key.period,
     key.createdAtMs,
     key.expiresAtMs,
     key.previousHash,
@@ -145,14 +147,24 @@ function valuesOf(key: KeyRecord) {
   ] as const;
 }
 
-const columns = `id, hash, prefix, label, mode, status, scope, models, rpm_limit, budget_tokens, period,
-  created_at_ms, expires_at_ms, previous_hash, previous_until_ms, revision`;
+const selectKeys = `
+SELECT keys.*, accounts.id AS account_id, mode, budget_tokens, period
+FROM keys JOIN accounts ON accounts.no = keys.account_no`;
 
-const insertKey = `INSERT INTO keys (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const columns = `id, hash, prefix, label, status, scope, models, rpm_limit, created_at_ms, expires_at_ms,
+  previous_hash, previous_until_ms, revision`;
 
-const updateKey = `UPDATE keys SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE no = ?`;
+const insertKey = `INSERT INTO keys (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const insertAccount =
+  "INSERT INTO accounts (no, id, mode, budget_tokens, period, floor) VALUES (?, ?, ?, ?, ?, ?)";
+
+const updateKey = `UPDATE keys SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE no = ?`;
+
+const updateAccount = "UPDATE accounts SET budget_tokens = ?, period = ? WHERE no = ?";
 
 const listKeys = `
-SELECT * FROM keys
-WHERE no > ? AND (? = '' OR label LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\' OR prefix LIKE ? ESCAPE '\\')
-ORDER BY no LIMIT ?`;
+${selectKeys}
+WHERE keys.no > ?
+  AND (? = '' OR label LIKE ? ESCAPE '\\' OR keys.id LIKE ? ESCAPE '\\' OR prefix LIKE ? ESCAPE '\\')
+ORDER BY keys.no LIMIT ?`;

@@ -2,8 +2,9 @@ import type { Database } from "bun:sqlite";
 import { checkOperatorEntry, repeatedEntry } from "../../operator-entry.ts";
 import type { Entry } from "../../records.ts";
 import type { OperatorEntry, RecordedEntry } from "../../store.ts";
+import { otherAccount } from "./account-number.ts";
 import type { EntryTable } from "./entry-table.ts";
-import type { KeyTable } from "./key-table.ts";
+import type { KeyTable, NumberedKey } from "./key-table.ts";
 import type { Revision } from "./revision.ts";
 
 /** Top-ups and adjustments. Everything here runs inside the caller's transaction. */
@@ -24,18 +25,29 @@ export class OperatorEntries {
     const target = this.#keys.require(entry.keyId);
     const earlier = entry.reference === null ? null : this.#entries.byReference(target.no, entry.reference);
     if (earlier !== null) return repeatedEntry(earlier, kind, entry);
-    checkOperatorEntry(kind, entry, target.key, this.#entries.totals(target.no));
-    return { entry: this.#insert(kind, entry, target.no), repeated: false };
+    checkOperatorEntry(kind, entry, target.key, this.#entries.totals(target.accountNo));
+    return { entry: this.#insert(kind, entry, target), repeated: false };
   }
 
-  #insert(kind: "topup" | "adjustment", entry: OperatorEntry, keyNo: number): Entry {
+  #insert(kind: "topup" | "adjustment", entry: OperatorEntry, target: NumberedKey): Entry {
+    const { no: keyNo, accountNo, key } = target;
     const { lastInsertRowid } = this.#database
       .query(insertEntry)
-      .run(keyNo, kind, entry.amountNano, entry.atMs, entry.reference, entry.note, this.#revision.raise());
-    this.#database.query(creditAccount).run(entry.amountNano, keyNo);
+      .run(
+        keyNo,
+        otherAccount(keyNo, accountNo),
+        kind,
+        entry.amountNano,
+        entry.atMs,
+        entry.reference,
+        entry.note,
+        this.#revision.raise(),
+      );
+    this.#database.query(creditAccount).run(entry.amountNano, accountNo);
     return {
       id: Number(lastInsertRowid),
-      keyId: entry.keyId,
+      accountId: key.accountId,
+      keyId: key.id,
       kind,
       amount: entry.amountNano,
       atMs: entry.atMs,
@@ -50,7 +62,7 @@ export class OperatorEntries {
 }
 
 const insertEntry = `
-INSERT INTO entries (key_no, kind, amount, at_ms, reference, note, revision) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+INSERT INTO entries (key_no, account_no, kind, amount, at_ms, reference, note, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const creditAccount =
-  "UPDATE accounts SET posted = posted + ?1, purchased = purchased + ?1 WHERE key_no = ?2";
+const creditAccount = "UPDATE accounts SET posted = posted + ?1, purchased = purchased + ?1 WHERE no = ?2";

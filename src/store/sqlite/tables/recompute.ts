@@ -5,7 +5,7 @@ import type { Entry } from "../../records.ts";
 import type { ExactTotals } from "../../store.ts";
 
 interface EntryRow {
-  readonly keyNo: number;
+  readonly accountNo: number;
   readonly kind: Entry["kind"];
   readonly amount: number;
   readonly atMs: number;
@@ -25,13 +25,13 @@ type Sums = { -readonly [Name in keyof ExactTotals]: ExactTotals[Name] };
 export function recomputeTotals(database: Database): ReadonlyMap<string, ExactTotals> {
   const accounts = new Map<number, Sums>();
   for (const { no, id } of database
-    .query<{ no: number; id: string }, []>("SELECT no, id FROM keys")
+    .query<{ no: number; id: string }, []>("SELECT account_no AS no, id FROM keys")
     .iterate()) {
     accounts.set(no, nothingYet(id));
   }
   for (const row of database.query<EntryRow, []>(selectEntries).iterate()) {
-    const sums = accounts.get(row.keyNo);
-    assert(sums !== undefined, `entries of key ${row.keyNo}, which does not exist`);
+    const sums = accounts.get(row.accountNo);
+    assert(sums !== undefined, `entries of account ${row.accountNo}, which does not exist`);
     if (row.kind === "charge") addCharge(sums, row);
     else if (row.kind !== "overrun") addCredit(sums, row.amount);
     if (row.costNano !== null) addUsage(sums, row, row.costNano);
@@ -83,6 +83,6 @@ function addUsage(sums: Sums, row: EntryRow, costNano: number): void {
 }
 
 const selectEntries = `
-SELECT key_no AS keyNo, kind, amount, at_ms AS atMs, period_start_ms AS periodStartMs, cost_nano AS costNano,
+SELECT coalesce(account_no, key_no) AS accountNo, kind, amount, at_ms AS atMs, period_start_ms AS periodStartMs, cost_nano AS costNano,
   input_tokens + cached_input_tokens + cache_write_tokens AS inputTokens, output_tokens AS outputTokens
 FROM entries ORDER BY id`;

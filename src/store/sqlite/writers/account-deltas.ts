@@ -3,9 +3,12 @@ import { assert } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { totalInput } from "../../../base/usage.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
+import { otherAccount } from "../tables/account-number.ts";
+import type { WrittenKey } from "./written-key.ts";
 
 interface Delta {
-  readonly keyNo: number;
+  /** The key that charged last; the account may have more. */
+  readonly key: WrittenKey;
   readonly day: number;
   readonly periodStartMs: number;
   readonly atMs: number;
@@ -31,8 +34,8 @@ export class AccountDeltas {
     this.#shortfall = new Shortfall(database);
   }
 
-  add(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): void {
-    const delta = this.#deltaOf(keyNo, charge);
+  add(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
+    const delta = this.#deltaOf(key, charge);
     delta.charged += charge.charged;
     if (record === null) return;
     delta.requests += 1;
@@ -53,16 +56,16 @@ export class AccountDeltas {
   }
 
   /** A delta belongs to one day and one period; where a batch spans two, the earlier is written at once. */
-  #deltaOf(keyNo: number, charge: ChargeEntry): Delta {
+  #deltaOf(key: WrittenKey, charge: ChargeEntry): Delta {
     const day = utcDay(charge.atMs);
     const { periodStartMs, atMs } = charge;
-    const known = this.#byAccount.get(keyNo);
+    const known = this.#byAccount.get(key.accountNo);
     if (known !== undefined) {
       if (known.day === day && known.periodStartMs === periodStartMs) return known;
       this.#apply(known);
     }
     const delta: Delta = {
-      keyNo,
+      key,
       day,
       periodStartMs,
       atMs,
@@ -72,13 +75,13 @@ export class AccountDeltas {
       outputTokens: 0,
       lastCostNano: null,
     };
-    this.#byAccount.set(keyNo, delta);
+    this.#byAccount.set(key.accountNo, delta);
     return delta;
   }
 
   #apply(delta: Delta): void {
     if (this.#tryUpdate(delta)) return;
-    this.#shortfall.make(delta.keyNo, delta.charged, delta.atMs);
+    this.#shortfall.make(delta.key, delta.charged, delta.atMs);
     assert(this.#tryUpdate(delta), "an account that was just made up must accept its charge");
   }
 
@@ -91,7 +94,7 @@ export class AccountDeltas {
       delta.inputTokens,
       delta.outputTokens,
       delta.lastCostNano,
-      delta.keyNo,
+      delta.key.accountNo,
     );
     return changes > 0;
   }
@@ -110,28 +113,30 @@ class Shortfall {
   readonly #credit: Statement;
 
   constructor(database: Database) {
-    this.#find = database.query("SELECT floor - (posted - ?) AS missing FROM accounts WHERE key_no = ?");
+    this.#find = database.query("SELECT floor - (posted - ?) AS missing FROM accounts WHERE no = ?");
     this.#raiseRevision = database.query("UPDATE state SET revision = revision + 1 RETURNING revision");
     this.#insertAdjustment = database.query(
-      `INSERT INTO entries (key_no, kind, amount, at_ms, note, revision) VALUES (?, 'adjustment', ?, ?, ?, ?)`,
+      `INSERT INTO entries (key_no, account_no, kind, amount, at_ms, note, revision)
+      VALUES (?, ?, 'adjustment', ?, ?, ?, ?)`,
     );
     this.#insertOverrun = database.query(
-      `INSERT INTO entries (key_no, kind, amount, at_ms, note) VALUES (?, 'overrun', ?, ?, ?)`,
+      `INSERT INTO entries (key_no, account_no, kind, amount, at_ms, note) VALUES (?, ?, 'overrun', ?, ?, ?)`,
     );
     this.#credit = database.query(
-      "UPDATE accounts SET posted = posted + ?1, purchased = purchased + ?1 WHERE key_no = ?2",
+      "UPDATE accounts SET posted = posted + ?1, purchased = purchased + ?1 WHERE no = ?2",
     );
   }
 
-  make(keyNo: number, charged: number, atMs: number): void {
-    const found = this.#find.get(charged, keyNo);
-    assert(found !== null, `key ${keyNo} has no account`);
+  make({ no, accountNo }: WrittenKey, charged: number, atMs: number): void {
+    const found = this.#find.get(charged, accountNo);
+    assert(found !== null, `there is no account ${accountNo}`);
+    const other = otherAccount(no, accountNo);
     const note = "the balance was lowered while a charge was on its way";
     const raised = this.#raiseRevision.get();
     assert(raised !== null, "the state has one row");
-    this.#insertAdjustment.run(keyNo, found.missing, atMs, note, raised.revision);
-    this.#insertOverrun.run(keyNo, found.missing, atMs, note);
-    this.#credit.run(found.missing, keyNo);
+    this.#insertAdjustment.run(no, other, found.missing, atMs, note, raised.revision);
+    this.#insertOverrun.run(no, other, found.missing, atMs, note);
+    this.#credit.run(found.missing, accountNo);
   }
 }
 
@@ -148,4 +153,4 @@ UPDATE accounts SET
   input_tokens = input_tokens + ?5,
   output_tokens = output_tokens + ?6,
   last_cost_nano = coalesce(?7, last_cost_nano)
-WHERE key_no = ?8 AND posted - ?1 >= floor`;
+WHERE no = ?8 AND posted - ?1 >= floor`;

@@ -1,9 +1,11 @@
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
+import { otherAccount } from "../tables/account-number.ts";
+import type { WrittenKey } from "./written-key.ts";
 
 /** What is bound for a charge with its usage record, in this order. */
-const recordedColumns = `key_no, amount, at_ms, period_start_ms, exchange_id, basis, outcome,
+const recordedColumns = `key_no, account_no, amount, at_ms, period_start_ms, exchange_id, basis, outcome,
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
   cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano`;
@@ -31,18 +33,18 @@ export class EntryWriter {
   }
 
   /** May be deferred; call `flush` before the batch's transaction ends. */
-  charge(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): void {
-    if (record === null) this.#plain(keyNo, "charge", -charge.charged, charge);
-    else this.#recorded(keyNo, charge, record);
-    if (charge.overrun > 0) this.#plain(keyNo, "overrun", charge.overrun, charge);
+  charge(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
+    if (record === null) this.#plain(key, "charge", -charge.charged, charge);
+    else this.#recorded(key, charge, record);
+    if (charge.overrun > 0) this.#plain(key, "overrun", charge.overrun, charge);
   }
 
   /** Inserts at once, for a charge that another row refers to. Returns the entry's id. */
-  chargeNow(keyNo: number, charge: ChargeEntry, record: UsageRecord | null): number {
-    this.charge(keyNo, { ...charge, overrun: 0 }, record);
+  chargeNow(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): number {
+    this.charge(key, { ...charge, overrun: 0 }, record);
     this.#writeWaiting();
     const entryId = this.#lastId;
-    if (charge.overrun > 0) this.#plain(keyNo, "overrun", charge.overrun, charge);
+    if (charge.overrun > 0) this.#plain(key, "overrun", charge.overrun, charge);
     return entryId;
   }
 
@@ -60,10 +62,11 @@ export class EntryWriter {
     this.#lastId = 0;
   }
 
-  #plain(keyNo: number, kind: "charge" | "overrun", amount: number, charge: ChargeEntry): void {
+  #plain(key: WrittenKey, kind: "charge" | "overrun", amount: number, charge: ChargeEntry): void {
     this.#writeWaiting();
     const { lastInsertRowid } = this.#insertPlain.run(
-      keyNo,
+      key.no,
+      otherAccount(key.no, key.accountNo),
       kind,
       amount,
       charge.atMs,
@@ -78,8 +81,8 @@ export class EntryWriter {
     this.#lastId = Number(lastInsertRowid);
   }
 
-  #recorded(keyNo: number, charge: ChargeEntry, record: UsageRecord): void {
-    const end = fillRow(this.#values, this.#waitingRows * valuesPerRow, keyNo, charge, record);
+  #recorded(key: WrittenKey, charge: ChargeEntry, record: UsageRecord): void {
+    const end = fillRow(this.#values, this.#waitingRows * valuesPerRow, key, charge, record);
     this.#waitingRows += 1;
     assert(end === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
     if (this.#waitingRows === mostRowsPerStatement) this.#writeWaiting();
@@ -109,13 +112,14 @@ export class EntryWriter {
 function fillRow(
   values: SQLQueryBindings[],
   index: number,
-  keyNo: number,
+  { no, accountNo }: WrittenKey,
   charge: ChargeEntry,
   record: UsageRecord,
 ): number {
   const { usage } = record;
   let next = index;
-  values[next++] = keyNo;
+  values[next++] = no;
+  values[next++] = otherAccount(no, accountNo);
   values[next++] = -charge.charged;
   values[next++] = charge.atMs;
   values[next++] = charge.periodStartMs;
@@ -150,6 +154,6 @@ VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
 }
 
 const insertPlain = `
-INSERT INTO entries (key_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model, provider,
-  list_cost_nano)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+INSERT INTO entries (key_no, account_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model,
+  provider, list_cost_nano)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

@@ -3,11 +3,13 @@ import { assert, unreachable } from "../../../base/assert.ts";
 import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
 import type { GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
 import { codeOf } from "../connection.ts";
+import { otherAccount } from "../tables/account-number.ts";
 import { failureReason } from "../troubles.ts";
 import { AccountDeltas } from "./account-deltas.ts";
 import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
-import { catchUpRollup, type RolledUpKey, UsageRollup } from "./rollup.ts";
+import { catchUpRollup, UsageRollup } from "./rollup.ts";
+import type { WrittenKey } from "./written-key.ts";
 
 /** The ids of a batch's last entry and last ending; 0 where it had none. */
 interface Written {
@@ -22,8 +24,8 @@ export class InlineWriter implements TimedWriter {
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
   readonly #endings: EndingWriter;
-  readonly #keys = new Map<string, RolledUpKey>();
-  readonly #findKey: Statement<{ no: number; isCredit: number }, [string]>;
+  readonly #keys = new Map<string, WrittenKey>();
+  readonly #findKey: Statement<{ no: number; accountNo: number; isCredit: number }, [string]>;
   readonly #upsertHold: Statement;
   readonly #deleteHold: Statement;
   readonly #insertResponse: Statement;
@@ -42,7 +44,7 @@ export class InlineWriter implements TimedWriter {
     this.#entries = new EntryWriter(database);
     this.#deltas = new AccountDeltas(database);
     this.#endings = new EndingWriter(database);
-    this.#findKey = database.query("SELECT no, mode = 'credit' AS isCredit FROM keys WHERE id = ?");
+    this.#findKey = database.query(findKey);
     this.#upsertHold = database.query(upsertHold);
     this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
     this.#insertResponse = database.query(insertResponse);
@@ -128,12 +130,12 @@ export class InlineWriter implements TimedWriter {
   }
 
   #settle({ charge, record, response, ending, hasProgress, holdId }: JournalItem & { kind: "settle" }): void {
-    const keyNo = this.#key(charge.keyId).no;
-    if (ending === null) this.#entries.charge(keyNo, charge, record);
-    else this.#endings.insert(keyNo, ending, this.#entries.chargeNow(keyNo, charge, record));
-    this.#deltas.add(keyNo, charge, record);
+    const key = this.#key(charge.keyId);
+    if (ending === null) this.#entries.charge(key, charge, record);
+    else this.#endings.insert(key.no, ending, this.#entries.chargeNow(key, charge, record));
+    this.#deltas.add(key, charge, record);
     if (hasProgress) this.#deleteHold.run(holdId);
-    if (response !== null) this.#store(keyNo, response);
+    if (response !== null) this.#store(key.no, response);
   }
 
   #applyOther(item: Exclude<JournalItem, { kind: "settle" }>): void {
@@ -165,9 +167,11 @@ export class InlineWriter implements TimedWriter {
   }
 
   #progress(progress: HoldProgress): void {
+    const { no, accountNo } = this.#key(progress.keyId);
     this.#upsertHold.run(
       progress.holdId,
-      this.#key(progress.keyId).no,
+      no,
+      otherAccount(no, accountNo),
       progress.openedAtMs,
       progress.periodStartMs,
       progress.chargeSoFar,
@@ -195,19 +199,24 @@ export class InlineWriter implements TimedWriter {
     for (const digest of digests) this.#insertGiven.run(no, digest, provider, atMs);
   }
 
-  #key(keyId: string): RolledUpKey {
+  #key(keyId: string): WrittenKey {
     const known = this.#keys.get(keyId);
     if (known !== undefined) return known;
     const row = this.#findKey.get(keyId);
     assert(row !== null, `there is no key ${keyId}`);
-    const key = { no: row.no, isCredit: row.isCredit === 1 };
+    const key = { no: row.no, accountNo: row.accountNo, isCredit: row.isCredit === 1 };
     this.#keys.set(keyId, key);
     return key;
   }
 }
 
+const findKey = `
+SELECT keys.no, accounts.no AS accountNo, mode = 'credit' AS isCredit
+FROM keys JOIN accounts ON accounts.no = keys.account_no WHERE keys.id = ?`;
+
 const upsertHold = `
-INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, charge_so_far, model)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = max(charge_so_far, excluded.charge_so_far)`;
 
 /** An id that is given again becomes the newest, so that it is kept as long as a new one. */

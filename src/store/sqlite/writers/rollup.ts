@@ -4,6 +4,7 @@ import { type Figures, figureNames, type MutableFigures, noFigures } from "../..
 import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../../records.ts";
 import { namedFigures, upsertFigures } from "../../reporting/figure-columns.ts";
 import { bandCount, bandOf, upperBoundMs } from "../../reporting/latency-bands.ts";
+import type { WrittenKey } from "./written-key.ts";
 
 export const msPerMinute = 60_000;
 const minutesPerHour = 60;
@@ -12,12 +13,6 @@ const hoursPerDay = 24;
 export const minutesKept = 180;
 /** Takes about 3 ms to write. */
 const largeRollup = 100;
-
-/** A key as the roll-up needs it. */
-export interface RolledUpKey {
-  readonly no: number;
-  readonly isCredit: boolean;
-}
 
 interface MinuteSums {
   readonly minute: number;
@@ -85,7 +80,7 @@ export class UsageRollup {
     return this.#sums.size >= largeRollup;
   }
 
-  addCharge({ no, isCredit }: RolledUpKey, charge: ChargeEntry, record: UsageRecord | null): void {
+  addCharge({ no, isCredit }: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
     const { charged, outcome } = charge;
     const { model, provider } = record ?? charge;
     const { figures, latencies } = this.#sumsOf(charge.atMs, no, model, provider);
@@ -115,7 +110,7 @@ export class UsageRollup {
   }
 
   /** One that was not charged. */
-  addEnding({ no }: RolledUpKey, { atMs, model, provider, outcome, alike, totalMs }: ExchangeEnding): void {
+  addEnding({ no }: WrittenKey, { atMs, model, provider, outcome, alike, totalMs }: ExchangeEnding): void {
     const { figures, latencies } = this.#sumsOf(atMs, no, model, provider);
     figures[outcome] += 1 + alike;
     if (outcome === "failed" && totalMs !== null) addTotal(figures, latencies, totalMs);

@@ -1,0 +1,63 @@
+import type { Clock } from "../base/clock.ts";
+import { SharedClaims } from "../idempotency/shared-claims.ts";
+import { SharedAccounts } from "../ledger/shared-accounts.ts";
+import { SharedRateLimits } from "../limits/shared-rate-limits.ts";
+import type { Log } from "../observe/log.ts";
+import type { NodeEvent } from "../store/node.ts";
+import { joinStore, openStore } from "../store/open.ts";
+import type { PostgresLocation } from "../store/settings.ts";
+import type { Backend } from "./backend.ts";
+import { logNodeEvent } from "./node-events.ts";
+import { nodeTiming } from "./node-timing.ts";
+
+export interface PostgresBackendOptions {
+  readonly location: PostgresLocation;
+  /** A name for people; several nodes may have the same. */
+  readonly nodeName: string;
+  readonly version: string;
+  /** The data folder, for charges that the database has not acknowledged. */
+  readonly dir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Balances, buckets and claims in a database that any number of gateways share. */
+export async function openPostgresBackend(options: PostgresBackendOptions): Promise<Backend> {
+  const { location, nodeName: name, version, dir, clock, log } = options;
+  const store = await openStore({
+    location,
+    clock,
+    role: "gateway",
+    onBackgroundError: (err) => log.error({ err }, "periodic work on the database failed"),
+  });
+  const opened = new AsyncDisposableStack();
+  opened.defer(() => store.close());
+  try {
+    const { keys, revision } = await store.load();
+    const report = (event: NodeEvent) => logNodeEvent(log, event);
+    const node = await joinStore({ location, name, version, dir, timing: nodeTiming(), report });
+    return {
+      store,
+      accounts: new SharedAccounts({ node, clock, keys }),
+      rateLimits: new SharedRateLimits(clock, node),
+      claims: new SharedClaims({ store, node, clock }),
+      keys,
+      revision,
+      get trouble() {
+        return node.trouble;
+      },
+      get stats() {
+        return node.stats;
+      },
+      describeLosses: () => node.describeLosses(),
+      attach: (gateway) => node.attach(gateway),
+      close: async () => {
+        await node.leave();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await opened.disposeAsync();
+    throw error;
+  }
+}

@@ -1,0 +1,109 @@
+import { isObject } from "../base/json.ts";
+import { rememberSecret } from "../base/secrets.ts";
+import type { LoadContext } from "./context.ts";
+import { defaults } from "./defaults.ts";
+import { ConfigError, ProblemList } from "./problems.ts";
+import type { ConfigFile } from "./schema.ts";
+import { isReference, readSecret } from "./secrets.ts";
+import type { StoreAddress } from "./settings.ts";
+import { findConfig, type SourceOptions } from "./source.ts";
+import { parseToml } from "./toml.ts";
+
+/** The database that `--store`, SLUICE_STORE or the file names, in this order; null if the data is in the folder. */
+export function storeSettings(
+  config: ConfigFile,
+  flag: string | undefined,
+  context: LoadContext,
+): StoreAddress | null {
+  const store = context.problems.isValidAt("store") ? (config.store ?? {}) : {};
+  const url = resolveUrl(flag, store.url, context);
+  if (url === null) return null;
+  const prepare = store.prepare ?? defaults.storePrepare;
+  return { url, password: resolvePassword(store.password, url, context), prepare };
+}
+
+export interface LocateStoreOptions extends SourceOptions {
+  readonly store?: string | undefined;
+}
+
+/**
+ * The same for commands that need nothing else of the configuration. Only this section is checked, so that they work even
+ * if a provider in the file is wrong.
+ */
+export function locateStore(options: LocateStoreOptions): StoreAddress | null {
+  const source = findConfig(options);
+  const { store } = parseToml(source.text, source.origin);
+  const problems = new ProblemList();
+  const context = { env: options.env, folder: source.folder, problems, warnings: [] };
+  const located = storeSettings(isObject(store) ? { store: textsOf(store) } : {}, options.store, context);
+  if (problems.all.length > 0) throw new ConfigError(source.origin, problems.all);
+  return located;
+}
+
+function textsOf(store: Readonly<Record<string, unknown>>): NonNullable<ConfigFile["store"]> {
+  const { url, password, prepare } = store;
+  return {
+    ...(typeof url === "string" ? { url } : {}),
+    ...(typeof password === "string" ? { password } : {}),
+    ...(typeof prepare === "boolean" ? { prepare } : {}),
+  };
+}
+
+/** SLUICE_STORE is the environment already, so that it may hold a password. */
+function resolveUrl(
+  flag: string | undefined,
+  configured: string | undefined,
+  context: LoadContext,
+): string | null {
+  const fromEnvironment = context.env["SLUICE_STORE"]?.trim() || undefined;
+  if (flag !== undefined) return urlFrom(flag, "--store", context);
+  if (fromEnvironment !== undefined && !isReference(fromEnvironment)) {
+    return checkedUrl(fromEnvironment, "SLUICE_STORE", context);
+  }
+  if (fromEnvironment !== undefined) return urlFrom(fromEnvironment, "SLUICE_STORE", context);
+  return configured === undefined ? null : urlFrom(configured, "store.url", context);
+}
+
+/** One that is not set is an error: otherwise the gateway would serve an empty data folder. */
+function urlFrom(text: string, path: string, context: LoadContext): string | null {
+  if (isReference(text)) {
+    const url = secretAt(path, text, context);
+    return url === null ? null : checkedUrl(url, path, context);
+  }
+  if (passwordOf(text) === "") return checkedUrl(text, path, context);
+  context.problems.add(
+    path,
+    'holds a password, which must not stand here; write "env:NAME" or "file:/path", or put it into store.password',
+  );
+  return null;
+}
+
+function checkedUrl(url: string, path: string, { problems }: LoadContext): string | null {
+  if (/^postgres(?:ql)?:\/\//i.test(url) && URL.canParse(url)) {
+    const password = passwordOf(url);
+    if (password !== "") rememberSecret(password);
+    return url;
+  }
+  problems.add(path, "must be of the form postgres://user@host:5432/database, with one host");
+  return null;
+}
+
+function resolvePassword(reference: string | undefined, url: string, context: LoadContext): string | null {
+  if (reference === undefined) return null;
+  if (passwordOf(url) !== "") {
+    context.problems.add("store.password", "the store's URL holds a password already; give it once");
+    return null;
+  }
+  return secretAt("store.password", reference, context);
+}
+
+function secretAt(path: string, reference: string, context: LoadContext): string | null {
+  const secret = readSecret(reference, context);
+  if (secret.kind === "value") return secret.value;
+  context.problems.add(path, secret.kind === "problem" ? secret.message : secret.reason);
+  return null;
+}
+
+function passwordOf(url: string): string {
+  return decodeURIComponent(URL.parse(url)?.password ?? "");
+}

@@ -1,0 +1,6 @@
+/** A key as the writers need it. */
+export interface WrittenKey {
+  readonly no: number;
+  readonly accountNo: number;
+  readonly isCredit: boolean;
+}

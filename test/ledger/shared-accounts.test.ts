@@ -1,0 +1,144 @@
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../src/base/errors.ts";
+import { newId } from "../../src/base/id.ts";
+import type { Hold } from "../../src/ledger/accounts.ts";
+import { SharedAccounts, type SharedAccountsOptions } from "../../src/ledger/shared-accounts.ts";
+import { type HoldVerdict, NodeUnavailable } from "../../src/store/node.ts";
+import { emptyTotals } from "../../src/store/store.ts";
+import { keyRecord } from "../store/fixtures.ts";
+import { FakeClock } from "../support/clock.ts";
+import { settlement } from "./fixtures.ts";
+
+const held: HoldVerdict = { decision: "held", balance: 1_000, remaining: 900, periodStartMs: 0 };
+
+/** Accounts over a node that is told what to answer. */
+function accountsOver(node: Partial<SharedAccountsOptions["node"]> = {}) {
+  const credit = keyRecord({ mode: "credit" });
+  const budget = keyRecord({ mode: "token_budget", budgetTokens: 1_000, period: "day" });
+  const calls: string[] = [];
+  const accounts = new SharedAccounts({
+    clock: new FakeClock(),
+    keys: [credit, budget],
+    node: {
+      trouble: null,
+      hold: async () => held,
+      progress: (id, soFar) => void calls.push(`progress ${id} ${soFar}`),
+      settle: async ({ cost }) => ({ charged: cost, overrun: 0 }),
+      release: (id) => void calls.push(`release ${id}`),
+      readAccounts: async (ids) =>
+        ids.map((id) => ({ totals: { ...emptyTotals(id), posted: 700, purchased: 700 }, held: 60 })),
+      ...node,
+    },
+  });
+  const hold = (keyId = credit.id, amount = 100) =>
+    accounts.hold({ keyId, exchangeId: newId("req_"), model: "house-model", amount });
+  return { accounts, hold, credit, budget, calls };
+}
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  return error instanceof GatewayError ? error.code : String(error);
+}
+
+describe("shared accounts", () => {
+  test.each([
+    ["too_little", "insufficient_credit"],
+    ["reserved", "balance_temporarily_reserved"],
+    ["disabled", "key_disabled"],
+    ["expired", "key_expired"],
+    ["suspended", "invalid_credentials"],
+    ["revoked", "invalid_credentials"],
+    ["unknown_key", "invalid_credentials"],
+  ] as const)("refuse a hold that the database decides is %s", async (decision, code) => {
+    const { accounts, hold } = accountsOver({ hold: async () => ({ ...held, decision }) });
+    expect(await codeOf(hold())).toBe(code);
+    expect(accounts.openHolds).toBe(0);
+    expect(accounts.held()).toEqual({ nano: 0, tokens: 0 });
+  });
+
+  test("say when a used-up budget is fresh again, or that it never is", async () => {
+    const { accounts, hold, budget } = accountsOver({ hold: async () => ({ ...held, decision: "used_up" }) });
+    expect(await codeOf(hold(budget.id))).toBe("limit_reached");
+    accounts.apply({ revision: 1, keys: [{ ...budget, period: "none" }], entries: [] });
+    expect(await codeOf(hold(budget.id))).toBe("insufficient_credit");
+  });
+
+  test("give no hold while the database is in trouble, or does not answer", async () => {
+    const asked: unknown[] = [];
+    const troubled = accountsOver({
+      trouble: { reason: "The database cannot be reached.", advice: "" },
+      hold: async (order) => {
+        asked.push(order);
+        return held;
+      },
+    });
+    expect(await codeOf(troubled.hold())).toBe("service_unavailable");
+    expect(asked).toEqual([]);
+    const silent = accountsOver({ hold: () => Promise.reject(new NodeUnavailable()) });
+    expect(await codeOf(silent.hold())).toBe("service_unavailable");
+  });
+
+  test("end a hold once, with what the database has charged", async () => {
+    const { accounts, hold, calls } = accountsOver({ settle: async () => ({ charged: 40, overrun: 20 }) });
+    const first = await hold();
+    expect(accounts.held()).toEqual({ nano: 100, tokens: 0 });
+    expect(accounts.remaining(first)).toBe(900);
+    const record = settlement(first, 60);
+    expect(await accounts.settle(first, record)).toEqual({ charged: 40, overrun: 20 });
+    expect(first.charged).toBe(40);
+    expect(record.record?.costNano).toBe(40);
+    expect(accounts.remaining(first)).toBe(960);
+    expect(await accounts.settle(first, settlement(first, 60))).toBeNull();
+    expect(accounts.release(first)).toBe(false);
+    const second = await hold();
+    expect(accounts.release(second)).toBe(true);
+    expect(accounts.release(second)).toBe(false);
+    expect(calls).toEqual([`release ${second.id}`]);
+    expect(accounts.openHolds).toBe(0);
+    expect(accounts.held()).toEqual({ nano: 0, tokens: 0 });
+  });
+
+  test("charge token budgets in tokens, which cost nothing", async () => {
+    const { accounts, hold, budget } = accountsOver();
+    const given = await hold(budget.id, 50);
+    expect(accounts.held()).toEqual({ nano: 0, tokens: 50 });
+    const settled = settlement(given, 30, { outcome: "failed" });
+    await accounts.settle(given, settled);
+    expect(settled.record).toMatchObject({ costNano: 0, outcome: "failed" });
+  });
+
+  test("say that a charge is not acknowledged in time, and do not end the hold twice", async () => {
+    const { accounts, hold, calls } = accountsOver({ settle: () => Promise.reject(new NodeUnavailable()) });
+    const given = await hold();
+    expect(await codeOf(accounts.settle(given, settlement(given, 60)))).toBe("service_unavailable");
+    expect(accounts.release(given)).toBe(false);
+    expect(calls).toEqual([]);
+  });
+
+  test("refuse an impossible cost while the hold can still be released", async () => {
+    const { accounts, hold } = accountsOver();
+    const given: Hold = await hold();
+    await expect(accounts.settle(given, settlement(given, -1))).rejects.toThrow("cost");
+    expect(accounts.release(given)).toBe(true);
+  });
+
+  test("journal progress now and then, and none of a hold that has ended", async () => {
+    const { accounts, hold, calls } = accountsOver();
+    const [first, second] = [await hold(), await hold()];
+    accounts.progress(first, 10);
+    accounts.progress(first, 20);
+    accounts.progress(second, 30);
+    accounts.release(second);
+    accounts.journalProgress();
+    expect(calls).toEqual([`release ${second.id}`, `progress ${first.id} 20`]);
+  });
+
+  test("summarize accounts as the database has them", async () => {
+    const { accounts, credit } = accountsOver();
+    const [summary] = await accounts.summaries([credit.id]);
+    expect(summary).toMatchObject({ posted: 700, held: 60, available: 640, purchased: 700 });
+  });
+});
