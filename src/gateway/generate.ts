@@ -36,7 +36,9 @@ export async function generate(
   dialect: ClientDialectName,
 ): Promise<Response> {
   const { call, configured } = exchange;
-  const key = await admit(gateway, exchange);
+  // What usually has its answer at once is awaited only if it has not. All of these together: 5 of 66 µs.
+  const admitting = admit(gateway, exchange);
+  const key = admitting instanceof Promise ? await admitting : admitting;
   const request = await readRequest(gateway, exchange, key, dialect);
   // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
   call.keepWaiting();
@@ -49,16 +51,19 @@ export async function generate(
   refuseUnpriced(key, model);
   refuseUnusableTools(request.truncated, model);
   const limit = clientDialect(dialect).limitOutput(request.truncated, model);
-  const scope = await scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
+  const finding = scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
+  const scope = finding instanceof Promise ? await finding : finding;
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope });
   exchange.extras = usedExtras(exchange.askedExtras, null);
   const estimatedInput = request.estimateInput();
-  await refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
+  const counting = refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
+  if (counting !== undefined) await counting;
 
-  const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, request);
+  const claiming = claimIdempotency(gateway, exchange, key, idempotencyKey, request);
+  const claimed = claiming instanceof Promise ? await claiming : claiming;
   if (claimed.kind === "replay") return replay(exchange, claimed.response);
   exchange.claim = claimed.claim;
-  await gateway.ongoing.enter(exchange, key.id);
+  if (!gateway.ongoing.tryEnter(exchange, key.id)) await gateway.ongoing.enter(exchange, key.id);
 
   const atMost = { input: estimatedInput, output: limit.maxOutputTokens };
   const wanted = { key, model, atMost, requestBytes: request.bytes };
@@ -76,7 +81,8 @@ export async function generate(
 
     const answering = { gateway, exchange, key, generation, attempt, opened, bill };
     if (request.stream && opened.streaming) return streamResponse(answering);
-    const whole = await readOrChargeFailure(answering);
+    const reading = readOrChargeFailure(answering);
+    const whole = reading instanceof Promise ? await reading : reading;
     refuseUnreadable(answering);
     // The charge is durable before the body leaves.
     await settleWhole(answering, whole);

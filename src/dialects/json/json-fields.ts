@@ -38,14 +38,11 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : none;
 }
 
-/** A shorter text cannot nest too deeply: every level takes two brackets. */
-const shortestDeepText = 512;
-
 /** Null if the text is not a JSON object, or nests too deeply to be serialized again. */
 export function parseObject(text: string): JsonObject | null {
   try {
     const value: Json = JSON.parse(text);
-    return text.length >= shortestDeepText && nestsTooDeeply(value) ? null : objectOf(value);
+    return nestsTooDeeply(value, text) ? null : objectOf(value);
   } catch {
     return null;
   }

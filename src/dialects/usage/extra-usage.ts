@@ -1,5 +1,5 @@
-import type { ReportedExtras } from "../../base/extra-usage.ts";
-import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
+import { nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
+import type { HostedToolName } from "../../base/hosted-tools.ts";
 import type { Json } from "../../base/json.ts";
 import { objectOf } from "../json/json-fields.ts";
 
@@ -9,13 +9,20 @@ import { objectOf } from "../json/json-fields.ts";
 const maxCount = 1_000_000;
 
 export function tierOf(tier: Json | undefined): ReportedExtras {
-  return typeof tier === "string" ? { tier } : {};
+  return typeof tier === "string" ? { tier } : nothingReported;
 }
 
 export function audioOf(input: Json | undefined, output: Json | undefined): ReportedExtras {
   const audioInputTokens = countOf(objectOf(input)?.["audio_tokens"]);
   const audioOutputTokens = countOf(objectOf(output)?.["audio_tokens"]);
-  return audioInputTokens + audioOutputTokens === 0 ? {} : { audioInputTokens, audioOutputTokens };
+  return audioInputTokens + audioOutputTokens === 0
+    ? nothingReported
+    : { audioInputTokens, audioOutputTokens };
+}
+
+/** All of these together. */
+export function reportedTogether(...parts: readonly ReportedExtras[]): ReportedExtras {
+  return parts.every((part) => part === nothingReported) ? nothingReported : Object.assign({}, ...parts);
 }
 
 export function countOf(value: Json | undefined): number {
@@ -31,8 +38,8 @@ export class CallCounter {
     return this.#calls === null;
   }
 
-  report(): { readonly calls?: ToolCalls } {
-    return this.#calls === null ? {} : { calls: this.#calls };
+  report(): ReportedExtras {
+    return this.#calls === null ? nothingReported : { calls: this.#calls };
   }
 
   atLeast(name: HostedToolName, count: number): void {

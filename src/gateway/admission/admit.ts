@@ -6,9 +6,10 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { authenticate } from "./authenticate.ts";
 
-/** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
-export async function admit(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
-  const key = await authenticate(gateway, exchange);
+/** Credential, key status, origin, and one token of the key's rate bucket, in this order. Only an unknown key is awaited. */
+export function admit(gateway: Gateway, exchange: Exchange): KeyRecord | Promise<KeyRecord> {
+  const key = authenticate(gateway, exchange);
+  if (key instanceof Promise) return key.then((found) => takeToken(gateway, exchange, found));
   assert(key !== null, "only the models are described without a key");
   return takeToken(gateway, exchange, key);
 }

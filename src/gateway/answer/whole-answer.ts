@@ -105,14 +105,16 @@ function translated(
 
 /** Rejects broken JSON. */
 function parseAnswer(bytes: Uint8Array): JsonObject {
+  let text: string;
   let body: unknown;
   try {
-    body = JSON.parse(decoder.decode(bytes));
+    text = decoder.decode(bytes);
+    body = JSON.parse(text);
   } catch (cause) {
     throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
   }
   if (!isObject(body)) throw malformedAnswer("it is not an object");
-  if (nestsTooDeeply(body)) throw malformedAnswer("it is nested too deeply");
+  if (nestsTooDeeply(body, text)) throw malformedAnswer("it is nested too deeply");
   return body;
 }
 

@@ -18,15 +18,22 @@ export function refuseUnreadable({ exchange }: Answering): void {
 }
 
 /** A provider that fails and says what it has used is paid for that, before the client is told of the failure. */
-export async function readOrChargeFailure(answering: Answering): Promise<WholeAnswer> {
+export function readOrChargeFailure(answering: Answering): WholeAnswer | Promise<WholeAnswer> {
   try {
-    return await readWhole(answering);
+    const reading = readWhole(answering);
+    if (!(reading instanceof Promise)) return reading;
+    return reading.catch((error: unknown) => chargeFailure(answering, error));
   } catch (error) {
-    if (error instanceof FailedAnswer && error.usage !== null) {
-      await settleFailure(answering, error, error.usage);
-    }
-    throw error;
+    return chargeFailure(answering, error);
   }
+}
+
+/** Rejects with the failure. */
+async function chargeFailure(answering: Answering, error: unknown): Promise<never> {
+  if (error instanceof FailedAnswer && error.usage !== null) {
+    await settleFailure(answering, error, error.usage);
+  }
+  throw error;
 }
 
 function settleFailure(answering: Answering, error: FailedAnswer, usage: ReportedUsage): Promise<unknown> {

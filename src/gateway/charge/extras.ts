@@ -1,5 +1,5 @@
 import { invalidRequest } from "../../base/errors.ts";
-import { type ExtraUsage, noCalls, type ReportedExtras } from "../../base/extra-usage.ts";
+import { type ExtraUsage, noCalls, nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { usualTiers } from "../../base/service-tiers.ts";
@@ -190,6 +190,7 @@ function priceMissing(model: ModelSettings, name: HostedToolName): string {
 
 /** What is charged for: what the provider reports, and what was asked for where it says nothing. Null for nothing extra. */
 export function usedExtras(asked: AskedExtras | null, reported: ReportedExtras | null): ExtraUsage | null {
+  if (asked === null && (reported === null || reported === nothingReported)) return null;
   const told = reported?.tier ?? asked?.most.tier ?? null;
   const tier = told === null || usualTiers.has(told) ? null : told;
   const calls = withLeast(reported?.calls ?? noCalls, asked?.least ?? noCalls);

@@ -32,6 +32,7 @@ export class GivenIds {
    * Call it before settling: the ids are durable once the charge is, and that is before the answer's end leaves.
    */
   remember(keyId: string, provider: string, ids: readonly string[]): void {
+    if (ids.length === 0) return;
     const digests = ids.filter((id) => id.length <= maxIdChars).map(digestOf);
     if (digests.length === 0) return;
     const given = { keyId, provider, digests: [...new Set(digests)], atMs: this.#clock.wallMs() };
@@ -82,14 +83,23 @@ function digestOf(id: string): string {
 }
 
 /** The provider scope of a request that names stored resources: the provider that has them, if the key may use it. */
-export async function scopeOf(
+export function scopeOf(
+  givenIds: GivenIds,
+  configured: Configured,
+  key: KeyRecord,
+  model: ModelSettings,
+  references: readonly Reference[],
+): string | Promise<string> {
+  return references.length === 0 ? key.scope : scopeOfGiver(givenIds, configured, key, model, references);
+}
+
+async function scopeOfGiver(
   givenIds: GivenIds,
   { catalog }: Configured,
   key: KeyRecord,
   model: ModelSettings,
   references: readonly Reference[],
 ): Promise<string> {
-  if (references.length === 0) return key.scope;
   const provider = await givenIds.providerOf(key, references);
   const isServed =
     inScope(key.scope, { provider }) &&

@@ -145,7 +145,9 @@ export function checkRequest(bytes: Uint8Array, { kind, options, limits }: Expec
   const mentions = inspectBody(parsed, bytes);
   validateRequest(kind, parsed.truncated, options);
   const dialect = clientDialect(kind === "count_tokens" ? "messages" : kind);
-  return { ...parsed, mentions, hostedTools: hostedToolsOf(dialect, parsed.truncated, mentions) };
+  const { truncated, cutBytes, spans, memberCount } = parsed;
+  const hostedTools = hostedToolsOf(dialect, truncated, mentions);
+  return { truncated, cutBytes, spans, memberCount, mentions, hostedTools };
 }
 
 export function idempotencyKeyOf(call: ClientCall): string | null {

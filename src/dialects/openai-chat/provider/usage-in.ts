@@ -1,8 +1,8 @@
-import type { ReportedExtras } from "../../../base/extra-usage.ts";
+import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, objectOf } from "../../json/json-fields.ts";
-import { audioOf, countOf, tierOf } from "../../usage/extra-usage.ts";
+import { audioOf, countOf, reportedTogether, tierOf } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
 
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
@@ -46,9 +46,9 @@ function reasoningIsApart(usage: JsonObject, reasoning: Json | undefined): boole
 export function readExtras(answer: JsonObject): ReportedExtras {
   const usage = objectOf(answer["usage"]);
   const searches = countOf(usage?.["num_sources_used"]) || countOf(usage?.["num_search_queries"]);
-  return {
-    ...tierOf(answer["service_tier"]),
-    ...(searches === 0 ? {} : { calls: { web_search: searches } }),
-    ...audioOf(usage?.["prompt_tokens_details"], usage?.["completion_tokens_details"]),
-  };
+  return reportedTogether(
+    tierOf(answer["service_tier"]),
+    searches === 0 ? nothingReported : { calls: { web_search: searches } },
+    audioOf(usage?.["prompt_tokens_details"], usage?.["completion_tokens_details"]),
+  );
 }

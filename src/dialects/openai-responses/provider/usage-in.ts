@@ -3,7 +3,7 @@ import type { HostedToolName } from "../../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { audioOf, CallCounter, tierOf } from "../../usage/extra-usage.ts";
+import { audioOf, CallCounter, reportedTogether, tierOf } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";
 
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
@@ -22,11 +22,11 @@ export function readExtras(response: JsonObject): ReportedExtras {
   const usage = objectOf(response["usage"]);
   const calls = new CallCounter();
   for (const item of objectsOf(response["output"])) countItem(item, calls);
-  return {
-    ...tierOf(response["service_tier"]),
-    ...calls.report(),
-    ...audioOf(usage?.["input_tokens_details"], usage?.["output_tokens_details"]),
-  };
+  return reportedTogether(
+    tierOf(response["service_tier"]),
+    calls.report(),
+    audioOf(usage?.["input_tokens_details"], usage?.["output_tokens_details"]),
+  );
 }
 
 /** Counts an output item if it is a call of a hosted tool. */
