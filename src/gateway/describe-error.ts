@@ -1,7 +1,18 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import { withoutSecrets } from "../base/secrets.ts";
+import { StoreRefusal } from "../store/store.ts";
 
 const maxMessageChars = 500;
+
+/** A database that is away is no failure of the gateway: the client is told to come again. Anything else stays as it is. */
+export function withoutStore(thrown: unknown): unknown {
+  if (!(thrown instanceof StoreRefusal && thrown.reason === "unreachable")) return thrown;
+  return new GatewayError(
+    "service_unavailable",
+    "The gateway cannot reach its database at the moment. Retry shortly.",
+    { retryAfterSeconds: 5, cause: thrown },
+  );
+}
 
 /** As the client saw it; may quote the provider. */
 export function publicMessage(error: unknown): string {

@@ -2,6 +2,7 @@ import { GatewayError } from "../base/errors.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
 import type { ClientCall } from "../gateway/client-call.ts";
 import { countTokens } from "../gateway/count-tokens.ts";
+import { withoutStore } from "../gateway/describe-error.ts";
 import { endExchange } from "../gateway/end-exchange.ts";
 import { Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -20,7 +21,8 @@ export async function respond(gateway: Gateway, call: ClientCall): Promise<Respo
       endExchange(gateway, exchange, { status: response.status, outcome, error: null });
     }
     return response;
-  } catch (error) {
+  } catch (thrown) {
+    const error = withoutStore(thrown);
     const response = errorResponse(exchange, error);
     const { status } = response;
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.

@@ -122,7 +122,7 @@ export class SharedAccounts implements Accounts {
 
   async summaries(keyIds: readonly string[]): Promise<readonly AccountSummary[]> {
     const nowMs = this.#clock.wallMs();
-    const states = await this.#node.readAccounts(keyIds);
+    const states = await this.#node.readAccounts(keyIds).catch(asRefusal);
     return keyIds.map((keyId, index) => {
       const state = states[index];
       assert(state != null, `there is no account for key ${keyId}`);

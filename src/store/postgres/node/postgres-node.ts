@@ -1,16 +1,17 @@
 import { newStats, type StoreStats, type Trouble } from "../../health.ts";
-import type {
-  AccountState,
-  AttachedGateway,
-  Charged,
-  ChargeOrder,
-  ClaimOrder,
-  ClaimVerdict,
-  HoldOrder,
-  HoldVerdict,
-  NodeSettings,
-  StoreNode,
-  TokenVerdict,
+import {
+  type AccountState,
+  type AttachedGateway,
+  type Charged,
+  type ChargeOrder,
+  type ClaimOrder,
+  type ClaimVerdict,
+  type HoldOrder,
+  type HoldVerdict,
+  type NodeSettings,
+  NodeUnavailable,
+  type StoreNode,
+  type TokenVerdict,
 } from "../../node.ts";
 import { PostgresClient } from "../client.ts";
 import { isTransient } from "../errors.ts";
@@ -129,7 +130,9 @@ export class PostgresNode implements StoreNode {
   }
 
   readAccounts(keyIds: readonly string[]): Promise<readonly (AccountState | null)[]> {
-    return readAccounts(this.#life.query, keyIds);
+    return readAccounts(this.#life.query, keyIds).catch((error) => {
+      throw isTransient(error) ? new NodeUnavailable() : error;
+    });
   }
 
   describeLosses(): readonly string[] {

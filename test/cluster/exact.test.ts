@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import type { Entry } from "../../src/store/store.ts";
+import { answerFrom } from "../support/fixtures.ts";
+import { sharedPostgres } from "../support/postgres.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import type { KeyOptions, Sluice, TestKey } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+import { type Nodes, startNodes, withPostgres } from "./nodes.ts";
+
+/** What is promised of one gateway holds for four that share a database: nothing is admitted or charged twice. */
+
+interface Summary {
+  credits: { balance: number; reserved: number; used: number };
+  tokens: { used: number; reserved: number };
+}
+
+const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
+const racersPerNode = isCompiled ? 1_000 : 250;
+const path = "/v1/chat/completions";
+const body = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }], max_tokens: 1000 };
+
+let provider: ScriptedProvider;
+let nodes: Nodes;
+
+withPostgres(() => {
+  beforeAll(async () => {
+    provider = startProvider();
+    nodes = await startNodes(4, sharedPostgres(), provider);
+  }, 120_000);
+  afterEach(() => provider.reset());
+  afterAll(async () => {
+    await nodes[Symbol.asyncDispose]();
+    provider.stop();
+  });
+
+  test("a balance for 10 admits exactly 10 of all who race for it, and charges exactly those", async () => {
+    const held = await heldForOne({}, ({ credits }) => credits.reserved);
+    const key = await nodes.first.createKey({ credit: Math.round(held * 10 * 1e9) / 1e9 });
+    const { charges, after } = await race(key);
+    expect(after.credits.reserved).toBe(0);
+    expect(sumOf(charges)).toBe(Math.round(after.credits.used * 1e9));
+  }, 120_000);
+
+  test("so does a token budget", async () => {
+    const mode = { mode: "token_budget", period: "day" } as const;
+    const held = await heldForOne(mode, ({ tokens }) => tokens.reserved);
+    const key = await nodes.first.createKey({ ...mode, budget: held * 10 });
+    const { charges, after } = await race(key);
+    expect(after.tokens.reserved).toBe(0);
+    expect(sumOf(charges)).toBe(after.tokens.used);
+  }, 120_000);
+
+  test("a rate limit is the same for all of them together", async () => {
+    const rpm = 600;
+    const key = await nodes.first.createKey({ rpm });
+    await everywhere((node) => known(node, key));
+    const startedMs = performance.now();
+    const isOver = () => performance.now() - startedMs > 2_000;
+    const allowed = await everywhere(async (node) => {
+      const callers = Array.from({ length: 4 }, async () => {
+        let count = 0;
+        while (!isOver()) if ((await node.request("/v1/models", { key })).ok) count += 1;
+        return count;
+      });
+      return (await Promise.all(callers)).reduce((sum, count) => sum + count, 0);
+    });
+    const seconds = (performance.now() - startedMs) / 1000;
+    const due = rpm + (seconds * rpm) / 60 - nodes.all.length;
+    const got = allowed.reduce((sum, count) => sum + count, 0);
+    expect(Math.abs(got - due)).toBeLessThan(due * 0.02);
+  }, 120_000);
+
+  test("an Idempotency-Key runs once, wherever it is sent", async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `name ${index}`);
+    const key = await nodes.first.createKey({ credit: 100 });
+    await everywhere((node) => known(node, key));
+    const before = provider.requests.length;
+    const answers = await Promise.all(
+      names.flatMap((name) =>
+        nodes.all.map(async (node) => {
+          const response = await node.request(path, { key, body, headers: { "idempotency-key": name } });
+          return { name, status: response.status, text: await response.text() };
+        }),
+      ),
+    );
+    expect(provider.requests.length - before).toBe(names.length);
+    for (const [name, group] of Map.groupBy(answers, (answer) => answer.name)) {
+      const statuses = group.map(({ status }) => status);
+      const whole = group.filter(({ status }) => status === 200).map(({ text }) => text);
+      expect([
+        name,
+        new Set(whole).size,
+        statuses.every((status) => status === 200 || status === 409),
+      ]).toEqual([name, 1, true]);
+    }
+    expect(await chargesOf(key)).toHaveLength(names.length);
+  }, 120_000);
+
+  test("the books agree, and a key that one of them makes, changes or disables is so for all", async () => {
+    const audit = await nodes.first.cliJson<{ ok: boolean }>("ledger", "audit");
+    expect(audit.ok).toBe(true);
+    const key = await nodes.first.createKey();
+    await everywhere((node) => known(node, key));
+    await nodes.first.cliJson("keys", "disable", key.prefix);
+    await waitFor(async () => {
+      const statuses = await everywhere(async (node) => (await node.request(path, { key, body })).status);
+      return statuses.every((status) => status === 403);
+    }, "every node to refuse the key");
+  }, 120_000);
+});
+
+function everywhere<Result>(work: (node: Sluice) => Promise<Result>): Promise<Result[]> {
+  return Promise.all(nodes.all.map(work));
+}
+
+/** A node that does not know a key looks at once, so that one request is enough. */
+async function known(node: Sluice, key: TestKey): Promise<void> {
+  expect((await node.request("/v1/models", { key })).status).toBe(200);
+}
+
+async function summaryOf(key: TestKey): Promise<Summary> {
+  return (await (await nodes.first.request("/v1/usage", { key })).json()) as Summary;
+}
+
+async function chargesOf(key: TestKey): Promise<readonly Entry[]> {
+  const { stdout } = await nodes.first.cli("ledger", "export", "--format", "jsonl", "--key", key.prefix);
+  const entries = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Entry);
+  return entries.filter(({ kind }) => kind === "charge");
+}
+
+function sumOf(charges: readonly Entry[]): number {
+  return charges.reduce((sum, { amount }) => sum - amount, 0);
+}
+
+/** What one request of the race sets aside while it runs. */
+async function heldForOne(options: KeyOptions, read: (summary: Summary) => number): Promise<number> {
+  const gate = Promise.withResolvers<void>();
+  provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
+  const probe = await nodes.first.createKey(options);
+  const probing = nodes.first.request(path, { key: probe, body });
+  await waitFor(() => provider.requests.length === 1, "the probe to be asked");
+  const held = read(await summaryOf(probe));
+  gate.resolve();
+  expect((await probing).status).toBe(200);
+  provider.reset();
+  return held;
+}
+
+/** All at once on every node, with the provider's answers held back until everybody knows whether it was admitted. */
+async function race(key: TestKey): Promise<{ charges: readonly Entry[]; after: Summary }> {
+  const gate = Promise.withResolvers<void>();
+  provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
+  const total = racersPerNode * nodes.all.length;
+  const refused: number[] = [];
+  const racing = nodes.all.flatMap((node) =>
+    Array.from({ length: racersPerNode }, async () => {
+      const { status } = await node.request(path, { key, body });
+      if (status !== 200) refused.push(status);
+      return status;
+    }),
+  );
+  await waitFor(() => refused.length === total - 10, "all but ten to be refused", 60_000);
+  expect(provider.requests).toHaveLength(10);
+  expect(new Set(refused)).toEqual(new Set([429]));
+  gate.resolve();
+  const statuses = await Promise.all(racing);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+  const charges = await chargesOf(key);
+  expect(charges).toHaveLength(10);
+  return { charges, after: await summaryOf(key) };
+}
