@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { clientDialectNames } from "../../src/dialects/registry.ts";
+import { providerDialectNames } from "../../src/dialects/registry.ts";
 
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { textScenario } from "./conversation/scenarios.ts";
@@ -22,7 +22,7 @@ async function spent(): Promise<number> {
 }
 
 const cases = clients.flatMap((client) =>
-  clientDialectNames.flatMap((provider) =>
+  providerDialectNames.flatMap((provider) =>
     [false, true].map((stream) => [client, provider, stream] as const),
   ),
 );

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialectNames,
+  type ProviderDialectName,
+  providerDialectNames,
+} from "../../src/dialects/registry.ts";
 
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { goodScenarios, textScenario } from "./conversation/scenarios.ts";
@@ -20,7 +25,7 @@ afterAll(() => world.dispose());
 
 test("all clients have all conversations at once, with heartbeats in their streams, and nothing is mixed up", async () => {
   const talks = clients.flatMap((client) =>
-    clientDialectNames.flatMap((provider) =>
+    providerDialectNames.flatMap((provider) =>
       goodScenarios.map((scenario) => ({ client, provider, scenario })),
     ),
   );
@@ -50,7 +55,7 @@ const heartbeats = {
 
 test("every pair has heartbeats in the client's own dialect while the provider is silent", async () => {
   const pairs = clientDialectNames.flatMap((client) =>
-    clientDialectNames.map((provider) => ({ client, provider })),
+    providerDialectNames.map((provider) => ({ client, provider })),
   );
   const counts = await Promise.all(
     pairs.map(async ({ client, provider }) => {
@@ -62,7 +67,7 @@ test("every pair has heartbeats in the client's own dialect while the provider i
   expect(counts.filter(([, count]) => count < 2)).toEqual([]);
 });
 
-async function streamedText(client: ClientDialectName, provider: ClientDialectName): Promise<string> {
+async function streamedText(client: ClientDialectName, provider: ProviderDialectName): Promise<string> {
   const { key, model, url } = world.access(provider);
   const { system, user } = textScenario.ask;
   const asked = [{ role: "user", content: user[0] }];

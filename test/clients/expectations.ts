@@ -1,4 +1,4 @@
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { ClientDialectName, ProviderDialectName } from "../../src/dialects/registry.ts";
 import type { Reply } from "./conversation/provider.ts";
 import { callsOf, type Scenario, type Turn, textOf } from "./conversation/scenario.ts";
 import type { Understood } from "./drivers/client.ts";
@@ -16,14 +16,20 @@ export function understoodAs({ says, usage, ending }: Turn): Understood {
   };
 }
 
-/** Reasoning comes back to its maker, except from chat clients, which have no place for another's seal. */
+/**
+ * Reasoning comes back to its maker, except from chat clients, which have no place for another's seal. Gemini's is a
+ * seal of its calls, which chat has a place for.
+ */
 export function repliesTo(
   scenario: Scenario,
   client: ClientDialectName,
-  provider: ClientDialectName,
+  provider: ProviderDialectName,
 ): Reply[] {
-  const reasons = scenario.turns.some((turn) => textOf(turn.says, "thinking") !== "");
-  const keeps = client !== "chat" || provider === "chat";
+  const isSealOfCalls = provider === "gemini";
+  const reasons = scenario.turns.some(
+    ({ says }) => textOf(says, "thinking") !== "" && (!isSealOfCalls || callsOf(says).length > 0),
+  );
+  const keeps = client !== "chat" || provider === "chat" || isSealOfCalls;
   return scenario.turns.map((_, turn) => ({
     scenario: scenario.name,
     turn,

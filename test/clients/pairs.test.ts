@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import type { Scenario } from "./conversation/scenario.ts";
@@ -25,7 +25,7 @@ beforeEach(() => world.provider.forget());
 afterAll(() => world.dispose());
 
 for (const client of clients) {
-  for (const provider of clientDialectNames) {
+  for (const provider of providerDialectNames) {
     describe(`${client.name} (${client.dialect}) on a provider of ${provider}`, () => {
       for (const stream of [false, true]) {
         const way = stream ? "streamed" : "whole";
@@ -68,6 +68,6 @@ test.each(["chat", "responses"] as const)(
   },
 );
 
-function converse(client: Client, provider: ClientDialectName, { ask }: Scenario, stream: boolean) {
+function converse(client: Client, provider: ProviderDialectName, { ask }: Scenario, stream: boolean) {
   return client.converse(world.access(provider), ask, stream);
 }

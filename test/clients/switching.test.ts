@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { clientDialectNames } from "../../src/dialects/registry.ts";
+import { providerDialectNames } from "../../src/dialects/registry.ts";
 
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { goodScenarios } from "./conversation/scenarios.ts";
@@ -12,8 +12,8 @@ import { startWorld, type World } from "./world.ts";
  * has said, called and thought. The provider refuses a seal that is not its own, as real ones do.
  */
 const scenarios = goodScenarios.filter(({ turns }) => turns.length > 1);
-const ways = clientDialectNames.flatMap((from) =>
-  clientDialectNames.filter((to) => to !== from).map((to) => [from, to] as const),
+const ways = providerDialectNames.flatMap((from) =>
+  providerDialectNames.filter((to) => to !== from).map((to) => [from, to] as const),
 );
 
 let world: World<ConversationProvider>;

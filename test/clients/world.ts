@@ -1,4 +1,4 @@
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { upstreamModels } from "./conversation/provider.ts";
@@ -9,7 +9,7 @@ export interface World<Provider> {
   readonly provider: Provider;
   readonly sluice: Sluice;
   /** The model on a provider of this dialect; `family` is one of those that the world was started with. */
-  access(providerDialect: ClientDialectName, family?: string): Access;
+  access(providerDialect: ProviderDialectName, family?: string): Access;
   dispose(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function startWorld<Provider extends { readonly url: string; stop()
   };
 }
 
-function modelId(dialect: ClientDialectName, family: string): string {
+function modelId(dialect: ProviderDialectName, family: string): string {
   return `${family}-on-${dialect}`;
 }
 
@@ -66,10 +66,15 @@ dialects = ["responses"]
 kind = "anthropic"
 base_url = "${url}"
 api_key = "env:TEST_ANTHROPIC_KEY"
-${families.flatMap((family) => clientDialectNames.map((dialect) => modelOf(dialect, family))).join("")}`;
+
+[providers.gemini]
+kind = "gemini"
+base_url = "${url}"
+api_key = "env:TEST_GEMINI_KEY"
+${families.flatMap((family) => providerDialectNames.map((dialect) => modelOf(dialect, family))).join("")}`;
 }
 
-function modelOf(dialect: ClientDialectName, family: string): string {
+function modelOf(dialect: ProviderDialectName, family: string): string {
   return `
 [[models]]
 id = "${modelId(dialect, family)}"

@@ -2,6 +2,7 @@
 export const upstreamKeys = {
   TEST_OPENAI_KEY: "sk-upstream-openai-canary",
   TEST_ANTHROPIC_KEY: "sk-upstream-anthropic-canary",
+  TEST_GEMINI_KEY: "AIza-upstream-gemini-canary",
 };
 
 /** Where the tests' models live; `url` is a scripted provider's. */

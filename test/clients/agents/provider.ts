@@ -66,7 +66,7 @@ export function startAgentProvider(): AgentProvider {
 }
 
 function dialectAt(path: string): ClientDialectName {
-  const found = clientDialectNames.find((name) => path.endsWith(providerDialects[name].path));
+  const found = clientDialectNames.find((name) => providerDialects[name].isAskedAt(path));
   if (found === undefined) throw new Error(`no dialect at ${path}`);
   return found;
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import {
+  addressedAt,
   complain,
   failureWords,
   listOf,
@@ -22,7 +23,7 @@ import {
 
 /** A chat provider that reasons in the open, as DeepSeek and most open models do. */
 export const chat: ProviderDialect = {
-  path: "/chat/completions",
+  ...addressedAt("/chat/completions"),
   hear,
   say,
   stream,

@@ -1,9 +1,25 @@
 import type { JsonObject } from "../../../src/base/json.ts";
+import type { SeenRequest } from "../../support/provider.ts";
 import type { Heard, Turn } from "./scenario.ts";
 
+/** How a dialect is recognised, and where it says what is asked of whom. */
+interface Addressed {
+  isAskedAt(path: string): boolean;
+  isAskedToStream(request: SeenRequest): boolean;
+  modelAskedFor(request: SeenRequest): string;
+}
+
+/** A dialect with a path of its own, and the rest in the body. */
+export function addressedAt(path: string): Addressed {
+  return {
+    isAskedAt: (target) => target.endsWith(path),
+    isAskedToStream: ({ body }) => body["stream"] === true,
+    modelAskedFor: ({ body }) => String(body["model"]),
+  };
+}
+
 /** A provider's wire format, as a provider sees it. */
-export interface ProviderDialect {
-  readonly path: string;
+export interface ProviderDialect extends Addressed {
   hear(body: JsonObject): Heard;
   /** The whole answer; the request is there for what the answer must echo. */
   say(turn: Turn, body: JsonObject): JsonObject;
@@ -24,11 +40,17 @@ export function complain(message: string, ...details: unknown[]): never {
 }
 
 /** Each vendor has proofs of its own, and refuses another's. */
-export function sealed(proof: string, vendor: "openai" | "anthropic"): string {
+export function sealed(proof: string, vendor: Sealing): string {
   return `${vendor}+/${proof}`;
 }
 
-export function unsealed(proof: unknown, vendor: "openai" | "anthropic"): string {
+type Sealing = "openai" | "anthropic" | "google";
+
+export function isSealed(proof: unknown, vendor: Sealing): boolean {
+  return typeof proof === "string" && proof.startsWith(sealed("", vendor));
+}
+
+export function unsealed(proof: unknown, vendor: Sealing): string {
   const prefix = `${vendor}+/`;
   const text = stringOf(proof, "a proof");
   return text.startsWith(prefix) ? text.slice(prefix.length) : complain("a foreign proof:", text);

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import {
+  addressedAt,
   complain,
   failureWords,
   listOf,
@@ -21,7 +22,7 @@ import {
 } from "./scenario.ts";
 
 export const messages: ProviderDialect = {
-  path: "/v1/messages",
+  ...addressedAt("/v1/messages"),
   hear,
   say,
   stream,

@@ -1,24 +1,27 @@
-import type { ClientDialectName } from "../../../src/dialects/registry.ts";
+import type { ProviderDialectName } from "../../../src/dialects/registry.ts";
 import { type Answer, json, type Step, sse, text } from "../../support/answers.ts";
 import { upstreamKeys } from "../../support/config.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
 import { chat } from "./chat.ts";
 import { Complaint, complain, failureWords, type ProviderDialect } from "./dialect.ts";
+import { gemini } from "./gemini.ts";
 import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
 import { expectedAt, type Heard, type Scenario, type Turn, type Utterance } from "./scenario.ts";
 
-export const providerDialects: Readonly<Record<ClientDialectName, ProviderDialect>> = {
+export const providerDialects: Readonly<Record<ProviderDialectName, ProviderDialect>> = {
   chat,
   responses,
   messages,
+  gemini,
 };
 
 /** Names that tell the gateway what a model can do, as those of real ones do. */
-export const upstreamModels: Readonly<Record<ClientDialectName, string>> = {
+export const upstreamModels: Readonly<Record<ProviderDialectName, string>> = {
   chat: "deepseek-v4",
   responses: "gpt-5.6",
   messages: "claude-sonnet-4-6",
+  gemini: "gemini-3.1-pro-preview",
 };
 
 /** What became of one request. */
@@ -29,7 +32,7 @@ export interface Reply {
   readonly reasoningReturned: boolean;
 }
 
-/** A provider that plays scenarios in all three dialects, and holds what it is asked against them. */
+/** A provider that plays scenarios in all dialects, and holds what it is asked against them. */
 export interface ConversationProvider {
   readonly url: string;
   readonly replies: readonly Reply[];
@@ -50,7 +53,7 @@ export function startConversationProvider(scenarios: readonly Scenario[], pauseM
   function answer(request: SeenRequest): Answer {
     const dialect = dialectOf(request.path);
     try {
-      checkAddress(request);
+      checkAddress(request, dialect);
       const heard = dialect.hear(request.body);
       const scenario = scenarios.find(({ ask }) => Bun.deepEquals(heard.spoken[0], firstOf(ask.user[0])));
       if (scenario === undefined) return complain("nobody begins like this:", heard.spoken[0]);
@@ -79,7 +82,7 @@ export function startConversationProvider(scenarios: readonly Scenario[], pauseM
 }
 
 function dialectOf(path: string): ProviderDialect {
-  const found = Object.values(providerDialects).find((dialect) => path.endsWith(dialect.path));
+  const found = Object.values(providerDialects).find((dialect) => dialect.isAskedAt(path));
   if (found === undefined) throw new Error(`no dialect at ${path}`);
   return found;
 }
@@ -89,10 +92,12 @@ function firstOf(text: string): Utterance {
 }
 
 /** The provider's own name of the model, and the gateway's own key, never the client's. */
-function checkAddress({ headers, body }: SeenRequest): void {
-  if (!Object.values(upstreamModels).includes(String(body["model"])))
-    complain("no such model:", body["model"]);
-  const given = headers["x-api-key"] ?? headers["authorization"]?.replace(/^Bearer /, "");
+function checkAddress(request: SeenRequest, dialect: ProviderDialect): void {
+  const { headers } = request;
+  const model = dialect.modelAskedFor(request);
+  if (!Object.values(upstreamModels).includes(model)) complain("no such model:", model);
+  const given =
+    headers["x-api-key"] ?? headers["x-goog-api-key"] ?? headers["authorization"]?.replace(/^Bearer /, "");
   if (!Object.values<string | undefined>(upstreamKeys).includes(given)) complain("a foreign credential");
 }
 
@@ -111,21 +116,34 @@ function compare(heard: Heard, expected: Heard, dialect: ProviderDialect): boole
   const wanted: Heard = {
     ...expected,
     spoken: expected.spoken
-      .filter((utterance) => came || !isThinking(utterance))
-      .map((utterance) =>
-        dialect === chat && isThinking(utterance) ? { ...utterance, proof: null } : utterance,
-      ),
+      .filter(
+        (utterance, at) => !isThinking(utterance) || (came && isWanted(dialect, expected.spoken[at + 1])),
+      )
+      .map((utterance) => (isThinking(utterance) ? asReturned(dialect, utterance) : utterance)),
   };
   if (!Bun.deepEquals(heard, wanted)) complain("heard and expected:", heard, wanted);
   return came && reasoning.length > 0;
 }
 
-function isThinking(utterance: Utterance): boolean {
+type Thinking = Extract<Utterance, { readonly thinking: string }>;
+
+function isThinking(utterance: Utterance): utterance is Thinking {
   return "thinking" in utterance;
 }
 
+/** Gemini wants back what it thought before a call only. */
+function isWanted(dialect: ProviderDialect, next: Utterance | undefined): boolean {
+  return dialect !== gemini || (next !== undefined && "call" in next);
+}
+
+/** A chat provider has no proofs, and Gemini wants nothing but them. */
+function asReturned(dialect: ProviderDialect, utterance: Thinking): Utterance {
+  if (dialect === gemini) return { ...utterance, thinking: "" };
+  return dialect === chat ? { ...utterance, proof: null } : utterance;
+}
+
 function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest, pauseMs: number): Answer {
-  if (request.body["stream"] === true) return streamed(dialect.stream(turn, request.body), pauseMs);
+  if (dialect.isAskedToStream(request)) return streamed(dialect.stream(turn, request.body), pauseMs);
   if (turn.ending === "fails") return json(dialect.failure(failureWords), { status: 500 });
   const body = JSON.stringify(dialect.say(turn, request.body));
   return text(turn.ending === "cut" ? body.slice(0, -20) : body, "application/json");

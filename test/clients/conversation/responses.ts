@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import {
+  addressedAt,
   complain,
   listOf,
   objectOf,
@@ -13,7 +14,7 @@ import { responseOf, streamResponse } from "./responses-answer.ts";
 import type { Heard, Utterance } from "./scenario.ts";
 
 export const responses: ProviderDialect = {
-  path: "/responses",
+  ...addressedAt("/responses"),
   hear,
   say: responseOf,
   stream: streamResponse,
