@@ -114,6 +114,10 @@ export interface Target {
   readonly quirks?: readonly Quirk[] | undefined;
   readonly streamUsage: boolean;
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** What the provider's settings add to every request. */
+  readonly fields?: JsonObject;
+  /** The provider has refused the proofs of this conversation's reasoning. */
+  readonly refusesProofs?: true;
 }
 
 /** Reads a provider's stream and emits the events of each frame. */

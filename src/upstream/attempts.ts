@@ -52,7 +52,7 @@ export class Attempts {
     this.#selector.countExchange(nowMs);
     const state = new AttemptState(this.#directory.order(plan, nowMs));
     for (;;) {
-      const isOtherKey = state.otherKeyCandidate !== null;
+      const isOtherKey = state.isOtherKey;
       const selecting = this.#selector.next(plan, state, nowMs);
       const candidate = selecting instanceof Promise ? await selecting : selecting;
       if (candidate === null) throw state.error();
@@ -93,13 +93,14 @@ export class Attempts {
     candidate: Candidate,
     failure: Failure,
     { key, use }: UsedCredential,
-    plan: Plan,
+    plan: GenerationPlan,
     state: AttemptState,
   ): void {
     const { breaker, providerState } = candidate.state;
     const { evidence, keyProblem } = failure;
     const coolDownMs = failure.coolDownMs ?? 0;
     const nowMs = this.#nowMs();
+    if (failure.refusesProofs && this.#tryWithoutProofs(candidate, plan, state)) return;
     if (renewCredential(failure, use, state) || restKey(candidate, failure, key, nowMs)) {
       // It was the key's fault, not the deployment's.
       const isTriedAgain = state.finalFailure === null && this.#selector.tryOtherKey(candidate, state);
@@ -116,6 +117,13 @@ export class Attempts {
       breaker.coolDown(nowMs, durationMs, plan.keyId);
     }
     if (state.isProbe) breaker.abandonProbe();
+  }
+
+  /** Only once: without proofs there are none to refuse. */
+  #tryWithoutProofs(candidate: Candidate, plan: GenerationPlan, state: AttemptState): boolean {
+    if (plan.isOver || !plan.leaveProofsOut() || !this.#selector.tryAgain(candidate, state)) return false;
+    state.finalFailure = null;
+    return true;
   }
 
   #report(requestId: string, deployment: string, failure: Failure): void {

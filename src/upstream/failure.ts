@@ -27,6 +27,8 @@ export interface Failure {
   readonly keyProblem: "rejected" | "throttled" | null;
   /** Set if the key's quota is used up: how long it is of no use. */
   readonly quotaResetMs: number | null;
+  /** The proofs of earlier reasoning were refused, so that the request may be accepted without them. */
+  readonly refusesProofs: boolean;
   /** The credential is not valid any more, so that a new one may do better. */
   readonly hasExpired: boolean;
   /** The operator's account, key or configuration is wrong, and needs attention. */
@@ -41,6 +43,7 @@ const final = {
   coolDownMs: null,
   keyProblem: null,
   quotaResetMs: null,
+  refusesProofs: false,
   hasExpired: false,
   alarm: false,
 } as const;
@@ -130,6 +133,8 @@ export function refused(status: number, refusal: VendorRefusal, dialect: ClientD
       const code = refusal.contextOverflow ? "context_length_exceeded" : "invalid_request";
       return { ...final, error: new GatewayError(code, said), kind, said };
     }
+    case "proofs":
+      return { ...final, error: new GatewayError("invalid_request", said), kind, said, refusesProofs: true };
     case "credential":
       return { ...refusedGateway(status, refusal), keyProblem: "rejected" };
     case "expired":

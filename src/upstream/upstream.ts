@@ -47,6 +47,8 @@ export interface CountingPlan extends Plan {
 export interface GenerationPlan extends Plan {
   /** Logged with each failed attempt. */
   readonly requestId: string;
+  /** Leaves the proofs of earlier reasoning out of the following attempts. False if there is nothing more to leave out. */
+  leaveProofsOut(): boolean;
   /** Called after each failed attempt. `left` of the record changes once another attempt is made. */
   attemptFailed(deployment: Deployment, record: AttemptRecord): void;
 }

@@ -44,8 +44,19 @@ export const vendorOptions = {
     holds: "value",
     schema: Type.String({
       pattern: "^[a-z0-9.-]+$",
-      description: "azure: a dated version such as 2024-10-21, for the addresses with /deployments/.",
+      description:
+        "azure: a dated version such as 2024-10-21, for the addresses with /deployments/. gemini: v1beta, v1 or v1alpha.",
     }),
+  },
+  safety: {
+    holds: "value",
+    schema: Type.Union(
+      (["off", "none", "high", "medium", "low"] as const).map((level) => Type.Literal(level)),
+      {
+        description:
+          "gemini: from which probability of harm on prompts and answers are blocked; default: Google's own.",
+      },
+    ),
   },
   tenant_id: {
     holds: "value",

@@ -38,6 +38,7 @@ export interface VendorRefusal extends Refusal {
  * accepted any more, and a new one may be. `account`: the operator's account, settings or model name. `busy`: too many
  * requests, for this credential at least. `overloaded`: the same for all. `timeout`: it took too long, and was perhaps
  * paid for. `failure`: the provider's own fault. `passing`: the same, and likely over at the next attempt.
+ * `proofs`: the proofs of earlier reasoning, which belong to another account or model.
  */
 export type RefusalSubject =
   | "request"
@@ -48,7 +49,8 @@ export type RefusalSubject =
   | "overloaded"
   | "timeout"
   | "failure"
-  | "passing";
+  | "passing"
+  | "proofs";
 
 /** One provider of the configuration, ready to be called. */
 export interface Provider {

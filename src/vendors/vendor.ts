@@ -1,3 +1,4 @@
+import type { JsonObject } from "../base/json.ts";
 import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
@@ -30,6 +31,8 @@ export interface Vendor {
   readonly strictDialects: readonly ProviderDialectName[];
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** What the provider's settings add to every translated request. */
+  requestFields?(options: ProviderOptions): JsonObject;
   readonly baseUrl: BaseUrlRules;
   create(settings: ProviderSettings, context: VendorContext): Provider;
 }

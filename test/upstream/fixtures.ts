@@ -95,6 +95,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
         keyId: "key_a",
         requestId: "req_test",
         attemptFailed: () => {},
+        leaveProofsOut: () => false,
         clientDialect,
         stream: false,
         signal,

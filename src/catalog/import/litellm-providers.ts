@@ -17,7 +17,7 @@ const compatible = (baseUrl: string | null, keyVariable: string | null): KnownPr
 export const knownProviders: Readonly<Record<string, KnownProvider>> = {
   openai: { kind: "openai", baseUrl: null, keyVariable: "OPENAI_API_KEY" },
   anthropic: { kind: "anthropic", baseUrl: null, keyVariable: "ANTHROPIC_API_KEY" },
-  gemini: compatible("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+  gemini: { kind: "gemini", baseUrl: null, keyVariable: "GEMINI_API_KEY" },
   groq: compatible("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
   mistral: compatible("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
   deepseek: compatible("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),

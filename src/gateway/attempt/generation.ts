@@ -36,6 +36,8 @@ export class Generation implements GenerationPlan {
   readonly limit: OutputLimit;
   readonly estimatedInput: number;
   readonly atSeconds: number;
+  /** Whether reasoning of earlier turns is sent with what proves it. */
+  sendsProofs = true;
   /** The last attempt. */
   attempt: Attempt | null = null;
   readonly requestId: string;
@@ -79,6 +81,13 @@ export class Generation implements GenerationPlan {
 
   attemptFailed(deployment: Deployment, record: AttemptRecord): void {
     this.#exchange.attemptFailed(deployment, record);
+  }
+
+  /** Only a translation can do without them: what passes through is the client's own. */
+  leaveProofsOut(): boolean {
+    const mayLeaveOut = this.sendsProofs && this.attempt !== null && this.attempt.translation !== null;
+    if (mayLeaveOut) this.sendsProofs = false;
+    return mayLeaveOut;
   }
 
   prepare(deployment: Deployment): Prepared | Promise<Prepared> {

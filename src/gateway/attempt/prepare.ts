@@ -31,6 +31,7 @@ interface PreparableRequest {
   readonly limit: OutputLimit;
   readonly estimatedInput: number;
   readonly atSeconds: number;
+  readonly sendsProofs: boolean;
 }
 
 /** A request for one deployment, and how its answer gets back to the client's dialect. */
@@ -99,7 +100,7 @@ export async function prepareLargeAttempt(
     return passthroughAttempt(generation, deployment, await largeBodies.run(job));
   }
   const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
-  const { dialect: __, ...target } = targetOf(deployment, toward);
+  const { dialect: __, ...target } = targetFor(generation, deployment, toward);
   const job = { type: "translate", bytes, changes: limit.changes, client, toward, source, target } as const;
   const { body, dropped, toolMapping } = await largeBodies.run(job);
   assert(toolMapping !== null, "a translated request brings what reading its answer needs");
@@ -167,7 +168,8 @@ function translated(
   deployment: Deployment,
   toward: ProviderDialectName,
 ): Attempt {
-  const made = translate(sourceOf(generation, generation.request.body), targetOf(deployment, toward));
+  const source = sourceOf(generation, generation.request.body);
+  const made = translate(source, targetFor(generation, deployment, toward));
   return translatedAttempt(generation, deployment, toward, JSON.stringify(made.body), made);
 }
 
@@ -209,6 +211,15 @@ function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
   };
 }
 
+function targetFor(
+  { sendsProofs }: PreparableRequest,
+  deployment: Deployment,
+  toward: ProviderDialectName,
+): Target {
+  const target = targetOf(deployment, toward);
+  return sendsProofs ? target : { ...target, refusesProofs: true };
+}
+
 /** What a translation needs to know of a deployment. */
 export function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
   const { settings } = deployment.provider;
@@ -224,5 +235,6 @@ export function targetOf(deployment: Deployment, toward: ProviderDialectName): T
     quirks: settings.quirks,
     streamUsage: settings.streamUsage,
     capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
+    ...(vendor.requestFields === undefined ? {} : { fields: vendor.requestFields(settings.options) }),
   };
 }

@@ -16,8 +16,10 @@ export class AttemptState {
   /** The next of `candidates` to consider. */
   nextIndex = 0;
   attempts = 0;
-  /** To be tried again at once with another of its provider's keys; its slot is taken already. */
-  otherKeyCandidate: Candidate | null = null;
+  /** To be tried again at once; its slot is taken already. */
+  nextCandidate: Candidate | null = null;
+  /** That attempt is made with another of the provider's keys. */
+  isOtherKey = false;
   /** Whether the current attempt is the single probe that an open breaker lets through. */
   isProbe = false;
   /** There is no alternative, so open breakers are ignored. */

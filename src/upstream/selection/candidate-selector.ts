@@ -38,9 +38,7 @@ export class CandidateSelector {
    * waiting, and is not a promise.
    */
   next(plan: Plan, state: AttemptState, nowMs: number): Candidate | null | Promise<Candidate | null> {
-    return (
-      takeOtherKeyCandidate(state) ?? this.#firstReady(plan, state, nowMs) ?? this.#lastResort(plan, state)
-    );
+    return takeNextCandidate(state) ?? this.#firstReady(plan, state, nowMs) ?? this.#lastResort(plan, state);
   }
 
   /** Makes the next attempt go to the same deployment with another key, if it has a slot and the budget allows. */
@@ -50,7 +48,15 @@ export class CandidateSelector {
       releaseSlot(candidate.state);
       return false;
     }
-    state.otherKeyCandidate = candidate;
+    state.nextCandidate = candidate;
+    state.isOtherKey = true;
+    return true;
+  }
+
+  /** Makes the next attempt go to the same deployment, if it has a slot. It has cost the provider nothing. */
+  tryAgain(candidate: Candidate, state: AttemptState): boolean {
+    if (!tryTakeSlot(candidate.state)) return false;
+    state.nextCandidate = candidate;
     return true;
   }
 
@@ -161,9 +167,10 @@ export class CandidateSelector {
   }
 }
 
-function takeOtherKeyCandidate(state: AttemptState): Candidate | null {
-  const candidate = state.otherKeyCandidate;
-  state.otherKeyCandidate = null;
+function takeNextCandidate(state: AttemptState): Candidate | null {
+  const candidate = state.nextCandidate;
+  state.nextCandidate = null;
+  state.isOtherKey = false;
   return candidate;
 }
 

@@ -1,15 +1,19 @@
 import { readGoogleRefusal } from "../google/refusal.ts";
+import { safetyFields } from "../google/safety.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import type { Vendor } from "../vendor.ts";
+import { adviseOnGemini } from "./advice.ts";
+
+const defaultVersion = "v1beta";
 
 /** https://ai.google.dev/api: the address that its SDK takes is the bare origin. */
-const pathPrefix = "/v1beta";
-
 export const gemini: Vendor = {
   defaults: { dialects: ["gemini"], maxTokensField: "max_tokens", countTokens: true },
   keys: "required",
+  options: ["api_version", "safety"],
   strictDialects: ["gemini"],
   capabilities: {},
+  requestFields: safetyFields,
   baseUrl: {
     default: "https://generativelanguage.googleapis.com",
     example: "https://generativelanguage.googleapis.com",
@@ -20,8 +24,9 @@ export const gemini: Vendor = {
     new HttpProvider(
       settings,
       {
-        pathPrefix,
+        pathPrefix: `/${settings.options.api_version ?? defaultVersion}`,
         credential: (apiKey) => ({ "x-goog-api-key": apiKey }),
+        advise: adviseOnGemini,
         readRefusal: readGoogleRefusal,
       },
       context,

@@ -6,7 +6,7 @@ import type { StreamReader, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { type Ending, readBlocked, readEnding } from "./finish-in.ts";
-import { mergeUsage, readUsage, tierOf } from "./usage-in.ts";
+import { mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
 
 interface OpenBlock {
   readonly kind: "reasoning" | "text";
@@ -51,7 +51,7 @@ export class GeminiStreamReader implements StreamReader {
     if (!this.#begun) this.#emit({ type: "start", usage });
     this.#begun = true;
     for (const part of objectsOf(objectOf(candidate?.["content"])?.["parts"])) this.#readPart(part);
-    if (usage !== null && isObject(answer["usageMetadata"])) {
+    if (usage !== null && reportsOutput(answer["usageMetadata"])) {
       this.#emit({ type: "usage", usage: { ...usage, isUpToDate: true } });
     }
     this.#reportTier();

@@ -23,7 +23,16 @@ function inputOf(usage: JsonObject): Json | undefined {
   return isBilled ? prompt + tools : prompt;
 }
 
+/** Whether the figures say how much has been written; some chunks of Vertex have none. */
+export function reportsOutput(usage: Json | undefined): boolean {
+  if (!isObject(usage)) return false;
+  return [usage["candidatesTokenCount"], usage["thoughtsTokenCount"], usage["totalTokenCount"]].some(
+    isTokenCount,
+  );
+}
+
 function outputOf(usage: JsonObject): Json | undefined {
+  if (!reportsOutput(usage)) return usage["candidatesTokenCount"];
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, totalTokenCount: total } = usage;
   const thoughts = countOr0(usage["thoughtsTokenCount"]);
   const tools = countOr0(usage["toolUsePromptTokenCount"]);

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../../src/base/errors.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { refused } from "../../../src/upstream/failure.ts";
+import { adviseOnGemini } from "../../../src/vendors/gemini/advice.ts";
+import { readGoogleRefusal } from "../../../src/vendors/google/refusal.ts";
+import { bytesOf } from "../../support/answers.ts";
+import { googleError, keyRefused } from "./fake-gemini.ts";
+
+/** Noon in California. */
+const noonMs = Date.parse("2026-11-15T20:00:00Z");
+
+function answerOf(answer: ReturnType<typeof googleError>, headers: Record<string, string> = {}) {
+  const given = new Map(Object.entries({ ...answer.headers, ...headers }));
+  const head = { status: answer.status, get: (name: string) => given.get(name) ?? null };
+  const text = new TextDecoder().decode(bytesOf(answer));
+  // As much of a head as is read.
+  return { head: head as Parameters<typeof readGoogleRefusal>[0]["head"], text, receivedAtMs: noonMs };
+}
+
+function failureOf(answer: ReturnType<typeof googleError>, headers: Record<string, string> = {}) {
+  const refusal = readGoogleRefusal(answerOf(answer, headers));
+  return { ...refused(answer.status, refusal, "messages"), retryAfterMs: refusal.retryAfterMs };
+}
+
+const retryInfo = (retryDelay: string): JsonObject => ({
+  "@type": "type.googleapis.com/google.rpc.RetryInfo",
+  retryDelay,
+});
+
+const quota = (quotaId: string): JsonObject => ({
+  "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+  violations: [{ quotaMetric: "generate_content_requests", quotaId, quotaValue: "250" }],
+});
+
+describe("what Google's refusals mean", () => {
+  test("G61: an invalid argument is the client's, in Google's words without the project's name", () => {
+    const { error, mayTryOthers, alarm, evidence } = failureOf(
+      googleError(400, "INVALID_ARGUMENT", "Unknown field in projects/canary-project-1/locations/us."),
+    );
+    expect(error).toBeInstanceOf(GatewayError);
+    expect(error).toMatchObject({
+      code: "invalid_request",
+      message: "Unknown field in projects/[account]/locations/us.",
+    });
+    expect({ mayTryOthers, alarm, evidence }).toEqual({ mayTryOthers: false, alarm: false, evidence: null });
+  });
+
+  test.each([
+    ["400 with the reason API_KEY_INVALID", keyRefused(400)],
+    [
+      "400 of an expired key",
+      googleError(400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
+    ],
+    ["401", googleError(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")],
+    [
+      "403",
+      googleError(
+        403,
+        "PERMISSION_DENIED",
+        "Generative Language API has not been used in project 123456789.",
+      ),
+    ],
+  ])("G62: %s is the key's fault, which is another's turn and an alarm", (_, answer) => {
+    const failure = failureOf(answer);
+    expect(failure).toMatchObject({ keyProblem: "rejected", alarm: true, mayTryOthers: true });
+    expect(failure.error.code).toBe("upstream_error");
+    expect(failure.error.message).not.toContain("API");
+    expect(failure.said).not.toContain("123456789");
+  });
+
+  test("G63: a location that is not supported is the account's affair: an alarm, and elsewhere it may work", () => {
+    const message = "User location is not supported for the API use.";
+    const failure = failureOf(googleError(400, "FAILED_PRECONDITION", message));
+    expect(failure).toMatchObject({ keyProblem: null, alarm: true, mayTryOthers: true });
+    expect(failure.error.code).toBe("upstream_error");
+  });
+
+  test("G64: too much input is an overflow with both numbers", () => {
+    const message = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
+    const answer = googleError(400, "INVALID_ARGUMENT", message);
+    expect(failureOf(answer).error.code).toBe("context_length_exceeded");
+    expect(readGoogleRefusal(answerOf(answer)).tokens).toEqual({ needed: 1_200_000, maximum: 1_048_576 });
+  });
+
+  test("G65: a model that is not found is an alarm, and not the key's fault", () => {
+    const failure = failureOf(googleError(404, "NOT_FOUND", "models/nobody is not found."));
+    expect(failure).toMatchObject({ keyProblem: null, alarm: true, mayTryOthers: true });
+  });
+
+  test.each([
+    ["the details", [retryInfo("34.4s")], {}, 34_400],
+    ["the details in milliseconds", [retryInfo("900ms")], { "retry-after": "7" }, 900],
+    ["the header where the details are silent", [quota("PerMinute")], { "retry-after": "7" }, 7000],
+    ["nothing", [], {}, null],
+    ["the details, which make no sense", [retryInfo("soon")], {}, null],
+  ] as const)("G66: how long to wait is said by %s", (_, details, headers, waitMs) => {
+    const failure = failureOf(
+      googleError(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", [...details]),
+      headers,
+    );
+    expect(failure).toMatchObject({ keyProblem: "throttled", retryAfterMs: waitMs, quotaResetMs: null });
+    expect(failure.error.retryAfterSeconds).toBe(Math.max(1, Math.ceil((waitMs ?? 1000) / 1000)));
+  });
+
+  test("G66: a quota of the day rests the key until midnight in California", () => {
+    const details = [quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), retryInfo("2s")];
+    const failure = failureOf(googleError(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", details));
+    expect(failure).toMatchObject({ quotaResetMs: 12 * 3_600_000, retryAfterMs: 12 * 3_600_000 });
+  });
+
+  test("G67: trouble is retried, overload waits, and what took too long is not asked again", () => {
+    expect(failureOf(googleError(500, "INTERNAL", "Internal error."))).toMatchObject({
+      mayRetry: true,
+      mayTryOthers: true,
+    });
+    expect(failureOf(googleError(503, "UNAVAILABLE", "Overloaded."))).toMatchObject({
+      coolDownMs: 0,
+      keyProblem: null,
+    });
+    const slow = failureOf(googleError(504, "DEADLINE_EXCEEDED", "The prompt is too large."));
+    expect(slow).toMatchObject({ mayRetry: false, mayTryOthers: false });
+    expect(slow.error.code).toBe("upstream_timeout");
+    expect(failureOf(googleError(499, "CANCELLED", "Cancelled."))).toMatchObject({
+      mayRetry: false,
+      evidence: null,
+    });
+  });
+
+  test("an error in a list of one is an error", () => {
+    const whole = answerOf(keyRefused(400));
+    expect(readGoogleRefusal({ ...whole, text: `[${whole.text}]` }).about).toBe("credential");
+    expect(readGoogleRefusal({ ...whole, text: "<html>" }).about).toBeUndefined();
+  });
+});
+
+test.each([
+  ["a bad key", keyRefused(400), /does not accept the API key/],
+  [
+    "a place where Google does not serve",
+    googleError(400, "FAILED_PRECONDITION", "Location."),
+    /location and billing/,
+  ],
+  ["a used-up day", googleError(429, "RESOURCE_EXHAUSTED", "Quota.", [quota("PerDay")]), /renewed in 12 h/],
+  [
+    "an API that is not enabled",
+    googleError(403, "PERMISSION_DENIED", "Disabled."),
+    /enabled in its project/,
+  ],
+  ["a wrong name", googleError(404, "NOT_FOUND", "Not found."), /no model "gemini-4" for this key/],
+])("`models check` says what to do about %s", (_, answer, advice) => {
+  expect(adviseOnGemini(answerOf(answer), "gemini-4")).toMatch(advice);
+});
+
+test("`models check` leaves other refusals to the usual advice", () => {
+  expect(adviseOnGemini(answerOf(googleError(500, "INTERNAL", "Trouble.")), "gemini-4")).toBeNull();
+});
