@@ -117,16 +117,28 @@ describe("starting", () => {
     expect(stderr).toContain('server.hots: unknown name, did you mean "host"?');
   });
 
-  test("refuses a port that is taken, and still tells the keys it made", async () => {
-    const taken = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("mine") });
-    const { port } = taken;
-    const { code, stdout, stderr } = await run(["serve", "--port", String(port)], newWhere());
-    await taken.stop(true);
+  test("refuses a port that another gateway has, with nothing made or told; the next start makes the keys", async () => {
+    const { url } = await start(newWhere());
+    const { port } = new URL(url);
+    const where = newWhere();
+    const { code, stdout, stderr } = await run(["serve", "--port", port], where);
     expect(code).toBe(1);
     expect(stderr).toContain(`port ${port} is in use on 127.0.0.1; choose another with --port`);
-    expect(stdout.match(/slu_\w{36}\n/g)?.every((key) => hasKeyForm(key.trim()))).toBe(true);
-    expect(stdout).not.toContain("listening on");
-    expect(stdout).not.toContain("curl ");
+    expect(stdout).toBe("");
+    expect((await start(where)).output()).toContain("First run: two keys were made.");
+  });
+
+  test("shares a port where both gateways are told to, and not where only one is", async () => {
+    const sharing = newWhere();
+    writeFileSync(join(sharing.cwd, "sluice.toml"), "[server]\nreuse_port = true\n");
+    const first = await start(sharing);
+    const { port } = new URL(first.url);
+    const another = newWhere();
+    writeFileSync(join(another.cwd, "sluice.toml"), "[server]\nreuse_port = true\n");
+    const second = await start(another, "--port", port);
+    expect(second.url).toBe(first.url);
+    const { code } = await run(["serve", "--port", port], newWhere());
+    expect(code).toBe(1);
   });
 
   test("refuses a data folder that is none", async () => {

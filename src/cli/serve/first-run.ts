@@ -44,14 +44,14 @@ interface Reachable {
   readonly models: readonly ModelSettings[];
 }
 
-/** Shows each key once, with a command that works as pasted if the gateway can be reached. */
-export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable | null, style: Style): string {
+/** Shows each key once, with a command that works as pasted. */
+export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable, style: Style): string {
   const blocks = issued.map(({ key, secret }) => {
     const what =
       key.mode === "credit"
         ? `A credit key with ${demoCredits} credits:`
         : `A token-budget key with ${count(demoTokens)} tokens a month (mind the /token in its address):`;
-    const line = gateway === null ? null : curlLine(key.mode, secret, gateway);
+    const line = curlLine(key.mode, secret, gateway);
     return [`  ${what}`, `  ${style.bold(secret)}`, ...(line === null ? [] : ["", `  ${line}`])].join("\n");
   });
   const title = `${style.good("✓")} First run: two keys were made. Keep them, they are shown only now.`;

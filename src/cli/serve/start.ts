@@ -1,7 +1,7 @@
 import { type RunningGateway, startGateway } from "../../app.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { openDatabase, openFolder } from "../open-store.ts";
+import { openFolder } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { adminTokenText, dashboardText } from "./admin-token.ts";
 import { takeBallast } from "./ballast.ts";
@@ -9,8 +9,8 @@ import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeys
 import { showSecrets } from "./show-secrets.ts";
 
 /**
- * Starts the gateway. The first keys are created before it listens, so that they work at once. They are shown even
- * if it then cannot listen, since they are never shown again.
+ * Starts the gateway. The first keys are created once it listens: a start that fails must not leave keys behind, which
+ * are shown only once.
  */
 export async function startWithKeys(
   settings: Settings,
@@ -18,21 +18,14 @@ export async function startWithKeys(
   terminal: Terminal,
 ): Promise<RunningGateway> {
   takeBallast();
-  const firstKeys = await prepareKeys(settings, terminal);
+  if (settings.store === null) await checkFolder(settings, terminal);
+  const running = await startGateway({ settings });
+  const firstKeys = await makeKeys(running, settings);
   const telling = { settings, json, terminal };
-  const tellKeys = (url: string | null) => {
-    if (firstKeys.issued.length > 0) showSecrets("first_keys", keysText(firstKeys, url, telling), telling);
-  };
-  let running: RunningGateway;
-  try {
-    running = await startGateway({ settings });
-  } catch (error) {
-    tellKeys(null);
-    throw error;
-  }
-  const url = reachable(running.url);
   const adminUrl = reachable(running.adminUrl);
-  tellKeys(url);
+  if (firstKeys.issued.length > 0) {
+    showSecrets("first_keys", keysText(firstKeys, reachable(running.url), telling), telling);
+  }
   if (running.generatedAdminToken !== null) {
     showSecrets(
       "admin_token",
@@ -46,16 +39,21 @@ export async function startWithKeys(
   return running;
 }
 
-async function prepareKeys(settings: Settings, terminal: Terminal): Promise<FirstKeys> {
-  const { server, store: database, isDemo } = settings;
-  const store =
-    database === null
-      ? await openFolder(server.dataDir, terminal)
-      : await openDatabase(database, { migrates: true });
+/** A folder that cannot be used is explained to the operator. */
+async function checkFolder({ server }: Settings, terminal: Terminal): Promise<void> {
+  const store = await openFolder(server.dataDir, terminal);
+  await store.close();
+}
+
+async function makeKeys(running: RunningGateway, { isDemo }: Settings): Promise<FirstKeys> {
+  const { store, gateway } = running;
   try {
-    return await makeFirstKeys({ store, clock: systemClock }, isDemo);
-  } finally {
-    await store.close();
+    const firstKeys = await makeFirstKeys({ store, clock: systemClock }, isDemo);
+    await gateway.catchUp();
+    return firstKeys;
+  } catch (error) {
+    await running.stop();
+    throw error;
   }
 }
 
@@ -65,13 +63,9 @@ interface SecretOutput {
   readonly terminal: Terminal;
 }
 
-function keysText(
-  { issued }: FirstKeys,
-  url: string | null,
-  { settings, json, terminal }: SecretOutput,
-): string {
+function keysText({ issued }: FirstKeys, url: string, { settings, json, terminal }: SecretOutput): string {
   if (json) return JSON.stringify({ first_keys: firstKeysDocument(issued) });
-  return firstKeysText(issued, url === null ? null : { url, models: settings.models }, terminal.style);
+  return firstKeysText(issued, { url, models: settings.models }, terminal.style);
 }
 
 /** A client cannot call a wildcard address. */
