@@ -7,6 +7,8 @@ export interface Usage {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly cacheWriteTokens: number;
+  /** The part of `cacheWriteTokens` that stays for an hour, which may cost more; missing if there is none. */
+  readonly cacheWriteHourTokens?: number;
   /** All output, reasoning included. */
   readonly outputTokens: number;
   /** The part of the output that was reasoning; for display, it is never added again. */

@@ -1,27 +1,30 @@
-import type { ExtraUsage } from "../base/extra-usage.ts";
+import { type ExtraUsage, noCalls } from "../base/extra-usage.ts";
 import { type HostedToolName, hostedToolNames, type ToolCalls } from "../base/hosted-tools.ts";
-import type { Usage } from "../base/usage.ts";
-import type { Price, TokenPrice } from "../config/settings.ts";
+import { totalInput, type Usage } from "../base/usage.ts";
+import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
+import { highestTokenPrice, highestTokenRates, hourWriteRate, ratesAt } from "./token-rates.ts";
 
-/** The rates of a tier, or the default rates if it has none. */
-export function ratesOf(price: Price, tier: string | null): TokenPrice {
+/** The price of a tier, or the default price if it has none. */
+function tierPrice(price: Price, tier: string | null): TokenPrice {
   return (tier === null ? undefined : price.tiers?.[tier]) ?? price;
 }
 
-/** The cost of a call with extras in pico-USD, before rounding. Audio tokens are part of the token counts in `usage`. */
-export function picoUsdWithExtras(usage: Usage, price: Price, extra: ExtraUsage): bigint {
-  const rates = ratesOf(price, extra.tier);
+/** The cost of a call in pico-USD, before rounding. Audio tokens are part of the token counts in `usage`. */
+export function exactPicoUsd(usage: Usage, price: Price, extra: ExtraUsage | null): bigint {
+  const rates = ratesAt(tierPrice(price, extra?.tier ?? null), totalInput(usage));
   const { audioInput = rates.input, audioOutput = rates.output } = price;
-  const audioIn = Math.min(extra.audioInputTokens, usage.inputTokens);
-  const audioOut = Math.min(extra.audioOutputTokens, usage.outputTokens);
+  const audioIn = Math.min(extra?.audioInputTokens ?? 0, usage.inputTokens);
+  const audioOut = Math.min(extra?.audioOutputTokens ?? 0, usage.outputTokens);
+  const hourWrites = Math.min(usage.cacheWriteHourTokens ?? 0, usage.cacheWriteTokens);
   return (
     product(usage.inputTokens - audioIn, rates.input) +
     product(audioIn, audioInput) +
     product(usage.cachedInputTokens, rates.cachedInput) +
-    product(usage.cacheWriteTokens, rates.cacheWrite) +
+    product(usage.cacheWriteTokens - hourWrites, rates.cacheWrite) +
+    product(hourWrites, hourWriteRate(rates)) +
     product(usage.outputTokens - audioOut, rates.output) +
     product(audioOut, audioOutput) +
-    callsPicoUsd(extra.calls, price)
+    callsPicoUsd(extra?.calls ?? noCalls, price)
   );
 }
 
@@ -36,15 +39,17 @@ function product(count: number, picoUsd: number): bigint {
 }
 
 /** The highest rates that may apply to a call with these extras: its tier's or the default, for text or audio. */
-export function highestRates(price: Price, asked: ExtraUsage): TokenPrice {
-  const tier = ratesOf(price, asked.tier);
+export function highestRates(price: Price, asked: ExtraUsage, inputTokens: number): TokenRates {
+  const rates = highestTokenRates([
+    ratesAt(price, inputTokens),
+    ratesAt(tierPrice(price, asked.tier), inputTokens),
+  ]);
   const audioInput = asked.audioInputTokens > 0 ? (price.audioInput ?? 0) : 0;
   const audioOutput = asked.audioOutputTokens > 0 ? (price.audioOutput ?? 0) : 0;
   return {
-    input: Math.max(price.input, tier.input, audioInput),
-    output: Math.max(price.output, tier.output, audioOutput),
-    cachedInput: Math.max(price.cachedInput, tier.cachedInput),
-    cacheWrite: Math.max(price.cacheWrite, tier.cacheWrite),
+    ...rates,
+    input: Math.max(rates.input, audioInput),
+    output: Math.max(rates.output, audioOutput),
   };
 }
 
@@ -59,13 +64,7 @@ export function highestExtras(prices: readonly Price[]): Partial<Price> {
   }
   const tiers: Record<string, TokenPrice> = {};
   for (const name of new Set(prices.flatMap((price) => Object.keys(price.tiers ?? {})))) {
-    const rates = prices.map((price) => ratesOf(price, name));
-    tiers[name] = {
-      input: Math.max(...rates.map((rate) => rate.input)),
-      output: Math.max(...rates.map((rate) => rate.output)),
-      cachedInput: Math.max(...rates.map((rate) => rate.cachedInput)),
-      cacheWrite: Math.max(...rates.map((rate) => rate.cacheWrite)),
-    };
+    tiers[name] = highestTokenPrice(prices.map((price) => tierPrice(price, name)));
   }
   return {
     ...(audioInput === undefined ? {} : { audioInput }),

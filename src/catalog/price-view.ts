@@ -1,5 +1,5 @@
 import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
-import type { Price, TokenPrice } from "../config/settings.ts";
+import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
 
 /** A price with the names and units of the configuration: USD per million tokens, and per thousand calls. */
 export interface PriceInUsd extends TokenPriceInUsd, ToolPricesInUsd {
@@ -15,6 +15,8 @@ export interface TokenPriceInUsd {
   readonly output: number;
   readonly cached_input: number;
   readonly cache_write: number;
+  readonly cache_write_1h?: number;
+  readonly long_context?: TokenPriceInUsd & { readonly above: number };
 }
 
 const picoPerMillionth = 1_000_000;
@@ -31,12 +33,19 @@ export function priceInUsd(price: Price): PriceInUsd {
   };
 }
 
-function tokenPriceInUsd({ input, output, cachedInput, cacheWrite }: TokenPrice): TokenPriceInUsd {
+function tokenPriceInUsd(price: TokenPrice): TokenPriceInUsd {
+  const { longContext: long } = price;
+  const rates = ratesInUsd(price);
+  return long === undefined ? rates : { ...rates, long_context: { above: long.above, ...ratesInUsd(long) } };
+}
+
+function ratesInUsd({ input, output, cachedInput, cacheWrite, cacheWriteHour }: TokenRates): TokenPriceInUsd {
   return {
     input: input / picoPerMillionth,
     output: output / picoPerMillionth,
     cached_input: cachedInput / picoPerMillionth,
     cache_write: cacheWrite / picoPerMillionth,
+    ...(cacheWriteHour === undefined ? {} : { cache_write_1h: cacheWriteHour / picoPerMillionth }),
   };
 }
 
@@ -53,7 +62,9 @@ function tierPricesInUsd(tiers: NonNullable<Price["tiers"]>): Record<string, Tok
   return Object.fromEntries(Object.entries(tiers).map(([name, rates]) => [name, tokenPriceInUsd(rates)]));
 }
 
-const tokenRates: ReadonlySet<string> = new Set(["input", "output", "cached_input", "cache_write"]);
+const tokenRates: ReadonlySet<string> = new Set([
+  ...["input", "output", "cached_input", "cache_write", "cache_write_1h"],
+]);
 
 /** Everything that has a price beside plain tokens, e.g. `web_search 10` and `tier flex`. */
 export function describeExtras(price: PriceInUsd): string[] {
@@ -61,6 +72,8 @@ export function describeExtras(price: PriceInUsd): string[] {
   for (const [name, usd] of Object.entries(price)) {
     if (typeof usd === "number" && !tokenRates.has(name)) extras.push(`${name} ${usd}`);
   }
+  const { long_context: long } = price;
+  if (long !== undefined) extras.push(`above ${long.above} tokens ${long.input} and ${long.output}`);
   for (const tier of Object.keys(price.tiers ?? {})) extras.push(`tier ${tier}`);
   return extras;
 }

@@ -2,7 +2,8 @@ import type { ExtraUsage } from "../base/extra-usage.ts";
 import { nanoFromPicoUsd } from "../base/money.ts";
 import type { Usage } from "../base/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
-import { highestExtras, highestRates, picoUsdWithExtras } from "./extra-price.ts";
+import { exactPicoUsd, highestExtras, highestRates } from "./extra-price.ts";
+import { highestTokenPrice, hourWriteRate, ratesAt } from "./token-rates.ts";
 
 /** The price shown to clients; null for a model that costs nothing. */
 export function publishedPrice(model: ModelSettings): Price | null {
@@ -13,13 +14,7 @@ export function publishedPrice(model: ModelSettings): Price | null {
 export function highestPrice(prices: readonly (Price | null)[]): Price | null {
   const known = prices.filter((price) => price !== null);
   if (known.length === 0) return null;
-  return {
-    input: Math.max(...known.map((price) => price.input)),
-    output: Math.max(...known.map((price) => price.output)),
-    cachedInput: Math.max(...known.map((price) => price.cachedInput)),
-    cacheWrite: Math.max(...known.map((price) => price.cacheWrite)),
-    ...highestExtras(known),
-  };
+  return { ...highestTokenPrice(known), ...highestExtras(known) };
 }
 
 /** The cost of a call in nano-credits: exact, and rounded up once at the end. */
@@ -30,7 +25,9 @@ export function cost(
   extra: ExtraUsage | null = null,
 ): number {
   if (price === null) return 0;
-  if (extra !== null) return nanoFromPicoUsd(picoUsdWithExtras(usage, price, extra), microUsdPerCredit);
+  if (extra !== null || price.longContext !== undefined || usage.cacheWriteHourTokens !== undefined) {
+    return nanoFromPicoUsd(exactPicoUsd(usage, price, extra), microUsdPerCredit);
+  }
   const picoUsd =
     usage.inputTokens * price.input +
     usage.cachedInputTokens * price.cachedInput +
@@ -38,12 +35,7 @@ export function cost(
     usage.outputTokens * price.output;
   // No term is negative, so if the sum is a safe integer, every step was exact.
   if (Number.isSafeInteger(picoUsd)) return nanoFromPicoUsd(picoUsd, microUsdPerCredit);
-  const exactPicoUsd =
-    BigInt(usage.inputTokens) * BigInt(price.input) +
-    BigInt(usage.cachedInputTokens) * BigInt(price.cachedInput) +
-    BigInt(usage.cacheWriteTokens) * BigInt(price.cacheWrite) +
-    BigInt(usage.outputTokens) * BigInt(price.output);
-  return nanoFromPicoUsd(exactPicoUsd, microUsdPerCredit);
+  return nanoFromPicoUsd(exactPicoUsd(usage, price, null), microUsdPerCredit);
 }
 
 export interface HoldTokens {
@@ -64,8 +56,8 @@ export function holdAmount(
 ): number {
   if (mode === "token_budget") return tokens.input + tokens.output;
   if (price === null) return 0;
-  const rates = asked === null ? price : highestRates(price, asked);
-  const highestInput = Math.max(rates.input, rates.cachedInput, rates.cacheWrite);
+  const rates = asked === null ? ratesAt(price, tokens.input) : highestRates(price, asked, tokens.input);
+  const highestInput = Math.max(rates.input, rates.cachedInput, rates.cacheWrite, hourWriteRate(rates));
   const usage = {
     inputTokens: tokens.input,
     cachedInputTokens: 0,

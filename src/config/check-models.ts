@@ -2,7 +2,7 @@ import { picoUsdPerToken } from "../base/money.ts";
 import { usualTiers } from "../base/service-tiers.ts";
 import type { LoadContext } from "./context.ts";
 import type { Providers } from "./providers.ts";
-import type { ConfigFile, ModelConfig } from "./schema.ts";
+import type { ConfigFile, ModelConfig, TokenPriceConfig } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
 /**
@@ -99,7 +99,7 @@ function checkDialect(
 
 function checkPrice(price: ModelConfig["price"], path: string, context: LoadContext): void {
   if (price === undefined || typeof price !== "object") return;
-  checkDecimals(price, path, context);
+  checkTokenPrice(price, path, context);
   if (typeof price.tiers !== "object") return;
   for (const [tier, rates] of Object.entries(price.tiers)) {
     const at = `${path}.tiers.${tier}`;
@@ -108,8 +108,14 @@ function checkPrice(price: ModelConfig["price"], path: string, context: LoadCont
         at,
         "is the usual tier, whose price is the model's own; name another, or leave it out",
       );
-    } else if (typeof rates === "object") checkDecimals(rates, at, context);
+    } else if (typeof rates === "object") checkTokenPrice(rates, at, context);
   }
+}
+
+function checkTokenPrice(price: TokenPriceConfig, path: string, context: LoadContext): void {
+  checkDecimals(price, path, context);
+  const { long_context: long } = price;
+  if (typeof long === "object") checkDecimals(long, `${path}.long_context`, context);
 }
 
 function checkDecimals(prices: object, path: string, { problems }: LoadContext): void {

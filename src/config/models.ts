@@ -5,8 +5,9 @@ import { vendorOf } from "../vendors/registry.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { overrideTimeouts, type Providers } from "./providers.ts";
+import type { TokenRatesConfig } from "./schema/price.ts";
 import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig, TokenPriceConfig } from "./schema.ts";
-import type { DeploymentSettings, ModelSettings, Price, TokenPrice } from "./settings.ts";
+import type { DeploymentSettings, ModelSettings, Price, TokenPrice, TokenRates } from "./settings.ts";
 
 /**
  * Builds the models that can be served, after `checkModels` has accepted them. Deployments of a provider that is left out
@@ -102,12 +103,22 @@ function buildPrice(price: PriceConfig | undefined): Price | null {
 }
 
 function buildTokenPrice(price: TokenPriceConfig): TokenPrice {
-  const input = wholePico(price.input);
+  const { long_context: long } = price;
+  const rates = buildTokenRates(price);
+  return long === undefined
+    ? rates
+    : { ...rates, longContext: { above: long.above, ...buildTokenRates(long) } };
+}
+
+function buildTokenRates(rates: TokenRatesConfig): TokenRates {
+  const input = wholePico(rates.input);
+  const hour = rates.cache_write_1h;
   return {
     input,
-    output: wholePico(price.output),
-    cachedInput: price.cached_input === undefined ? input : wholePico(price.cached_input),
-    cacheWrite: price.cache_write === undefined ? input : wholePico(price.cache_write),
+    output: wholePico(rates.output),
+    cachedInput: rates.cached_input === undefined ? input : wholePico(rates.cached_input),
+    cacheWrite: rates.cache_write === undefined ? input : wholePico(rates.cache_write),
+    ...(hour === undefined ? {} : { cacheWriteHour: wholePico(hour) }),
   };
 }
 

@@ -69,11 +69,18 @@ export interface ServerSettings {
 }
 
 /** Whole pico-USD per token (see base/money.ts). */
-export interface TokenPrice {
+export interface TokenRates {
   readonly input: number;
   readonly output: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
+  /** For what stays in a cache for an hour; missing if it costs as much as any write. */
+  readonly cacheWriteHour?: number;
+}
+
+export interface TokenPrice extends TokenRates {
+  /** For all tokens of a call whose input is above a limit. */
+  readonly longContext?: TokenRates & { readonly above: number };
 }
 
 /** Requests for an extra without a price here are rejected. */

@@ -8,15 +8,20 @@ export interface ImportedModel {
   readonly maxOutputTokens: number | null;
   readonly price: ImportedPrice;
   readonly capabilities: Readonly<Record<string, boolean>>;
-  /** What a single price cannot express, such as a higher one for long inputs. */
-  readonly remark: string | null;
 }
 
-export interface ImportedPrice {
+export interface ImportedRates {
   readonly input: number;
   readonly output: number;
   readonly cachedInput: number | null;
   readonly cacheWrite: number | null;
+  /** For what stays in a cache for an hour. */
+  readonly cacheWriteHour?: number | null;
+}
+
+export interface ImportedPrice extends ImportedRates {
+  /** For calls with more input than this. */
+  readonly longContext?: ImportedRates & { readonly above: number };
   /** Tools per thousand calls, audio per million tokens, by the names of our own configuration. */
   readonly extras?: Readonly<Record<string, number>>;
   readonly tiers?: Readonly<Record<string, ImportedTier>>;

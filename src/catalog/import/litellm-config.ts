@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { positiveInteger, usdPerMillion } from "./imported.ts";
+import { positiveInteger } from "./imported.ts";
 import { familyOf, knownProviders } from "./litellm-providers.ts";
+import { litellmRates } from "./litellm-rates.ts";
 import {
   type ConvertedDeployment,
   type ConvertedModel,
@@ -160,7 +161,7 @@ class ConfigConverter {
       weight: positiveInteger(parameters["weight"]),
       priority: positiveInteger(parameters["order"]),
       maxConcurrent: positiveInteger(parameters["max_parallel_requests"]),
-      price: priceOf({ ...info, ...parameters }),
+      price: litellmRates({ ...info, ...parameters }),
     };
     const known = this.models.get(id);
     if (known !== undefined) {
@@ -188,18 +189,6 @@ class ConfigConverter {
 
 function textOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
-}
-
-function priceOf(figures: JsonObject): ConvertedDeployment["price"] {
-  const input = usdPerMillion(figures["input_cost_per_token"], true);
-  const output = usdPerMillion(figures["output_cost_per_token"], true);
-  if (input === null || output === null) return null;
-  return {
-    input,
-    output,
-    cachedInput: usdPerMillion(figures["cache_read_input_token_cost"], true),
-    cacheWrite: usdPerMillion(figures["cache_creation_input_token_cost"], true),
-  };
 }
 
 function capabilitiesOf(info: JsonObject): Record<string, boolean> {

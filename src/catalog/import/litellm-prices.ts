@@ -9,6 +9,7 @@ import {
   statedCapability,
   usdPerMillion,
 } from "./imported.ts";
+import { litellmRates } from "./litellm-rates.ts";
 
 const generatingModes = new Set(["chat", "responses", "completion"]);
 
@@ -28,9 +29,8 @@ export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
 function modelOf(name: string, entry: JsonObject): ImportedModel | string {
   const mode = typeof entry["mode"] === "string" ? entry["mode"] : "chat";
   if (!generatingModes.has(mode)) return mode.replaceAll("_", " ");
-  const input = usdPerMillion(entry["input_cost_per_token"], true);
-  const output = usdPerMillion(entry["output_cost_per_token"], true);
-  if (input === null || output === null) return "without a price per token";
+  const rates = litellmRates(entry);
+  if (rates === null) return "without a price per token";
   const vendor = typeof entry["litellm_provider"] === "string" ? entry["litellm_provider"] : "unknown";
   return {
     // LiteLLM selects a provider by the prefix of `gemini/gemini-3-pro`; the provider calls it gemini-3-pro.
@@ -40,10 +40,7 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
     contextWindow: positiveInteger(entry["max_input_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     maxOutputTokens: positiveInteger(entry["max_output_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     price: {
-      input,
-      output,
-      cachedInput: usdPerMillion(entry["cache_read_input_token_cost"], true),
-      cacheWrite: usdPerMillion(entry["cache_creation_input_token_cost"], true),
+      ...rates,
       ...knownExtras({
         audio_input: usdPerMillion(entry["input_cost_per_audio_token"], true),
         audio_output: usdPerMillion(entry["output_cost_per_audio_token"], true),
@@ -59,7 +56,6 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
       reasoning: entry["supports_reasoning"] === true,
       ...statedCapability("structured_output", entry["supports_response_schema"]),
     },
-    remark: longInputRemark(entry),
   };
 }
 
@@ -86,13 +82,4 @@ function tiersOf(entry: JsonObject): Pick<ImportedPrice, "tiers"> {
     tiers[tier] = { input, output, cachedInput };
   }
   return Object.keys(tiers).length === 0 ? {} : { tiers };
-}
-
-function longInputRemark(entry: JsonObject): string | null {
-  const longInputPrice = Object.keys(entry).find((name) =>
-    /^input_cost_per_token_above_\d+k_tokens$/.test(name),
-  );
-  if (longInputPrice === undefined) return null;
-  const limit = /above_(\d+)k/.exec(longInputPrice)?.[1];
-  return `inputs above ${limit},000 tokens cost more: ${usdPerMillion(entry[longInputPrice], true)} USD per million`;
 }

@@ -1,7 +1,9 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import {
   type ImportedModel,
+  type ImportedPrice,
   type ImportedPrices,
+  type ImportedRates,
   knownExtras,
   positiveInteger,
   statedCapability,
@@ -28,9 +30,8 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
   if (!writesText(entry)) return "without text output";
   const cost = isObject(entry["cost"]) ? entry["cost"] : {};
   const limit = isObject(entry["limit"]) ? entry["limit"] : {};
-  const input = usdPerMillion(cost["input"], false);
-  const output = usdPerMillion(cost["output"], false);
-  if (input === null || output === null) return "without a price per token";
+  const rates = ratesOf(cost);
+  if (rates === null) return "without a price per token";
   return {
     id,
     vendor,
@@ -38,10 +39,8 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
     contextWindow: positiveInteger(limit["context"]),
     maxOutputTokens: positiveInteger(limit["output"]),
     price: {
-      input,
-      output,
-      cachedInput: usdPerMillion(cost["cache_read"], false),
-      cacheWrite: usdPerMillion(cost["cache_write"], false),
+      ...rates,
+      ...longContextOf(cost),
       ...knownExtras({
         audio_input: usdPerMillion(cost["input_audio"], false),
         audio_output: usdPerMillion(cost["output_audio"], false),
@@ -53,7 +52,6 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
       reasoning: entry["reasoning"] === true,
       ...statedCapability("structured_output", entry["structured_output"]),
     },
-    remark: longInputRemark(cost),
   };
 }
 
@@ -66,14 +64,27 @@ function writesText(entry: JsonObject): boolean {
   return modalities(entry, "output").includes("text");
 }
 
-/** Newer dumps have `tiers`, older ones `context_over_200k`. */
-function longInputRemark(cost: JsonObject): string | null {
-  const [tier] = Array.isArray(cost["tiers"]) ? cost["tiers"] : [];
-  if (isObject(tier) && isObject(tier["tier"])) {
-    return `inputs above ${Number(tier["tier"]["size"])} tokens cost more: ${Number(tier["input"])} USD per million`;
-  }
-  const over = cost["context_over_200k"];
-  return isObject(over)
-    ? `inputs above 200000 tokens cost more: ${Number(over["input"])} USD per million`
-    : null;
+function ratesOf(cost: JsonObject): ImportedRates | null {
+  const input = usdPerMillion(cost["input"], false);
+  const output = usdPerMillion(cost["output"], false);
+  if (input === null || output === null) return null;
+  return {
+    input,
+    output,
+    cachedInput: usdPerMillion(cost["cache_read"], false),
+    cacheWrite: usdPerMillion(cost["cache_write"], false),
+  };
+}
+
+/** Newer dumps have `tiers`, older ones `context_over_200k`. Of several limits the lowest is used. */
+function longContextOf(cost: JsonObject): Pick<ImportedPrice, "longContext"> {
+  const tiers = (Array.isArray(cost["tiers"]) ? cost["tiers"] : []).filter(isObject).flatMap((tier) => {
+    const above = isObject(tier["tier"]) ? positiveInteger(tier["tier"]["size"]) : null;
+    const rates = ratesOf(tier);
+    return above === null || rates === null ? [] : [{ above, ...rates }];
+  });
+  const older = isObject(cost["context_over_200k"]) ? ratesOf(cost["context_over_200k"]) : null;
+  const all = older === null ? tiers : [...tiers, { above: 200_000, ...older }];
+  const [lowest] = all.sort((one, other) => one.above - other.above);
+  return lowest === undefined ? {} : { longContext: lowest };
 }

@@ -1,4 +1,4 @@
-import type { ImportedModel, ImportedPrice, ImportedTier } from "./imported.ts";
+import type { ImportedModel, ImportedPrice, ImportedRates, ImportedTier } from "./imported.ts";
 
 /** TOML's basic strings are escaped like JSON's, except for DEL, which JSON does not escape. */
 export function tomlString(text: string): string {
@@ -11,15 +11,25 @@ function tomlNumber(value: number): string {
   return text.endsWith(".") ? `${text}0` : text;
 }
 
-export function tomlPrice({ input, output, cachedInput, cacheWrite, extras, tiers }: ImportedPrice): string {
-  const parts = tokenPrices({ input, output, cachedInput });
-  if (cacheWrite !== null) parts.push(`cache_write = ${tomlNumber(cacheWrite)}`);
+export function tomlPrice({ extras, tiers, longContext, ...rates }: ImportedPrice): string {
+  const parts = tokenRates(rates);
+  if (longContext !== undefined) {
+    const { above, ...longRates } = longContext;
+    parts.push(`long_context = ${inlineTable([`above = ${above}`, ...tokenRates(longRates)])}`);
+  }
   for (const [name, usd] of Object.entries(extras ?? {})) parts.push(`${name} = ${tomlNumber(usd)}`);
   if (tiers !== undefined) {
     const tables = Object.entries(tiers).map(([name, tier]) => `${name} = ${inlineTable(tokenPrices(tier))}`);
     parts.push(`tiers = ${inlineTable(tables)}`);
   }
   return inlineTable(parts);
+}
+
+function tokenRates({ cacheWrite, cacheWriteHour = null, ...rates }: ImportedRates): string[] {
+  const parts = tokenPrices(rates);
+  if (cacheWrite !== null) parts.push(`cache_write = ${tomlNumber(cacheWrite)}`);
+  if (cacheWriteHour !== null) parts.push(`cache_write_1h = ${tomlNumber(cacheWriteHour)}`);
+  return parts;
 }
 
 function tokenPrices({ input, output, cachedInput }: ImportedTier): string[] {
@@ -59,7 +69,6 @@ function modelToml(model: ImportedModel, origin: string): string {
   if (model.contextWindow !== null) lines.push(`context_window = ${model.contextWindow}`);
   if (model.maxOutputTokens !== null) lines.push(`max_output_tokens = ${model.maxOutputTokens}`);
   lines.push(`price = ${tomlPrice(model.price)}  # ${origin}`);
-  if (model.remark !== null) lines.push(`# ${model.remark}`);
   lines.push(`capabilities = ${tomlCapabilities(model.capabilities)}`);
   return `${lines.join("\n")}\n`;
 }

@@ -3,12 +3,31 @@ import { closed } from "./parts.ts";
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
 
-export const tokenPrices = {
+const tokenRates = {
   input: usdPerMillion("USD per million input tokens."),
   output: usdPerMillion("USD per million output tokens."),
   cached_input: Type.Optional(usdPerMillion("USD per million tokens read from a cache; default: input.")),
   cache_write: Type.Optional(usdPerMillion("USD per million tokens written to a cache; default: input.")),
+  cache_write_1h: Type.Optional(
+    usdPerMillion("USD per million tokens written to a cache for an hour; default: cache_write."),
+  ),
 };
+
+const longContext = Type.Optional(
+  Type.Object(
+    {
+      above: Type.Integer({
+        minimum: 1,
+        description:
+          "Input tokens, cached ones included. Calls with more cost these prices, for all of their tokens.",
+      }),
+      ...tokenRates,
+    },
+    closed,
+  ),
+);
+
+export const tokenPrices = { ...tokenRates, long_context: longContext };
 
 const usdPerThousandCalls = Type.Optional(
   Type.Number({
@@ -43,3 +62,8 @@ export const priceSchema = Type.Object(
   },
   closed,
 );
+
+export type TokenRatesConfig = { readonly [Name in keyof typeof tokenRates]?: number } & {
+  readonly input: number;
+  readonly output: number;
+};

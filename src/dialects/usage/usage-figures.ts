@@ -29,7 +29,7 @@ export function inclusiveUsage(
 
 /** Combines both sides and flags the doubtful ones. */
 export function reportUsage(
-  input: Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens">,
+  input: Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "cacheWriteHourTokens">,
   inputSide: UsageSide,
   output: Json | undefined,
   reasoning: Json | undefined,

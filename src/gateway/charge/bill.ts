@@ -181,11 +181,13 @@ export class Bill {
 /** If the input is doubtful, what it lacks of the count is taken as uncached input. */
 function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: number): Usage {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = reported;
+  const { cacheWriteHourTokens } = reported;
   const lacking = reported.isInputDoubtful === true ? Math.max(0, countedInput - totalInput(reported)) : 0;
   return {
     inputTokens: inputTokens + lacking,
     cachedInputTokens,
     cacheWriteTokens,
+    ...(cacheWriteHourTokens === undefined ? {} : { cacheWriteHourTokens }),
     outputTokens: Math.max(outputTokens, countedOutput),
     reasoningTokens,
   };

@@ -75,7 +75,13 @@ describe("LiteLLM's price file", () => {
       price: { input: 2, output: 10, cachedInput: 0.1, cacheWrite: null },
       capabilities: { tools: true, vision: true, reasoning: false },
     });
-    expect(models[0]?.remark).toContain("above 272,000 tokens cost more: 4 USD");
+    expect(models[0]?.price.longContext).toEqual({
+      above: 272_000,
+      input: 4,
+      output: 10,
+      cachedInput: null,
+      cacheWrite: null,
+    });
   });
 
   test("says what it left out", () => {
@@ -93,7 +99,7 @@ describe("models.dev's dump", () => {
       price: { input: 4, output: 20, cachedInput: 0.2, cacheWrite: 5 },
       capabilities: { vision: true },
     });
-    expect(models[1]?.remark).toContain("200000 tokens cost more: 4 USD");
+    expect(models[1]?.price.longContext).toMatchObject({ above: 200_000, input: 4, output: 18 });
     expect(leftOut).toEqual({ "without text output": 1 });
   });
 });
@@ -174,4 +180,49 @@ test("a capability that a file does not speak of is not denied: the model's name
   expect(claude?.capabilities).not.toHaveProperty("structured_output");
   const [gpt] = readPrices(liteLlm).models;
   expect(gpt?.capabilities).not.toHaveProperty("structured_output");
+});
+
+test("prices of long contexts and of an hour in the cache come along, from both files to a configuration", () => {
+  const litellm = readPrices(
+    JSON.stringify({
+      "claude-x": {
+        litellm_provider: "anthropic",
+        mode: "chat",
+        input_cost_per_token: 3e-6,
+        output_cost_per_token: 15e-6,
+        cache_read_input_token_cost: 3e-7,
+        cache_creation_input_token_cost: 3.75e-6,
+        cache_creation_input_token_cost_above_1hr: 6e-6,
+        input_cost_per_token_above_200k_tokens: 6e-6,
+        output_cost_per_token_above_200k_tokens: 22.5e-6,
+        cache_read_input_token_cost_above_200k_tokens: 6e-7,
+        cache_creation_input_token_cost_above_200k_tokens: 7.5e-6,
+        input_cost_per_token_above_500k_tokens: 9e-6,
+      },
+    }),
+  );
+  const dump = readPrices(
+    JSON.stringify({
+      anthropic: {
+        models: {
+          "claude-x": {
+            cost: {
+              input: 3,
+              output: 15,
+              cache_read: 0.3,
+              cache_write: 3.75,
+              context_over_200k: { input: 6, output: 22.5, cache_read: 0.6, cache_write: 7.5 },
+            },
+          },
+        },
+      },
+    }),
+  );
+  const long =
+    "long_context = { above = 200000, input = 6.0, output = 22.5, cached_input = 0.6, cache_write = 7.5 }";
+  const usual = "input = 3.0, output = 15.0, cached_input = 0.3, cache_write = 3.75";
+  expect(modelsToml(litellm.models, "LiteLLM", "today")).toContain(
+    `price = { ${usual}, cache_write_1h = 6.0, ${long} }`,
+  );
+  expect(modelsToml(dump.models, "models.dev", "today")).toContain(`price = { ${usual}, ${long} }`);
 });

@@ -15,13 +15,19 @@ export function readUsage(usage: Json | undefined): ReportedUsage | null {
   const inputTokens = inputSide.figure(input);
   const cachedInputTokens = inputSide.detail(usage["cache_read_input_tokens"]);
   const byAge = detailsOf(usage["cache_creation"]);
+  const hourTokens = inputSide.detail(byAge["ephemeral_1h_input_tokens"]);
   const cacheWriteTokens =
     usage["cache_creation_input_tokens"] == null
-      ? inputSide.detail(byAge["ephemeral_5m_input_tokens"]) +
-        inputSide.detail(byAge["ephemeral_1h_input_tokens"])
+      ? inputSide.detail(byAge["ephemeral_5m_input_tokens"]) + hourTokens
       : inputSide.detail(usage["cache_creation_input_tokens"]);
+  const hour = hourTokens === 0 ? {} : { cacheWriteHourTokens: hourTokens };
   const reasoning = detailsOf(usage["output_tokens_details"])["thinking_tokens"];
-  return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, inputSide, output, reasoning);
+  return reportUsage(
+    { inputTokens, cachedInputTokens, cacheWriteTokens, ...hour },
+    inputSide,
+    output,
+    reasoning,
+  );
 }
 
 /** Messages reports usage at the start and at the end. Later figures replace earlier ones. */
