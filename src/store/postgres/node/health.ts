@@ -34,15 +34,16 @@ export class NodeHealth {
       this.#failing.set(source, { sinceMs: performance.now(), error: failure });
   }
 
-  /**
-   * The node and the database have heard of each other. Nothing is held or claimed while there is trouble, so that no
-   * success of those could end it; charges are tried until they succeed.
-   */
+  /** The node and the database have heard of each other. A lane that fails tries on until it succeeds itself. */
   beaten(): void {
     this.#lastBeatMs = performance.now();
     this.#failing.delete("beat");
-    this.#failing.delete("holds");
-    this.#failing.delete("claims");
+  }
+
+  joined(): void {
+    this.state = "joined";
+    this.#failing.clear();
+    this.beaten();
   }
 
   get trouble(): Trouble | null {

@@ -175,8 +175,7 @@ export class PostgresNode implements StoreNode {
     this.#no = await this.#life.join();
     this.#keeper.begin(this.#no, this.#databaseId);
     this.#lanes.resume();
-    this.#health.state = "joined";
-    this.#health.beaten();
+    this.#health.joined();
     this.#beating ??= setInterval(() => this.#beat(), this.#beatMs);
     this.#keeping ??= setInterval(() => this.#keepOverdue(), keepEveryMs);
     this.#settings.report({ kind: "joined", no: this.#no });

@@ -1,33 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
-import { NodeLoad } from "./node-load.ts";
-import { NodeWorld } from "./world.ts";
-
-const callers = 16;
-
-async function loadedWorld() {
-  const world = await NodeWorld.create();
-  const nodes = [await world.join(), await world.join()] as const;
-  const keyIds = await Promise.all(Array.from({ length: 4 }, () => world.addKey(1_000_000_000)));
-  const load = new NodeLoad(
-    nodes.map(({ node }) => node),
-    keyIds,
-  );
-  const moreDone = async (what: string, exchanges = 100) => {
-    const before = load.acknowledged;
-    await waitFor(() => load.acknowledged >= before + exchanges, what, 60_000);
-  };
-  /** Everything that waits is answered, and then the ledger is what the callers were told. */
-  const settleAndCheck = async () => {
-    await load.stop();
-    await waitFor(async () => (await world.leftovers())["holds"] === 0, "the last hold to end", 60_000);
-    await load.check(world.client);
-    expect(await world.leftovers()).toEqual({ holds: 0, held: 0, claims: 0 });
-  };
-  load.start(callers);
-  return { world, nodes, load, moreDone, settleAndCheck };
-}
+import { loadedWorld } from "./loaded-world.ts";
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 else

@@ -13,17 +13,25 @@ export const shortTiming: NodeTiming = { leaseMs: 2_000, graceMs: 500, beatMs: 1
 /** A database with accounts, and nodes that reach it through proxies of their own. */
 export class NodeWorld implements AsyncDisposable {
   readonly database: PostgresDatabase;
-  readonly client: PostgresClient;
+  client: PostgresClient;
   readonly #nodes: PostgresNode[] = [];
   readonly #disposables: Disposable[] = [];
+  readonly #proxies: TcpProxy[] = [];
 
-  private constructor(database: PostgresDatabase) {
+  constructor(database: PostgresDatabase) {
     this.database = database;
     this.client = clientOf(database.url, { max: 2 });
   }
 
   static async create(server?: PostgresServer): Promise<NodeWorld> {
     return new NodeWorld(await migratedDatabase(server));
+  }
+
+  /** The same database is at another port from now on. */
+  async moveTo(port: number): Promise<void> {
+    await this.client.close();
+    this.client = clientOf(this.#urlAt(port), { max: 2 });
+    for (const proxy of this.#proxies) proxy.retarget(port);
   }
 
   async addKey(credit: number): Promise<string> {
@@ -47,7 +55,8 @@ export class NodeWorld implements AsyncDisposable {
     const folder = this.#keep(temporaryFolder());
     const proxy = this.#keep(new TcpProxy(this.database.server.port));
     const events: NodeEvent[] = [];
-    const url = this.database.url.replace(`:${this.database.server.port}/`, `:${proxy.port}/`);
+    this.#proxies.push(proxy);
+    const url = this.#urlAt(proxy.port);
     const node = await PostgresNode.join({
       location: { url, password: null, prepare: true },
       name: "test",
@@ -74,6 +83,10 @@ export class NodeWorld implements AsyncDisposable {
     for (const disposable of this.#disposables) disposable[Symbol.dispose]();
     await this.client.close();
     await this.database[Symbol.asyncDispose]();
+  }
+
+  #urlAt(port: number): string {
+    return this.database.url.replace(`:${this.database.server.port}/`, `:${port}/`);
   }
 
   #keep<Kept extends Disposable>(disposable: Kept): Kept {

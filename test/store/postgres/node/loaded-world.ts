@@ -1,0 +1,45 @@
+import { expect } from "bun:test";
+import { waitFor } from "../../../support/wait.ts";
+import { NodeLoad } from "./node-load.ts";
+import { type JoinedNode, NodeWorld } from "./world.ts";
+
+const callers = 16;
+
+/** Two nodes under load, and what to do with them at the end. */
+export interface LoadedWorld {
+  readonly world: NodeWorld;
+  readonly nodes: readonly [JoinedNode, JoinedNode];
+  readonly load: NodeLoad;
+  /** Resolves when so many more charges were acknowledged. */
+  moreDone(what: string, exchanges?: number): Promise<void>;
+  /** Everything that waits is answered, and then the ledger is what the callers were told. */
+  settleAndCheck(): Promise<void>;
+}
+
+export async function loadedWorld(given?: NodeWorld): Promise<LoadedWorld> {
+  const world = given ?? (await NodeWorld.create());
+  const nodes = [await world.join(), await world.join()] as const;
+  const keyIds = await Promise.all(Array.from({ length: 4 }, () => world.addKey(1_000_000_000)));
+  const load = new NodeLoad(
+    nodes.map(({ node }) => node),
+    keyIds,
+  );
+  load.start(callers);
+  return {
+    world,
+    nodes,
+    load,
+    moreDone: async (what, exchanges = 100) => {
+      const before = load.acknowledged;
+      await waitFor(() => load.acknowledged >= before + exchanges, what, 60_000);
+    },
+    settleAndCheck: async () => {
+      await load.stop();
+      // However long it took, every charge was acknowledged in the end.
+      expect(load.exchanges.length - load.acknowledged).toBe(0);
+      await waitFor(async () => (await world.leftovers())["holds"] === 0, "the last hold to end", 60_000);
+      await load.check(world.client);
+      expect(await world.leftovers()).toEqual({ holds: 0, held: 0, claims: 0 });
+    },
+  };
+}
