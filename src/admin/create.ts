@@ -7,6 +7,7 @@ import { Lockout } from "./auth/lockout.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { AdminDeps, OpenExchange } from "./deps.ts";
 import type { Live } from "./live/live.ts";
+import { OtherNodes } from "./live/other-nodes.ts";
 import { MetricsListener } from "./metrics-listener.ts";
 import { type AdminMount, adminRoutes } from "./routes/admin.ts";
 
@@ -58,6 +59,8 @@ export async function createAdmin({ gateway, backend, live, version, endings }: 
     applyChanges: () => gateway.catchUp(),
   };
   const metrics = await MetricsListener.open(admin.metricsListen, deps);
+  const otherNodes = new OtherNodes({ store, keys, feed: live.feed });
+  otherNodes.start();
   return {
     generatedToken: generated,
     saveGeneratedToken: save,
@@ -75,6 +78,7 @@ export async function createAdmin({ gateway, backend, live, version, endings }: 
     },
     close: async () => {
       live.close();
+      await otherNodes.stop();
       await metrics.close();
     },
   };

@@ -7,6 +7,7 @@ import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerCommands } from "./commands/ledger/index.ts";
 import { modelsCommands } from "./commands/models/index.ts";
+import { nodesCommand } from "./commands/nodes.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { usageCommand } from "./commands/usage.ts";
@@ -55,6 +56,7 @@ export function buildProgram(terminal: Terminal): Command {
     configCommands(terminal),
     backupCommand(terminal),
     restoreCommand(terminal),
+    nodesCommand(terminal),
     healthCommand(terminal),
     completionCommand(terminal),
     versionCommand(terminal),

@@ -13,14 +13,24 @@ export class ExchangeFeed {
   readonly #recent: ExchangeFacts[] = [];
   readonly #listeners = new Map<Listener, () => void>();
   #next = 0;
+  /** Told the id of everything that this gateway shows, while somebody watches. */
+  onShown: ((exchangeId: string) => void) | null = null;
 
   readonly observe = (facts: ExchangeFacts): void => {
     this.#recent[this.#next] = facts;
     this.#next = (this.#next + 1) % remembered;
     if (this.#listeners.size === 0) return;
-    const line = tailView(facts);
-    for (const listener of this.#listeners.keys()) listener(line);
+    this.onShown?.(facts.requestId);
+    this.show(tailView(facts));
   };
+
+  get isWatched(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  show(line: TailView): void {
+    for (const listener of this.#listeners.keys()) listener(line);
+  }
 
   /** `onClose` is called if the feed ends before the listener leaves. Returns the last lines, oldest first. */
   join(listener: Listener, onClose: () => void): readonly TailView[] {

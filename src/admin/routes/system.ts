@@ -2,8 +2,9 @@ import { Type } from "@sinclair/typebox";
 import { configInForce } from "../answers/config.ts";
 import type { AdminDeps } from "../deps.ts";
 import { iso } from "../iso-time.ts";
+import { listNodes } from "../operations/list-nodes.ts";
 import { pageOf } from "../views/shapes.ts";
-import { auditView, healthView } from "../views/system.ts";
+import { auditView, healthView, nodeView } from "../views/system.ts";
 import type { HealthView } from "../views.ts";
 import { type AdminRoute, read } from "./route.ts";
 import { tailResponse } from "./tail.ts";
@@ -19,6 +20,15 @@ export const systemRoutes: readonly AdminRoute[] = [
   read(
     { path: "/health", summary: "How the gateway is doing", query: none, answers: healthView },
     ({ deps }) => health(deps),
+  ),
+  read(
+    {
+      path: "/nodes",
+      summary: "The gateways that share the database; none if the data is in a folder",
+      query: none,
+      answers: Type.Object({ data: Type.Array(nodeView) }),
+    },
+    async ({ deps }) => ({ data: await listNodes(deps.store) }),
   ),
   read(
     {

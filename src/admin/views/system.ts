@@ -25,6 +25,19 @@ export const healthView = Type.Object({
 });
 export type HealthView = Static<typeof healthView>;
 
+export const nodeView = Type.Object({
+  node: Type.Integer({ description: "Its number, which is never used again." }),
+  name: Type.String(),
+  version: Type.String(),
+  /** `late`: it gave no sign of life for longer than its lease. `dead`: another node took over. */
+  state: oneOf(["live", "late", "dead"]),
+  since: moment,
+  in_flight: count,
+  holds: Type.Integer({ minimum: 0, description: "Open holds that it answers for." }),
+  last_beat: moment,
+});
+export type NodeView = Static<typeof nodeView>;
+
 const sessionView = Type.Object({ signed_in: Type.Boolean() });
 export type SessionView = Static<typeof sessionView>;
 

@@ -1,7 +1,8 @@
-import type { AuditView, HealthView, Page } from "../../../admin/views.ts";
+import type { AuditView, HealthView, NodeView, Page } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { bytes, count, duration, moment, uptime } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
+import { Badge } from "../parts/badge.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
@@ -16,6 +17,43 @@ function HealthTiles({ health }: { health: HealthView }) {
     ["Loop lag", duration(health.event_loop_lag_ms), "the longest of late"],
   ];
   return <FactTiles facts={facts} />;
+}
+
+const nodeTones = { live: "good", late: "warn", dead: "bad" } as const;
+
+function NodeTable({ nodes }: { nodes: readonly NodeView[] }) {
+  return (
+    <table class="rows">
+      <thead>
+        <tr>
+          <th scope="col">Node</th>
+          <th scope="col">State</th>
+          <th scope="col">Version</th>
+          <th scope="col">Since</th>
+          <th scope="col">In flight</th>
+          <th scope="col">Holds</th>
+          <th scope="col">Last beat</th>
+        </tr>
+      </thead>
+      <tbody>
+        {nodes.map((node) => (
+          <tr key={node.node}>
+            <td data-name="Node">
+              {node.name} <small class="muted">{node.node}</small>
+            </td>
+            <td data-name="State">
+              <Badge tone={nodeTones[node.state]}>{node.state}</Badge>
+            </td>
+            <td data-name="Version">{node.version}</td>
+            <td data-name="Since">{moment(node.since)}</td>
+            <td data-name="In flight">{count(node.in_flight)}</td>
+            <td data-name="Holds">{count(node.holds)}</td>
+            <td data-name="Last beat">{moment(node.last_beat)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }
 
 function AuditTable({ rows }: { rows: readonly AuditView[] }) {
@@ -53,6 +91,7 @@ function AuditTable({ rows }: { rows: readonly AuditView[] }) {
 
 export function System() {
   const health = useLoaded("health", () => api.get<HealthView>("/health"), 5000);
+  const nodes = useLoaded("nodes", () => api.get<{ data: readonly NodeView[] }>("/nodes"), 5000);
   const audit = useLoaded("audit", () => api.get<Page<AuditView>>("/audit", { limit: 20 }));
   const config = useLoaded("config", () => api.get<unknown>("/config"));
   return (
@@ -64,6 +103,12 @@ export function System() {
       <Shown loaded={health} rows={2}>
         {(value) => <HealthTiles health={value} />}
       </Shown>
+      {nodes.value !== null && nodes.value.data.length > 0 && (
+        <section class="card flush">
+          <h3>Nodes</h3>
+          <NodeTable nodes={nodes.value.data} />
+        </section>
+      )}
       <section class="card flush">
         <h3>Changes</h3>
         <Shown loaded={audit}>{(page) => <AuditTable rows={page.data} />}</Shown>

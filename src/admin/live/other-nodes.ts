@@ -1,0 +1,119 @@
+import { noUsage, totalInput } from "../../base/usage.ts";
+import type { KeyRing } from "../../keys/keyring.ts";
+import type { ListedExchange, Store } from "../../store/store.ts";
+import { exchangeDocument } from "../operations/exchange-document.ts";
+import type { TailView } from "../views.ts";
+import type { ExchangeFeed } from "./feed.ts";
+
+export interface OtherNodesOptions {
+  readonly store: Pick<Store, "nodes" | "reports">;
+  readonly keys: Pick<KeyRing, "byId">;
+  readonly feed: ExchangeFeed;
+  readonly everyMs?: number;
+}
+
+const defaultEveryMs = 1_000;
+/** More than this per look are not shown one by one: nobody could read them. */
+const mostPerLook = 200;
+/** Remembers what was shown for longer than a look reaches back. */
+const mostRemembered = 20_000;
+
+/**
+ * Brings into the live tail what other nodes have finished, as far as the database has it. It looks only while somebody
+ * watches, and begins with what ends from then on.
+ */
+export class OtherNodes {
+  readonly #options: OtherNodesOptions;
+  readonly #shown = new Set<string>();
+  /** Found by the last look, and not shown yet. */
+  #waiting = new Set<string>();
+  #timer: ReturnType<typeof setInterval> | null = null;
+  #looking: Promise<void> | null = null;
+  #isCaughtUp = false;
+
+  constructor(options: OtherNodesOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { store, feed, everyMs = defaultEveryMs } = this.#options;
+    if (store.nodes === null) return;
+    feed.onShown = (id) => this.#remember(id);
+    this.#timer = setInterval(() => this.#tick(), everyMs);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#looking;
+  }
+
+  #tick(): void {
+    if (!this.#options.feed.isWatched) {
+      this.#isCaughtUp = false;
+      return;
+    }
+    this.#looking ??= this.look()
+      // The next look shows it too; what is wrong with the database is reported elsewhere.
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = null;
+      });
+  }
+
+  /**
+   * An exchange of this gateway is in the database a moment before it is shown here. So what is new waits for the next
+   * look, and is shown only if nobody has shown it by then.
+   */
+  async look(): Promise<void> {
+    const { store, feed } = this.#options;
+    const { rows } = await store.reports.exchanges({ limit: mostPerLook });
+    const unseen = rows.filter(({ exchangeId }) => !this.#shown.has(exchangeId)).toReversed();
+    const waited = this.#waiting;
+    this.#waiting = new Set();
+    for (const row of unseen) {
+      if (this.#isCaughtUp && !waited.has(row.exchangeId)) {
+        this.#waiting.add(row.exchangeId);
+        continue;
+      }
+      this.#remember(row.exchangeId);
+      if (this.#isCaughtUp) feed.show(this.#lineOf(row));
+    }
+    this.#isCaughtUp = true;
+  }
+
+  /** The oldest are forgotten first. */
+  #remember(id: string): void {
+    this.#shown.add(id);
+    if (this.#shown.size <= mostRemembered) return;
+    for (const oldest of this.#shown) {
+      this.#shown.delete(oldest);
+      return;
+    }
+  }
+
+  #lineOf(exchange: ListedExchange): TailView {
+    const view = exchangeDocument(exchange, (id) => this.#options.keys.byId(id) ?? null);
+    return {
+      id: view.id,
+      at: view.at,
+      key_prefix: view.key_prefix || null,
+      route: view.route,
+      model: view.model || null,
+      provider: view.provider || null,
+      stream: view.stream,
+      status: view.status ?? 0,
+      error_code: view.code,
+      outcome: view.outcome,
+      kept: true,
+      input_tokens: totalInput(exchange.usage ?? noUsage),
+      output_tokens: view.output_tokens,
+      charged: view.charged,
+      unit: view.unit,
+      first_byte_ms: view.first_byte_ms,
+      total_ms: view.total_ms ?? 0,
+      attempts: view.attempts,
+    };
+  }
+}

@@ -1,0 +1,21 @@
+import type { NodeRecord, Store } from "../../store/store.ts";
+import { iso } from "../iso-time.ts";
+import type { NodeView } from "../views.ts";
+
+/** The gateways of a shared database under the names that the admin API, the dashboard and `--json` share. */
+export async function listNodes({ nodes }: Pick<Store, "nodes">): Promise<readonly NodeView[]> {
+  return nodes === null ? [] : (await nodes.list()).map(nodeDocument);
+}
+
+function nodeDocument(node: NodeRecord): NodeView {
+  return {
+    node: node.no,
+    name: node.name,
+    version: node.version,
+    state: node.state,
+    since: iso(node.startedAtMs),
+    in_flight: node.inFlight,
+    holds: node.holds,
+    last_beat: iso(node.lastBeatMs),
+  };
+}
