@@ -7,6 +7,7 @@ import { answerFrom, usualAnswer } from "../support/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { startProvider } from "../support/provider.ts";
 import { seededRandom } from "../support/random.ts";
+import { waitFor } from "../support/wait.ts";
 import { costOfFixture, FragileNodes } from "./fragile-nodes.ts";
 
 const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
@@ -30,9 +31,11 @@ else
       }
       for (let cycle = 0; cycle < cycles; cycle += 1) {
         const victim = nodes.at(cycle % 2);
-        const isOurs = (index: number) => index % 2 === cycle % 2;
-        const asking = witnesses.filter((_, index) => isOurs(index)).map((it) => it.askUntilGone(victim));
-        await Bun.sleep(10 + random.below(250));
+        const clients = witnesses.filter((_, index) => index % 2 === cycle % 2);
+        const seenBefore = seenBy(clients);
+        const asking = clients.map((witness) => witness.askUntilGone(victim));
+        await waitFor(() => seenBy(clients) > seenBefore + 4, "exchanges before the kill", 60_000);
+        await Bun.sleep(random.below(100));
         await victim.kill9();
         await Promise.all(asking);
         // Without its folder nothing tells which node it was: another takes it over when its lease is over.
@@ -53,6 +56,10 @@ else
     },
     20 * 60_000,
   );
+
+function seenBy(witnesses: readonly Witness[]): number {
+  return witnesses.reduce((sum, { sightings }) => sum + sightings.length, 0);
+}
 
 async function compare(nodes: FragileNodes, sightings: readonly Sighting[]): Promise<void> {
   const charges = await nodes.chargesByExchange();
