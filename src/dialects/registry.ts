@@ -1,4 +1,5 @@
 import { anthropicMessages } from "./anthropic-messages/index.ts";
+import { bedrockConverse } from "./bedrock-converse/index.ts";
 import type { ClientDialect } from "./client-dialect.ts";
 import { gemini } from "./gemini/index.ts";
 import { openAiChat } from "./openai-chat/index.ts";
@@ -17,6 +18,7 @@ const dialects = {
   responses: openAiResponses,
   messages: anthropicMessages,
   gemini,
+  converse: bedrockConverse,
 } as const satisfies Readonly<Record<string, Dialect>>;
 
 type Dialects = typeof dialects;

@@ -5,6 +5,7 @@ import { clientDialect, type ProviderDialectName, providerDialect } from "../dia
 import { translate } from "../dialects/translation/translate.ts";
 import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
 import type { Prepared } from "../vendors/provider.ts";
+import { vendorOf } from "../vendors/registry.ts";
 import { admit } from "./admission/admit.ts";
 import { targetOf } from "./attempt/prepare.ts";
 import type { Configured } from "./configured.ts";
@@ -77,9 +78,12 @@ class Counting {
 
   /** Null if the provider cannot count. A large body takes too long to translate for a mere count. */
   dialectToward({ provider, dialects }: Deployment): ProviderDialectName | null {
-    if (!provider.settings.countTokens) return null;
-    if (dialects.includes(client)) return client;
+    const { countTokens, kind, options } = provider.settings;
+    if (!countTokens) return null;
+    const fixed = vendorOf(kind).countingDialect?.(options) ?? null;
+    if (fixed === null && dialects.includes(client)) return client;
     if (this.#request.large !== null) return null;
+    if (fixed !== null) return fixed;
     return dialects.find((name) => providerDialect(name).countTokens !== undefined) ?? null;
   }
 

@@ -45,7 +45,7 @@ export const vendorOptions = {
     schema: Type.String({
       pattern: "^[a-z0-9.-]+$",
       description:
-        "azure: a dated version such as 2024-10-21, for the addresses with /deployments/. gemini: v1beta, v1 or v1alpha.",
+        "azure: a dated version such as 2024-10-21, for the addresses with /deployments/. gemini: v1beta, v1 or v1alpha. bedrock: the `anthropic_version` that Claude is sent.",
     }),
   },
   safety: {
@@ -80,8 +80,31 @@ export const vendorOptions = {
     holds: "document",
     schema: Type.String({
       minLength: 1,
-      description: "azure: `managed_identity` or `workload_identity`, in place of a key.",
+      description:
+        "azure: `managed_identity` or `workload_identity`; bedrock: `chain`, which looks where AWS's tools do. In place of a key.",
     }),
+  },
+  region: {
+    holds: "value",
+    schema: hostPart("bedrock: the AWS region, such as eu-central-1, from which the address follows."),
+  },
+  access_key_id: { holds: "secret", schema: secret("bedrock: the AWS access key's id") },
+  secret_access_key: { holds: "secret", schema: secret("bedrock: the AWS access key's secret") },
+  session_token: { holds: "secret", schema: secret("bedrock: the token that belongs to a temporary key") },
+  endpoint: {
+    holds: "value",
+    schema: Type.Union([Type.Literal("runtime"), Type.Literal("mantle")], {
+      description:
+        "bedrock: `runtime` (default) for all models, or `mantle`, where models speak the dialects of their makers.",
+    }),
+  },
+  guardrail: {
+    holds: "value",
+    schema: Type.String({
+      pattern: "^[A-Za-z0-9:/_-]+@(?:\\d+|DRAFT)$",
+      description: "bedrock: a guardrail and its version, written `id@version`, for models by Converse.",
+    }),
+    isAccountName: true,
   },
 } as const satisfies Readonly<Record<string, VendorOption>>;
 
@@ -99,6 +122,12 @@ export function vendorOption(name: VendorOptionName): VendorOption {
 export type ProviderOptions = {
   readonly [Name in VendorOptionName]?: Static<(typeof vendorOptions)[Name]["schema"]>;
 };
+
+/** The options that hold no secret. */
+export function publicOptions(options: ProviderOptions): ProviderOptions {
+  const isPublic = ([name]: [string, unknown]) => vendorOption(name as VendorOptionName).holds === "value";
+  return Object.fromEntries(Object.entries(options).filter(isPublic));
+}
 
 /**
  * A way to authenticate: the settings that it needs, and those that it may have besides. Of all the ways that a vendor

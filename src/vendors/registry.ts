@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { anthropic } from "./anthropic/index.ts";
 import { azure } from "./azure/index.ts";
+import { bedrock } from "./bedrock/index.ts";
 import { openAiCompatible } from "./compatible/index.ts";
 import { TokenSources } from "./credentials/token-sources.ts";
 import { demo } from "./demo/index.ts";
@@ -15,6 +16,7 @@ const vendors = {
   openai: openAi,
   anthropic,
   azure,
+  bedrock,
   gemini,
   "openai-compatible": openAiCompatible,
   demo,

@@ -1,4 +1,6 @@
 import type { JsonObject } from "../base/json.ts";
+import type { ForwardedHeaders } from "../dialects/headers.ts";
+import type { MemberChanges } from "../dialects/json/patch.ts";
 import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
@@ -27,6 +29,8 @@ export interface Vendor {
   readonly credentialWords?: readonly string[];
   /** What is wrong with its own settings, beyond what their schemas say. */
   checkOptions?(options: ProviderOptions): readonly OptionProblem[];
+  /** The dialect in which it counts tokens, if it does not in the dialect of its answers. */
+  countingDialect?(options: ProviderOptions): ProviderDialectName | null;
   /** The dialects that the vendor itself defines: in these it rejects unknown fields. */
   readonly strictDialects: readonly ProviderDialectName[];
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
@@ -34,7 +38,23 @@ export interface Vendor {
   /** What the provider's settings add to every translated request. */
   requestFields?(options: ProviderOptions): JsonObject;
   readonly baseUrl: BaseUrlRules;
+  /**
+   * What the vendor wants changed in a body that is otherwise its dialect's; the rest goes up as it is. Fields that are removed
+   * and do no harm when they are missing are added to `dropped`. Throws a 400 for what the client would miss.
+   */
+  bodyChanges?(body: JsonObject, request: BodyContext, dropped: Set<string>): MemberChanges;
   create(settings: ProviderSettings, context: VendorContext): Provider;
+}
+
+/** A request whose body is adapted to a vendor. Plain data, because large bodies are adapted on another thread. */
+export interface BodyContext {
+  readonly dialect: ProviderDialectName;
+  /** The name that tells what the model can do. */
+  readonly model: string;
+  /** Those of the client that may travel up. */
+  readonly headers: ForwardedHeaders;
+  /** The provider's own settings, without its secrets. */
+  readonly options: ProviderOptions;
 }
 
 /** What vendors share. */

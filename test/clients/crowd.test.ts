@@ -38,9 +38,9 @@ test("all clients have all conversations at once, with heartbeats in their strea
     talk: `${client.name} on ${provider}: ${scenario.name}`,
     answers: heard[index],
   }));
-  const expected = talks.map(({ scenario }, index) => ({
+  const expected = talks.map(({ scenario, provider }, index) => ({
     ...told[index],
-    answers: scenario.turns.map(understoodAs),
+    answers: scenario.turns.map((turn) => understoodAs(turn, provider)),
   }));
   expect(world.provider.complaints).toEqual([]);
   expect(told).toEqual(expected as typeof told);

@@ -3,13 +3,16 @@ import type { Reply } from "./conversation/provider.ts";
 import { callsOf, type Scenario, type Turn, textOf } from "./conversation/scenario.ts";
 import type { Understood } from "./drivers/client.ts";
 
-/** What a client must have understood of a turn, whatever the two dialects. */
-export function understoodAs({ says, usage, ending }: Turn): Understood {
+/** What the gateway says for a provider that does not. */
+const unexplained = "A filter of the provider stopped the answer.";
+
+/** What a client must have understood of a turn, whatever the two dialects. Only Converse does not say why it refuses. */
+export function understoodAs({ says, usage, ending }: Turn, provider: ProviderDialectName): Understood {
   if (ending === "fails" || ending === "cut") throw new Error("such a turn cannot be understood");
   return {
     text: textOf(says, "text"),
     thinking: textOf(says, "thinking"),
-    refusal: textOf(says, "refusal"),
+    refusal: provider === "converse" && ending === "refusal" ? unexplained : textOf(says, "refusal"),
     calls: callsOf(says),
     finish: ending,
     usage,

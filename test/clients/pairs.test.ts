@@ -34,7 +34,7 @@ for (const client of clients) {
           async (_, scenario) => {
             const answers = await converse(client, provider, scenario, stream);
             expect(world.provider.complaints).toEqual([]);
-            expect(answers).toEqual(scenario.turns.map(understoodAs));
+            expect(answers).toEqual(scenario.turns.map((turn) => understoodAs(turn, provider)));
             expect(world.provider.replies).toEqual(repliesTo(scenario, client.dialect, provider));
           },
         );

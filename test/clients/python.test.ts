@@ -91,7 +91,7 @@ suite("the official Python packages", () => {
         expect(error?.message).toMatch(failureOf(scenario, stream));
       } else {
         expect(error).toBeUndefined();
-        expect(answers).toEqual(scenario.turns.map(understoodAs));
+        expect(answers).toEqual(scenario.turns.map((turn) => understoodAs(turn, provider)));
       }
     });
   });

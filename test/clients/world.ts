@@ -71,6 +71,12 @@ api_key = "env:TEST_ANTHROPIC_KEY"
 kind = "gemini"
 base_url = "${url}"
 api_key = "env:TEST_GEMINI_KEY"
+
+[providers.converse]
+kind = "bedrock"
+region = "eu-central-1"
+base_url = "${url}"
+api_key = "env:TEST_BEDROCK_KEY"
 ${families.flatMap((family) => providerDialectNames.map((dialect) => modelOf(dialect, family))).join("")}`;
 }
 
@@ -80,6 +86,7 @@ function modelOf(dialect: ProviderDialectName, family: string): string {
 id = "${modelId(dialect, family)}"
 provider = "${dialect}"
 upstream_model = "${upstreamModels[dialect]}"
+dialect = "${dialect}"
 context_window = 1000000
 max_output_tokens = 64000
 price = { input = 1.0, output = 2.0, cached_input = 0.1, web_search = 10.0 }

@@ -72,6 +72,12 @@ const usualTargets: Readonly<Record<ProviderDialectName, Target>> = {
     upstreamModel: "gemini-3.1-pro-preview",
   },
   responses: { ...usual, dialect: providerDialect("responses"), isStrict: true, upstreamModel: "gpt-5.6" },
+  converse: {
+    ...usual,
+    dialect: providerDialect("converse"),
+    isStrict: true,
+    upstreamModel: "eu.anthropic.claude-sonnet-4-6-20260101-v1:0",
+  },
 };
 
 /** The translation that the file is about, with ids that count instead of being random. */

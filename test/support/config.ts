@@ -3,6 +3,7 @@ export const upstreamKeys = {
   TEST_OPENAI_KEY: "sk-upstream-openai-canary",
   TEST_ANTHROPIC_KEY: "sk-upstream-anthropic-canary",
   TEST_GEMINI_KEY: "AIza-upstream-gemini-canary",
+  TEST_BEDROCK_KEY: "bedrock-upstream-canary",
   TEST_OTHER_GEMINI_KEY: "AIza-another-gemini-canary",
 };
 

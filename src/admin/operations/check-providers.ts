@@ -3,6 +3,7 @@ import { withoutSecrets } from "../../base/secrets.ts";
 import type { DeploymentSettings, Settings } from "../../config/settings.ts";
 import { readErrorObject } from "../../dialects/errors/refusal.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
+import { adaptObject, vendorContext } from "../../vendors/adapt-body.ts";
 import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
 import type { Prepared, Provider } from "../../vendors/provider.ts";
@@ -68,10 +69,12 @@ function firstDeploymentOf(provider: string, { models }: Settings): DeploymentSe
 function ask(
   provider: Provider,
   dialect: ProviderDialectName,
-  { upstreamModel, maxTokensField }: DeploymentSettings,
+  { upstreamModel, maxTokensField, family }: DeploymentSettings,
 ): Promise<CollectedAnswer> {
   const target = { upstreamModel, maxTokensField, maxOutputTokens: outputTokens };
-  const body = JSON.stringify(providerDialect(dialect).smallRequest(question, target));
+  const small = providerDialect(dialect).smallRequest(question, target);
+  const vendor = vendorContext(provider.settings, dialect, family ?? upstreamModel, {});
+  const body = JSON.stringify(adaptObject(small, vendor, []).body);
   const prepared: Prepared = {
     dialect,
     purpose: "generate",

@@ -17,10 +17,11 @@ const client = /invalid_request|invalid_prompt|\b(?:400|413|422|1026|2013)\b/;
 export function reportedFailure(body: JsonObject): GatewayError {
   const refusal = readErrorObject(body);
   const kind = `${refusal.type ?? ""} ${refusal.code ?? ""}`;
-  if (refusal.contextOverflow) return new GatewayError("context_length_exceeded", refusal.message);
+  // First, because "too many tokens" may also be said of those in a minute.
   if (busy.test(kind)) {
     return new GatewayError("service_unavailable", "The provider is busy; try again.", { cause: refusal });
   }
+  if (refusal.contextOverflow) return new GatewayError("context_length_exceeded", refusal.message);
   if (account.test(kind)) {
     return new GatewayError("upstream_error", "The provider refused the request.", { cause: refusal });
   }

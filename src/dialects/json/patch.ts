@@ -1,11 +1,14 @@
 import type { Json } from "../../base/json.ts";
-import { openBrace } from "./json-bytes.ts";
+import { openBrace, skipSpace } from "./json-bytes.ts";
 import { type GovernedName, type JsonSpans, type Member, scanObject } from "./json-spans.ts";
 
 /** What to set, by name; `undefined` removes the member. */
 export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined } & {
   readonly "stream_options.include_usage"?: boolean;
 };
+
+/** The same for any member of the top-level object. */
+export type MemberChanges = Readonly<Record<string, Json | undefined>>;
 
 /** A span of the body and its replacement. */
 interface Edit {
@@ -23,6 +26,12 @@ export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChan
   return edits.length === 0 ? bytes : apply(bytes, edits);
 }
 
+/** The same for any members of the top-level object, which is scanned for them. Throws if it is malformed. */
+export function patchMembers(bytes: Uint8Array, changes: MemberChanges): Uint8Array {
+  const edits = editMembers(scanObject(bytes, skipSpace(bytes, 0), Object.keys(changes)), changes);
+  return edits.length === 0 ? bytes : apply(bytes, edits);
+}
+
 /** Keeps the other members of `stream_options`. A value that is not an object is replaced. */
 function editStreamOptions(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Edit[] {
   const { "stream_options.include_usage": includeUsage, ...members } = changes;
@@ -34,7 +43,7 @@ function editStreamOptions(bytes: Uint8Array, spans: JsonSpans, changes: BodyCha
   return [...editMembers(spans, members), ...editMembers(inner, { include_usage: includeUsage === true })];
 }
 
-function editMembers(spans: JsonSpans, changes: Readonly<Record<string, Json | undefined>>): Edit[] {
+function editMembers(spans: JsonSpans, changes: MemberChanges): Edit[] {
   const edits: Edit[] = [];
   let inserted = "";
   let removedCount = 0;

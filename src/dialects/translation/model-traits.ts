@@ -35,7 +35,7 @@ export function takesEffortNone(target: Target): boolean {
 }
 
 /** 4.6 for claude-opus-4-6 and claude-sonnet-4.6, 3.7 for claude-3-7-sonnet; null for other models. */
-function claudeGeneration(model: string): number | null {
+export function claudeGeneration(model: string): number | null {
   const [, major, minor] = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d)(?!\d))?(?!\d)/.exec(model) ?? [];
   return major === undefined ? null : Number(`${major}.${minor ?? "0"}`);
 }

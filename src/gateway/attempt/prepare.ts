@@ -14,6 +14,7 @@ import {
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
+import { adaptBytes, adaptObject, type VendorContext, vendorContext } from "../../vendors/adapt-body.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
@@ -96,18 +97,37 @@ export async function prepareLargeAttempt(
   if (toward === client) {
     const wanted = wantedChanges(generation, deployment);
     const stripsReasoning = mayNeedStripping(client, deployment);
-    const job = { type: "patch", bytes, spans, dialect: client, stripsReasoning, changes: wanted } as const;
+    const vendor = vendorOfBody(generation, deployment, toward);
+    const job = {
+      type: "patch",
+      bytes,
+      spans,
+      dialect: client,
+      stripsReasoning,
+      changes: wanted,
+      vendor,
+    } as const;
     return passthroughAttempt(generation, deployment, await largeBodies.run(job));
   }
   const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
   const { dialect: __, ...target } = targetFor(generation, deployment, toward);
-  const job = { type: "translate", bytes, changes: limit.changes, client, toward, source, target } as const;
+  const vendor = vendorOfBody(generation, deployment, toward);
+  const job = {
+    type: "translate",
+    bytes,
+    changes: limit.changes,
+    client,
+    toward,
+    source,
+    target,
+    vendor,
+  } as const;
   const { body, dropped, toolMapping } = await largeBodies.run(job);
   assert(toolMapping !== null, "a translated request brings what reading its answer needs");
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
   const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
-  return translatedAttempt(generation, deployment, toward, body, made);
+  return translatedAttempt(generation, deployment, toward, { body, dropped }, made);
 }
 
 function dialectFor(
@@ -122,7 +142,12 @@ function passThrough(generation: PreparableRequest, deployment: Deployment): Att
   const { request, clientDialect: dialect } = generation;
   const wanted = wantedChanges(generation, deployment);
   const { bytes, spans, changes, dropped } = withoutForeignReasoning(request, dialect, deployment, wanted);
-  return passthroughAttempt(generation, deployment, { body: patchBody(bytes, spans, changes), dropped });
+  const vendor = vendorOfBody(generation, deployment, dialect);
+  return passthroughAttempt(
+    generation,
+    deployment,
+    adaptBytes(patchBody(bytes, spans, changes), vendor, dropped),
+  );
 }
 
 function wantedChanges(generation: PreparableRequest, deployment: Deployment): BodyChanges {
@@ -170,21 +195,31 @@ function translated(
 ): Attempt {
   const source = sourceOf(generation, generation.request.body);
   const made = translate(source, targetFor(generation, deployment, toward));
-  return translatedAttempt(generation, deployment, toward, JSON.stringify(made.body), made);
+  const vendor = vendorOfBody(generation, deployment, toward);
+  const { body, dropped } = adaptObject(made.body, vendor, made.dropped);
+  return translatedAttempt(generation, deployment, toward, { body: JSON.stringify(body), dropped }, made);
+}
+
+function vendorOfBody(
+  { headers }: PreparableRequest,
+  { provider, upstreamModel, family }: Deployment,
+  dialect: ProviderDialectName,
+): VendorContext | null {
+  return vendorContext(provider.settings, dialect, family ?? upstreamModel, headers);
 }
 
 function translatedAttempt(
   generation: PreparableRequest,
   deployment: Deployment,
   toward: ProviderDialectName,
-  body: Uint8Array | string,
+  { body, dropped }: { readonly body: Uint8Array | string; readonly dropped: readonly string[] },
   made: Translation,
 ): Attempt {
   return {
     dialect: toward,
     prepared: preparedFor(generation, deployment, toward, body),
     translation: made,
-    dropped: made.dropped,
+    dropped,
     reread: () => made,
     hideUsage: false,
   };

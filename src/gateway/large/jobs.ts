@@ -7,6 +7,7 @@ import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
+import type { VendorContext } from "../../vendors/adapt-body.ts";
 import type { Expected } from "../request/request.ts";
 
 /**
@@ -33,6 +34,7 @@ export interface PatchJob {
   /** Whether to strip reasoning of other providers. */
   readonly stripsReasoning: boolean;
   readonly changes: BodyChanges;
+  readonly vendor: VendorContext | null;
 }
 
 export interface TranslateJob {
@@ -43,6 +45,7 @@ export interface TranslateJob {
   readonly toward: ProviderDialectName;
   readonly source: Omit<Source, "dialect" | "body">;
   readonly target: Omit<Target, "dialect">;
+  readonly vendor: VendorContext | null;
 }
 
 export interface ReadResult {

@@ -6,6 +6,7 @@ import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
 import { translate } from "../../dialects/translation/translate.ts";
+import { type AdaptedBytes, adaptBytes, adaptObject } from "../../vendors/adapt-body.ts";
 import { changesAfterStripping } from "../attempt/strip-foreign-reasoning.ts";
 import { checkRequest } from "../request/request.ts";
 import type { Job, PatchJob, PreparedResult, ReadJob, ReadResult, TranslateJob } from "./jobs.ts";
@@ -36,17 +37,20 @@ function read({ bytes, expected, wantsHash }: ReadJob): ReadResult {
   };
 }
 
-function patch({ bytes, spans, dialect, stripsReasoning, changes }: PatchJob): PreparedResult {
+function patch({ bytes, spans, dialect, stripsReasoning, changes, vendor }: PatchJob): PreparedResult {
   const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
   const body = stripsReasoning && mayHoldEnvelope(bytes) ? parseWhole(bytes) : null;
   const stripped = body === null || stripForeignReasoning === null ? body : stripForeignReasoning(body);
   if (body === null || stripped === null || stripped === body) {
-    return { body: shared(patchBody(bytes, spans, changes)), dropped: [], toolMapping: null };
+    return patched(adaptBytes(patchBody(bytes, spans, changes), vendor, []));
   }
   const written = Buffer.from(JSON.stringify(stripped));
   const left = changesAfterStripping(body, stripped, changes);
-  const patched = patchBody(written, scanTopLevel(written), left);
-  return { body: shared(patched), dropped: [fieldNames.reasoning], toolMapping: null };
+  return patched(adaptBytes(patchBody(written, scanTopLevel(written), left), vendor, [fieldNames.reasoning]));
+}
+
+function patched({ body, dropped }: AdaptedBytes): PreparedResult {
+  return { body: shared(body), dropped, toolMapping: null };
 }
 
 /** Field names from the client are reported back to it, but not in full length. */
@@ -57,9 +61,10 @@ function translated(job: TranslateJob): PreparedResult {
   const body: JsonObject = { ...parseWhole(bytes), ...changes };
   const source = { ...job.source, dialect: clientDialect(client), body };
   const made = translate(source, { ...job.target, dialect: providerDialect(toward) });
+  const adapted = adaptObject(made.body, job.vendor, made.dropped);
   return {
-    body: shared(Buffer.from(JSON.stringify(made.body))),
-    dropped: made.dropped.map((name) => name.slice(0, longestName)),
+    body: shared(Buffer.from(JSON.stringify(adapted.body))),
+    dropped: adapted.dropped.map((name) => name.slice(0, longestName)),
     toolMapping: made.serializeToolMapping(),
   };
 }

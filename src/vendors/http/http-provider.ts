@@ -27,10 +27,17 @@ export interface HttpVendorOptions {
   target?(prepared: Prepared): string;
   /** The client's headers that the vendor understands, if it does not understand all that the dialect forwards. */
   forwarded?(prepared: Prepared): ForwardedHeaders;
+  /** Turns the vendor's framing into server-sent events, if it has one of its own. */
+  receive?(receiver: Receiver): FramedReceiver;
   /** Reads the vendor's errors, if it does not use the usual formats. */
   readRefusal?(answer: RefusedAnswer): VendorRefusal;
   /** What an operator should do about an error, if the vendor's own codes tell. */
   advise?(answer: RefusedAnswer, model: string): string | null;
+}
+
+/** Stands between a transfer and its receiver. It may end the transfer, which it gets once the request is under way. */
+export interface FramedReceiver extends Receiver {
+  started(transfer: Transfer): void;
 }
 
 /**
@@ -86,10 +93,11 @@ export class HttpProvider implements Provider {
   }
 
   send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
-    const waiting = credential?.prepare() ?? null;
-    if (waiting === null) return this.#send(prepared, credential, receiver, caller);
-    const send = () => this.#send(prepared, credential, receiver, caller);
-    return new DeferredTransfer(waiting, send, receiver);
+    const framed = this.#options.receive?.(receiver);
+    if (framed === undefined) return this.#sendWhenReady(prepared, credential, receiver, caller);
+    const transfer = this.#sendWhenReady(prepared, credential, framed, caller);
+    framed.started(transfer);
+    return transfer;
   }
 
   readRefusal(answer: RefusedAnswer): VendorRefusal {
@@ -98,6 +106,18 @@ export class HttpProvider implements Provider {
 
   advise(answer: RefusedAnswer, model: string): string | null {
     return this.#options.advise?.(answer, model) ?? null;
+  }
+
+  #sendWhenReady(
+    prepared: Prepared,
+    credential: CredentialUse | null,
+    receiver: Receiver,
+    caller: string,
+  ): Transfer {
+    const waiting = credential?.prepare() ?? null;
+    if (waiting === null) return this.#send(prepared, credential, receiver, caller);
+    const send = () => this.#send(prepared, credential, receiver, caller);
+    return new DeferredTransfer(waiting, send, receiver);
   }
 
   #send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {

@@ -24,7 +24,9 @@ export interface ProviderDialect extends Addressed {
   /** The whole answer; the request is there for what the answer must echo. */
   say(turn: Turn, body: JsonObject): JsonObject;
   /** The answer event by event, each with its frame. A turn that fails or is cut ends as it does. */
-  stream(turn: Turn, body: JsonObject): string[];
+  stream(turn: Turn, body: JsonObject): (string | Uint8Array)[];
+  /** The content type of its streams; absent for server-sent events. */
+  readonly streamType?: string;
   /** What a provider says instead of an answer when it fails. */
   failure(message: string): JsonObject;
 }

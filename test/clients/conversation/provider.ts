@@ -1,8 +1,9 @@
 import type { ProviderDialectName } from "../../../src/dialects/registry.ts";
-import { type Answer, json, type Step, sse, text } from "../../support/answers.ts";
+import { type Answer, encode, json, type Step, sse, text } from "../../support/answers.ts";
 import { upstreamKeys } from "../../support/config.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
 import { chat } from "./chat.ts";
+import { converse } from "./converse.ts";
 import { Complaint, complain, failureWords, type ProviderDialect } from "./dialect.ts";
 import { gemini } from "./gemini.ts";
 import { messages } from "./messages.ts";
@@ -14,6 +15,7 @@ export const providerDialects: Readonly<Record<ProviderDialectName, ProviderDial
   responses,
   messages,
   gemini,
+  converse,
 };
 
 /** Names that tell the gateway what a model can do, as those of real ones do. */
@@ -22,6 +24,7 @@ export const upstreamModels: Readonly<Record<ProviderDialectName, string>> = {
   responses: "gpt-5.6",
   messages: "claude-sonnet-4-6",
   gemini: "gemini-3.1-pro-preview",
+  converse: "eu.anthropic.claude-sonnet-4-6-20260101-v1:0",
 };
 
 /** What became of one request. */
@@ -143,19 +146,26 @@ function asReturned(dialect: ProviderDialect, utterance: Thinking): Utterance {
 }
 
 function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest, pauseMs: number): Answer {
-  if (dialect.isAskedToStream(request)) return streamed(dialect.stream(turn, request.body), pauseMs);
+  if (dialect.isAskedToStream(request)) return streamed(dialect, dialect.stream(turn, request.body), pauseMs);
   if (turn.ending === "fails") return json(dialect.failure(failureWords), { status: 500 });
   const body = JSON.stringify(dialect.say(turn, request.body));
   return text(turn.ending === "cut" ? body.slice(0, -20) : body, "application/json");
 }
 
 /** In two pieces, so that an answer has begun before it can fail. */
-function streamed(frames: readonly string[], pauseMs: number): Answer {
+function streamed(
+  { streamType }: ProviderDialect,
+  frames: readonly (string | Uint8Array)[],
+  pauseMs: number,
+): Answer {
   const half = Math.ceil(frames.length / 2);
+  const joined = (some: readonly (string | Uint8Array)[]) => Buffer.concat(some.map(encode));
   const steps: Step[] = [
-    { write: frames.slice(0, half).join("") },
+    { write: joined(frames.slice(0, half)) },
     { sleepMs: pauseMs },
-    { write: frames.slice(half).join("") },
+    { write: joined(frames.slice(half)) },
   ];
-  return { ...sse(""), steps };
+  const answer = sse("");
+  const headers = streamType === undefined ? answer.headers : { "content-type": streamType };
+  return { ...answer, headers, steps };
 }

@@ -1,0 +1,42 @@
+import type { ProviderDialect } from "../provider-dialect.ts";
+import { tierOf } from "../usage/extra-usage.ts";
+import { writeRequest } from "./provider/request-out.ts";
+import { readResponse, readTier, readUsage } from "./provider/response-in.ts";
+import { ConverseStreamReader } from "./provider/stream-in.ts";
+import { toolRules } from "./provider/tool-rules.ts";
+
+/** Amazon Bedrock's Converse. https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html */
+const provider: ProviderDialect = {
+  name: "converse",
+  richness: 1,
+  takesStopSequences: true,
+  paths: {
+    generate: ({ model, stream }) => `${modelPath(model)}/${stream ? "converse-stream" : "converse"}`,
+    countTokens: ({ model }) => `${modelPath(model)}/count-tokens`,
+  },
+  countTokens: {
+    writeRequest: ({ messages, system, toolConfig }) => ({
+      input: { converse: { messages, system, toolConfig } },
+    }),
+    countField: "inputTokens",
+  },
+  requestHeaders: () => ({}),
+  readUsage,
+  readExtras: (answer) => tierOf(readTier(answer)),
+  smallRequest: (question, { maxOutputTokens }) => ({
+    messages: [{ role: "user", content: [{ text: question }] }],
+    inferenceConfig: { maxTokens: maxOutputTokens },
+  }),
+  toolRules,
+  writeRequest,
+  readResponse,
+  passthrough: null,
+  createStreamReader: (emit) => new ConverseStreamReader(emit),
+};
+
+export const bedrockConverse = { provider };
+
+/** The model is one segment of the path, whatever is in its name: an ARN has colons and slashes. */
+function modelPath(model: string): string {
+  return `/model/${encodeURIComponent(model)}`;
+}

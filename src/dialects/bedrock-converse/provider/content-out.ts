@@ -1,0 +1,101 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { IrContent, IrImage } from "../../ir/ir.ts";
+import { refuse } from "../../translation/dropped-fields.ts";
+import { flattenContent, type IrFile } from "../../translation/flatten-content.ts";
+import { cachePoint } from "./cache-points.ts";
+
+const imageFormats: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpeg",
+  "image/jpg": "jpeg",
+  "image/gif": "gif",
+  "image/webp": "webp",
+};
+
+const documentFormats: Readonly<Record<string, string>> = {
+  "application/pdf": "pdf",
+  "text/csv": "csv",
+  "text/html": "html",
+  "text/markdown": "md",
+  "application/msword": "doc",
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+  "application/vnd.ms-excel": "xls",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+};
+
+/** Bedrock rejects a message with a document and no words. */
+const aboutDocument = "The attached document.";
+
+/** Writes the content of one request: no two documents in it may have the same name. */
+export class ContentWriter {
+  readonly #documentNames = new Set<string>();
+  readonly #takesCachePoints: boolean;
+
+  constructor(takesCachePoints: boolean) {
+    this.#takesCachePoints = takesCachePoints;
+  }
+
+  write(content: readonly IrContent[]): JsonObject[] {
+    const written: JsonObject[] = [];
+    for (const block of content) this.add(written, block);
+    return written;
+  }
+
+  /** Claude rejects text that is only white space, so it is skipped. */
+  add(written: JsonObject[], block: IrContent): void {
+    for (const plain of flattenContent(block)) {
+      if (plain.type === "text" && plain.text.trim() === "") continue;
+      if (plain.type === "text") written.push({ text: plain.text });
+      else written.push(plain.type === "image" ? writeImage(plain) : this.#writeDocument(plain));
+      this.mark(written, plain.cache);
+    }
+  }
+
+  /** A mark is a block of its own, behind the one that it belongs to. */
+  mark(written: JsonObject[], cache: IrContent["cache"]): void {
+    if (cache !== undefined && this.#takesCachePoints) written.push(cachePoint(cache));
+  }
+
+  #writeDocument(file: IrFile): JsonObject {
+    const { source } = file;
+    if (source.kind === "url")
+      refuse(
+        file.path ?? "document",
+        "this model's provider takes no files by their address; send their bytes",
+      );
+    const isText = source.mediaType.startsWith("text/");
+    const format = documentFormats[source.mediaType] ?? (isText ? "txt" : null);
+    if (format === null) refuse(file.path ?? "document", `files of type ${source.mediaType} are not taken`);
+    return { document: { format, name: this.#nameOf(file), source: { bytes: source.data } } };
+  }
+
+  /** Letters, digits, single spaces, hyphens and brackets are allowed; a dot is not. */
+  #nameOf({ title }: IrFile): string {
+    const legal = (title ?? "")
+      .replace(/[^\p{L}\p{N}()[\]-]+/gu, " ")
+      .trim()
+      .slice(0, 180);
+    const base = legal === "" ? "document" : legal;
+    let name = base;
+    for (let number = 2; this.#documentNames.has(name); number += 1) name = `${base} ${number}`;
+    this.#documentNames.add(name);
+    return name;
+  }
+}
+
+/** Adds the words that a message with a document needs. */
+export function withWords(content: JsonObject[]): JsonObject[] {
+  const needsWords =
+    content.some((block) => block["document"] !== undefined) &&
+    !content.some((block) => block["text"] !== undefined);
+  return needsWords ? [{ text: aboutDocument }, ...content] : content;
+}
+
+function writeImage({ source, path }: IrImage): JsonObject {
+  if (source.kind === "url")
+    refuse(path ?? "image", "this model's provider takes no images by their address; send their bytes");
+  const format = imageFormats[source.mediaType];
+  if (format === undefined)
+    refuse(path ?? "image", `images of type ${source.mediaType} are not taken, only JPEG, PNG, GIF and WebP`);
+  return { image: { format, source: { bytes: source.data } } };
+}

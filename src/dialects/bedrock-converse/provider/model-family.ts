@@ -1,0 +1,22 @@
+/** Converse is the same for all models, but for the fields that only some of them have. Recognised by the model's name. */
+export type ModelFamily = "claude" | "nova" | "gpt-oss" | "mistral" | "other";
+
+const families: readonly (readonly [RegExp, ModelFamily])[] = [
+  [/claude/, "claude"],
+  [/nova/, "nova"],
+  [/gpt-oss/, "gpt-oss"],
+  [/mistral|magistral|ministral|pixtral|devstral/, "mistral"],
+];
+
+export function familyOf(model: string): ModelFamily {
+  return families.find(([name]) => name.test(model))?.[1] ?? "other";
+}
+
+export function takesCachePoints(family: ModelFamily): boolean {
+  return family === "claude" || family === "nova";
+}
+
+/** The others answer 400 to a choice that forces a call. */
+export function canBeForced(family: ModelFamily): boolean {
+  return family === "claude" || family === "nova" || family === "mistral";
+}

@@ -1,0 +1,191 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { writeThinking } from "../../anthropic-messages/provider/thinking-out.ts";
+import type { IrFormat, IrRequest, IrTool } from "../../ir/ir.ts";
+import { dropCacheMarks } from "../../openai/cache-marks.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { effortOf } from "../../reasoning/effort.ts";
+import { functionSchema } from "../../tools/schema.ts";
+import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import { modelName, takesOutputFormat, takesSampling } from "../../translation/model-traits.ts";
+import { limitCachePoints } from "./cache-points.ts";
+import { ContentWriter } from "./content-out.ts";
+import { writeMessages } from "./messages-out.ts";
+import { canBeForced, familyOf, type ModelFamily, takesCachePoints } from "./model-family.ts";
+
+/** A budget for thinking is a part of the limit; used if neither the client nor the catalog has one. */
+const assumedMaxTokens = 4096;
+const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
+/** Bedrock demands the definitions of tools that the conversation mentions, and has no choice that forbids them. */
+const noTools = "Do not call any tools now. Answer with text.";
+
+export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+  const family = familyOf(modelName(target));
+  const writer = new ContentWriter(takesCachePoints(family));
+  if (!takesCachePoints(family)) dropCacheMarks(request, dropped);
+  const messages = writeMessages(request.messages, writer, dropped);
+  const system = writeSystem(request, family, writer);
+  // A request with instructions only sends them as the user's message.
+  const asked = messages.length > 0 ? messages : [{ role: "user" as const, content: system.splice(0) }];
+  const tools = request.tools.flatMap((tool) => writeTool(tool, target, writer, dropped));
+  limitCachePoints(tools, system, asked);
+  dropUnsupported(request, dropped);
+  const body: JsonObject = { messages: asked };
+  if (system.length > 0) body["system"] = system;
+  if (tools.length > 0) body["toolConfig"] = { tools, ...toolChoice(request, family, dropped) };
+  addModelFields(body, request, target, family, dropped);
+  if (request.serviceTier !== null) body["serviceTier"] = { type: tierOf(request.serviceTier) };
+  return body;
+}
+
+function writeSystem(request: IrRequest, family: ModelFamily, writer: ContentWriter): JsonObject[] {
+  const written = writer.write(request.system);
+  if (request.format !== null && !(request.format.type === "json_schema" && family === "claude"))
+    written.push({ text: formatInWords(request.format) });
+  if (request.toolChoice?.type === "none" && request.tools.length > 0) written.push({ text: noTools });
+  return written;
+}
+
+/** Models without structured outputs are asked for the format. */
+function formatInWords(format: IrFormat): string {
+  if (format.type === "json_object") return jsonOnly;
+  return `${jsonOnly} It has to match this JSON schema:\n${JSON.stringify(format.schema)}`;
+}
+
+function writeTool(
+  tool: IrTool,
+  target: Target,
+  writer: ContentWriter,
+  dropped: DroppedFields,
+): JsonObject[] {
+  if (tool.type !== "function") return [];
+  const strict = tool.strict === true && takesOutputFormat(target);
+  if (tool.strict === true && !strict) dropped.add("strict");
+  const hasDescription = tool.description !== null && tool.description.trim() !== "";
+  const toolSpec: JsonObject = {
+    name: tool.name,
+    ...(hasDescription ? { description: tool.description } : {}),
+    inputSchema: { json: functionSchema(tool.schema) },
+    ...(strict ? { strict } : {}),
+  };
+  const written: JsonObject[] = [{ toolSpec }];
+  writer.mark(written, tool.cache);
+  return written;
+}
+
+function toolChoice(request: IrRequest, family: ModelFamily, dropped: DroppedFields): JsonObject {
+  if (request.parallelToolCalls === false) dropped.add("parallel_tool_calls");
+  const choice = request.toolChoice;
+  const isForced = choice?.type === "tool" || choice?.type === "required";
+  if (isForced && !canBeForced(family)) {
+    dropped.add("tool_choice");
+    return {};
+  }
+  if (choice?.type === "tool") return { toolChoice: { tool: { name: choice.name } } };
+  if (choice?.type === "required") return { toolChoice: { any: {} } };
+  return choice?.type === "auto" ? { toolChoice: { auto: {} } } : {};
+}
+
+function addModelFields(
+  body: JsonObject,
+  request: IrRequest,
+  target: Target,
+  family: ModelFamily,
+  dropped: DroppedFields,
+): void {
+  const { maxOutputTokens: most } = target;
+  const wanted = request.maxOutputTokens ?? most;
+  const maxTokens = wanted === null ? null : Math.min(wanted, most ?? wanted);
+  const extra =
+    family === "claude"
+      ? claudeFields(request, target, maxTokens, dropped)
+      : otherFields(request, family, dropped);
+  const thinks = isThinking(extra["thinking"]);
+  const { inference, topK } = writeSampling(request, target, thinks, dropped);
+  if (topK !== null && family === "claude") extra["top_k"] = topK;
+  else if (topK !== null && family === "nova") extra["inferenceConfig"] = { topK };
+  else if (topK !== null) dropped.add("top_k");
+  const inferenceConfig = { ...(maxTokens === null ? {} : { maxTokens }), ...inference };
+  if (Object.keys(inferenceConfig).length > 0) body["inferenceConfig"] = inferenceConfig;
+  if (Object.keys(extra).length > 0) body["additionalModelRequestFields"] = extra;
+}
+
+/** The same as in Messages. */
+function claudeFields(
+  request: IrRequest,
+  target: Target,
+  maxTokens: number | null,
+  dropped: DroppedFields,
+): JsonObject {
+  const { thinking, effort } = writeThinking(request, target, maxTokens ?? assumedMaxTokens, dropped);
+  const schema = request.format?.type === "json_schema" ? request.format.schema : null;
+  const fields: JsonObject = {};
+  if (thinking !== undefined) fields["thinking"] = thinking;
+  if (effort !== undefined || schema !== null)
+    fields["output_config"] = {
+      ...(effort === undefined ? {} : { effort }),
+      ...(schema === null ? {} : { format: { type: "json_schema", schema } }),
+    };
+  return fields;
+}
+
+const novaEfforts: Readonly<Record<string, string>> = { minimal: "low", low: "low", medium: "medium" };
+const gptOssEfforts: Readonly<Record<string, string>> = {
+  none: "low",
+  minimal: "low",
+  low: "low",
+  medium: "medium",
+};
+
+function otherFields(request: IrRequest, family: ModelFamily, dropped: DroppedFields): JsonObject {
+  const effort = request.reasoning === null ? null : effortOf(request.reasoning);
+  if (effort === null) return {};
+  if (family === "gpt-oss") return { reasoning_effort: gptOssEfforts[effort] ?? "high" };
+  if (family === "nova" && effort === "none") return { reasoningConfig: { type: "disabled" } };
+  if (family === "nova")
+    return { reasoningConfig: { type: "enabled", maxReasoningEffort: novaEfforts[effort] ?? "high" } };
+  if (effort !== "none") dropped.add(dropped.names.effort);
+  return {};
+}
+
+function isThinking(thinking: Json | undefined): boolean {
+  return isObject(thinking) && thinking["type"] !== "disabled";
+}
+
+/** Claude takes a temperature of at most 1, not together with top_p, and neither with thinking. */
+function writeSampling(
+  request: IrRequest,
+  target: Target,
+  thinks: boolean,
+  dropped: DroppedFields,
+): { readonly inference: JsonObject; readonly topK: number | null } {
+  const { temperature, topP, topK } = request.sampling;
+  const isFree = takesSampling(target) && !thinks;
+  const isClaude = familyOf(modelName(target)) === "claude";
+  const takesTopP = isFree && (temperature === null || !isClaude);
+  if (temperature !== null && !isFree) dropped.add("temperature");
+  if (topP !== null && !takesTopP) dropped.add("top_p");
+  if (topK !== null && !isFree) dropped.add("top_k");
+  const stops = request.stop.filter((stop) => stop.trim() !== "");
+  if (stops.length < request.stop.length) dropped.add(dropped.names.stop);
+  return {
+    inference: {
+      ...(temperature !== null && isFree ? { temperature: Math.min(Math.max(temperature, 0), 1) } : {}),
+      ...(topP !== null && takesTopP ? { topP } : {}),
+      ...(stops.length > 0 ? { stopSequences: stops } : {}),
+    },
+    topK: isFree ? topK : null,
+  };
+}
+
+function tierOf(tier: string): string {
+  return tier === "flex" || tier === "priority" ? tier : "default";
+}
+
+function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
+  if (request.format?.type === "json_schema" && request.format.description !== null)
+    dropped.add(dropped.names.formatDescription);
+  if (request.identity.promptCacheKey !== null) dropped.add("prompt_cache_key");
+  if (request.verbosity !== null) dropped.add("verbosity");
+  if (request.store !== null) dropped.add("store");
+  if (request.metadata !== null) dropped.add("metadata");
+}

@@ -1,0 +1,97 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
+import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
+
+export function readResponse(body: JsonObject): IrResponse {
+  if (isObject(body["error"])) throw reportedFailure(body);
+  const message = objectOf(objectOf(body["output"])?.["message"]);
+  if (message === null || !Array.isArray(message["content"])) throw malformedAnswer("no message");
+  const finish = readFinish(body["stopReason"]);
+  if (finish === null) throw malformedAnswer("a message without a stopReason");
+  return {
+    blocks: objectsOf(message["content"]).flatMap(readBlock),
+    finish,
+    usage: readUsage(body["usage"]),
+    serviceTier: readTier(body),
+  };
+}
+
+/** Blocks that nobody asked for, such as images, are skipped. */
+function readBlock(block: JsonObject): IrAssistantBlock[] {
+  const text = stringOf(block["text"]);
+  if (text !== null) return [{ type: "text", text }];
+  const call = objectOf(block["toolUse"]);
+  if (call !== null) return [readCall(call)];
+  const reasoning = objectOf(block["reasoningContent"]);
+  if (reasoning !== null) return readReasoning(reasoning);
+  const cited = objectsOf(objectOf(block["citationsContent"])?.["content"]);
+  return cited.map((part) => ({ type: "text", text: stringOf(part["text"]) ?? "" }));
+}
+
+function readCall(call: JsonObject): IrAssistantBlock {
+  return {
+    type: "tool_call",
+    id: stringOf(call["toolUseId"]) ?? "",
+    kind: "function",
+    namespace: null,
+    name: stringOf(call["name"]) ?? "",
+    input: JSON.stringify(objectOf(call["input"]) ?? {}),
+  };
+}
+
+/** Models other than Claude do not sign their reasoning, and do not need it back. */
+function readReasoning(reasoning: JsonObject): IrAssistantBlock[] {
+  const redacted = stringOf(reasoning["redactedContent"]);
+  if (redacted !== null)
+    return [{ type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data: redacted } }];
+  const told = objectOf(reasoning["reasoningText"]) ?? {};
+  const signature = stringOf(told["signature"]);
+  const proof = signature === null ? null : ({ maker: "anthropic", signature } as const);
+  return [{ type: "reasoning", parts: [stringOf(told["text"]) ?? ""], proof }];
+}
+
+const reasons: Readonly<Record<string, FinishReason>> = {
+  end_turn: "stop",
+  tool_use: "tool_calls",
+  max_tokens: "length",
+  stop_sequence: "stop_sequence",
+  model_context_window_exceeded: "context_window",
+  guardrail_intervened: "refusal",
+  content_filtered: "refusal",
+};
+
+/** Converse itself does not say more. */
+const explanations: Readonly<Record<string, string>> = {
+  guardrail_intervened: "A guardrail of the provider intervened.",
+  content_filtered: "A filter of the provider stopped the answer.",
+};
+
+/** An agent that takes one of these for an ending waits for ever: the model wanted to call a tool and failed to. */
+const failures: ReadonlySet<string> = new Set(["malformed_model_output", "malformed_tool_use"]);
+
+/** Null if there is no reason yet. Throws if the model failed. */
+export function readFinish(stopReason: Json | undefined): IrFinish | null {
+  const reason = stringOf(stopReason);
+  if (reason === null) return null;
+  if (failures.has(reason)) throw malformedAnswer(`its stopReason is ${reason}`);
+  return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: explanations[reason] ?? null };
+}
+
+/** As Anthropic's, the input figure does not include cached tokens. Reasoning is not told apart. */
+export function readUsage(usage: Json | undefined): ReportedUsage | null {
+  if (!isObject(usage)) return null;
+  const { inputTokens: input, outputTokens: output } = usage;
+  if (!isTokenCount(input) && !isTokenCount(output)) return null;
+  const side = new UsageSide();
+  const inputTokens = side.figure(input);
+  const cachedInputTokens = side.detail(usage["cacheReadInputTokens"]);
+  const cacheWriteTokens = side.detail(usage["cacheWriteInputTokens"]);
+  return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, side, output, undefined);
+}
+
+export function readTier(answer: JsonObject): string | null {
+  return stringOf(objectOf(answer["serviceTier"])?.["type"]);
+}

@@ -1,0 +1,136 @@
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import type { StreamReader } from "../../provider-dialect.ts";
+import type { SseFrame } from "../../sse/frame.ts";
+import { readFinish, readTier, readUsage } from "./response-in.ts";
+
+interface OpenBlock {
+  readonly index: number;
+  readonly head: IrBlockHead;
+  signature: string;
+  redacted: string;
+  isEmpty: boolean;
+}
+
+/**
+ * Reads ConverseStream's events. Only tool calls have a start; other blocks begin with their first delta. The usage comes last,
+ * behind the stop, so the stream has ended when its body has.
+ */
+export class ConverseStreamReader implements StreamReader {
+  readonly #emit: (event: IrEvent) => void;
+  /** By the provider's index. */
+  readonly #open = new Map<number, OpenBlock>();
+  #blocks = 0;
+  #hasBegun = false;
+  #finish: IrFinish | null = null;
+  ended = false;
+
+  constructor(emit: (event: IrEvent) => void) {
+    this.#emit = emit;
+  }
+
+  push(frame: SseFrame): void {
+    const data = parseObject(frame.data);
+    if (data === null) throw malformedAnswer("an event that is no JSON object");
+    if (frame.event === "error" || isObject(data["error"])) throw reportedFailure(data);
+    this.#begin();
+    const index = numberOf(data["contentBlockIndex"]) ?? 0;
+    switch (frame.event) {
+      case "contentBlockStart":
+        this.#start(index, objectOf(data["start"]) ?? {});
+        break;
+      case "contentBlockDelta":
+        this.#delta(index, objectOf(data["delta"]) ?? {});
+        break;
+      case "contentBlockStop":
+        this.#stop(index);
+        break;
+      case "messageStop":
+        this.#finish = readFinish(data["stopReason"]) ?? this.#finish;
+        break;
+      case "metadata":
+        this.#metadata(data);
+        break;
+    }
+  }
+
+  end(): void {
+    if (this.ended) return;
+    if (this.#finish === null) throw cutShort();
+    for (const index of this.#open.keys()) this.#stop(index);
+    this.#emit({ type: "finish", finish: this.#finish });
+    this.ended = true;
+  }
+
+  plainText(data: JsonObject): string | null {
+    const delta = objectOf(data["delta"]);
+    return delta === null ? null : stringOf(delta["text"]);
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#emit({ type: "start", usage: null });
+  }
+
+  #start(index: number, start: JsonObject): void {
+    const call = objectOf(start["toolUse"]);
+    if (call === null) return;
+    const [id, name] = [stringOf(call["toolUseId"]) ?? "", stringOf(call["name"]) ?? ""];
+    this.#openBlock(index, { type: "tool_call", id, kind: "function", namespace: null, name });
+  }
+
+  #delta(index: number, delta: JsonObject): void {
+    const reasoning = objectOf(delta["reasoningContent"]);
+    const head: IrBlockHead = { type: reasoning === null ? "text" : "reasoning" };
+    const input = stringOf(objectOf(delta["toolUse"])?.["input"]);
+    const text = input ?? stringOf((reasoning ?? delta)["text"]) ?? "";
+    // A citation, or whatever else a model may send one day, opens no block.
+    const open = this.#open.get(index) ?? (isKnown(delta) ? this.#openBlock(index, head) : null);
+    if (open === null) return;
+    open.signature += stringOf(reasoning?.["signature"]) ?? "";
+    open.redacted += stringOf(reasoning?.["redactedContent"]) ?? "";
+    this.#append(open, text);
+  }
+
+  #openBlock(index: number, head: IrBlockHead): OpenBlock {
+    const open = { index: this.#blocks, head, signature: "", redacted: "", isEmpty: true };
+    this.#blocks += 1;
+    this.#open.set(index, open);
+    this.#emit({ type: "block_start", index: open.index, block: head });
+    return open;
+  }
+
+  #append(open: OpenBlock, text: string): void {
+    if (text === "") return;
+    open.isEmpty = false;
+    this.#emit({ type: "delta", index: open.index, text });
+  }
+
+  #stop(index: number): void {
+    const open = this.#open.get(index);
+    if (open === undefined) return;
+    this.#open.delete(index);
+    if (open.isEmpty && open.head.type === "tool_call") this.#append(open, "{}");
+    this.#emit({ type: "block_end", index: open.index, proof: proofOf(open) });
+  }
+
+  #metadata(data: JsonObject): void {
+    const usage = readUsage(data["usage"]);
+    if (usage !== null) this.#emit({ type: "usage", usage });
+    const tier = readTier(data);
+    if (tier !== null) this.#emit({ type: "service_tier", tier });
+  }
+}
+
+function isKnown(delta: JsonObject): boolean {
+  return delta["text"] !== undefined || delta["reasoningContent"] !== undefined;
+}
+
+function proofOf({ head, signature, redacted }: OpenBlock): ReasoningProof | null {
+  if (head.type !== "reasoning") return null;
+  if (redacted !== "") return { maker: "anthropic-redacted", data: redacted };
+  return signature === "" ? null : { maker: "anthropic", signature };
+}

@@ -1,0 +1,66 @@
+import type { JsonObject } from "../base/json.ts";
+import type { ForwardedHeaders } from "../dialects/headers.ts";
+import { type MemberChanges, patchMembers } from "../dialects/json/patch.ts";
+import type { ProviderDialectName } from "../dialects/registry.ts";
+import { parseWhole } from "../dialects/schema/validate.ts";
+import { publicOptions } from "./options.ts";
+import { vendorOf } from "./registry.ts";
+import type { ProviderSettings } from "./settings.ts";
+import type { BodyContext } from "./vendor.ts";
+
+/** A body's vendor, which wants something changed in it. */
+export interface VendorContext extends BodyContext {
+  readonly kind: string;
+}
+
+/** Null for vendors that take their dialects as they are. */
+export function vendorContext(
+  { kind, options }: ProviderSettings,
+  dialect: ProviderDialectName,
+  model: string,
+  headers: ForwardedHeaders,
+): VendorContext | null {
+  if (vendorOf(kind).bodyChanges === undefined) return null;
+  return { kind, dialect, model, headers, options: publicOptions(options) };
+}
+
+export interface AdaptedBytes {
+  readonly body: Uint8Array;
+  /** Fields of the request that were dropped, those of `dropped` first. */
+  readonly dropped: readonly string[];
+}
+
+/** Members that the vendor takes as they are stay as the client wrote them, byte for byte. */
+export function adaptBytes(
+  body: Uint8Array,
+  vendor: VendorContext | null,
+  dropped: readonly string[],
+): AdaptedBytes {
+  if (vendor === null) return { body, dropped };
+  const all = new Set(dropped);
+  return { body: patchMembers(body, changesFor(parseWhole(body), vendor, all)), dropped: [...all] };
+}
+
+export interface AdaptedObject {
+  readonly body: JsonObject;
+  readonly dropped: readonly string[];
+}
+
+export function adaptObject(
+  body: JsonObject,
+  vendor: VendorContext | null,
+  dropped: readonly string[],
+): AdaptedObject {
+  if (vendor === null) return { body, dropped };
+  const all = new Set(dropped);
+  const adapted: JsonObject = { ...body };
+  for (const [name, value] of Object.entries(changesFor(body, vendor, all))) {
+    if (value === undefined) delete adapted[name];
+    else adapted[name] = value;
+  }
+  return { body: adapted, dropped: [...all] };
+}
+
+function changesFor(body: JsonObject, vendor: VendorContext, dropped: Set<string>): MemberChanges {
+  return vendorOf(vendor.kind).bodyChanges?.(body, vendor, dropped) ?? {};
+}

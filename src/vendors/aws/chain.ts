@@ -1,0 +1,184 @@
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { CredentialUnavailable } from "../credentials/credential.ts";
+import { isLoopback } from "../credentials/loopback.ts";
+import {
+  askTokenHost,
+  clockProblem,
+  type TokenAnswer,
+  type TokenRequest,
+} from "../credentials/token-host.ts";
+import type { Issue, Issued } from "../credentials/token-source.ts";
+import type { AwsKey } from "./signature.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Keys without an end are looked up again after this time: an operator may have changed them. */
+const longLifeMs = 60 * 60_000;
+/** Outside of Amazon's machines nobody answers there. */
+const metadataTimeoutMs = 1000;
+const metadataServer = "http://169.254.169.254";
+const containerServer = "http://169.254.170.2";
+
+/**
+ * Looks for keys where Amazon's own tools do: in the environment, by a web identity, from the container's host, from the
+ * machine's, and in the profile. The first place that is set up decides.
+ */
+export function issueByChain(region: string, env: Environment = process.env): Issue<AwsKey> {
+  return async (signal) => {
+    if (env["AWS_ACCESS_KEY_ID"] && env["AWS_SECRET_ACCESS_KEY"]) return fromEnvironment(env);
+    if (env["AWS_WEB_IDENTITY_TOKEN_FILE"] && env["AWS_ROLE_ARN"])
+      return byWebIdentity(env["AWS_WEB_IDENTITY_TOKEN_FILE"], env["AWS_ROLE_ARN"], region, env, signal);
+    const container = containerAddress(env);
+    if (container !== null) return fromContainer(container, env, signal);
+    return (await fromMetadata(env, signal)) ?? fromProfile(env);
+  };
+}
+
+function fromEnvironment(env: Environment): Issued<AwsKey> {
+  return lasting(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], env["AWS_SESSION_TOKEN"]);
+}
+
+/** https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html */
+async function byWebIdentity(
+  tokenFile: string,
+  role: string,
+  region: string,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<Issued<AwsKey>> {
+  const token = (await read(tokenFile, "the file in AWS_WEB_IDENTITY_TOKEN_FILE")).trim();
+  rememberIssuedSecret(token);
+  const answer = await askTokenHost(
+    {
+      method: "POST",
+      url: env["AWS_ENDPOINT_URL_STS"] ?? `https://sts.${region}.amazonaws.com/`,
+      form: {
+        Action: "AssumeRoleWithWebIdentity",
+        Version: "2011-06-15",
+        RoleArn: role,
+        RoleSessionName: env["AWS_ROLE_SESSION_NAME"] ?? "sluice",
+        WebIdentityToken: token,
+      },
+    },
+    signal,
+  );
+  if (answer.status === 200) return keyIn(answer);
+  const advice = clockProblem(answer) ?? "check the role in AWS_ROLE_ARN and its trust policy";
+  throw new CredentialUnavailable(`Amazon's token service answered ${answer.status}; ${advice}`);
+}
+
+function containerAddress(env: Environment): string | null {
+  const relative = env["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"];
+  if (relative) return containerServer + relative;
+  return env["AWS_CONTAINER_CREDENTIALS_FULL_URI"] || null;
+}
+
+/** Amazon's own hosts for containers; with any other a variable could make the gateway tell its token to a stranger. */
+const containerHosts: ReadonlySet<string> = new Set(["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"]);
+
+async function fromContainer(url: string, env: Environment, signal: AbortSignal): Promise<Issued<AwsKey>> {
+  const parsed = URL.parse(url);
+  const isTrusted =
+    parsed?.protocol === "https:" || isLoopback(url) || containerHosts.has(parsed?.hostname ?? "");
+  if (!isTrusted) throw new CredentialUnavailable("AWS_CONTAINER_CREDENTIALS_FULL_URI must be https");
+  const file = env["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"];
+  const token = file
+    ? (await read(file, "the file in AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")).trim()
+    : env["AWS_CONTAINER_AUTHORIZATION_TOKEN"];
+  if (token) rememberIssuedSecret(token);
+  const headers: Record<string, string> = token ? { authorization: token } : {};
+  const answer = await askTokenHost({ method: "GET", url, headers, isLocal: true }, signal);
+  if (answer.status === 200) return keyIn(answer);
+  throw new CredentialUnavailable(`the container's credential host answered ${answer.status}`);
+}
+
+/** IMDSv2. Null where there is no such server, or no role for this machine. */
+async function fromMetadata(env: Environment, signal: AbortSignal): Promise<Issued<AwsKey> | null> {
+  if (env["AWS_EC2_METADATA_DISABLED"]?.toLowerCase() === "true") return null;
+  const server = env["AWS_EC2_METADATA_SERVICE_ENDPOINT"] ?? metadataServer;
+  const ask = (request: Pick<TokenRequest, "method" | "url" | "headers">) =>
+    askTokenHost(
+      { ...request, isLocal: true },
+      AbortSignal.any([signal, AbortSignal.timeout(metadataTimeoutMs)]),
+    );
+  const lifetime = { "x-aws-ec2-metadata-token-ttl-seconds": "21600" };
+  let session: TokenAnswer;
+  try {
+    session = await ask({ method: "PUT", url: `${server}/latest/api/token`, headers: lifetime });
+  } catch {
+    return null;
+  }
+  if (session.status !== 200) return null;
+  const headers = { "x-aws-ec2-metadata-token": session.text.trim() };
+  const roles = `${server}/latest/meta-data/iam/security-credentials/`;
+  const role = await ask({ method: "GET", url: roles, headers });
+  const [name = ""] = role.status === 200 ? role.text.trim().split("\n") : [];
+  if (name === "") return null;
+  const answer = await ask({ method: "GET", url: roles + encodeURIComponent(name), headers });
+  if (answer.status === 200) return keyIn(answer);
+  throw new CredentialUnavailable(`the machine's metadata server answered ${answer.status}`);
+}
+
+async function fromProfile(env: Environment): Promise<Issued<AwsKey>> {
+  const home = env["HOME"] ?? homedir();
+  const file = env["AWS_SHARED_CREDENTIALS_FILE"] ?? join(home, ".aws", "credentials");
+  const profile = env["AWS_PROFILE"] ?? "default";
+  const nowhere =
+    "no AWS credentials were found in the environment, from a web identity, a container, this machine or ~/.aws/credentials";
+  const settings = profileIn(await readFile(file, "utf8").catch(() => ""), profile);
+  const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = settings;
+  if (id === undefined || secret === undefined) throw new CredentialUnavailable(nowhere);
+  return lasting(id, secret, token);
+}
+
+function profileIn(text: string, profile: string): Readonly<Record<string, string>> {
+  const settings: Record<string, string> = {};
+  let section = "";
+  for (const line of text.split(/\r?\n/)) {
+    section = /^\s*\[\s*(.*?)\s*\]/.exec(line)?.[1] ?? section;
+    const [, name, value] = /^\s*(\w+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    if (section === profile && name !== undefined && value !== undefined) settings[name] = value;
+  }
+  return settings;
+}
+
+async function read(file: string, what: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw new CredentialUnavailable(`${what} cannot be read`, { cause });
+  }
+}
+
+function lasting(id = "", secret = "", token?: string): Issued<AwsKey> {
+  return { token: remembered(id, secret, token), lifeMs: longLifeMs };
+}
+
+/** The hosts of containers and machines answer in JSON, the token service in XML, with other names for the same. */
+function keyIn({ text, body }: TokenAnswer): Issued<AwsKey> {
+  const value = (...names: readonly string[]) => {
+    for (const name of names) {
+      const inJson = body[name];
+      if (typeof inJson === "string" && inJson !== "") return inJson;
+      const inXml = new RegExp(`<${name}>([^<]+)</${name}>`).exec(text)?.[1];
+      if (inXml !== undefined) return inXml;
+    }
+    return undefined;
+  };
+  const id = value("AccessKeyId");
+  const secret = value("SecretAccessKey");
+  if (id === undefined || secret === undefined)
+    throw new CredentialUnavailable("Amazon's credential host answered without keys");
+  const expiresAtMs = Date.parse(value("Expiration") ?? "");
+  const lifeMs = Number.isNaN(expiresAtMs) ? longLifeMs : Math.max(1000, expiresAtMs - Date.now());
+  return { token: remembered(id, secret, value("SessionToken", "Token")), lifeMs };
+}
+
+function remembered(accessKeyId: string, secretAccessKey: string, token: string | undefined): AwsKey {
+  rememberIssuedSecret(secretAccessKey);
+  if (token) rememberIssuedSecret(token);
+  return { accessKeyId, secretAccessKey, sessionToken: token || null };
+}

@@ -1,0 +1,163 @@
+import { CryptoHasher } from "bun";
+
+/**
+ * AWS Signature Version 4: proves that the request was made by whoever has the secret, without sending it. Covers the method, the
+ * path, the headers given and the exact bytes of the body.
+ */
+
+export interface AwsKey {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Null for keys that do not expire. */
+  readonly sessionToken: string | null;
+}
+
+export interface SignedScope {
+  readonly region: string;
+  readonly service: string;
+}
+
+/** What a signature covers. */
+export interface SignedParts {
+  readonly method: string;
+  /** As it is sent, percent-encoded, with its query. */
+  readonly target: string;
+  /** Those to be covered, `host` among them, by lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+}
+
+export type SignatureHeaders = {
+  readonly "x-amz-date": string;
+  readonly "x-amz-security-token"?: string;
+  readonly authorization: string;
+};
+
+/** Signs with one key for one service of one region. The derived key is kept for its day. */
+export class RequestSigner {
+  readonly #key: AwsKey;
+  readonly #scope: SignedScope;
+  /** There are as many targets as the configuration has models. */
+  readonly #canonicalTargets = new Map<string, string>();
+  #second = 0;
+  #date = "";
+  #day = "";
+  #signingKey: Uint8Array = new Uint8Array();
+
+  constructor(key: AwsKey, scope: SignedScope) {
+    this.#key = key;
+    this.#scope = scope;
+  }
+
+  sign(request: SignedParts, nowMs: number): SignatureHeaders {
+    const date = this.#dateOf(nowMs);
+    const token = this.#key.sessionToken;
+    const added = { "x-amz-date": date, ...(token === null ? {} : { "x-amz-security-token": token }) };
+    const headers = { ...request.headers, ...added };
+    const names = Object.keys(headers).sort();
+    const day = date.slice(0, 8);
+    const scope = `${day}/${this.#scope.region}/${this.#scope.service}/aws4_request`;
+    const signed = names.join(";");
+    const hash = hexDigest(
+      `${request.method}\n${this.#canonicalTarget(request.target)}\n${canonicalHeaders(headers, names)}\n` +
+        `${signed}\n${hexDigest(request.body)}`,
+    );
+    const signature = hmac(this.#signingKeyOf(day), `AWS4-HMAC-SHA256\n${date}\n${scope}\n${hash}`, "hex");
+    const authorization =
+      `AWS4-HMAC-SHA256 Credential=${this.#key.accessKeyId}/${scope}, ` +
+      `SignedHeaders=${signed}, Signature=${signature}`;
+    return { ...added, authorization };
+  }
+
+  #dateOf(nowMs: number): string {
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#date = amzDate(nowMs);
+    }
+    return this.#date;
+  }
+
+  #canonicalTarget(target: string): string {
+    let canonical = this.#canonicalTargets.get(target);
+    if (canonical === undefined) {
+      const [path, query] = splitTarget(target);
+      canonical = `${canonicalPath(path)}\n${canonicalQuery(query)}`;
+      this.#canonicalTargets.set(target, canonical);
+    }
+    return canonical;
+  }
+
+  #signingKeyOf(day: string): Uint8Array {
+    if (day !== this.#day) {
+      const { region, service } = this.#scope;
+      const ofDay = hmac(`AWS4${this.#key.secretAccessKey}`, day);
+      this.#signingKey = hmac(hmac(hmac(ofDay, region), service), "aws4_request");
+      this.#day = day;
+    }
+    return this.#signingKey;
+  }
+}
+
+function canonicalHeaders(headers: Readonly<Record<string, string>>, names: readonly string[]): string {
+  let lines = "";
+  for (const name of names) lines += `${name}:${(headers[name] ?? "").trim().replace(/\s+/g, " ")}\n`;
+  return lines;
+}
+
+function splitTarget(target: string): [path: string, query: string] {
+  const mark = target.indexOf("?");
+  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+}
+
+/** Every service but S3 resolves dot segments and encodes the segments, which are encoded already, once more. */
+function canonicalPath(path: string): string {
+  const kept: string[] = [];
+  for (const segment of path.split("/")) {
+    if (segment === "..") kept.pop();
+    else if (segment !== "" && segment !== ".") kept.push(encode(segment));
+  }
+  const end = kept.length > 0 && path.endsWith("/") ? "/" : "";
+  return `/${kept.join("/")}${end}`;
+}
+
+function canonicalQuery(query: string): string {
+  if (query === "") return "";
+  return query
+    .split("&")
+    .map((pair) => {
+      const [name = "", value = ""] = pair.split(/=(.*)/s, 2);
+      return [encode(decodeURIComponent(name)), encode(decodeURIComponent(value))] as const;
+    })
+    .sort(([name, value], [otherName, otherValue]) => compare(name, otherName) || compare(value, otherValue))
+    .map(([name, value]) => `${name}=${value}`)
+    .join("&");
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** RFC 3986's unreserved characters stay; `encodeURIComponent` leaves five more. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** `20260101T000000Z` */
+function amzDate(nowMs: number): string {
+  return new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, "");
+}
+
+function hexDigest(data: Uint8Array | string): string {
+  return CryptoHasher.hash("sha256", data, "hex");
+}
+
+function hmac(key: Uint8Array | string, text: string): Uint8Array;
+function hmac(key: Uint8Array | string, text: string, encoding: "hex"): string;
+function hmac(key: Uint8Array | string, text: string, encoding?: "hex"): Uint8Array | string {
+  const hasher = new CryptoHasher("sha256", key).update(text);
+  return encoding === undefined ? hasher.digest() : hasher.digest(encoding);
+}

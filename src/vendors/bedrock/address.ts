@@ -1,0 +1,31 @@
+import { providerDialect } from "../../dialects/registry.ts";
+import type { Prepared } from "../provider.ts";
+import type { GivenSettings } from "../vendor.ts";
+
+/** Where a region's models are. China has a domain of its own. */
+export function addressOf({ options: { region, endpoint } }: GivenSettings): string | null {
+  if (region === undefined) return null;
+  if (endpoint === "mantle") return `https://bedrock-mantle.${region}.api.aws`;
+  return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+}
+
+/** Claude answers in Messages by InvokeModel; everything else is Converse. */
+export function runtimeTarget(prepared: Prepared): string {
+  const { dialect, model, stream } = prepared;
+  if (dialect !== "messages") return pathOf(prepared);
+  return `/model/${encodeURIComponent(model)}/${stream ? "invoke-with-response-stream" : "invoke"}`;
+}
+
+/** OpenAI's own models have another door than the open ones. */
+const ownModels = /(?:^|\.)gpt-\d/;
+
+export function mantleTarget(prepared: Prepared): string {
+  if (prepared.dialect === "messages") return `/anthropic/v1${pathOf(prepared)}`;
+  return `${ownModels.test(prepared.model) ? "/openai/v1" : "/v1"}${pathOf(prepared)}`;
+}
+
+function pathOf(prepared: Prepared): string {
+  const { paths } = providerDialect(prepared.dialect);
+  const target = (prepared.purpose === "count_tokens" ? paths.countTokens : null) ?? paths.generate;
+  return typeof target === "string" ? target : target(prepared);
+}

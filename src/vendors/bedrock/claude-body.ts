@@ -1,0 +1,113 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
+import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { refuse } from "../../dialects/translation/dropped-fields.ts";
+import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
+import type { BodyContext } from "../vendor.ts";
+
+/**
+ * What Anthropic's API has and InvokeModel answers 400 to: what the answer means the same without, and what a client would miss.
+ */
+const harmless = ["service_tier", "cache_control", "speed", "inference_geo"] as const;
+const missed = ["container", "mcp_servers"] as const;
+
+/** Newer names of features that Bedrock has under these. */
+const renamedBetas: Readonly<Record<string, string>> = {
+  "advanced-tool-use-2025-11-20": "tool-search-tool-2025-10-19",
+};
+const knownBetas =
+  /^(?:tool-search-tool|compact-2026|computer-use-2025|context-1m-2025|context-management-2025|effort-2025|fine-grained-tool-streaming|structured-outputs|interleaved-thinking|output-128k)/;
+
+const knownEdits: ReadonlySet<Json | undefined> = new Set(["compact_20260112", "clear_tool_uses_20250919"]);
+
+/** Claude by InvokeModel takes Messages with the API's version in the body, and rejects every member that it does not know. */
+export function claudeChanges(
+  body: JsonObject,
+  { model, headers }: BodyContext,
+  version: string,
+  dropped: Set<string>,
+): MemberChanges {
+  for (const name of missed) if (body[name] != null) refuse(name, "this model's provider has no such thing");
+  for (const name of harmless) if (body[name] != null) dropped.add(name);
+  const generation = claudeGeneration(model);
+  const marks = new CacheMarks(generation !== null && generation >= 4.5);
+  const betas = betasOf(headers["anthropic-beta"]);
+  const rewritten: Record<string, Json | undefined> = {};
+  for (const name of ["system", "tools", "messages"] as const) {
+    const value = body[name];
+    const changed = marks.rewrite(name === "messages" ? withoutSystemTurns(value) : value);
+    if (changed !== value) rewritten[name] = changed;
+  }
+  return {
+    ...Object.fromEntries([...harmless, ...missed].map((name) => [name, undefined])),
+    ...rewritten,
+    ...contextManagement(body, dropped),
+    // Both are in the request's target.
+    model: undefined,
+    stream: undefined,
+    anthropic_version: version,
+    anthropic_beta: betas.length === 0 ? undefined : betas,
+  };
+}
+
+function betasOf(header: string | undefined): string[] {
+  const named = (header ?? "").split(",").map((beta) => beta.trim());
+  return [...new Set(named.map((beta) => renamedBetas[beta] ?? beta))].filter((beta) =>
+    knownBetas.test(beta),
+  );
+}
+
+/** Only some ways of shortening a conversation are known; the answer means the same without the others. */
+function contextManagement(body: JsonObject, dropped: Set<string>): MemberChanges {
+  const management = objectOf(body["context_management"]);
+  if (management === null) return {};
+  const edits = listOf(management["edits"]).filter((edit) => isObject(edit) && knownEdits.has(edit["type"]));
+  if (edits.length < listOf(management["edits"]).length) dropped.add("context_management.edits");
+  return { context_management: edits.length === 0 ? undefined : { ...management, edits } };
+}
+
+/** An instruction in the middle of the conversation is told by the user. */
+function withoutSystemTurns(messages: Json | undefined): Json | undefined {
+  if (!Array.isArray(messages) || !messages.some(isSystemTurn)) return messages;
+  return messages.map((message) => (isSystemTurn(message) ? { ...message, role: "user" } : message));
+}
+
+function isSystemTurn(message: Json): message is JsonObject {
+  return isObject(message) && message["role"] === "system";
+}
+
+/** Bedrock takes a mark without a scope, and a time to live for new models only. */
+class CacheMarks {
+  readonly #takesTimeToLive: boolean;
+
+  constructor(takesTimeToLive: boolean) {
+    this.#takesTimeToLive = takesTimeToLive;
+  }
+
+  /** The same value if no mark in it has to change. Marks are on tools, and on blocks of content and of results. */
+  rewrite(value: Json | undefined): Json | undefined {
+    if (Array.isArray(value)) return this.#rewriteList(value);
+    if (!isObject(value)) return value;
+    const content = this.rewrite(value["content"]);
+    const mark = objectOf(value["cache_control"]);
+    const changed = mark === null ? null : this.#rewriteMark(mark);
+    if (content === value["content"] && changed === mark) return value;
+    return {
+      ...value,
+      ...(content === undefined ? {} : { content }),
+      ...(changed === null ? {} : { cache_control: changed }),
+    };
+  }
+
+  #rewriteList(list: Json[]): Json[] {
+    const rewritten = list.map((entry) => this.rewrite(entry) ?? entry);
+    return rewritten.some((entry, index) => entry !== list[index]) ? rewritten : list;
+  }
+
+  #rewriteMark(mark: JsonObject): JsonObject {
+    const { scope, ttl, ...others } = mark;
+    const keepsTimeToLive = ttl === undefined || this.#takesTimeToLive;
+    if (scope === undefined && keepsTimeToLive) return mark;
+    return ttl !== undefined && keepsTimeToLive ? { ...others, ttl } : others;
+  }
+}

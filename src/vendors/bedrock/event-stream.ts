@@ -1,0 +1,146 @@
+import { hash } from "bun";
+import { WireError } from "../../wire/transfer.ts";
+
+/**
+ * Amazon's binary framing of streams, `application/vnd.amazon.eventstream`:
+ *
+ *     message := total:u32 headersLength:u32 preludeCrc:u32 headers payload messageCrc:u32
+ *     header  := nameLength:u8 name type:u8 value
+ *
+ * Numbers are big-endian, checksums CRC-32. The message's checksum covers everything before it.
+ */
+
+/** Where a message is in `bytes`, which is not kept: its headers, for `readHeaders`, lie just before its payload. */
+export type TakeMessage = (
+  bytes: Uint8Array,
+  headersStart: number,
+  payloadStart: number,
+  payloadEnd: number,
+) => void;
+
+const preludeBytes = 12;
+const checksumBytes = 4;
+const leastBytes = preludeBytes + checksumBytes;
+const mostHeaderBytes = 128 * 1024;
+const mostBytes = 16 * 1024 * 1024 + mostHeaderBytes + leastBytes;
+
+/** Splits what arrives into messages, however it is cut. */
+export class EventStreamDecoder {
+  readonly #take: TakeMessage;
+  /** A message that is not complete, or its prelude while its length is not known. */
+  #begun: Uint8Array | null = null;
+  #begunBytes = 0;
+
+  constructor(take: TakeMessage) {
+    this.#take = take;
+  }
+
+  /** True between two messages: a stream may end here. */
+  get isBetweenMessages(): boolean {
+    return this.#begun === null;
+  }
+
+  /** Throws if the bytes are not such a stream or have been damaged. */
+  push(bytes: Uint8Array): void {
+    let at = this.#begun === null ? 0 : this.#goOn(this.#begun, bytes);
+    while (bytes.length - at >= preludeBytes) {
+      const end = at + lengthOf(bytes, at);
+      if (end > bytes.length) break;
+      this.#split(bytes, at, end);
+      at = end;
+    }
+    if (at < bytes.length) this.#begin(bytes.subarray(at));
+  }
+
+  #begin(rest: Uint8Array): void {
+    this.#begun = new Uint8Array(rest.length < preludeBytes ? preludeBytes : checkedLength(rest));
+    this.#begun.set(rest);
+    this.#begunBytes = rest.length;
+  }
+
+  /** Adds to the message that was begun. Returns how many bytes were its own. */
+  #goOn(begun: Uint8Array, bytes: Uint8Array): number {
+    let message = begun;
+    let taken = 0;
+    if (this.#begunBytes < preludeBytes) {
+      taken = this.#fill(message, bytes, preludeBytes);
+      if (this.#begunBytes < preludeBytes) return taken;
+      message = new Uint8Array(checkedLength(begun));
+      message.set(begun);
+      this.#begun = message;
+    }
+    taken += this.#fill(message, bytes.subarray(taken), message.length);
+    if (this.#begunBytes < message.length) return taken;
+    this.#begun = null;
+    this.#split(message, 0, message.length);
+    return taken;
+  }
+
+  /** Copies what the message lacks up to `length`. Returns how many bytes that were. */
+  #fill(message: Uint8Array, bytes: Uint8Array, length: number): number {
+    const missing = bytes.subarray(0, length - this.#begunBytes);
+    message.set(missing, this.#begunBytes);
+    this.#begunBytes += missing.length;
+    return missing.length;
+  }
+
+  #split(bytes: Uint8Array, start: number, end: number): void {
+    const payloadEnd = end - checksumBytes;
+    if (hash.crc32(bytes.subarray(start, payloadEnd)) !== uint32(bytes, payloadEnd))
+      throw broken("a message with a wrong checksum");
+    const headersStart = start + preludeBytes;
+    this.#take(bytes, headersStart, headersStart + uint32(bytes, start + 4), payloadEnd);
+  }
+}
+
+/** The length of the message that begins here. That of a complete message is proven by the message's own checksum. */
+function lengthOf(bytes: Uint8Array, at: number): number {
+  const total = uint32(bytes, at);
+  const headersLength = uint32(bytes, at + 4);
+  if (total < leastBytes + headersLength || total > mostBytes || headersLength > mostHeaderBytes)
+    throw broken(`a message of ${total} bytes with ${headersLength} bytes of headers`);
+  return total;
+}
+
+/** The same of a message that has to be waited for. */
+function checkedLength(bytes: Uint8Array): number {
+  if (hash.crc32(bytes.subarray(0, 8)) !== uint32(bytes, 8)) throw broken("a prelude with a wrong checksum");
+  return lengthOf(bytes, 0);
+}
+
+/** The lengths of values by type: true, false, byte, short, integer, long, bytes, text, time, UUID. */
+const fixedLengths = [0, 0, 1, 2, 4, 8, null, null, 8, 16] as const;
+const textType = 7;
+
+/** The headers whose value is a text, by name. */
+export function readHeaders(bytes: Uint8Array): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let at = 0; at < bytes.length; ) {
+    const nameEnd = at + 1 + (bytes[at] ?? 0);
+    const type = bytes[nameEnd] ?? -1;
+    const fixed = fixedLengths[type];
+    if (fixed === undefined) throw broken("a header of an unknown type");
+    const start = nameEnd + (fixed === null ? 3 : 1);
+    const end = start <= bytes.length ? start + (fixed ?? text.readUInt16BE(nameEnd + 1)) : start;
+    if (end > bytes.length) throw broken("headers that are cut off");
+    if (type === textType)
+      headers.set(text.toString("utf8", at + 1, nameEnd), text.toString("utf8", start, end));
+    at = end;
+  }
+  return headers;
+}
+
+function uint32(bytes: Uint8Array, at: number): number {
+  return (
+    (((bytes[at] ?? 0) << 24) |
+      ((bytes[at + 1] ?? 0) << 16) |
+      ((bytes[at + 2] ?? 0) << 8) |
+      (bytes[at + 3] ?? 0)) >>>
+    0
+  );
+}
+
+function broken(what: string): Error {
+  return new WireError("EPROTO", `The event stream is broken: it has ${what}.`);
+}

@@ -1,0 +1,89 @@
+import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { keySchemes } from "../credentials/static-header.ts";
+import { HttpProvider } from "../http/http-provider.ts";
+import { byApiKey } from "../options.ts";
+import type { Vendor } from "../vendor.ts";
+import { addressOf, mantleTarget, runtimeTarget } from "./address.ts";
+import { adviseOnBedrock } from "./advice.ts";
+import { claudeChanges } from "./claude-body.ts";
+import { bedrockCredentials } from "./credentials.ts";
+import { EventStreamReceiver } from "./event-stream-receiver.ts";
+import { readBedrockRefusal } from "./refusal.ts";
+
+/** The API's version in the body of InvokeModel, as Anthropic's own client writes it today. */
+const anthropicVersion = "2026-10-21";
+
+/**
+ * Amazon Bedrock: Claude by InvokeModel, which speaks Messages, all other models by Converse; or, with `endpoint = "mantle"`, every
+ * model in its maker's dialect. https://docs.aws.amazon.com/bedrock/latest/APIReference/welcome.html
+ */
+export const bedrock: Vendor = {
+  defaults: { dialects: ["converse"], maxTokensField: "max_tokens", countTokens: true },
+  modelDefaults: (model, { options }) =>
+    options.endpoint === "mantle"
+      ? { dialects: isClaude(model) ? ["messages"] : ["chat"] }
+      : { dialects: isClaude(model) ? ["messages"] : ["converse"] },
+  keys: "required",
+  options: [
+    ...(["region", "endpoint", "guardrail", "api_version", "access_key_id", "secret_access_key"] as const),
+    ...(["session_token", "credentials"] as const),
+  ],
+  authentication: [
+    byApiKey,
+    { needs: ["access_key_id", "secret_access_key"], mayHave: ["session_token"] },
+    { needs: ["credentials"] },
+  ],
+  credentialWords: ["chain"],
+  checkOptions: ({ region, credentials }) => [
+    ...(region === undefined
+      ? [{ option: "region" as const, message: "missing; it is part of the address and of signatures" }]
+      : []),
+    ...(credentials === undefined || credentials === "chain"
+      ? []
+      : [{ option: "credentials" as const, message: 'must be "chain"' }]),
+  ],
+  countingDialect: ({ endpoint }) => (endpoint === "mantle" ? null : "converse"),
+  strictDialects: ["messages", "converse"],
+  capabilities: {},
+  baseUrl: {
+    default: null,
+    derive: addressOf,
+    example: "https://bedrock-runtime.eu-central-1.amazonaws.com",
+    alternative: "region",
+    pathWarning: (path) => (path === "/" ? null : "has a path; Bedrock's addresses have none"),
+  },
+  bodyChanges(body, request, dropped) {
+    if (request.options.endpoint === "mantle") return {};
+    const version = request.options.api_version ?? anthropicVersion;
+    if (request.dialect === "messages") return claudeChanges(body, request, version, dropped);
+    return guardrailChange(request.options.guardrail);
+  },
+  create(settings, context) {
+    const { options } = settings;
+    const credentials = bedrockCredentials(settings, context.tokens);
+    return new HttpProvider(
+      settings,
+      {
+        pathPrefix: "",
+        credential: keySchemes.bearer,
+        ...(credentials === undefined ? {} : { credentials }),
+        target: options.endpoint === "mantle" ? mantleTarget : runtimeTarget,
+        receive: (receiver) => new EventStreamReceiver(receiver),
+        readRefusal: readBedrockRefusal,
+        advise: (answer, model) => adviseOnBedrock(answer, model, options.region ?? ""),
+      },
+      context,
+    );
+  },
+};
+
+function isClaude(model: string): boolean {
+  return /claude/.test(model);
+}
+
+/** `id@version`, as it is configured. */
+function guardrailChange(guardrail: string | undefined): MemberChanges {
+  if (guardrail === undefined) return {};
+  const [guardrailIdentifier = "", guardrailVersion = ""] = guardrail.split("@");
+  return { guardrailConfig: { guardrailIdentifier, guardrailVersion } };
+}

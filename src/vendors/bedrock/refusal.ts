@@ -1,0 +1,54 @@
+import { readRefusal } from "../../dialects/errors/refusal.ts";
+import { objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
+import { retryAfterMs } from "../http/retry-after.ts";
+import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
+
+/** What AWS's exceptions are about, where their status says something else. Throttling never comes with a time to wait. */
+const subjects: Readonly<Record<string, RefusalSubject>> = {
+  ExpiredTokenException: "expired",
+  UnrecognizedClientException: "credential",
+  InvalidSignatureException: "credential",
+  AccessDeniedException: "account",
+  ResourceNotFoundException: "account",
+  ThrottlingException: "busy",
+  ServiceQuotaExceededException: "busy",
+  ModelNotReadyException: "passing",
+  ModelTimeoutException: "timeout",
+};
+
+/** Validation errors that are the operator's: the model's name is wrong, or needs an inference profile. */
+const operatorsMistake = /on-demand throughput|model identifier is invalid|end of its life|invalid model/i;
+const overflow = /input is too long|prompt is too long|too many input tokens|exceeds? the (?:maximum|model)/i;
+
+export function readBedrockRefusal({ head, text, receivedAtMs }: RefusedAnswer): VendorRefusal {
+  const refusal = readRefusal(head.status, head.get("content-type"), text);
+  const type = exceptionOf({ head, text });
+  const contextOverflow = refusal.contextOverflow || (head.status === 400 && overflow.test(refusal.message));
+  const subject = subjectOf(type, refusal.message, text);
+  return {
+    ...refusal,
+    contextOverflow,
+    ...(type === null ? {} : { type }),
+    ...(subject === null ? {} : { about: subject }),
+    retryAfterMs: retryAfterMs(head, receivedAtMs),
+  };
+}
+
+/** In a header, with a web address behind a colon, or in the body, with a namespace before a hash. */
+export function exceptionOf({ head, text }: Pick<RefusedAnswer, "head" | "text">): string | null {
+  const named = head.get("x-amzn-errortype") ?? stringOf(parseObject(text)?.["__type"]);
+  return named?.split(":")[0]?.split("#").at(-1)?.trim() ?? null;
+}
+
+function subjectOf(type: string | null, message: string, text: string): RefusalSubject | null {
+  if (type === "ValidationException") return operatorsMistake.test(message) ? "account" : "request";
+  if (type === "ModelErrorException") return modelError(text);
+  return type === null ? null : (subjects[type] ?? null);
+}
+
+/** 424: the model's own server failed, and the answer says with what. */
+function modelError(text: string): RefusalSubject {
+  const original = objectOf(parseObject(text))?.["originalStatusCode"];
+  if (original === 429) return "busy";
+  return typeof original === "number" && original >= 400 && original < 500 ? "request" : "failure";
+}

@@ -1,0 +1,199 @@
+import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
+import { connectionLost } from "../../wire/transfer.ts";
+import { EventStreamDecoder, readHeaders } from "./event-stream.ts";
+
+/**
+ * Turns Amazon's binary frames into server-sent events, so that nobody else has to know them:
+ *
+ * - Converse: the event's type and its payload.
+ * - InvokeModel: every `chunk` holds an event of Messages in base64, which gets the name of its type.
+ * - An exception or error in either: an event `error` in the form of Messages; as the first message it is a refusal.
+ */
+export class SseTranscoder {
+  /** A failure before any event; null if there is none. Nothing behind it counts. */
+  refusal: StreamRefusal | null = null;
+  #hasBegun = false;
+  readonly #decoder = new EventStreamDecoder((bytes, headersStart, payloadStart, payloadEnd) => {
+    if (this.refusal !== null) return;
+    const kind = this.#kindOf(bytes, headersStart, payloadStart);
+    if (!this.#hasBegun && kind.type === "failure") {
+      this.refusal = { name: kind.name, body: bytes.slice(payloadStart, payloadEnd) };
+      return;
+    }
+    this.#hasBegun = true;
+    if (kind.type === "event") this.#append(kind.prefix, bytes, payloadStart, payloadEnd);
+    else if (kind.type !== "skipped") this.#appendRead(kind, bytes.subarray(payloadStart, payloadEnd));
+  });
+  /** The headers of the last message and what they mean. Most messages of a stream have the same. */
+  #lastHeaders: Uint8Array = new Uint8Array();
+  #lastKind: MessageKind = { type: "skipped" };
+  #out = new Uint8Array();
+  #length = 0;
+
+  /** What these bytes amount to as server-sent events; empty if they complete none. Throws if they are damaged. */
+  push(bytes: Uint8Array): Uint8Array {
+    // An event's line is shorter than its frame's prelude, headers and checksum, so this nearly always suffices.
+    this.#out = new Uint8Array(bytes.length);
+    this.#length = 0;
+    this.#decoder.push(bytes);
+    return this.#out.subarray(0, this.#length);
+  }
+
+  /** Throws if the stream ends within a message. */
+  end(): void {
+    if (!this.#decoder.isBetweenMessages) throw connectionLost();
+  }
+
+  #kindOf(bytes: Uint8Array, start: number, end: number): MessageKind {
+    const last = this.#lastHeaders;
+    if (last.length !== end - start || !isAt(bytes, start, last)) {
+      this.#lastHeaders = bytes.slice(start, end);
+      this.#lastKind = readKind(this.#lastHeaders);
+    }
+    return this.#lastKind;
+  }
+
+  /** Drops a chunk without an event, as Anthropic's own client does. */
+  #appendRead(kind: ReadKind, payload: Uint8Array): void {
+    const event = kind.type === "chunk" ? eventOfChunk(payload) : failureEvent(kind, payload);
+    if (event !== null) this.#append(prefixOf(event.name), event.data, 0, event.data.length);
+  }
+
+  #append(prefix: Uint8Array, data: Uint8Array, start: number, end: number): void {
+    const length = prefix.length + end - start + 2;
+    if (this.#length + length > this.#out.length) this.#grow(length);
+    const out = this.#out;
+    const dataStart = this.#length + prefix.length;
+    out.set(prefix, this.#length);
+    out.set(data.subarray(start, end), dataStart);
+    this.#length += length;
+    out[this.#length - 2] = lineFeed;
+    out[this.#length - 1] = lineFeed;
+    joinLines(out, dataStart, this.#length - 2);
+  }
+
+  #grow(bytes: number): void {
+    const larger = new Uint8Array(Math.max(this.#out.length * 2, this.#length + bytes));
+    larger.set(this.#out.subarray(0, this.#length));
+    this.#out = larger;
+  }
+}
+
+export interface StreamRefusal {
+  /** AWS's name for it, such as `throttlingException`. */
+  readonly name: string;
+  /** JSON with a `message`, or nothing. */
+  readonly body: Uint8Array;
+}
+
+type MessageKind =
+  | { readonly type: "event"; readonly prefix: Uint8Array }
+  | { readonly type: "skipped" }
+  | ReadKind;
+
+/** Those whose payload has to be read. */
+type ReadKind =
+  | { readonly type: "chunk" }
+  | { readonly type: "failure"; readonly name: string; readonly message: string };
+
+interface NamedEvent {
+  readonly name: string;
+  readonly data: Uint8Array;
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const space = 0x20;
+const quote = 0x22;
+
+function readKind(bytes: Uint8Array): MessageKind {
+  const headers = readHeaders(bytes);
+  const header = (name: string) => headers.get(name) ?? "";
+  switch (header(":message-type")) {
+    case "event":
+      return header(":event-type") === "chunk"
+        ? { type: "chunk" }
+        : { type: "event", prefix: prefixOf(header(":event-type")) };
+    case "exception":
+      return { type: "failure", name: header(":exception-type"), message: "" };
+    case "error":
+      return { type: "failure", name: header(":error-code"), message: header(":error-message") };
+    default:
+      return { type: "skipped" };
+  }
+}
+
+const prefixes = new Map<string, Uint8Array>();
+/** The services define some twenty names. Those that a server invents are not kept for ever. */
+const mostPrefixes = 64;
+
+function prefixOf(name: string): Uint8Array {
+  let prefix = prefixes.get(name);
+  if (prefix === undefined) {
+    prefix = new TextEncoder().encode(`event: ${name.replace(/[\r\n]/g, "")}\ndata: `);
+    if (prefixes.size < mostPrefixes) prefixes.set(name, prefix);
+  }
+  return prefix;
+}
+
+/** JSON has line ends only between its tokens. There they would tear the event, and a space means the same. */
+function joinLines(out: Uint8Array, start: number, end: number): void {
+  for (const mark of [lineFeed, carriageReturn]) {
+    for (let at = out.indexOf(mark, start); at >= 0 && at < end; at = out.indexOf(mark, at + 1))
+      out[at] = space;
+  }
+}
+
+const chunkStart = new TextEncoder().encode('{"bytes":"');
+const typeStart = new TextEncoder().encode('{"type":"');
+
+function eventOfChunk(payload: Uint8Array): NamedEvent | null {
+  const base64 = firstMember(payload, chunkStart) ?? stringOf(parseObject(textOf(payload))?.["bytes"]);
+  if (base64 === null) return null;
+  const data = Buffer.from(base64, "base64");
+  const name = firstMember(data, typeStart) ?? stringOf(parseObject(data.toString())?.["type"]);
+  return name === null ? null : { name, data };
+}
+
+/** The text of an object's first member if the object starts so; null if it does not, or if the text has escapes. */
+function firstMember(json: Uint8Array, start: Uint8Array): string | null {
+  if (!isAt(json, 0, start)) return null;
+  const end = json.indexOf(quote, start.length);
+  const text = textOf(json.subarray(start.length, Math.max(end, start.length)));
+  return end < 0 || text.includes("\\") ? null : text;
+}
+
+/** What the dialects call the failures that AWS reports within a stream. */
+const failureTypes: Readonly<Record<string, string>> = {
+  throttlingexception: "rate_limit_error",
+  modelnotreadyexception: "overloaded_error",
+  serviceunavailableexception: "overloaded_error",
+  validationexception: "invalid_request_error",
+  accessdeniedexception: "permission_error",
+  resourcenotfoundexception: "not_found_error",
+};
+
+function failureEvent(
+  { name, message }: Extract<ReadKind, { type: "failure" }>,
+  payload: Uint8Array,
+): NamedEvent {
+  const body = parseObject(textOf(payload));
+  const told = stringOf(body?.["message"]) ?? stringOf(body?.["Message"]) ?? message;
+  const error = {
+    type: failureTypes[name.toLowerCase()] ?? "api_error",
+    code: name,
+    message: told === "" ? `The provider reported ${name === "" ? "a failure" : name}.` : told,
+  };
+  return { name: "error", data: new TextEncoder().encode(JSON.stringify({ type: "error", error })) };
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+}
+
+function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+  if (bytes.length - at < wanted.length) return false;
+  for (let index = 0; index < wanted.length; index += 1)
+    if (bytes[at + index] !== wanted[index]) return false;
+  return true;
+}

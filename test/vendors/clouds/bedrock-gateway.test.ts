@@ -1,0 +1,329 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import AnthropicBedrock from "@anthropic-ai/bedrock-sdk";
+import {
+  BedrockRuntimeClient,
+  ConverseCommand,
+  ConverseStreamCommand,
+  CountTokensCommand,
+} from "@aws-sdk/client-bedrock-runtime";
+import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { fixtureText } from "../../support/fixtures.ts";
+import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
+import { readStream } from "../../support/sse.ts";
+import { waitFor } from "../../support/wait.ts";
+import { encodeException } from "../bedrock/encode-message.ts";
+import {
+  awsAccount,
+  awsError,
+  claudeModel,
+  converseFrames,
+  eventStream,
+  novaModel,
+  startFakeBedrock,
+} from "../bedrock/fake-bedrock.ts";
+
+const fake = startFakeBedrock();
+let sluice: Sluice;
+let key: TestKey;
+
+const provider = (name: string, credential: string) => `
+[providers.${name}]
+kind = "bedrock"
+region = "${awsAccount.region}"
+base_url = "${fake.url}"
+${credential}
+`;
+
+const model = (id: string, of: string, upstream: string, more = "") => `
+[[models]]
+id = "${id}"
+provider = "${of}"
+upstream_model = "${upstream}"
+max_output_tokens = 1000
+price = { input = 1.0, output = 2.0 }
+${more}
+`;
+
+const signed = `access_key_id = "env:AWS_ID"\nsecret_access_key = "env:AWS_SECRET"`;
+
+const config = `
+[log]
+level = "debug"
+${provider("by-key", `api_key = "env:BEDROCK_KEY"`)}
+${provider("signed", signed)}
+${provider("temporary", `${signed}\nsession_token = "env:AWS_TOKEN"`)}
+${provider("wrong", signed)}
+${provider("chain", `credentials = "chain"`)}
+${model("claude", "by-key", claudeModel)}
+${model("claude-signed", "signed", claudeModel)}
+${model("claude-converse", "signed", claudeModel, 'dialect = "converse"')}
+${model("nova", "temporary", novaModel, 'family = "amazon.nova-2-lite"')}
+${model("nova-chain", "chain", novaModel, 'family = "amazon.nova-2-lite"')}
+${model("unknown", "wrong", "no.such-model")}
+`;
+
+beforeAll(async () => {
+  sluice = await startSluice({
+    config,
+    env: {
+      BEDROCK_KEY: awsAccount.apiKey,
+      AWS_ID: awsAccount.accessKeyId,
+      AWS_SECRET: awsAccount.secretAccessKey,
+      AWS_TOKEN: awsAccount.sessionToken,
+      AWS_ACCESS_KEY_ID: awsAccount.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: awsAccount.secretAccessKey,
+    },
+  });
+  key = await sluice.createKey({ credit: 10 });
+  await waitFor(async () => (await sluice.request("/v1/usage", { key })).status === 200, "the key");
+});
+
+afterEach(() => {
+  fake.instead = null;
+});
+
+afterAll(async () => {
+  fake.stop();
+  await sluice.dispose();
+});
+
+const messages = [{ role: "user", content: "Hello" }] as const;
+const models = ["claude", "claude-signed", "claude-converse", "nova", "nova-chain"] as const;
+
+function chat(id: string, more: object = {}): Promise<Response> {
+  return sluice.request("/v1/chat/completions", { key, body: { model: id, messages, ...more } });
+}
+
+function ask(id: string, more: object = {}): Promise<Response> {
+  return sluice.request("/v1/messages", { key, body: { model: id, messages, max_tokens: 100, ...more } });
+}
+
+async function used(by: TestKey): Promise<number> {
+  const usage = (await (await sluice.request("/v1/usage", { key: by })).json()) as {
+    credits: { used: number };
+  };
+  return usage.credits.used;
+}
+
+describe("the fake is what the vendors' SDKs take for Bedrock", () => {
+  const { region } = awsAccount;
+  const client = new BedrockRuntimeClient({
+    endpoint: fake.url,
+    region,
+    credentials: { accessKeyId: awsAccount.accessKeyId, secretAccessKey: awsAccount.secretAccessKey },
+    maxAttempts: 1,
+    requestHandler: new NodeHttpHandler(),
+  });
+  const asked = { modelId: novaModel, messages: [{ role: "user" as const, content: [{ text: "Hello" }] }] };
+
+  test("B61, T12: AWS's client, whole, streamed and counting", async () => {
+    const whole = await client.send(new ConverseCommand(asked));
+    expect(whole.output?.message?.content?.[0]?.text).toBe(fixtureText);
+    let said = "";
+    const { stream = [] } = await client.send(new ConverseStreamCommand(asked));
+    for await (const event of stream) said += event.contentBlockDelta?.delta?.text ?? "";
+    expect(said).toBe(fixtureText);
+    const counted = await client.send(
+      new CountTokensCommand({ modelId: novaModel, input: { converse: { messages: asked.messages } } }),
+    );
+    expect(counted.inputTokens).toBe(25);
+  });
+
+  test("B19: Anthropic's client, whole and streamed", async () => {
+    const claude = new AnthropicBedrock({
+      baseURL: fake.url,
+      awsRegion: region,
+      awsAccessKey: awsAccount.accessKeyId,
+      awsSecretKey: awsAccount.secretAccessKey,
+      maxRetries: 0,
+    });
+    const asking = { model: claudeModel, max_tokens: 100, messages: [...messages] };
+    const message = await claude.messages.create(asking);
+    expect(message.content[0]).toMatchObject({ type: "text", text: fixtureText });
+    let said = "";
+    for await (const event of await claude.messages.create({ ...asking, stream: true })) {
+      if (event.type === "content_block_delta" && event.delta.type === "text_delta") said += event.delta.text;
+    }
+    expect(said).toBe(fixtureText);
+  });
+});
+
+describe("Sluice before the same Bedrock", () => {
+  for (const id of models) {
+    test(`T10: ${id} answers clients of all three dialects, whole and streamed`, async () => {
+      expect(await (await ask(id)).json()).toMatchObject({ content: [{ type: "text", text: fixtureText }] });
+      expect(await (await chat(id)).json()).toMatchObject({
+        choices: [{ message: { content: fixtureText } }],
+      });
+      const responses = (body: object) => sluice.request("/v1/responses", { key, body });
+      expect(await (await responses({ model: id, input: "Hello" })).text()).toContain(fixtureText);
+      const streamed = await readStream(await ask(id, { stream: true }));
+      const said = [...streamed.text.matchAll(/"text_delta","text":("(?:[^"\\]|\\.)*")/g)];
+      expect(said.map(([, piece = '""']) => JSON.parse(piece)).join("")).toBe(fixtureText);
+      expect(streamed.text).toContain("event: message_stop");
+      expect((await readStream(await chat(id, { stream: true }))).text).toEndWith("data: [DONE]\n\n");
+      const events = await readStream(await responses({ model: id, input: "Hello", stream: true }));
+      expect(events.text).toContain("event: response.completed");
+    });
+  }
+
+  test("B46, B24: what Bedrock reports is charged, whole and streamed, in both dialects", async () => {
+    // 25 tokens of input at 1 and 12 of output at 2 USD per million; 21 and 9.
+    for (const [id, cost] of [
+      ["claude", 0.000049],
+      ["nova", 0.000039],
+    ] as const) {
+      for (const stream of [false, true]) {
+        const payer = await sluice.createKey({ credit: 1 });
+        await waitFor(
+          async () => (await sluice.request("/v1/usage", { key: payer })).status === 200,
+          "the key",
+        );
+        const body = { model: id, messages, stream };
+        await (await sluice.request("/v1/chat/completions", { key: payer, body })).text();
+        expect(await used(payer)).toBe(cost);
+      }
+    }
+  });
+
+  test("B19, B20, B21, B22, B23, T14: of Claude Code's body only what InvokeModel knows goes up", async () => {
+    const marked = {
+      type: "text",
+      text: "Be brief.",
+      cache_control: { type: "ephemeral", scope: "global", ttl: "1h" },
+    };
+    const response = await sluice.request("/v1/messages", {
+      key,
+      headers: {
+        "anthropic-beta": "claude-code-20250219,advanced-tool-use-2025-11-20,context-1m-2025-08-07",
+      },
+      body: {
+        model: "claude",
+        max_tokens: 100,
+        system: [marked],
+        messages: [...messages, { role: "system", content: "Now in French." }],
+        service_tier: "auto",
+        context_management: {
+          edits: [{ type: "clear_thinking_20251015" }, { type: "clear_tool_uses_20250919" }],
+        },
+      },
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-sluice-dropped")).toBe("service_tier, context_management.edits");
+    const sent = fake.provider.requests.at(-1);
+    expect(sent?.path).toBe(`/model/${encodeURIComponent(claudeModel)}/invoke`);
+    expect(sent?.body).toEqual({
+      max_tokens: 100,
+      system: [{ ...marked, cache_control: { type: "ephemeral", ttl: "1h" } }],
+      messages: [...messages, { role: "user", content: "Now in French." }],
+      context_management: { edits: [{ type: "clear_tool_uses_20250919" }] },
+      anthropic_version: "2026-10-21",
+      anthropic_beta: ["tool-search-tool-2025-10-19", "context-1m-2025-08-07"],
+    });
+  });
+
+  test("B20: what a client would miss is refused, and nothing is asked", async () => {
+    const before = fake.provider.requests.length;
+    const refused = await ask("claude", {
+      mcp_servers: [{ type: "url", url: "https://example.com", name: "m" }],
+    });
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain("mcp_servers");
+    expect(fake.provider.requests).toHaveLength(before);
+  });
+
+  test("B61: tokens are counted by Bedrock, for Claude too", async () => {
+    for (const id of ["claude", "nova"]) {
+      const counted = await sluice.request("/v1/messages/count_tokens", {
+        key,
+        body: { model: id, messages },
+      });
+      expect(await counted.json()).toMatchObject({ input_tokens: 25 });
+      expect(counted.headers.get("x-sluice-count")).toBe("exact");
+      expect(fake.provider.requests.at(-1)?.body).toEqual({
+        input: { converse: { messages: [{ role: "user", content: [{ text: "Hello" }] }] } },
+      });
+    }
+  });
+});
+
+describe("failures", () => {
+  const refusals = [
+    ["B54", 400, "ValidationException", "messages: roles must alternate", 400, "invalid_request"],
+    [
+      "B54",
+      400,
+      "ValidationException",
+      "Input is too long for requested model.",
+      400,
+      "context_length_exceeded",
+    ],
+    ["B03, B54", 400, "ValidationException", "on-demand throughput isn’t supported", 502, "upstream_error"],
+    ["B55", 403, "AccessDeniedException", "You don't have access to the model", 502, "upstream_error"],
+    [
+      "B56",
+      404,
+      "ResourceNotFoundException",
+      "Could not resolve the foundation model",
+      502,
+      "upstream_error",
+    ],
+    ["B57", 429, "ThrottlingException", "Too many tokens, please wait", 503, "service_unavailable"],
+    ["B58", 400, "ServiceQuotaExceededException", "Your account quota", 503, "service_unavailable"],
+    ["B60", 500, "InternalServerException", "Internal", 502, "upstream_error"],
+  ] as const;
+  for (const [rule, status, type, message, expected, code] of refusals) {
+    test(`${rule}: ${type} (${message}) becomes ${code}`, async () => {
+      fake.instead = awsError(status, type, message);
+      const payer = await sluice.createKey({ credit: 1 });
+      await waitFor(
+        async () => (await sluice.request("/v1/usage", { key: payer })).status === 200,
+        "the key",
+      );
+      const body = { model: "claude-converse", messages };
+      const refused = await sluice.request("/v1/chat/completions", { key: payer, body });
+      expect(await refused.json()).toMatchObject({ error: { code } });
+      expect(refused.status).toBe(expected);
+      expect(await used(payer)).toBe(0);
+    });
+  }
+
+  test("B52: an exception as the first frame is an error before anything was sent", async () => {
+    fake.instead = eventStream(encodeException("throttlingException", { message: "Too many tokens" }));
+    const refused = await chat("nova", { stream: true });
+    expect(await refused.json()).toMatchObject({ error: { code: "service_unavailable" } });
+    expect(refused.status).toBe(503);
+  });
+
+  test("B52: a later one ends the stream in the client's words, and what came is charged", async () => {
+    const payer = await sluice.createKey({ credit: 1 });
+    await waitFor(async () => (await sluice.request("/v1/usage", { key: payer })).status === 200, "the key");
+    const broken = encodeException("internalServerException", { message: "It broke" });
+    fake.instead = eventStream(...converseFrames.slice(0, 3), broken);
+    const body = { model: "nova", messages, stream: true };
+    const streamed = await readStream(await sluice.request("/v1/chat/completions", { key: payer, body }));
+    expect(streamed.text).toContain('"error"');
+    expect(streamed.text).not.toContain("[DONE]");
+    expect(await used(payer)).toBeGreaterThan(0);
+  });
+
+  test("B12: a damaged frame is a broken answer, and the connection is not used again", async () => {
+    const damaged = (converseFrames[2] ?? new Uint8Array()).slice();
+    damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
+    fake.instead = eventStream(...converseFrames.slice(0, 2), damaged, ...converseFrames.slice(3));
+    const streamed = await readStream(await chat("nova", { stream: true }));
+    expect(streamed.text).toContain('"error"');
+    fake.instead = null;
+    expect((await chat("nova")).status).toBe(200);
+  });
+
+  test("B11, T18: the model check says what to do, and no secret or account number is anywhere", async () => {
+    const checked = await sluice.cli("models", "check");
+    expect(checked.stdout + checked.stderr).toContain('Bedrock does not know "no.such-model"');
+    const refused = await (await chat("unknown")).text();
+    const everything = sluice.output + refused + checked.stdout + checked.stderr;
+    const { apiKey, secretAccessKey, sessionToken } = awsAccount;
+    for (const canary of [apiKey, secretAccessKey, sessionToken]) expect(everything).not.toContain(canary);
+    expect(refused).not.toContain("123456789012");
+  });
+});
