@@ -87,7 +87,7 @@ function growthBar({ growth }: Results): Bar {
   return atMost(what, 1.1, growth === null ? null : ratio(growth.filled, growth.empty, cpu));
 }
 
-function atLeast(what: string, bar: number, value: number | null): Bar {
+export function atLeast(what: string, bar: number, value: number | null): Bar {
   return {
     what,
     wanted: `≥ ${bar.toFixed(2)}`,
@@ -96,7 +96,7 @@ function atLeast(what: string, bar: number, value: number | null): Bar {
   };
 }
 
-function atMost(what: string, bar: number, value: number | null): Bar {
+export function atMost(what: string, bar: number, value: number | null): Bar {
   return {
     what,
     wanted: `≤ ${bar.toFixed(2)}`,
@@ -105,7 +105,7 @@ function atMost(what: string, bar: number, value: number | null): Bar {
   };
 }
 
-function below(what: string, bar: number, value: number | null, unit: string): Bar {
+export function below(what: string, bar: number, value: number | null, unit: string): Bar {
   return {
     what,
     wanted: `< ${bar} ${unit}`,

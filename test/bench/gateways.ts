@@ -16,7 +16,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-export type GatewayName = "direct" | "bare" | "sluice" | "portkey";
+export type GatewayName = "direct" | "bare" | "sluice" | "postgres" | "portkey";
 
 const root = join(import.meta.dir, "../..");
 export const executable = join(root, "dist/sluice");
@@ -75,6 +75,37 @@ export async function startSluice(folder: string, providerUrl: string, secret?: 
   const command = [executable, "serve", "--host", "127.0.0.1", "--port", "0"];
   const start = () => startServer({ command, logFile: join(folder, "sluice.log"), env });
   return gateway("sluice", start, { authorization: `Bearer ${key}` }, paths.chat);
+}
+
+/** A node on a database, and means to make keys there. */
+export interface BenchNode extends Gateway {
+  createKeys(count: number): readonly string[];
+}
+
+/** The executable on a PostgreSQL database. Whoever comes first makes the schema. */
+export async function startNode(folder: string, providerUrl: string, store: string): Promise<BenchNode> {
+  mkdirSync(folder, { recursive: true });
+  const config = join(folder, "sluice.toml");
+  writeFileSync(config, sluiceConfig(providerUrl));
+  const env = {
+    SLUICE_CONFIG: config,
+    SLUICE_DATA: join(folder, "data"),
+    SLUICE_STORE: store,
+    SLUICE_ADMIN_TOKEN: adminToken,
+    BENCH_PROVIDER_KEY: "sk-bench",
+  };
+  const command = [executable, "serve", "--host", "127.0.0.1", "--port", "0"];
+  const start = () => startServer({ command, logFile: join(folder, "sluice.log"), env });
+  const node = await gateway("postgres", start, {}, paths.chat);
+  const createKeys = (count: number) => Array.from({ length: count }, () => createKey(env));
+  const [key] = createKeys(1);
+  const headers = { authorization: `Bearer ${key}` };
+  return {
+    ...node,
+    createKeys,
+    target: (cell) => ({ ...node.target(cell), headers }),
+    pacedTarget: () => ({ ...node.pacedTarget(), headers }),
+  };
 }
 
 function createKey(env: Readonly<Record<string, string>>): string {

@@ -121,10 +121,19 @@ async function runOnce(job: LoadJob): Promise<LoadResult> {
 
 async function openConnections(job: LoadJob, listener: Listener): Promise<LoadConnection[]> {
   const { hostname, port } = new URL(job.target.url);
-  const request = requestBytes(job.target);
-  const connections = Array.from({ length: job.concurrency }, () => new LoadConnection(request, listener));
+  const { keys = [] } = job.target;
+  const requests =
+    keys.length === 0 ? [requestBytes(job.target)] : keys.map((key) => withKey(job.target, key));
+  const connections = Array.from({ length: job.concurrency }, (_, index) => {
+    const request = requests[index % requests.length] ?? Buffer.alloc(0);
+    return new LoadConnection(request, listener);
+  });
   await Promise.all(connections.map((connection) => connection.open(hostname, Number(port))));
   return connections;
+}
+
+function withKey(target: LoadTarget, key: string): Buffer {
+  return requestBytes({ ...target, headers: { ...target.headers, authorization: `Bearer ${key}` } });
 }
 
 function requestBytes({ url, path, headers, body }: LoadTarget): Buffer {

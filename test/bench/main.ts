@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { judge } from "./bars.ts";
+import { clusterReport, judgeCluster, runClusterBench } from "./cluster.ts";
 import { fillStore } from "./fill.ts";
 import { report } from "./report.ts";
 import { runBench } from "./run.ts";
@@ -7,6 +8,7 @@ import { runBench } from "./run.ts";
 const usage = `Measures the compiled executable against a bare Bun proxy and a peer, all on this machine.
 
 usage: bun run bench [--full] [--only TEXT] [--json] [--check] [--no-build]
+       bun run bench --store postgres [--json] [--check] [--no-build]
        bun run bench fill --data DIR [--keys 10000] [--records 1000000]
 
   --full       every dialect, size and concurrency (about ten minutes; without it under three)
@@ -14,6 +16,7 @@ usage: bun run bench [--full] [--only TEXT] [--json] [--check] [--no-build]
   --json       print everything as JSON instead of tables
   --check      exit 1 when a bar is missed
   --no-build   take dist/sluice as it is
+  --store postgres   gateways on a PostgreSQL of their own, against SQLite, in turns
   fill         make a data folder with a long history, to see what growth costs`;
 
 const { values, positionals } = parseArgs({
@@ -24,6 +27,7 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean", default: false },
     check: { type: "boolean", default: false },
     "no-build": { type: "boolean", default: false },
+    store: { type: "string" },
     data: { type: "string" },
     keys: { type: "string", default: "10000" },
     records: { type: "string", default: "1000000" },
@@ -33,7 +37,8 @@ const { values, positionals } = parseArgs({
 
 if (values.help) console.log(usage);
 else if (positionals[0] === "fill" && values.data !== undefined) await fill(values.data);
-else if (positionals.length === 0) await bench();
+else if (positionals.length === 0 && values.store === "postgres") await benchCluster();
+else if (positionals.length === 0 && values.store === undefined) await bench();
 else {
   console.error(usage);
   process.exitCode = 2;
@@ -47,13 +52,29 @@ async function fill(data: string): Promise<void> {
   console.log(`a credit key among them: ${credit.secret}`);
 }
 
-async function bench(): Promise<void> {
+async function benchCluster(): Promise<void> {
+  prepare();
+  const results = await runClusterBench(progress);
+  const bars = judgeCluster(results);
+  console.log(values.json ? JSON.stringify({ ...results, bars }, null, 2) : clusterReport(results, bars));
+  if (values.check && bars.some((bar) => bar.met === false)) process.exitCode = 1;
+}
+
+function progress(line: string): void {
+  console.error(`… ${line}`);
+}
+
+function prepare(): void {
   if (process.platform !== "linux") throw new Error("CPU time is read from /proc, which only Linux has");
   if (!values["no-build"]) build();
+}
+
+async function bench(): Promise<void> {
+  prepare();
   const results = await runBench({
     full: values.full,
     only: values.only ?? null,
-    progress: (line) => console.error(`… ${line}`),
+    progress,
   });
   const bars = judge(results);
   console.log(values.json ? JSON.stringify({ ...results, bars }, null, 2) : report(results, bars));

@@ -14,6 +14,7 @@ export interface PacedFigures {
   readonly firstFailure: string | null;
   /** Each event comes alone here, so this is what relaying one costs. */
   readonly cpuMicrosPerEvent: number;
+  readonly firstEventP50Micros: number;
   readonly idleMegabytes: number;
   readonly peakMegabytes: number;
   readonly afterwardsMegabytes: number;
@@ -44,6 +45,7 @@ export async function measurePaced(load: LoadProcess, gateway: Gateway): Promise
     failures: result.failures,
     firstFailure: result.firstFailure,
     cpuMicrosPerEvent: result.cpuMicros / Math.max(result.events, 1),
+    firstEventP50Micros: result.firstEventP50Micros,
     idleMegabytes,
     peakMegabytes,
     afterwardsMegabytes: residentMegabytes(gateway.pid),

@@ -96,7 +96,7 @@ function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
   return [...lines, ...skipped.map((reason) => `skipped: ${reason}`)];
 }
 
-function barRows(bars: readonly Bar[]): string[][] {
+export function barRows(bars: readonly Bar[]): string[][] {
   const word = (met: boolean | null) => (met === null ? "not measured" : met ? "met" : "MISSED");
   return [
     ["bar", "wanted", "measured", ""],
@@ -109,7 +109,7 @@ function whole(value: number): string {
 }
 
 /** Columns padded to their widest cell: words to the left, figures to the right. */
-function align(rows: readonly (readonly string[])[], leftColumns: readonly number[]): string {
+export function align(rows: readonly (readonly string[])[], leftColumns: readonly number[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ""))),
   );
