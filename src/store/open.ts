@@ -1,7 +1,9 @@
+import type { Clock } from "../base/clock.ts";
+import type { Copied, CopyProgress, CopySource, CopyTarget } from "./copy/copy.ts";
 import type { FolderMaintenance } from "./files.ts";
 import type { NodeSettings, StoreNode } from "./node.ts";
 import { parseAddress } from "./postgres/address.ts";
-import type { PostgresLocation, PostgresStoreSettings, StoreSettings } from "./settings.ts";
+import type { PostgresLocation, PostgresStoreSettings, StoreLocation, StoreSettings } from "./settings.ts";
 import type { JournaledStore, Store } from "./store.ts";
 
 /**
@@ -29,6 +31,40 @@ export async function joinStore(settings: NodeSettings): Promise<StoreNode> {
 /** `db.example.com:5432/sluice`: for display, without secrets. Throws a refusal if the URL cannot be used. */
 export function nameOfDatabase({ url, password }: PostgresLocation): string {
   return parseAddress(url, password).name;
+}
+
+/** Copies all data of one store into another, which must be empty. Neither may be in use. */
+export async function copyAll(request: CopyRequest): Promise<Copied> {
+  const { from, to, clock, onProgress } = request;
+  const { copyStore } = await import("./copy/copy.ts");
+  const copyTo = (source: CopySource) =>
+    withTarget(to, clock, (target) => copyStore(source, target, onProgress));
+  if ("url" in from) {
+    const { withPostgresSource } = await import("./postgres/copy.ts");
+    return withPostgresSource(from, copyTo);
+  }
+  const { withSqliteSource } = await import("./sqlite/copy.ts");
+  return withSqliteSource(from.dir, clock, copyTo);
+}
+
+export interface CopyRequest {
+  readonly from: StoreLocation;
+  readonly to: StoreLocation;
+  readonly clock: Clock;
+  onProgress(progress: CopyProgress): void;
+}
+
+async function withTarget<Result>(
+  to: StoreLocation,
+  clock: Clock,
+  work: (target: CopyTarget) => Promise<Result>,
+): Promise<Result> {
+  if ("url" in to) {
+    const { withPostgresTarget } = await import("./postgres/copy.ts");
+    return withPostgresTarget(to, work);
+  }
+  const { withSqliteTarget } = await import("./sqlite/copy.ts");
+  return withSqliteTarget(to.dir, clock, work);
 }
 
 /** Restores, and checks of a data folder, which work without an open store. */

@@ -242,6 +242,8 @@ export type RefusalReason =
   | "invalid_url"
   | "unreachable"
   | "schema_missing"
+  | "not_empty"
+  | "copy_differs"
   | "in_use"
   | "locked"
   | "ledger_missing"

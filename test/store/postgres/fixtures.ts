@@ -8,6 +8,8 @@ export interface PostgresDatabase extends AsyncDisposable {
   readonly server: PostgresServer;
   readonly name: string;
   readonly url: string;
+  /** Runs one statement in it. */
+  run(statement: string): Promise<void>;
 }
 
 const templates = new WeakMap<PostgresServer, Promise<string>>();
@@ -31,7 +33,13 @@ export function clientOf(url: string, { max = 4, prepare = true, deadlineMs = 30
 }
 
 function databaseOf(server: PostgresServer, name: string): PostgresDatabase {
-  return { server, name, url: server.url(name), [Symbol.asyncDispose]: () => server.dropDatabase(name) };
+  const url = server.url(name);
+  const run = async (statement: string) => {
+    const client = clientOf(url, { max: 1 });
+    await client.query(statement);
+    await client.close();
+  };
+  return { server, name, url, run, [Symbol.asyncDispose]: () => server.dropDatabase(name) };
 }
 
 async function makeTemplate(server: PostgresServer): Promise<string> {

@@ -68,18 +68,18 @@ export async function listKeys(query: Query, options: KeyQuery): Promise<KeyPage
   };
 }
 
-/** With an account of its own. Inside the caller's transaction. */
+/** With an account of its own, which has the same number, as in SQLite. Inside the caller's transaction. */
 export async function insertKey(query: Query, key: KeyRecord): Promise<void> {
   const revision = await raiseRevision(query);
   const [account] = await query<{ no: number }>(
-    `INSERT INTO accounts (id, mode, budget_tokens, period, created_at_ms)
-    VALUES ($1, $2, $3::int8, $4, $5::int8) RETURNING no`,
+    `INSERT INTO accounts (no, id, mode, budget_tokens, period, created_at_ms) OVERRIDING SYSTEM VALUE
+    VALUES (nextval(pg_get_serial_sequence('keys', 'no')), $1, $2, $3::int8, $4, $5::int8) RETURNING no`,
     [key.accountId, key.mode, key.budgetTokens, key.period, key.createdAtMs],
   );
   assert(account !== undefined, "a new account has a number");
   await query(
-    `INSERT INTO keys (${keyColumns}, id, account_no, created_at_ms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7::int, $8::int8, $9, $10::int8, $11::int8, $12, $13::int, $14::int8)`,
+    `INSERT INTO keys (${keyColumns}, id, no, account_no, created_at_ms) OVERRIDING SYSTEM VALUE
+    VALUES ($1, $2, $3, $4, $5, $6, $7::int, $8::int8, $9, $10::int8, $11::int8, $12, $13::int, $13::int, $14::int8)`,
     [...valuesOf(key), revision, key.id, account.no, key.createdAtMs],
   );
 }

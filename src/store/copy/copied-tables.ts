@@ -1,0 +1,127 @@
+import { figureColumnNames } from "../reporting/figure-columns.ts";
+
+/** What a column holds. SQLite has 0 and 1 for a `flag`. */
+export type ColumnType = "number" | "text" | "flag" | "bytes";
+
+/** Numbers are bigints, because sums of a key's life may exceed a double. */
+export type CopiedValue = bigint | string | boolean | Uint8Array | null;
+
+/** The values of a row, in the order of its table's columns. */
+export type CopiedRow = readonly CopiedValue[];
+
+/** A table as it is copied, whichever database it is in. Each database says how it reads and writes it. */
+export interface CopiedTable {
+  readonly name: string;
+  readonly columns: Readonly<Record<string, ColumnType>>;
+  /** The columns that order the rows. */
+  readonly key: readonly string[];
+  readonly rowsAtOnce: number;
+}
+
+const usual = 1_000;
+/** A row may be megabytes long. */
+const large = 20;
+
+/** What an account adds up. */
+const sums = numbers(
+  ..."posted purchased used day day_spend period_start_ms period_used".split(" "),
+  ..."requests input_tokens output_tokens last_cost_nano".split(" "),
+);
+const figures = numbers(...figureColumnNames);
+
+/** In an order in which each refers only to those before. */
+export const copiedTables: readonly CopiedTable[] = [
+  table("accounts", ["no"], {
+    ...numbers("no"),
+    ...texts("id", "mode", "period"),
+    ...numbers("budget_tokens", "created_at_ms"),
+    ...sums,
+  }),
+  table("keys", ["no"], {
+    ...numbers("no", "account_no"),
+    ...texts("id", "hash", "prefix", "label", "status", "scope", "models", "previous_hash"),
+    ...numbers("rpm_limit", "created_at_ms", "expires_at_ms", "previous_until_ms", "revision"),
+  }),
+  table("entries", ["id"], {
+    ...numbers("id", "account_no", "key_no", "amount", "at_ms", "period_start_ms", "revision"),
+    ...texts("kind", "exchange_id", "basis", "outcome", "reference", "note"),
+    ...texts("route", "model", "provider", "upstream_model"),
+    stream: "flag",
+    ...numbers("list_cost_nano", "recorded_at_ms", "status", "input_tokens", "cached_input_tokens"),
+    ...numbers("cache_write_tokens", "output_tokens", "reasoning_tokens", "cost_nano"),
+    ...numbers("first_byte_ms", "total_ms", "attempts"),
+  }),
+  table("exchange_endings", ["id"], {
+    ...numbers("id", "key_no", "at_ms", "started_at_ms", "entry_id", "alike"),
+    ...texts("exchange_id", "route", "model", "provider", "upstream_model", "outcome"),
+    stream: "flag",
+    ...texts("code", "message", "attempt_details"),
+    ...numbers("status", "first_byte_ms", "total_ms", "attempts"),
+  }),
+  table(
+    "responses",
+    ["key_no", "route", "idempotency_key"],
+    {
+      ...numbers("key_no", "status", "stored_at_ms", "parts"),
+      ...texts("route", "idempotency_key", "body_hash", "headers", "recording_id"),
+      body: "bytes",
+    },
+    large,
+  ),
+  table(
+    "response_parts",
+    ["recording_id", "sequence"],
+    { ...texts("recording_id"), ...numbers("sequence"), body: "bytes" },
+    large,
+  ),
+  table("given_ids", ["no"], { ...numbers("no", "key_no", "given_at_ms"), ...texts("digest", "provider") }),
+  table("usage_minutes", ["minute", "key_no", "model", "provider"], {
+    ...numbers("minute", "key_no"),
+    ...texts("model", "provider"),
+    ...figures,
+  }),
+  table("usage_key_hours", ["key_no", "hour", "model", "provider"], {
+    ...numbers("key_no", "hour"),
+    ...texts("model", "provider"),
+    ...figures,
+  }),
+  table("usage_all_hours", ["hour", "model", "provider"], {
+    ...numbers("hour"),
+    ...texts("model", "provider"),
+    ...figures,
+  }),
+  table("usage_key_days", ["key_no", "day"], { ...numbers("key_no", "day"), ...figures }),
+  table("latency_minutes", ["minute", "measure", "up_to_ms"], {
+    ...numbers("minute", "up_to_ms", "requests"),
+    ...texts("measure"),
+  }),
+  table("latency_all_hours", ["hour", "measure", "up_to_ms"], {
+    ...numbers("hour", "up_to_ms", "requests"),
+    ...texts("measure"),
+  }),
+  table("audit_log", ["id"], {
+    ...numbers("id", "at_ms"),
+    ...texts("actor", "address", "action", "target", "detail"),
+  }),
+  table("admin_token", ["id"], { ...numbers("id"), ...texts("hash") }),
+  table("progress", ["id"], {
+    ...numbers("id", "revision", "entries_through", "endings_through"),
+  }),
+];
+
+function table(
+  name: string,
+  key: readonly string[],
+  columns: CopiedTable["columns"],
+  rowsAtOnce = usual,
+): CopiedTable {
+  return { name, key, columns, rowsAtOnce };
+}
+
+function numbers(...names: readonly string[]): Record<string, ColumnType> {
+  return Object.fromEntries(names.map((name) => [name, "number"]));
+}
+
+function texts(...names: readonly string[]): Record<string, ColumnType> {
+  return Object.fromEntries(names.map((name) => [name, "text"]));
+}
