@@ -10,6 +10,7 @@ import { modelsCommands } from "./commands/models/index.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { storeCommands } from "./commands/store/index.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
 import { examples, helpStyle } from "./help.ts";
@@ -56,6 +57,7 @@ export function buildProgram(terminal: Terminal): Command {
     configCommands(terminal),
     backupCommand(terminal),
     restoreCommand(terminal),
+    storeCommands(terminal),
     nodesCommand(terminal),
     healthCommand(terminal),
     completionCommand(terminal),

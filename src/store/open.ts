@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import type { DatabaseCheck } from "./check.ts";
 import type { Copied, CopyProgress, CopySource, CopyTarget } from "./copy/copy.ts";
 import type { FolderMaintenance } from "./files.ts";
 import type { NodeSettings, StoreNode } from "./node.ts";
@@ -31,6 +32,15 @@ export async function joinStore(settings: NodeSettings): Promise<StoreNode> {
 /** `db.example.com:5432/sluice`: for display, without secrets. Throws a refusal if the URL cannot be used. */
 export function nameOfDatabase({ url, password }: PostgresLocation): string {
   return parseAddress(url, password).name;
+}
+
+/** Reaches a database and tells how it is. */
+export async function checkDatabase(
+  location: PostgresLocation,
+  options: { readonly migrates: boolean },
+): Promise<DatabaseCheck> {
+  const { checkDatabase: check } = await import("./postgres/check.ts");
+  return check(location, options);
 }
 
 /** Copies all data of one store into another, which must be empty. Neither may be in use. */

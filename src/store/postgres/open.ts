@@ -11,7 +11,8 @@ import { PostgresStore } from "./postgres-store.ts";
 const gatewayConnections = 4;
 const operatorConnections = 2;
 const deadlineMs = 30_000;
-const connectPatienceMs = 5_000;
+/** A gateway may be started together with its database. */
+const connectPatienceMs = { gateway: 5_000, operator: 1_000 } as const;
 
 export async function openPostgresStore(settings: PostgresStoreSettings): Promise<PostgresStore> {
   const { location, clock, role, migrates = role === "gateway", onBackgroundError = () => {} } = settings;
@@ -23,7 +24,7 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
   });
   try {
     // Connecting is what fails if anything does, and is said so.
-    await new Database(client, connectPatienceMs).read("SELECT 1");
+    await new Database(client, connectPatienceMs[role]).read("SELECT 1");
     if (migrates) await migrate(client);
     else await refuseUnusable(client);
     if (role === "operator") return new PostgresStore({ client, clock, maintenance: null });

@@ -8,8 +8,6 @@ export interface PostgresDatabase extends AsyncDisposable {
   readonly server: PostgresServer;
   readonly name: string;
   readonly url: string;
-  /** Runs one statement in it. */
-  run(statement: string): Promise<void>;
 }
 
 const templates = new WeakMap<PostgresServer, Promise<string>>();
@@ -32,14 +30,18 @@ export function clientOf(url: string, { max = 4, prepare = true, deadlineMs = 30
   return new PostgresClient({ address: parseAddress(url, null), max, prepare, deadlineMs });
 }
 
-function databaseOf(server: PostgresServer, name: string): PostgresDatabase {
-  const url = server.url(name);
-  const run = async (statement: string) => {
-    const client = clientOf(url, { max: 1 });
+/** Runs one statement. */
+export async function runIn({ url }: Pick<PostgresDatabase, "url">, statement: string): Promise<void> {
+  const client = clientOf(url, { max: 1 });
+  try {
     await client.query(statement);
+  } finally {
     await client.close();
-  };
-  return { server, name, url, run, [Symbol.asyncDispose]: () => server.dropDatabase(name) };
+  }
+}
+
+function databaseOf(server: PostgresServer, name: string): PostgresDatabase {
+  return { server, name, url: server.url(name), [Symbol.asyncDispose]: () => server.dropDatabase(name) };
 }
 
 async function makeTemplate(server: PostgresServer): Promise<string> {

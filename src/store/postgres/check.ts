@@ -1,0 +1,49 @@
+import type { DatabaseCheck } from "../check.ts";
+import type { PostgresLocation } from "../settings.ts";
+import { parseAddress } from "./address.ts";
+import { PostgresClient, type Query } from "./client.ts";
+import { Database } from "./database.ts";
+import { migrate, migrations, readSchema, refuseNewer } from "./migrate.ts";
+import { listNodes } from "./node/list-nodes.ts";
+
+const deadlineMs = 30_000;
+const patienceMs = 2_000;
+const roundTrips = 5;
+
+/** Connects and looks around; with `migrates` it brings the schema up to date first. */
+export async function checkDatabase(
+  { url, password, prepare }: PostgresLocation,
+  { migrates }: { readonly migrates: boolean },
+): Promise<DatabaseCheck> {
+  const client = new PostgresClient({ address: parseAddress(url, password), max: 1, prepare, deadlineMs });
+  try {
+    const { read } = new Database(client, patienceMs);
+    const [server] = await read<{ version: string; isEncrypted: boolean }>(
+      `SELECT current_setting('server_version') AS version,
+        coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted"`,
+    );
+    const roundTripMs = await medianRoundTrip(read);
+    const schema = migrates ? await migrate(client) : await readSchema(read);
+    refuseNewer(schema, migrations.length, client.address.name);
+    return {
+      name: client.address.name,
+      serverVersion: server?.version.split(" ")[0] ?? "",
+      isEncrypted: server?.isEncrypted === true,
+      roundTripMs,
+      schema: { version: schema.version, known: migrations.length },
+      nodes: schema.version === 0 ? [] : await listNodes(read),
+    };
+  } finally {
+    await client.close();
+  }
+}
+
+async function medianRoundTrip(read: Query): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < roundTrips; round += 1) {
+    const startedAtMs = performance.now();
+    await read("SELECT 1");
+    times.push(performance.now() - startedAtMs);
+  }
+  return times.toSorted((a, b) => a - b)[Math.floor(roundTrips / 2)] ?? 0;
+}
