@@ -13,10 +13,11 @@ const families: readonly RuleFamily[] = [
   { letter: "K", count: 6, about: "credentials" },
   { letter: "Z", count: 15, about: "Azure" },
   { letter: "Q", count: 21, about: "servers with OpenAI's API" },
+  { letter: "B", count: 61, about: "Bedrock" },
 ];
 
 /** Cases that span several rules. */
-const cases: readonly string[] = ["T15", "T16", "T17", "T18"];
+const cases: readonly string[] = ["T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17", "T18"];
 
 export const ruleIds: readonly string[] = [
   ...families.flatMap(({ letter, count }) =>

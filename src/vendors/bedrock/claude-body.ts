@@ -29,6 +29,7 @@ export function claudeChanges(
 ): MemberChanges {
   for (const name of missed) if (body[name] != null) refuse(name, "this model's provider has no such thing");
   for (const name of harmless) if (body[name] != null) dropped.add(name);
+  refuseAddresses(body["messages"], "messages");
   const generation = claudeGeneration(model);
   const marks = new CacheMarks(generation !== null && generation >= 4.5);
   const betas = betasOf(headers["anthropic-beta"]);
@@ -48,6 +49,17 @@ export function claudeChanges(
     anthropic_version: version,
     anthropic_beta: betas.length === 0 ? undefined : betas,
   };
+}
+
+/** Bedrock fetches nothing: images and documents have to be in the request. */
+function refuseAddresses(blocks: Json | undefined, path: string): void {
+  for (const [index, block] of listOf(blocks).entries()) {
+    if (!isObject(block)) continue;
+    const at = `${path}[${index}]`;
+    if (objectOf(block["source"])?.["type"] === "url")
+      refuse(`${at}.source`, "this model's provider takes no files by their address; send their bytes");
+    refuseAddresses(block["content"], `${at}.content`);
+  }
 }
 
 function betasOf(header: string | undefined): string[] {

@@ -21,7 +21,10 @@ const operatorsMistake = /on-demand throughput|model identifier is invalid|end o
 const overflow = /input is too long|prompt is too long|too many input tokens|exceeds? the (?:maximum|model)/i;
 
 export function readBedrockRefusal({ head, text, receivedAtMs }: RefusedAnswer): VendorRefusal {
-  const refusal = readRefusal(head.status, head.get("content-type"), text);
+  // Some of AWS's servers write it with a capital letter.
+  const message = stringOf(parseObject(text)?.["Message"]);
+  const told = message === null ? text : JSON.stringify({ message });
+  const refusal = readRefusal(head.status, head.get("content-type"), told);
   const type = exceptionOf({ head, text });
   const contextOverflow = refusal.contextOverflow || (head.status === 400 && overflow.test(refusal.message));
   const subject = subjectOf(type, refusal.message, text);
