@@ -188,7 +188,7 @@ function asServerUser(): readonly string[] {
   return ["setpriv", `--reuid=${serverUser.uid}`, `--regid=${serverUser.gid}`, "--clear-groups"];
 }
 
-function freePort(): number {
+export function freePort(): number {
   const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = listener;
   listener.stop(true);

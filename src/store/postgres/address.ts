@@ -55,7 +55,11 @@ function tlsOf(parameters: URLSearchParams): Pick<PostgresAddress, "tls" | "root
   const wanted = parameters.get("sslmode") ?? "prefer";
   const tls = tlsModes.find((mode) => mode === wanted);
   if (tls === undefined) throw invalid(`sslmode must be one of ${tlsModes.join(", ")}`);
-  return { tls, rootCertificates: parameters.get("sslrootcert") };
+  const rootCertificates = parameters.get("sslrootcert");
+  if (rootCertificates !== null && (tls === "disable" || tls === "prefer")) {
+    throw invalid("sslrootcert takes sslmode=verify-full, or verify-ca if the name need not match");
+  }
+  return { tls, rootCertificates };
 }
 
 function invalid(reason: string): StoreRefusal {

@@ -68,8 +68,8 @@ export class PostgresClient {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const deadline = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        this.#drop(sql);
         reject(new DeadlinePassed(deadlineMs));
+        this.#drop(sql);
       }, deadlineMs);
     });
     try {
@@ -93,7 +93,7 @@ async function run<Row>(sql: SQL, text: string, parameters: readonly Parameter[]
 
 /** Everything is passed by name, because Bun.SQL fills gaps from the environment (PGDATABASE, DATABASE_URL, …). */
 function connect({ address, max, prepare }: ClientOptions): SQL {
-  const { hostname, port, database, username, password, tls, rootCertificates } = address;
+  const { hostname, port, database, username, password } = address;
   return new SQL({
     adapter: "postgres",
     url: `postgres://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}/`,
@@ -102,10 +102,27 @@ function connect({ address, max, prepare }: ClientOptions): SQL {
     database,
     username,
     password: password ?? "",
-    tls: rootCertificates === null ? tls : { ca: Bun.file(rootCertificates) },
+    tls: tlsOptions(address),
     max,
     prepare,
     idleTimeout: 0,
     connectionTimeout: connectTimeoutSeconds,
   });
+}
+
+/**
+ * As libpq does it: `require` encrypts and verifies nothing, unless certificates are given; `verify-ca` verifies who
+ * signed the certificate, `verify-full` also the name. An environment that turns verification off has no say in it.
+ */
+function tlsOptions({
+  tls,
+  rootCertificates,
+}: PostgresAddress): NonNullable<SQL.PostgresOrMySQLOptions["tls"]> {
+  const isVerified = tls.startsWith("verify-") || rootCertificates !== null;
+  if (!isVerified) return tls;
+  return {
+    rejectUnauthorized: true,
+    ...(rootCertificates === null ? {} : { ca: Bun.file(rootCertificates) }),
+    ...(tls === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
+  };
 }

@@ -1,6 +1,6 @@
 import { StoreRefusal } from "../store.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
-import { isRolledBack, isTransient, isUnavailable } from "./errors.ts";
+import { isRefused, isRolledBack, isTransient, isUnavailable } from "./errors.ts";
 
 const firstPauseMs = 20;
 const longestPauseMs = 250;
@@ -52,7 +52,7 @@ export class Database {
   }
 
   #explained(error: unknown): unknown {
-    if (!isUnavailable(error)) return error;
+    if (!isUnavailable(error) && !isRefused(error)) return error;
     const reason = error instanceof Error ? error.message : String(error);
     const { name } = this.#client.address;
     return new StoreRefusal("unreachable", `The database ${name} cannot be used now: ${reason}`);

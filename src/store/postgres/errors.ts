@@ -23,7 +23,14 @@ export function isUnavailable(error: unknown): boolean {
   if (error instanceof DeadlinePassed) return true;
   const state = sqlStateOf(error);
   if (state !== "") return /^(08|53|57P0|25006|58030)/.test(state);
-  return error instanceof SQL.PostgresError;
+  return error instanceof SQL.PostgresError && error.code !== "ERR_POSTGRES_TLS_NOT_AVAILABLE";
+}
+
+/** The server, or whoever answers in its place, does not let us in: a password, a certificate, no such database. */
+export function isRefused(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== "") return /^(28|3D000)/.test(state);
+  return error instanceof Error && "code" in error && typeof error.code === "string";
 }
 
 /** Whether trying again makes sense, where doing it twice does no harm. */
