@@ -4,7 +4,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import type { EndingQueue } from "../store/ending-queue.ts";
 import { AdminToken, loadAdminToken } from "./auth/admin-token.ts";
 import { Lockout } from "./auth/lockout.ts";
-import { Sessions } from "./auth/sessions.ts";
+import { OwnSessions, SharedSessions } from "./auth/sessions.ts";
 import type { AdminDeps, OpenExchange } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
@@ -38,7 +38,9 @@ export async function createAdmin({ gateway, backend, live, version, endings }: 
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
   const { token, generated, save } = await loadAdminToken(admin.token, store.admin);
-  const guard = { token, sessions: new Sessions(clock), lockout: new Lockout(clock) };
+  const { sessions: shared } = store.admin;
+  const sessions = shared === null ? new OwnSessions(clock) : new SharedSessions(clock, shared);
+  const guard = { token, sessions, lockout: new Lockout(clock) };
   const deps: Omit<AdminDeps, "addressOf"> = {
     store,
     clock,
@@ -72,7 +74,7 @@ export async function createAdmin({ gateway, backend, live, version, endings }: 
       const next = settings.admin.token;
       if (next !== null && !guard.token.matches(next)) {
         guard.token = AdminToken.of(next);
-        guard.sessions.endAll();
+        await guard.sessions.endAll();
       }
       return metrics.moveTo(settings.admin.metricsListen);
     },

@@ -18,4 +18,15 @@ export interface AdminRecords {
   }): Promise<readonly AuditRecord[]>;
   readAdminTokenHash(): Promise<string | null>;
   saveAdminTokenHash(hash: string): Promise<void>;
+  /** Null for a store with one gateway, which keeps its sessions in memory. */
+  readonly sessions: SessionRecords | null;
+}
+
+/** Sessions that any of several gateways may be asked about next, by the hash of their ids. */
+export interface SessionRecords {
+  /** At most so many are kept; those that end first go first. */
+  begin(hash: string, endsAtMs: number, most: number): Promise<void>;
+  isOpen(hash: string, nowMs: number): Promise<boolean>;
+  end(hash: string): Promise<void>;
+  endAll(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { sharedPostgres } from "../support/postgres.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import type { KeyOptions, Sluice, TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
-import { type Nodes, startNodes, withPostgres } from "./nodes.ts";
+import { adminToken, type Nodes, startNodes, withPostgres } from "./nodes.ts";
 
 /** What is promised of one gateway holds for four that share a database: nothing is admitted or charged twice. */
 
@@ -94,6 +94,23 @@ withPostgres(() => {
       ]).toEqual([name, 1, true]);
     }
     expect(await chargesOf(key)).toHaveLength(names.length);
+  }, 120_000);
+
+  test("who signs in at one of them is signed in at all, and signed out too", async () => {
+    const session = "/admin/api/v1/session";
+    const isSignedIn = async (node: Sluice, cookie: string) => {
+      const response = await node.request(session, { headers: { cookie } });
+      return ((await response.json()) as { signed_in: boolean }).signed_in;
+    };
+    const { url } = nodes.first;
+    const signedIn = await nodes.first.request(session, {
+      body: { token: adminToken },
+      headers: { origin: url },
+    });
+    const cookie = (signedIn.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+    expect(await everywhere((node) => isSignedIn(node, cookie))).toEqual([true, true, true, true]);
+    await nodes.first.request(session, { method: "DELETE", headers: { cookie, origin: url } });
+    expect(await everywhere((node) => isSignedIn(node, cookie))).toEqual([false, false, false, false]);
   }, 120_000);
 
   test("the books agree, and a key that one of them makes, changes or disables is so for all", async () => {

@@ -108,10 +108,16 @@ else
         waitMs,
       );
       expect((await nodes.at(0).request("/healthz")).status).toBe(200);
-      const refused = await nodes.at(0).request(path, { key, body });
-      expect(refused.status).toBe(503);
-      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect(await refused.text()).toContain("service_unavailable");
+      const named = { "idempotency-key": "while it is away" };
+      for (const refused of [
+        await nodes.at(0).request(path, { key, body }),
+        await nodes.at(0).request(path, { key, body, headers: named }),
+        await nodes.at(0).request("/v1/usage", { key }),
+      ]) {
+        expect(refused.status).toBe(503);
+        expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+        expect(await refused.text()).toContain("service_unavailable");
+      }
       expect((await nodes.at(1).request(path, { key, body })).status).toBe(200);
       nodes.proxyOf(0).mode = "pass";
       const { text, failure } = await reading;

@@ -4,6 +4,8 @@ import { hasPostgres, type PostgresServer, withoutPostgres } from "../support/po
 import type { ScriptedProvider } from "../support/provider.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 
+export const adminToken = "slua_of-all-nodes";
+
 /** Several gateways, each a process of its own, on one database and one provider. */
 export interface Nodes extends AsyncDisposable {
   readonly all: readonly Sluice[];
@@ -17,7 +19,8 @@ export async function startNodes(
 ): Promise<Nodes> {
   const url = postgres.url(await postgres.createDatabase());
   const config = configFor({ url: provider.url });
-  const start = () => startSluice({ config, env: { SLUICE_STORE: url } });
+  const env = { SLUICE_STORE: url, SLUICE_ADMIN_TOKEN: adminToken };
+  const start = () => startSluice({ config, env });
   // The first makes the schema: not because the others could not, but so that one can be told from the rest.
   const first = await start();
   const others = await Promise.all(Array.from({ length: count - 1 }, start));

@@ -30,7 +30,12 @@ type Verdict = Admitted | Refused;
 const cookieName = "sluice_session";
 
 /** `changes`: whether the request changes something, in which case its origin is checked. */
-export function admit(guard: Guard, request: Request, address: string, changes: boolean): Verdict {
+export async function admit(
+  guard: Guard,
+  request: Request,
+  address: string,
+  changes: boolean,
+): Promise<Verdict> {
   const bearer = bearerOf(request);
   if (bearer !== null) {
     const verdict = tryToken(guard, bearer, address);
@@ -38,7 +43,7 @@ export function admit(guard: Guard, request: Request, address: string, changes: 
     return foreign;
   }
   const session = sessionOf(request);
-  if (session === null || !guard.sessions.isOpen(session)) {
+  if (session === null || !(await guard.sessions.isOpen(session))) {
     return refused(401, "Sign in, or send the admin token as a bearer.");
   }
   if (changes && !isOwnOrigin(request, true)) return foreign;

@@ -1,15 +1,22 @@
 import type { Clock } from "../../base/clock.ts";
 import { mintSecret } from "../../base/mint-secret.ts";
+import type { SessionRecords } from "../../store/store.ts";
 
 export const sessionHours = 12;
 const sessionMs = sessionHours * 3_600_000;
 const maxSessions = 1000;
 
-/**
- * Sessions of the dashboard. They are kept in memory only: a restart signs everyone out, and no file can leak one.
- * They are looked up by the hash of their id, so that timing says nothing about a valid id.
- */
-export class Sessions {
+/** Sessions of the dashboard. They are looked up by the hash of their id, so that timing says nothing about a valid id. */
+export interface Sessions {
+  begin(): string | Promise<string>;
+  isOpen(id: string): boolean | Promise<boolean>;
+  end(id: string): void | Promise<void>;
+  /** Called when the token has changed. */
+  endAll(): void | Promise<void>;
+}
+
+/** Those of a gateway that is alone are kept in memory only: a restart signs everyone out, and no file can leak one. */
+export class OwnSessions implements Sessions {
   readonly #clock: Clock;
   readonly #endsAtMs = new Map<string, number>();
 
@@ -38,9 +45,37 @@ export class Sessions {
     this.#endsAtMs.delete(hashOf(id));
   }
 
-  /** Called when the token has changed. */
   endAll(): void {
     this.#endsAtMs.clear();
+  }
+}
+
+/** Behind a load balancer, a page's next request may reach another gateway: they share the sessions as they share all else. */
+export class SharedSessions implements Sessions {
+  readonly #clock: Clock;
+  readonly #records: SessionRecords;
+
+  constructor(clock: Clock, records: SessionRecords) {
+    this.#clock = clock;
+    this.#records = records;
+  }
+
+  async begin(): Promise<string> {
+    const id = mintSecret(43);
+    await this.#records.begin(hashOf(id), this.#clock.wallMs() + sessionMs, maxSessions);
+    return id;
+  }
+
+  isOpen(id: string): Promise<boolean> {
+    return this.#records.isOpen(hashOf(id), this.#clock.wallMs());
+  }
+
+  end(id: string): Promise<void> {
+    return this.#records.end(hashOf(id));
+  }
+
+  endAll(): Promise<void> {
+    return this.#records.endAll();
   }
 }
 

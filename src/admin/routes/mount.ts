@@ -23,7 +23,7 @@ async function answer(
   params: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const address = deps.addressOf(request);
-  const verdict = admit(deps.guard, request, address, route.method !== "GET");
+  const verdict = await admit(deps.guard, request, address, route.method !== "GET");
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const query = checkedQuery(route.query, request.url);
   const shared = { deps, request, params, query, actor: verdict.actor, address };

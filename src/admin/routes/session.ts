@@ -15,14 +15,16 @@ const maxSignInBytes = 4096;
 /** Sign-in and sign-out: the only routes without authentication. */
 export function mountSession(app: Elysia, base: string, deps: AdminDeps): void {
   const path = `${base}/session`;
-  app.get(path, ({ request }) => answeringErrors(() => json({ signed_in: isSignedIn(deps, request) })));
+  app.get(path, ({ request }) =>
+    answeringErrors(async () => json({ signed_in: await isSignedIn(deps, request) })),
+  );
   app.post(path, ({ request }) => answeringErrors(() => signIn(deps, request)), { parse: "none" });
   app.delete(path, ({ request }) => answeringErrors(() => signOut(deps, request)), { parse: "none" });
 }
 
-function isSignedIn({ guard }: AdminDeps, request: Request): boolean {
+async function isSignedIn({ guard }: AdminDeps, request: Request): Promise<boolean> {
   const session = sessionOf(request);
-  return session !== null && guard.sessions.isOpen(session);
+  return session !== null && (await guard.sessions.isOpen(session));
 }
 
 async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
@@ -31,17 +33,17 @@ async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
   const { token } = (await checkedBody(signInBody, request, maxSignInBytes)) as SignInBody;
   const verdict = tryToken(deps.guard, token, address);
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
-  const session = deps.guard.sessions.begin();
+  const session = await deps.guard.sessions.begin();
   const actor = actorName("session", session);
   const change = { action: "session.begin", target: null, detail: null };
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
   return empty(sessionCookie(request, session));
 }
 
-function signOut({ guard }: AdminDeps, request: Request): Response {
+async function signOut({ guard }: AdminDeps, request: Request): Promise<Response> {
   refuseForeign(request);
   const session = sessionOf(request);
-  if (session !== null) guard.sessions.end(session);
+  if (session !== null) await guard.sessions.end(session);
   return empty(sessionCookie(request, null));
 }
 

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { Sessions } from "../../../src/admin/auth/sessions.ts";
+import { OwnSessions } from "../../../src/admin/auth/sessions.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 test("two sign-ins stay open side by side, and end one by one", () => {
-  const sessions = new Sessions(new FakeClock());
+  const sessions = new OwnSessions(new FakeClock());
   const [one, other] = [sessions.begin(), sessions.begin()];
   expect([sessions.isOpen(one), sessions.isOpen(other)]).toEqual([true, true]);
   sessions.end(one);
@@ -12,7 +12,7 @@ test("two sign-ins stay open side by side, and end one by one", () => {
 
 test("each lasts half a day from its own beginning", () => {
   const clock = new FakeClock();
-  const sessions = new Sessions(clock);
+  const sessions = new OwnSessions(clock);
   const early = sessions.begin();
   clock.advance(6 * 3_600_000);
   const late = sessions.begin();
@@ -21,7 +21,7 @@ test("each lasts half a day from its own beginning", () => {
 });
 
 test("a thousand are remembered, the oldest is ended first", () => {
-  const sessions = new Sessions(new FakeClock());
+  const sessions = new OwnSessions(new FakeClock());
   const ids = Array.from({ length: 1000 }, () => sessions.begin());
   expect(ids.every((id) => sessions.isOpen(id))).toBe(true);
   sessions.begin();
@@ -29,7 +29,7 @@ test("a thousand are remembered, the oldest is ended first", () => {
 });
 
 test("all end at once when the token is changed", () => {
-  const sessions = new Sessions(new FakeClock());
+  const sessions = new OwnSessions(new FakeClock());
   const ids = [sessions.begin(), sessions.begin()];
   sessions.endAll();
   expect(ids.some((id) => sessions.isOpen(id))).toBe(false);

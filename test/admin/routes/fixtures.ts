@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AdminToken } from "../../../src/admin/auth/admin-token.ts";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
-import { Sessions } from "../../../src/admin/auth/sessions.ts";
+import { OwnSessions } from "../../../src/admin/auth/sessions.ts";
 import type { AdminDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
 import { adminBase, adminRoutes } from "../../../src/admin/routes/admin.ts";
@@ -93,7 +93,7 @@ async function makeDeps(
     clock,
     keys,
     accounts: ledger,
-    guard: { token: AdminToken.of(token), sessions: new Sessions(clock), lockout: new Lockout(clock) },
+    guard: { token: AdminToken.of(token), sessions: new OwnSessions(clock), lockout: new Lockout(clock) },
     live: new Live(clock),
     version: "0.0.0-test",
     settings: () => settings,

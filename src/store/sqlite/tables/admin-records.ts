@@ -3,6 +3,7 @@ import type { AdminRecords, AuditRecord } from "../../admin-records.ts";
 import { patiently } from "../connection.ts";
 
 export class SqliteAdminRecords implements AdminRecords {
+  readonly sessions = null;
   readonly #database: Database;
   readonly #patienceMs: number;
 
