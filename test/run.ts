@@ -148,6 +148,10 @@ async function suiteWithSecondRun(
 }
 
 const suites = sortSuites();
+if (!process.argv.includes("--fast")) {
+  // Not awaited: it has most of the run's time, and tests whose client is missing then say so themselves.
+  Bun.spawn([process.execPath, "test/clients/prepare.ts"], { stdout: "ignore", stderr: "ignore" }).unref();
+}
 await check("types", [process.execPath, "run", "types"]);
 await check("lint and format", [process.execPath, "run", "lint"]);
 if (process.argv.includes("--soak")) {

@@ -6,10 +6,10 @@ import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
 import type { Access } from "./drivers/client.ts";
-import { npmCommand, runsLargeClients } from "./installed.ts";
+import { largeClients, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
 
-const claude = runsLargeClients ? await npmCommand("@anthropic-ai/claude-code", "2.1.325", "claude") : null;
+const claude = runsLargeClients ? await largeClients.claudeCode() : null;
 if (!runsLargeClients) console.log("Claude Code is run against the executable only.");
 
 /** Two tools at once, then one that shows a picture, then one that changes something, then the end. */

@@ -6,10 +6,10 @@ import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
 import type { Access } from "./drivers/client.ts";
-import { npmCommand, runsLargeClients } from "./installed.ts";
+import { largeClients, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
 
-const codex = runsLargeClients ? await npmCommand("@openai/codex", "0.166.0", "codex") : null;
+const codex = runsLargeClients ? await largeClients.codex() : null;
 if (!runsLargeClients) console.log("Codex is run against the executable only.");
 
 /**

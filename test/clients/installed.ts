@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -12,20 +12,66 @@ const patienceMs = 240_000;
 /** They take their time, so they are run once, against what is shipped. */
 export const runsLargeClients = process.env["SLUICE_TEST_TARGET"] === "executable";
 
-/** The path of a package's command, or null when it cannot be had. */
-export async function npmCommand(name: string, version: string, command: string): Promise<string | null> {
+/** The clients, each by what is needed of it. Null where it cannot be had. */
+export const largeClients = {
+  claudeCode: () => npmCommand("@anthropic-ai/claude-code", "2.1.325", "claude"),
+  codex: () => npmCommand("@openai/codex", "0.166.0", "codex"),
+  /** Without the copy of Claude Code that it would bring along. */
+  claudeAgentSdk: () => npmModule("@anthropic-ai/claude-agent-sdk", "0.3.325", "sdk.mjs"),
+  /** The official Python packages, and the frameworks that take their current versions. */
+  python: () => pythonWith("agents.txt"),
+  pythonWithOlderPackages: () => pythonWith("older-openai.txt"),
+} as const satisfies Readonly<Record<string, () => Promise<string | null>>>;
+
+/** The path of a package's command. */
+async function npmCommand(name: string, version: string, command: string): Promise<string | null> {
   const folder = await installed(`${name.replaceAll("/", "-")}-${version}`, (into) => [
     ["npm", "install", "--prefix", into, "--no-audit", "--no-fund", "--no-save", `${name}@${version}`],
   ]);
   return folder === null ? null : join(folder, "node_modules", ".bin", command);
 }
 
-/** The Python of a virtual environment that has these packages (`openai==3.49.0`), or null. */
-export async function pythonWith(packages: readonly string[]): Promise<string | null> {
-  const folder = await installed(`python-${packages.join("-").replaceAll("==", "-")}`, (into) => [
-    ["python3", "-m", "venv", into],
-    [join(into, "bin", "python"), "-m", "pip", "install", "--disable-pip-version-check", ...packages],
+/** The path of an installed package's module, without the packages that are optional to it. */
+async function npmModule(name: string, version: string, module: string): Promise<string | null> {
+  const folder = await installed(`module-${name.replaceAll("/", "-")}-${version}`, (into) => [
+    [
+      ...["npm", "install", "--prefix", into, "--no-audit", "--no-fund", "--no-save"],
+      ...["--omit=optional", "--omit=peer", `${name}@${version}`],
+    ],
   ]);
+  return folder === null ? null : join(folder, "node_modules", name, module);
+}
+
+/** Installs the rest ten times as fast as pip does. */
+const uv = "uv==0.13.7";
+
+/** The Python of a virtual environment with the packages of a file in `python/`, each of them pinned. */
+async function pythonWith(requirements: string): Promise<string | null> {
+  const file = join(import.meta.dir, "python", requirements);
+  const version = Bun.hash(readFileSync(file)).toString(36);
+  const folder = await installed(`python-${requirements.replace(".txt", "")}-${version}`, (into) => {
+    const python = join(into, "bin", "python");
+    return [
+      ["python3", "-c", "import sys; assert sys.version_info >= (3, 11), 'Python 3.11 is needed'"],
+      ["python3", "-m", "venv", into],
+      [python, "-m", "pip", "install", "--disable-pip-version-check", uv],
+      // The file has everything, so that nothing needs to be resolved.
+      [
+        python,
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "--python",
+        python,
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "-r",
+        file,
+      ],
+    ];
+  });
   return folder === null ? null : join(folder, "bin", "python");
 }
 
@@ -43,6 +89,8 @@ async function installed(
     renameSync(workshop, place);
     return place;
   } catch (error) {
+    // Another process may have been faster.
+    if (existsSync(place)) return place;
     console.warn(`\nSKIPPED: ${name} cannot be installed here, so its tests are not run.\n${error}\n`);
     return null;
   } finally {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
@@ -7,12 +6,14 @@ import { callsOf, runTool, type Scenario } from "./conversation/scenario.ts";
 import { badScenarios, essentialScenarios } from "./conversation/scenarios.ts";
 import type { Understood } from "./drivers/client.ts";
 import { failureOf, understoodAs } from "./expectations.ts";
-import { pythonWith, runsLargeClients } from "./installed.ts";
+import { largeClients, runsLargeClients } from "./installed.ts";
+import { runPython } from "./python/run.ts";
 import { startWorld, type World } from "./world.ts";
 
-/** The official Python packages on all nine pairs: one process, all conversations, then a test for each. */
-const packages = ["openai==3.49.0", "anthropic==2.8.0"];
-
+/**
+ * The official Python packages on all nine pairs: one process, all conversations, then a test for each. Every answer is
+ * validated against the packages' types.
+ */
 interface Outcome {
   readonly answers?: readonly Understood[];
   readonly error?: { readonly type: string; readonly message: string };
@@ -45,15 +46,7 @@ async function runAll(python: string, world: World<ConversationProvider>): Promi
       ask: { ...scenario.ask, results: resultsOf(scenario) },
     })),
   };
-  const child = Bun.spawn([python, join(import.meta.dir, "python", "converse.py")], {
-    stdin: new Blob([JSON.stringify(task)]),
-    stdout: "pipe",
-    stderr: "inherit",
-    env: { PATH: process.env["PATH"] ?? "", NO_PROXY: "127.0.0.1" },
-    timeout: 100_000,
-  });
-  const lines = (await new Response(child.stdout).text()).split("\n").filter((line) => line !== "");
-  return lines.map((line) => JSON.parse(line));
+  return runPython(python, "converse.py", { ...task, requests: [] });
 }
 
 function resultsOf({ ask, turns }: Scenario): Record<string, string> {
@@ -61,7 +54,7 @@ function resultsOf({ ask, turns }: Scenario): Record<string, string> {
   return Object.fromEntries(calls.map((call) => [call.id, runTool(ask, call)]));
 }
 
-const python = runsLargeClients ? await pythonWith(packages) : null;
+const python = runsLargeClients ? await largeClients.python() : null;
 if (!runsLargeClients) console.log("The Python packages are driven against the executable only.");
 
 /** Not registered at all where they are run against the executable anyway. */

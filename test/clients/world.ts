@@ -16,6 +16,8 @@ export interface World<Provider> {
 export interface WorldOptions {
   /** Agents do other things with models whose names they know, so there may be models of several families. */
   readonly families?: readonly string[];
+  /** Other names of the models, if there is one family of them, by the provider's dialect. */
+  readonly aliases?: Readonly<Record<ProviderDialectName, string>>;
   /** Seconds of silence before a heartbeat. */
   readonly heartbeat?: number;
 }
@@ -45,7 +47,7 @@ function modelId(dialect: ProviderDialectName, family: string): string {
   return `${family}-on-${dialect}`;
 }
 
-function configFor(url: string, { families = ["any"], heartbeat = 15 }: WorldOptions): string {
+function configFor(url: string, { families = ["any"], heartbeat = 15, aliases }: WorldOptions): string {
   return `
 [server]
 heartbeat = ${heartbeat}
@@ -77,13 +79,14 @@ kind = "bedrock"
 region = "eu-central-1"
 base_url = "${url}"
 api_key = "env:TEST_BEDROCK_KEY"
-${families.flatMap((family) => providerDialectNames.map((dialect) => modelOf(dialect, family))).join("")}`;
+${families.flatMap((family) => providerDialectNames.map((dialect) => modelOf(dialect, family, aliases?.[dialect]))).join("")}`;
 }
 
-function modelOf(dialect: ProviderDialectName, family: string): string {
+function modelOf(dialect: ProviderDialectName, family: string, alias: string | undefined): string {
   return `
 [[models]]
 id = "${modelId(dialect, family)}"
+aliases = ${JSON.stringify(alias === undefined ? [] : [alias])}
 provider = "${dialect}"
 upstream_model = "${upstreamModels[dialect]}"
 dialect = "${dialect}"

@@ -8,11 +8,16 @@ export interface Errand {
   /** What goes wrong at first: the answer to the first request breaks off, or the prompt is said to be too long. */
   readonly trouble?: "breaks off" | "too long";
   readonly steps: readonly Step[];
+  /** For clients that do not understand calls whose fragments are mixed. */
+  readonly inSequence?: true;
   readonly farewell: string;
+  /** What is called where a client offers this tool alone, to get an object out of the model. */
+  readonly extraction?: SaidCall;
 }
 
 export interface Step {
-  readonly thinking: string;
+  /** It has to come back with the results. Absent for clients that do not bring it back. */
+  readonly thinking?: string;
   readonly calls: readonly AgentCall[];
 }
 

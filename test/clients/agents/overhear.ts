@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { ClientDialectName } from "../../../src/dialects/registry.ts";
+import type { ProviderDialectName } from "../../../src/dialects/registry.ts";
 import { listOf, objectOf } from "../conversation/dialect.ts";
 
 /** As much of an agent's request as an errand needs; its long instructions are its own affair. */
@@ -12,7 +12,7 @@ export interface Overheard {
   readonly proofs: readonly string[];
 }
 
-export const overhear: Readonly<Record<ClientDialectName, (body: JsonObject) => Overheard>> = {
+export const overhear: Readonly<Record<ProviderDialectName, (body: JsonObject) => Overheard>> = {
   chat(body) {
     const messages = listOf(body["messages"]);
     return {
@@ -55,6 +55,35 @@ export const overhear: Readonly<Record<ClientDialectName, (body: JsonObject) => 
         .flatMap((part) => objectOf(part["source"])["data"] ?? [])
         .map(String),
       proofs: blocks.flatMap((block) => block["signature"] ?? []).map(String),
+    };
+  },
+  gemini(body) {
+    const parts = listOf(body["contents"]).flatMap((content) => listOf(content["parts"]));
+    const declared = listOf(body["tools"]).flatMap((tool) => listOf(tool["functionDeclarations"]));
+    return {
+      toolNames: declared.map(({ name }) => String(name)),
+      results: parts
+        .flatMap((part) => part["functionResponse"] ?? [])
+        .map((result) => objectOf(result))
+        .map(({ id, response }) => ({ id: String(id), text: String(objectOf(response)["output"]) })),
+      pictures: parts.flatMap((part) => objectOf(part["inlineData"])["data"] ?? []).map(String),
+      proofs: parts.flatMap((part) => part["thoughtSignature"] ?? []).map(String),
+    };
+  },
+  converse(body) {
+    const blocks = listOf(body["messages"]).flatMap((message) => listOf(message["content"]));
+    const results = blocks.flatMap((block) => block["toolResult"] ?? []).map((result) => objectOf(result));
+    const shown = results.flatMap(({ content }) => listOf(content));
+    const thoughts = blocks.map((block) => objectOf(objectOf(block["reasoningContent"])["reasoningText"]));
+    return {
+      toolNames: listOf(objectOf(body["toolConfig"])["tools"]).map((tool) =>
+        String(objectOf(tool["toolSpec"])["name"]),
+      ),
+      results: results.map(({ toolUseId, content }) => ({ id: String(toolUseId), text: textIn(content) })),
+      pictures: shown
+        .flatMap((block) => objectOf(objectOf(block["image"])["source"])["bytes"] ?? [])
+        .map(String),
+      proofs: thoughts.flatMap(({ signature }) => signature ?? []).map(String),
     };
   },
 };

@@ -1,10 +1,9 @@
-import type { JsonObject } from "../../../src/base/json.ts";
-import { type ClientDialectName, clientDialectNames } from "../../../src/dialects/registry.ts";
-import { type Answer, anthropicError, json, openAiError, sse } from "../../support/answers.ts";
+import { type ProviderDialectName, providerDialectNames } from "../../../src/dialects/registry.ts";
+import { type Answer, anthropicError, json, openAiError, sse, text } from "../../support/answers.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
 import { Complaint, complain } from "../conversation/dialect.ts";
 import { providerDialects } from "../conversation/provider.ts";
-import type { Turn } from "../conversation/scenario.ts";
+import type { Said, Turn } from "../conversation/scenario.ts";
 import { type Errand, proofOf } from "./errand.ts";
 import { type Overheard, overhear } from "./overhear.ts";
 
@@ -29,12 +28,14 @@ export function startAgentProvider(): AgentProvider {
     const dialect = dialectAt(request.path);
     const heard = overhear[dialect](request.body);
     try {
-      if (!isAboutErrand(heard, errand)) return render(dialect, aside, request.body);
+      const extraction = extractionFor(heard, errand);
+      if (extraction !== null) return render(dialect, extraction, request);
+      if (!isAboutErrand(heard, errand)) return render(dialect, aside, request);
       if (errand.trouble === "too long") return tooLong(dialect);
       const turn = nextTurn(heard, dialect);
-      if (errand.trouble === undefined || troubled) return render(dialect, turn, request.body);
+      if (errand.trouble === undefined || troubled) return render(dialect, turn, request);
       troubled = true;
-      return render(dialect, { ...turn, ending: "cut" }, request.body);
+      return render(dialect, { ...turn, ending: "cut" }, request);
     } catch (error) {
       if (!(error instanceof Complaint)) throw error;
       complaints.push(`${dialect}: ${error.message}`);
@@ -42,7 +43,7 @@ export function startAgentProvider(): AgentProvider {
     }
   }
 
-  function nextTurn(heard: Overheard, dialect: ClientDialectName): Turn {
+  function nextTurn(heard: Overheard, dialect: ProviderDialectName): Turn {
     const answered = new Set(heard.results.map(({ id }) => id));
     const step = errand.steps.filter(({ calls }) => calls.every(({ call }) => answered.has(call.id))).length;
     for (const [at, done] of errand.steps.slice(0, step).entries()) check(done, at, heard, dialect);
@@ -65,8 +66,8 @@ export function startAgentProvider(): AgentProvider {
   };
 }
 
-function dialectAt(path: string): ClientDialectName {
-  const found = clientDialectNames.find((name) => providerDialects[name].isAskedAt(path));
+function dialectAt(path: string): ProviderDialectName {
+  const found = providerDialectNames.find((name) => providerDialects[name].isAskedAt(path));
   if (found === undefined) throw new Error(`no dialect at ${path}`);
   return found;
 }
@@ -77,21 +78,31 @@ function isAboutErrand({ toolNames }: Overheard, { steps }: Errand): boolean {
   return first !== undefined && toolNames.includes(first.call.name);
 }
 
+/** Instructor asks for a part of a `Place` by a tool named `PartialPlace`. */
+function extractionFor({ toolNames }: Overheard, { extraction }: Errand): Turn | null {
+  const name = toolNames.find((offered) => extraction !== undefined && offered.endsWith(extraction.name));
+  if (name === undefined || extraction === undefined) return null;
+  return { says: [{ ...extraction, name }], usage, ending: "tool_calls" };
+}
+
 const usage = { input: 1000, cached: 400, output: 50 };
 const aside: Turn = { says: [{ type: "text", text: "An errand" }], usage, ending: "stop" };
 
 function turnOf(errand: Errand, step: number): Turn {
   const next = errand.steps[step];
   if (next === undefined) return { says: [{ type: "text", text: errand.farewell }], usage, ending: "stop" };
-  const thought = { type: "thinking" as const, text: next.thinking, proof: proofOf(step) };
-  return { says: [thought, ...next.calls.map(({ call }) => call)], usage, ending: "tool_calls" };
+  const { thinking, calls } = next;
+  const thought: Said[] =
+    thinking === undefined ? [] : [{ type: "thinking", text: thinking, proof: proofOf(step) }];
+  const says = [...thought, ...calls.map(({ call }) => call)];
+  return { says, usage, ending: "tool_calls", ...(errand.inSequence === true ? { inSequence: true } : {}) };
 }
 
 function check(
   { thinking, calls }: Errand["steps"][number],
   step: number,
   { results, pictures, proofs }: Overheard,
-  dialect: ClientDialectName,
+  dialect: ProviderDialectName,
 ): void {
   for (const { call, expects } of calls) {
     const result = results.find(({ id }) => id === call.id);
@@ -99,6 +110,7 @@ function check(
       typeof expects === "string" ? result?.text.includes(expects) : pictures.includes(expects.picture);
     if (result === undefined || shown !== true) complain(`${call.id} gave no`, expects, result, pictures);
   }
+  if (thinking === undefined) return;
   const proof = dialect === "chat" ? thinking : proofOf(step);
   // Codex keeps what was thought before an answer broke off as well, so there may be more than that.
   if (!proofs.some((returned) => returned.includes(proof)))
@@ -106,7 +118,7 @@ function check(
 }
 
 /** As the vendors word it. */
-function tooLong(dialect: ClientDialectName): Answer {
+function tooLong(dialect: ProviderDialectName): Answer {
   if (dialect === "messages") {
     return anthropicError(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
   }
@@ -115,7 +127,20 @@ function tooLong(dialect: ClientDialectName): Answer {
   return openAiError(400, message, "context_length_exceeded");
 }
 
-function render(dialect: ClientDialectName, turn: Turn, body: JsonObject): Answer {
-  const { stream, say } = providerDialects[dialect];
-  return body["stream"] === true ? sse(stream(turn, body).join("")) : json(say(turn, body));
+function render(name: ProviderDialectName, turn: Turn, request: SeenRequest): Answer {
+  const dialect = providerDialects[name];
+  const { body } = request;
+  if (!dialect.isAskedToStream(request)) {
+    return text(withOwnId(JSON.stringify(dialect.say(turn, body))), "application/json");
+  }
+  const frames = dialect.stream(turn, body);
+  const { streamType } = dialect;
+  if (streamType === undefined) return sse(withOwnId(frames.join("")));
+  const bytes = Buffer.concat(frames.map((frame) => Buffer.from(frame)));
+  return { ...sse(""), headers: { "content-type": streamType }, steps: [{ write: bytes }] };
+}
+
+/** LangGraph takes two answers of one id for the same one. */
+function withOwnId(answer: string): string {
+  return answer.replaceAll(/(chatcmpl-|resp_|msg_)upstream/g, `$1${crypto.randomUUID()}`);
 }

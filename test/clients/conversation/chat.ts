@@ -12,6 +12,7 @@ import {
   stringOf,
 } from "./dialect.ts";
 import {
+  type Call,
   callsOf,
   type Ending,
   type Heard,
@@ -145,7 +146,7 @@ function say({ says, usage, ending }: Turn): JsonObject {
   };
 }
 
-function stream({ says, usage, ending }: Turn): string[] {
+function stream({ says, usage, ending, inSequence }: Turn): string[] {
   const deltas: JsonObject[] = [{ role: "assistant", content: "" }];
   for (const said of says) {
     if (said.type === "thinking")
@@ -153,7 +154,8 @@ function stream({ says, usage, ending }: Turn): string[] {
     if (said.type === "text") for (const piece of pieces(said.text)) deltas.push({ content: piece });
     if (said.type === "refusal") for (const piece of pieces(said.text)) deltas.push({ refusal: piece });
   }
-  deltas.push(...interleavedCalls(says));
+  const calls = callsOf(says).map(fragmentsOf);
+  deltas.push(...(inSequence === true ? calls.flat() : interleaved(calls)));
   const frames = deltas.map((delta) => chunk([{ index: 0, delta, finish_reason: null }]));
   if (ending === "cut") return frames;
   if (ending === "fails") return [...frames, frame(chat.failure(failureWords))];
@@ -166,21 +168,21 @@ function stream({ says, usage, ending }: Turn): string[] {
   ];
 }
 
+/** The head of a call, and its arguments in pieces. */
+function fragmentsOf({ id, name, input }: Call, index: number): JsonObject[] {
+  const head = callDelta({ index, id, type: "function", function: { name, arguments: "" } });
+  const rest = pieces(JSON.stringify(input), 7).map((piece) =>
+    callDelta({ index, function: { arguments: piece } }),
+  );
+  return [head, ...rest];
+}
+
 /** Parallel calls arrive mixed, a fragment of one and then of the other, as they may. */
-function interleavedCalls(says: Turn["says"]): JsonObject[] {
-  const calls = callsOf(says);
-  const heads = calls.map(({ id, name }, index) =>
-    callDelta({ index, id, type: "function", function: { name, arguments: "" } }),
-  );
-  const fragments = calls.map(({ input }) => pieces(JSON.stringify(input), 7));
-  const rounds = Math.max(0, ...fragments.map((list) => list.length));
-  const mixed = Array.from({ length: rounds }, (_, round) =>
-    fragments.flatMap((list, index) => {
-      const piece = list[round];
-      return piece === undefined ? [] : [callDelta({ index, function: { arguments: piece } })];
-    }),
-  );
-  return [...heads, ...mixed.flat()];
+function interleaved(calls: readonly (readonly JsonObject[])[]): JsonObject[] {
+  const rounds = Math.max(0, ...calls.map((fragments) => fragments.length));
+  return Array.from({ length: rounds }, (_, round) =>
+    calls.flatMap((fragments) => fragments.slice(round, round + 1)),
+  ).flat();
 }
 
 function callDelta(call: JsonObject): JsonObject {

@@ -67,7 +67,7 @@ export function streamResponse(turn: Turn, body: JsonObject): string[] {
   events.add("response.created", { response: running });
   events.add("response.in_progress", { response: running });
   const breaks = turn.ending === "cut" || turn.ending === "fails";
-  for (const group of groupsOf(turn.says)) {
+  for (const group of groupsOf(turn)) {
     for (const at of group) events.begin(turn.says, at);
     events.mixDeltas(turn.says, group);
     if (!breaks) for (const at of group) events.finish(turn.says, at, statusOf(turn));
@@ -86,10 +86,10 @@ function statusOf({ ending }: Turn): "completed" | "incomplete" {
 }
 
 /** Calls run beside each other, as the grammar allows; everything else comes one after the other. */
-function groupsOf(says: readonly Said[]): number[][] {
+function groupsOf({ says, inSequence }: Turn): number[][] {
   const groups: number[][] = [];
   says.forEach((said, at) => {
-    const beside = said.type === "call" && says[at - 1]?.type === "call";
+    const beside = inSequence !== true && said.type === "call" && says[at - 1]?.type === "call";
     if (beside) groups.at(-1)?.push(at);
     else groups.push([at]);
   });

@@ -64,6 +64,8 @@ export interface Turn {
   readonly says: readonly Said[];
   readonly usage: TokenCount;
   readonly ending: Ending;
+  /** Parallel calls come one after the other in a stream, as they do in practice, and not mixed, as they may. */
+  readonly inSequence?: true;
 }
 
 /** `fails`: the provider reports an error after it has begun. `cut`: it ends as if the line had gone dead. */

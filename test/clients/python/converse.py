@@ -1,7 +1,8 @@
 """Drives the official Python packages through conversations, as the TypeScript drivers beside it do.
 
-Reads one JSON object from stdin: {url, key, conversations: [{client, model, stream, ask}]}. Writes one JSON
-object to stdout for each conversation, in order: {answers: [...]} or {error: {type, message}}.
+Reads one JSON object from stdin: {url, key, conversations: [{client, model, stream, ask}], requests: [{client, body}]}.
+Writes one JSON object to stdout for each conversation and then for each request, in order: {answers: [...]},
+{answered: true} or {error: {type, message}}.
 """
 
 import json
@@ -12,6 +13,9 @@ import openai
 
 MOST_TURNS = 4
 
+# As in the packages' own generated tests: an answer that is not of the declared type is an error.
+STRICT = {"_strict_response_validation": True}
+
 
 class Chat:
     """openai, chat.completions"""
@@ -19,7 +23,7 @@ class Chat:
     finishes = {"stop": "stop", "tool_calls": "tool_calls", "length": "length", "content_filter": "refusal"}
 
     def __init__(self, url, key):
-        self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0)
+        self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, **STRICT)
 
     def open(self, ask):
         return [
@@ -110,7 +114,7 @@ class Responses:
     """openai, responses"""
 
     def __init__(self, url, key):
-        self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0)
+        self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, **STRICT)
 
     def open(self, ask):
         return [{"role": "user", "content": [self.part(part) for part in ask["user"]]}]
@@ -199,7 +203,9 @@ class Messages:
     finishes = {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "refusal"}
 
     def __init__(self, url, key):
-        self.client = anthropic.Anthropic(base_url=url, auth_token=key, api_key=None, max_retries=0)
+        self.client = anthropic.Anthropic(
+            base_url=url, auth_token=key, api_key=None, max_retries=0, **STRICT
+        )
 
     def open(self, ask):
         return [{"role": "user", "content": [self.block(part) for part in ask["user"]]}]
@@ -280,11 +286,19 @@ def main():
     kinds = {"chat": Chat, "responses": Responses, "messages": Messages}
     clients = {name: kind(task["url"], task["key"]) for name, kind in kinds.items()}
     for conversation in task["conversations"]:
-        try:
-            outcome = {"answers": converse(clients[conversation["client"]], conversation)}
-        except Exception as error:  # every failure is a result here, and the tests judge it
-            outcome = {"error": {"type": type(error).__name__, "message": str(error)}}
-        print(json.dumps(outcome), flush=True)
+        client = clients[conversation["client"]]
+        report(lambda: {"answers": converse(client, conversation)})
+    for request in task["requests"]:
+        client = clients[request["client"]]
+        report(lambda: {"answered": client.request(request["body"], False) is not None})
+
+
+def report(work):
+    try:
+        outcome = work()
+    except Exception as error:  # every failure is a result here, and the tests judge it
+        outcome = {"error": {"type": type(error).__name__, "message": str(error)}}
+    print(json.dumps(outcome), flush=True)
 
 
 main()

@@ -3,6 +3,7 @@ import type { GatewayError } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
+import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrEvent, IrFinish } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
@@ -22,7 +23,10 @@ interface OpenCall {
   readonly custom: boolean;
 }
 
-/** Writes chat chunks. Chat allows calls to interleave, so nothing is buffered. */
+/**
+ * Writes chat chunks. Chat allows calls to interleave, but OpenAI sends one after the other, and clients such as LlamaIndex
+ * give each fragment to the newest call. So there is one at a time.
+ */
 export class ChatStreamWriter implements StreamWriter {
   readonly #call: ClientCall;
   /** The start of every chunk, up to its choices. */
@@ -33,6 +37,7 @@ export class ChatStreamWriter implements StreamWriter {
   /** By block. Nearly all events of a stream are text deltas, which differ in their text only. */
   readonly #templates = new Map<number, FrameTemplate>();
   readonly #calls = new Map<number, OpenCall>();
+  readonly #order = new BlockOrder();
   #finish: IrFinish | null = null;
   #usage: Usage | null = null;
   #declined = false;
@@ -53,6 +58,13 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   write(event: IrEvent): string {
+    if (this.#order.hold(event)) return "";
+    let text = this.#write(event);
+    for (const released of this.#order.release()) text += this.#write(released);
+    return text;
+  }
+
+  #write(event: IrEvent): string {
     switch (event.type) {
       case "start":
         this.#usage = event.usage;
@@ -78,7 +90,7 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   template(index: number): FrameTemplate | null {
-    return this.#templates.get(index) ?? null;
+    return this.#order.isOpen(index) ? (this.#templates.get(index) ?? null) : null;
   }
 
   recordDeltas(): void {}

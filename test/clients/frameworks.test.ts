@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { providerDialectNames } from "../../src/dialects/registry.ts";
+import { frameworkErrand } from "./agents/framework-errand.ts";
+import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { aiSdkByDefault } from "./frameworks/ai-sdk.ts";
+import { expectedCalls } from "./frameworks/framework.ts";
+import { langGraph } from "./frameworks/langgraph.ts";
+import { openAiAgents } from "./frameworks/openai-agents.ts";
+import { startWorld, type World } from "./world.ts";
+
+/** Frameworks that run an agent's loop by themselves, in every dialect that they speak, on every provider dialect. */
+let world: World<AgentProvider>;
+
+beforeAll(async () => {
+  world = await startWorld(startAgentProvider());
+}, 30_000);
+
+beforeEach(() => world.provider.send(frameworkErrand));
+
+afterAll(() => world.dispose());
+
+describe.each(
+  [openAiAgents, langGraph, aiSdkByDefault].map((framework) => [framework.name, framework] as const),
+)("%s", (_, framework) => {
+  const ways = framework.dialects.flatMap((dialect) =>
+    providerDialectNames.flatMap((provider) =>
+      (framework === aiSdkByDefault && dialect === "responses" && provider === "gemini"
+        ? []
+        : [false, true]
+      ).map((stream) => [dialect, provider, stream ? "streamed" : "whole"] as const),
+    ),
+  );
+  test.each(ways)("runs its tools in %s on a provider of %s, %s", async (dialect, provider, way) => {
+    const calls: string[] = [];
+    const access = world.access(provider);
+    const text = await framework.run({ access, dialect, stream: way === "streamed", calls });
+    expect(world.provider.complaints).toEqual([]);
+    expect(text).toBe(frameworkErrand.farewell);
+    expect(calls).toEqual(expectedCalls);
+    // Nothing was asked twice.
+    expect(world.provider.steps).toEqual([0, 1, 2]);
+  });
+});

@@ -1,0 +1,7 @@
+/**
+ * Installs the clients that are too large to be dependencies. `bun run test` starts it at its beginning, beside the other
+ * suites, so that nothing has to wait for it later. Tests whose client is not there by then install it themselves.
+ */
+import { largeClients } from "./installed.ts";
+
+for (const install of Object.values(largeClients)) await install();

@@ -1,0 +1,204 @@
+"""Drives agent frameworks through an errand: tools are called by the model, run here, and their results sent back.
+
+Reads one JSON object from stdin: {url, key, runs: [{framework, dialect, model, stream}]}. Writes one JSON object to
+stdout for each run, in order: {text, calls} or {error: {type, message}, calls}. A framework is imported when the first
+of its runs begins, because not all of them can be installed side by side.
+"""
+
+import asyncio
+import contextvars
+import json
+import sys
+
+QUESTION = "What are the weather and the time in Paris, and the weather in Oslo?"
+SYSTEM = "Answer briefly."
+
+calls = contextvars.ContextVar("calls")
+
+
+def get_weather(city: str) -> str:
+    """The weather of a city, now."""
+    calls.get().append(f"get_weather {city}")
+    return f"18 degrees in {city}"
+
+
+def get_time(city: str) -> str:
+    """The local time of a city."""
+    calls.get().append(f"get_time {city}")
+    return f"{city}: 14:05"
+
+
+async def openai_agents(access, dialect, model, stream):
+    from agents import (
+        Agent,
+        OpenAIChatCompletionsModel,
+        OpenAIResponsesModel,
+        Runner,
+        function_tool,
+        set_tracing_disabled,
+    )
+    from openai import AsyncOpenAI
+
+    set_tracing_disabled(True)
+    kind = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}[dialect]
+    async with AsyncOpenAI(base_url=f"{access['url']}/v1", api_key=access["key"], max_retries=0) as client:
+        agent = Agent(
+            name="Errands",
+            instructions=SYSTEM,
+            model=kind(model=model, openai_client=client),
+            tools=[function_tool(get_weather), function_tool(get_time)],
+        )
+        if not stream:
+            return (await Runner.run(agent, QUESTION)).final_output
+        running = Runner.run_streamed(agent, QUESTION)
+        async for _ in running.stream_events():
+            pass
+        return running.final_output
+
+
+def langchain_model(access, dialect, model):
+    from langchain_anthropic import ChatAnthropic
+    from langchain_openai import ChatOpenAI
+
+    if dialect == "messages":
+        return ChatAnthropic(model=model, api_key=access["key"], base_url=access["url"], max_retries=0)
+    return ChatOpenAI(
+        model=model,
+        api_key=access["key"],
+        base_url=f"{access['url']}/v1",
+        use_responses_api=dialect == "responses",
+        max_retries=0,
+    )
+
+
+async def langgraph(access, dialect, model, stream):
+    from langchain.agents import create_agent
+
+    agent = create_agent(
+        langchain_model(access, dialect, model), tools=[get_weather, get_time], system_prompt=SYSTEM
+    )
+    asked = {"messages": [{"role": "user", "content": QUESTION}]}
+    if not stream:
+        return (await agent.ainvoke(asked))["messages"][-1].text
+    texts = {}
+    async for piece, _ in agent.astream(asked, stream_mode="messages"):
+        if piece.type == "AIMessageChunk":
+            texts[piece.id] = texts.get(piece.id, "") + piece.text
+    return list(texts.values())[-1]
+
+
+async def pydantic_ai(access, dialect, model, stream):
+    from pydantic_ai import Agent
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    if dialect == "messages":
+        provider = AnthropicProvider(api_key=access["key"], base_url=access["url"])
+        chosen = AnthropicModel(model, provider=provider)
+    else:
+        provider = OpenAIProvider(api_key=access["key"], base_url=f"{access['url']}/v1")
+        chosen = (OpenAIChatModel if dialect == "chat" else OpenAIResponsesModel)(model, provider=provider)
+    agent = Agent(chosen, instructions=SYSTEM, tools=[get_weather, get_time])
+    if not stream:
+        return (await agent.run(QUESTION)).output
+    async with agent.run_stream(QUESTION) as running:
+        return await running.get_output()
+
+
+async def llama_index(access, dialect, model, stream):
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index.llms.anthropic import Anthropic
+    from llama_index.llms.openai import OpenAIResponses
+    from llama_index.llms.openai_like import OpenAILike
+
+    if dialect == "messages":
+        llm = Anthropic(model=model, api_key=access["key"], base_url=access["url"], max_retries=0)
+    elif dialect == "responses":
+        llm = OpenAIResponses(
+            model=model,
+            api_key=access["key"],
+            api_base=f"{access['url']}/v1",
+            context_window=100000,
+            max_retries=0,
+        )
+    else:
+        llm = OpenAILike(
+            model=model,
+            api_key=access["key"],
+            api_base=f"{access['url']}/v1",
+            is_chat_model=True,
+            is_function_calling_model=True,
+            context_window=100000,
+            max_retries=0,
+        )
+    agent = FunctionAgent(tools=[get_weather, get_time], llm=llm, system_prompt=SYSTEM, streaming=stream)
+    return str(await agent.run(QUESTION))
+
+
+async def instructor(access, dialect, model, stream):
+    """No errand: one answer that has to be an object of a class, which it asks for as a tool or a schema."""
+    import anthropic
+    import instructor
+    import openai
+    from pydantic import BaseModel
+
+    class Place(BaseModel):
+        city: str
+        degrees: int
+
+    if dialect == "messages":
+        native = anthropic.AsyncAnthropic(
+            auth_token=access["key"], api_key=None, base_url=access["url"], max_retries=0
+        )
+        client = instructor.from_anthropic(native)
+    else:
+        native = openai.AsyncOpenAI(api_key=access["key"], base_url=f"{access['url']}/v1", max_retries=0)
+        mode = instructor.Mode.TOOLS if dialect == "chat" else instructor.Mode.RESPONSES_TOOLS
+        client = instructor.from_openai(native, mode=mode)
+    asked = {
+        "model": model,
+        "response_model": Place,
+        "messages": [{"role": "user", "content": "How warm is it in Paris?"}],
+        "max_retries": 0,
+    }
+    if dialect == "messages":
+        asked["max_tokens"] = 500
+    place = None
+    if stream:
+        async for place in client.chat.completions.create_partial(**asked):
+            pass
+    else:
+        place = await client.chat.completions.create(**asked)
+    return f"{place.city}: {place.degrees}"
+
+
+DRIVERS = {
+    "openai-agents": openai_agents,
+    "langgraph": langgraph,
+    "pydantic-ai": pydantic_ai,
+    "llama-index": llama_index,
+    "instructor": instructor,
+}
+
+
+async def outcome_of(access, run):
+    made = []
+    calls.set(made)
+    try:
+        text = await DRIVERS[run["framework"]](access, run["dialect"], run["model"], run["stream"])
+        return {"text": text, "calls": made}
+    except Exception as error:  # every failure is a result here, and the tests judge it
+        return {"error": {"type": type(error).__name__, "message": str(error)[:2000]}, "calls": made}
+
+
+async def main():
+    task = json.load(sys.stdin)
+    for run in task["runs"]:
+        # A task of its own, so that each run has its own calls.
+        outcome = await asyncio.create_task(outcome_of(task, run))
+        print(json.dumps(outcome), flush=True)
+
+
+asyncio.run(main())
