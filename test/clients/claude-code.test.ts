@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 
 import type { Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
@@ -112,7 +112,7 @@ suite("the real Claude Code", () => {
   }
 
   async function run(
-    dialect: ClientDialectName,
+    dialect: ProviderDialectName,
     secret: string,
     trouble: Pick<Errand, "trouble"> = {},
   ): Promise<Finished> {
@@ -136,7 +136,7 @@ suite("the real Claude Code", () => {
 
   const patienceMs = 60_000;
 
-  test.each([...clientDialectNames])(
+  test.each([...providerDialectNames])(
     "runs an errand with tools through several turns on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
@@ -146,17 +146,18 @@ suite("the real Claude Code", () => {
     patienceMs,
   );
 
-  test.each([...clientDialectNames])(
-    "notices an answer that breaks off and asks again, on a provider of %s",
+  test.each([...providerDialectNames])(
+    "notices an answer that breaks off and goes on, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
       expectDone(await run(dialect, secret, { trouble: "breaks off" }), secret);
-      expect(world.provider.steps).toEqual([0, 0, 1, 2, 3]);
+      // A call of Gemini comes whole, and Claude Code runs it although the answer broke off behind it.
+      expect(world.provider.steps).toEqual(dialect === "gemini" ? [0, 1, 2, 3] : [0, 0, 1, 2, 3]);
     },
     patienceMs,
   );
 
-  test.each([...clientDialectNames])(
+  test.each([...providerDialectNames])(
     "understands by how much a prompt is too long, on a provider of %s",
     async (dialect) => {
       const { told } = await run(dialect, "", { trouble: "too long" });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 
 import type { AgentCall, Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
@@ -105,7 +105,7 @@ suite("the real Codex", () => {
 
   async function run(
     family: string,
-    dialect: ClientDialectName,
+    dialect: ProviderDialectName,
     errand: Errand,
     secret: string,
   ): Promise<Finished> {
@@ -131,7 +131,7 @@ suite("the real Codex", () => {
 
   const patienceMs = 60_000;
   const cases = Object.keys(families).flatMap((family) =>
-    clientDialectNames.map((dialect): [string, ClientDialectName] => [family, dialect]),
+    providerDialectNames.map((dialect): [string, ProviderDialectName] => [family, dialect]),
   );
 
   test.each(cases)(
@@ -145,7 +145,7 @@ suite("the real Codex", () => {
     patienceMs,
   );
 
-  test.each([...clientDialectNames])(
+  test.each([...providerDialectNames])(
     "notices an answer that breaks off and asks again, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
@@ -156,7 +156,7 @@ suite("the real Codex", () => {
     patienceMs,
   );
 
-  test.each([...clientDialectNames])(
+  test.each([...providerDialectNames])(
     "is told at once that a prompt is too long, on a provider of %s",
     async (dialect) => {
       const errand: Errand = { ...errandFor("gpt-5.5", ""), trouble: "too long" };

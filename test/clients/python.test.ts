@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialectNames,
+  type ProviderDialectName,
+  providerDialectNames,
+} from "../../src/dialects/registry.ts";
 
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { callsOf, runTool, type Scenario } from "./conversation/scenario.ts";
@@ -21,13 +26,13 @@ interface Outcome {
 
 interface Conversation {
   readonly client: ClientDialectName;
-  readonly provider: ClientDialectName;
+  readonly provider: ProviderDialectName;
   readonly stream: boolean;
   readonly scenario: Scenario;
 }
 
 const conversations: readonly Conversation[] = clientDialectNames.flatMap((client) =>
-  clientDialectNames.flatMap((provider) =>
+  providerDialectNames.flatMap((provider) =>
     [false, true].flatMap((stream) =>
       [...essentialScenarios, ...badScenarios].map((scenario) => ({ client, provider, stream, scenario })),
     ),

@@ -4,7 +4,9 @@ import {
   type ClientDialectName,
   clientDialect,
   clientDialectNames,
+  type ProviderDialectName,
   providerDialect,
+  providerDialectNames,
 } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
@@ -12,14 +14,16 @@ import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
 import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
 import { fixture } from "../support/fixtures.ts";
 
-const failures: Readonly<Record<ClientDialectName, string>> = {
+const failures: Readonly<Record<ProviderDialectName, string>> = {
   chat: 'data: {"error":{"message":"it broke","type":"server_error"}}\n\n',
   responses:
     'event: response.failed\ndata: {"type":"response.failed","sequence_number":9,"response":{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"it broke"}}}\n\n',
   messages: 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"it broke"}}\n\n',
+  converse: 'event: error\ndata: {"error":{"message":"it broke"}}\n\n',
+  gemini: 'data: {"error":{"code":500,"message":"it broke","status":"INTERNAL"}}\n\n',
 };
 
-function relayerFor(client: ClientDialectName, provider: ClientDialectName): StreamRelayer {
+function relayerFor(client: ClientDialectName, provider: ProviderDialectName): StreamRelayer {
   if (client === provider) {
     return new PassthroughRelayer({
       dialect: client,
@@ -50,7 +54,7 @@ function relayerFor(client: ClientDialectName, provider: ClientDialectName): Str
 const failed = new GatewayError("upstream_error", "it broke");
 
 describe("a stream that fails in the same chunk as the content before it", () => {
-  for (const provider of clientDialectNames) {
+  for (const provider of providerDialectNames) {
     for (const client of clientDialectNames) {
       test(`gives a ${client} client that content first, from a provider of ${provider}`, () => {
         const text = fixture(`${provider}/text.sse`);

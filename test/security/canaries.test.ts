@@ -19,6 +19,7 @@ import { waitFor } from "../support/wait.ts";
 const secrets = {
   openAiKey: "canary-openai-key-4f1d",
   anthropicKey: "canary-anthropic-key-9b2e",
+  geminiKey: "canary-gemini-key-3c8f",
   providerHeader: "canary-provider-header-77aa",
   adminToken: "canary-admin-token-0123456789",
   cookie: "canary-cookie-5c5c",
@@ -30,7 +31,8 @@ const answer = "canary_answer_a2a2";
 
 /** What a careless provider says: everything it knows, the caller's key and prompt included. */
 function careless({ headers, text: sent }: SeenRequest): string {
-  return `Key ${headers["authorization"] ?? headers["x-api-key"]}, ${headers["x-house"]} refused: ${sent}`;
+  const key = headers["authorization"] ?? headers["x-api-key"] ?? headers["x-goog-api-key"];
+  return `Key ${key}, ${headers["x-house"]} refused: ${sent}`;
 }
 
 /** An answer with the canary in place of the fixtures' text, in whatever dialect and form was asked for. */
@@ -79,7 +81,11 @@ let tokenKey: TestKey;
 const seenByClients: string[] = [];
 
 function providersOf(url: string): string {
-  const kinds = { openai: ["TEST_OPENAI_KEY", "/v1"], anthropic: ["TEST_ANTHROPIC_KEY", ""] } as const;
+  const kinds = {
+    openai: ["TEST_OPENAI_KEY", "/v1"],
+    anthropic: ["TEST_ANTHROPIC_KEY", ""],
+    gemini: ["TEST_GEMINI_KEY", ""],
+  } as const;
   return Object.entries(kinds)
     .flatMap(([kind, [key, suffix]]) =>
       scenarios.map(
@@ -110,6 +116,7 @@ beforeAll(async () => {
     env: {
       TEST_OPENAI_KEY: secrets.openAiKey,
       TEST_ANTHROPIC_KEY: secrets.anthropicKey,
+      TEST_GEMINI_KEY: secrets.geminiKey,
       TEST_PROVIDER_HEADER: secrets.providerHeader,
       SLUICE_ADMIN_TOKEN: secrets.adminToken,
       SLUICE_LOG_LEVEL: "trace",
@@ -154,7 +161,9 @@ async function ask(
 /** Good, bad and broken exchanges of every kind, in every pair of dialects. */
 async function sendEverything(): Promise<void> {
   for (const dialect of clientDialectNames) {
-    const models = scenarios.flatMap((_scenario, index) => [`openai${index}`, `anthropic${index}`]);
+    const models = scenarios.flatMap((_scenario, index) => [
+      ...[`openai${index}`, `anthropic${index}`, `gemini${index}`],
+    ]);
     await Promise.all(
       models.flatMap((model) => [
         ask(dialect, creditKey, { model, stream: true }),

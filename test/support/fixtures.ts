@@ -1,22 +1,24 @@
 import { readFileSync } from "node:fs";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { ProviderDialectName } from "../../src/dialects/registry.ts";
 
 import { type Answer, json, openAiError, sse, text } from "./answers.ts";
 import type { SeenRequest } from "./provider.ts";
 
 /**
- * Provider bodies as they are on the wire, in the three dialects. The texts have letters of one to four
+ * Provider bodies as they are on the wire, in every dialect. The texts have letters of one to four
  * bytes, so that a cut at any byte can fall inside of one.
  */
 export type FixtureName =
   | `chat/${"text" | "text-without-usage" | "cached-usage" | "tools" | "reasoning" | "crlf-comments"}.sse`
   | `responses/${"text" | "tools" | "reasoning" | "incomplete"}.sse`
   | `messages/${"text" | "cached" | "tools" | "thinking"}.sse`
-  | `${"chat" | "responses" | "messages"}/${"text" | "tools"}.json`;
+  | `converse/${"text" | "tools" | "reasoning"}.sse`
+  | `gemini/${"text" | "tools" | "reasoning" | "cached"}.sse`
+  | `${"chat" | "responses" | "messages" | "gemini"}/${"text" | "tools"}.json`;
 
 export type StreamName = Extract<FixtureName, `${string}.sse`>;
 
-type StreamNames = Readonly<Record<ClientDialectName, readonly StreamName[]>>;
+type StreamNames = Readonly<Record<ProviderDialectName, readonly StreamName[]>>;
 
 /** Streams in which the provider tells its figures. */
 export const streamsWithUsage: StreamNames = {
@@ -34,6 +36,9 @@ export const streamsWithUsage: StreamNames = {
     "responses/incomplete.sse",
   ],
   messages: ["messages/text.sse", "messages/tools.sse", "messages/thinking.sse", "messages/cached.sse"],
+  // Bedrock's streams are binary; this is what becomes of them at the receiver.
+  converse: ["converse/text.sse", "converse/tools.sse", "converse/reasoning.sse"],
+  gemini: ["gemini/text.sse", "gemini/tools.sse", "gemini/reasoning.sse", "gemini/cached.sse"],
 };
 
 export const allStreams: StreamNames = {
@@ -67,5 +72,7 @@ export function usualAnswer(request: SeenRequest): Answer {
   if (request.path.endsWith("/responses")) return answerFrom(`responses/text.${form}`);
   if (request.path.endsWith("/messages/count_tokens")) return json({ input_tokens: 25 });
   if (request.path.endsWith("/messages")) return answerFrom(`messages/text.${form}`);
+  if (request.path.includes(":streamGenerateContent")) return answerFrom("gemini/text.sse");
+  if (request.path.endsWith(":generateContent")) return answerFrom("gemini/text.json");
   return openAiError(404, `unknown path ${request.path}`);
 }

@@ -24,23 +24,26 @@ export function isOwnProof({ proof }: IrReasoning, target: Target): boolean {
   return proof?.maker === "google" && proof.origin === originOf(target);
 }
 
-/** The signatures of a turn's calls: each is in the reasoning before its call. */
+/** The signatures of a turn's calls: each is in the reasoning before its call. Null if there is none. */
 export function signaturesOf(
   blocks: readonly IrAssistantBlock[],
   target: Target,
-): ReadonlyMap<IrToolCall, string> {
-  const origin = originOf(target);
-  const signatures = new Map<IrToolCall, string>();
+): ReadonlyMap<IrToolCall, string> | null {
+  let signatures: Map<IrToolCall, string> | null = null;
   let pending: string | null = null;
   for (const block of blocks) {
-    if (block.type === "reasoning" && block.proof?.maker === "google") {
-      pending = block.proof.origin === origin ? block.proof.signature : null;
-    } else if (block.type === "tool_call") {
-      if (pending !== null) signatures.set(block, pending);
+    if (block.type === "reasoning") pending = signatureFor(block, target) ?? pending;
+    else if (block.type === "tool_call" && pending !== null) {
+      signatures ??= new Map();
+      signatures.set(block, pending);
       pending = null;
     }
   }
   return signatures;
+}
+
+function signatureFor(block: IrReasoning, target: Target): string | null {
+  return block.proof?.maker === "google" && isOwnProof(block, target) ? block.proof.signature : null;
 }
 
 /**

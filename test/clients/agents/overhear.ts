@@ -66,7 +66,11 @@ export const overhear: Readonly<Record<ProviderDialectName, (body: JsonObject) =
         .flatMap((part) => part["functionResponse"] ?? [])
         .map((result) => objectOf(result))
         .map(({ id, response }) => ({ id: String(id), text: String(objectOf(response)["output"]) })),
-      pictures: parts.flatMap((part) => objectOf(part["inlineData"])["data"] ?? []).map(String),
+      // From Gemini 3 on a picture is part of its result.
+      pictures: parts
+        .flatMap((part) => listOf(objectOf(part["functionResponse"])["parts"]))
+        .flatMap((part) => objectOf(part["inlineData"])["data"] ?? [])
+        .map(String),
       proofs: parts.flatMap((part) => part["thoughtSignature"] ?? []).map(String),
     };
   },

@@ -25,6 +25,7 @@ export function startAgentProvider(): AgentProvider {
 
   function answer(request: SeenRequest): Answer {
     if (request.path.endsWith("/count_tokens")) return json({ input_tokens: 1000 });
+    if (request.path.endsWith(":countTokens")) return json({ totalTokens: 1000 });
     const dialect = dialectAt(request.path);
     const heard = overhear[dialect](request.body);
     try {
@@ -121,6 +122,14 @@ function check(
 function tooLong(dialect: ProviderDialectName): Answer {
   if (dialect === "messages") {
     return anthropicError(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
+  }
+  if (dialect === "converse") {
+    const words = "prompt is too long: 210000 tokens > 200000 maximum";
+    return json({ message: words }, { status: 400, headers: { "x-amzn-errortype": "ValidationException" } });
+  }
+  if (dialect === "gemini") {
+    const words = "The input token count (210000) exceeds the maximum number of tokens allowed (200000).";
+    return json({ error: { code: 400, message: words, status: "INVALID_ARGUMENT" } }, { status: 400 });
   }
   const message =
     "This model's maximum context length is 200000 tokens. However, your messages resulted in 210000 tokens.";

@@ -103,7 +103,7 @@ class ContentsWriter {
       } else {
         const missing = isSigned && calls.length === 0 ? anySignature : undefined;
         calls.push(block);
-        this.#call(block, signatures.get(block) ?? missing);
+        this.#call(block, signatures?.get(block) ?? missing);
       }
     }
     this.#calls = calls;

@@ -8,15 +8,36 @@ import { modelName } from "../../translation/model-traits.ts";
 
 const newest = Number.POSITIVE_INFINITY;
 
-/** 2.5 for gemini-2.5-flash-lite and models/gemini-2.5-pro. */
-export function versionOf(target: Target): number {
-  const version = /gemini-(\d+(?:\.\d+)?)/.exec(modelName(target))?.[1];
-  return version === undefined ? newest : Number(version);
+interface NamedModel {
+  /** 2.5 for gemini-2.5-flash-lite and models/gemini-2.5-pro. */
+  readonly version: number;
+  /** Google's open models on the same API: without system instructions, thinking and signatures. */
+  readonly isGemma: boolean;
 }
 
-/** Google's open models on the same API: without system instructions, thinking and signatures. */
+/** By name; there are as many as the configuration has. */
+const known = new Map<string, NamedModel>();
+
+function named(target: Target): NamedModel {
+  const name = modelName(target);
+  let model = known.get(name);
+  if (model === undefined) {
+    const version = /gemini-(\d+(?:\.\d+)?)/.exec(name)?.[1];
+    model = {
+      version: version === undefined ? newest : Number(version),
+      isGemma: /(?:^|\/)gemma/.test(name),
+    };
+    known.set(name, model);
+  }
+  return model;
+}
+
+function versionOf(target: Target): number {
+  return named(target).version;
+}
+
 export function isGemma(target: Target): boolean {
-  return /(?:^|\/)gemma/.test(modelName(target));
+  return named(target).isGemma;
 }
 
 function declared({ capabilities }: Target, capability: string): boolean | null {

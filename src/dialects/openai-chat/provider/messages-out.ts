@@ -129,7 +129,7 @@ function writeCalls(
 ): JsonObject[] {
   const signatures = signaturesOf(blocks, target);
   const written = calls.map((call) => {
-    const signature = signatures.get(call);
+    const signature = signatures?.get(call);
     const entry = writeCall(call);
     if (signature !== undefined) addSignature(entry, signature);
     return entry;

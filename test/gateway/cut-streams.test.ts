@@ -1,0 +1,72 @@
+import { describe, expect, test } from "bun:test";
+import { clientDialect, clientDialectNames, providerDialect } from "../../src/dialects/registry.ts";
+import { translate } from "../../src/dialects/translation/translate.ts";
+import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
+import { fixture, streamsWithUsage } from "../support/fixtures.ts";
+
+type Client = (typeof clientDialectNames)[number];
+
+function relayerFor(client: Client): TranslatedRelayer {
+  const messages = [{ role: "user", content: "Hello" }];
+  const body =
+    client === "responses" ? { model: "m", input: "Hello" } : { model: "m", messages, max_tokens: 50 };
+  const source = {
+    dialect: clientDialect(client),
+    body: { ...body, stream: true },
+    model: "m",
+    nowSeconds: 1,
+    estimatedInputTokens: 5,
+  };
+  const target = {
+    dialect: providerDialect("gemini"),
+    upstreamModel: "gemini-3.1-pro-preview",
+    provider: "p",
+    isStrict: true,
+    maxOutputTokens: 4096,
+    maxTokensField: "max_tokens",
+    streamUsage: true,
+    capabilities: {},
+  } as const;
+  let minted = 0;
+  const mint = (prefix: string) => {
+    minted += 1;
+    return `${prefix}${minted}`;
+  };
+  return new TranslatedRelayer(translate(source, target, mint).stream(), "req_1");
+}
+
+/** What the client is given of these bytes, and whether that is all. */
+function relayed(client: Client, bytes: Uint8Array) {
+  const relayer = relayerFor(client);
+  let text = relayer.push(bytes);
+  if (relayer.brokenBy === null) text += relayer.end();
+  const isComplete = relayer.brokenBy === null;
+  if (isComplete) text += relayer.terminal();
+  return { text: text.replace(/"completed_at":\d+/, '"completed_at":1'), isComplete, relayer };
+}
+
+describe("T01, G56: a stream of Gemini that is cut off at any byte", () => {
+  for (const client of clientDialectNames) {
+    test(`gives a ${client} client the whole answer, or the beginning of it and a failure`, () => {
+      for (const name of streamsWithUsage.gemini) {
+        const bytes = Buffer.from(fixture(name));
+        const whole = relayed(client, bytes);
+        expect(whole.isComplete).toBe(true);
+        let completeFrom = bytes.length;
+        for (let cut = 0; cut < bytes.length; cut += 1) {
+          const { text, isComplete, relayer } = relayed(client, bytes.subarray(0, cut));
+          if (isComplete) {
+            completeFrom = Math.min(completeFrom, cut);
+            expect(text, `${name} at ${cut}`).toBe(whole.text);
+          } else {
+            expect(whole.text.startsWith(text), `${name} at ${cut}`).toBe(true);
+            expect(relayer.brokenBy?.code).toBe("upstream_error");
+            expect(relayer.ended).toBe(false);
+          }
+        }
+        // Only what follows the JSON of the last chunk may be missing.
+        expect(bytes.subarray(completeFrom).toString().trim()).toBe("");
+      }
+    });
+  }
+});
