@@ -1,3 +1,5 @@
+import type { JsonObject } from "./json.ts";
+
 /**
  * Every error that a client can get, in one table: its status, its Format A type, and whether the official SDKs
  * should retry it. Both envelopes are rendered from it (dialects/errors/envelope.ts).
@@ -38,11 +40,21 @@ export type ErrorStatus = (typeof kinds)[ErrorCode]["status"];
 
 export const errorKinds: Readonly<Record<ErrorCode, ErrorKind & { readonly status: ErrorStatus }>> = kinds;
 
+/** What a vendor's SDK acts on in an error beyond its type, in the vendor's own terms. */
+export interface VendorError {
+  /** OpenAI's `code`, such as `invalid_encrypted_content`. */
+  readonly code?: string | undefined;
+  /** Anthropic's `details`, such as `{ "error_code": "thread_not_found" }`. */
+  readonly details?: JsonObject | undefined;
+}
+
 export interface ErrorDetails {
   /** The failing field as a path, such as `messages[0].role`. */
   readonly param?: string | undefined;
   /** Whole seconds; 429 and 503 always carry one, 1 when nothing better is known. */
   readonly retryAfterSeconds?: number | undefined;
+  /** Sent to the client with the error. */
+  readonly vendor?: VendorError | undefined;
   /** What an operator needs to know and a client must not: goes to the log, never into a response. */
   readonly cause?: unknown;
 }
@@ -52,12 +64,14 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly vendor: VendorError | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = "GatewayError";
     this.code = code;
     this.param = details.param;
+    this.vendor = details.vendor;
     const mustSayWhen = kinds[code].status === 429 || kinds[code].status === 503;
     this.retryAfterSeconds = details.retryAfterSeconds ?? (mustSayWhen ? 1 : undefined);
   }

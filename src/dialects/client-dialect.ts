@@ -7,6 +7,7 @@ import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
 import type { DroppedFields, FieldNames } from "./translation/dropped-fields.ts";
+import type { FieldDecisions } from "./translation/field-decisions.ts";
 import type { FrameTemplate } from "./translation/shortcut.ts";
 
 /**
@@ -20,6 +21,8 @@ export interface ClientDialect {
   readonly errorFormat: ErrorFormat;
   /** Whether the client runs a tool of this type although its name and schema are the vendor's. */
   isClientTool(type: string): boolean;
+  /** The fields of a request, and what a translation does with each. */
+  readonly requestFields: FieldDecisions;
   /** This dialect's names for what a translation may have to drop. */
   readonly fieldNames: FieldNames;
   /** Unknown fields pass. */
@@ -38,6 +41,8 @@ export interface ClientDialect {
    * Null if the dialect has no field that could hold it.
    */
   readonly stripForeignReasoning: ((body: JsonObject) => JsonObject) | null;
+  /** The same for all reasoning that is encrypted or signed, once a provider has said that it cannot read it. */
+  readonly stripProvenReasoning: ((body: JsonObject) => JsonObject) | null;
   /** An error after a passthrough stream has begun. It never looks like a proper end. */
   inBandError(error: GatewayError, requestId: string, position: StreamPosition): string;
   /**

@@ -49,8 +49,8 @@ export interface Passthrough {
   /** The option that makes a stream report its usage; null if it always does. */
   readonly usageOption: UsageOption | null;
   createScanner(options: ScannerOptions): StreamScanner;
-  /** The ids in a whole answer that a later request may refer to. */
-  givenIds(answer: JsonObject): readonly string[];
+  /** The ids in a whole answer that a later request may refer to. `isThreaded` as for the scanner. */
+  givenIds(answer: JsonObject, isThreaded?: boolean): readonly string[];
 }
 
 export interface UsageOption {
@@ -142,4 +142,6 @@ export interface ScannerOptions {
   readonly hideUsage: boolean;
   /** The request uses hosted tools or audio, whose events have to be parsed. */
   readonly readsExtras: boolean;
+  /** The provider keeps the conversation under the answer's id, so that a later request may continue it. */
+  readonly isThreaded?: boolean;
 }

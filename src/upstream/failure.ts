@@ -1,8 +1,9 @@
-import { GatewayError } from "../base/errors.ts";
+import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
 import { reportedFailure } from "../dialects/errors/failure.ts";
 import { readErrorObject } from "../dialects/errors/refusal.ts";
-import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
+import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../dialects/registry.ts";
 import type { CredentialUnavailable } from "../vendors/credentials/credential.ts";
 import type { RefusalSubject, VendorRefusal } from "../vendors/provider.ts";
 import type { Evidence } from "./health/breaker.ts";
@@ -101,12 +102,12 @@ export function unusable(problem: string): Failure {
 /** An error that came with status 200, as the body or as the first frame. */
 export function errorWithin(body: JsonObject): Failure {
   const reported = reportedFailure(body);
-  const said = readErrorObject(body).message;
+  const { message: said, refusesProofs = false } = readErrorObject(body);
   if (reported.code === "context_length_exceeded")
     return { ...final, error: reported, kind: "overflow", said };
   const error = new GatewayError("upstream_error", reported.message, { cause: reported.cause });
   const evidence = reported.code === "invalid_request" ? null : "provider";
-  return { ...tryOthers, error, kind: "error_in_200", said, evidence };
+  return { ...tryOthers, error, kind: "error_in_200", said, evidence, refusesProofs };
 }
 
 /** The client left, or the gateway ended the exchange, before the answer. */
@@ -125,16 +126,26 @@ export function unprepared(error: GatewayError): Failure {
 }
 
 /** Any status but 200. The client sees the provider's message only if it is about the client's request. */
-export function refused(status: number, refusal: VendorRefusal, dialect: ClientDialectName): Failure {
+export function refused(
+  status: number,
+  refusal: VendorRefusal,
+  dialect: ClientDialectName,
+  spoken: ProviderDialectName = dialect,
+): Failure {
   const said = refusal.message;
   const kind = `status_${status}`;
+  if (status === 404 && isAboutRequest(refusal)) {
+    return { ...final, error: errorFor("not_found", refusal, dialect, spoken), kind, said };
+  }
   switch (refusal.about ?? subjectOf(status)) {
     case "request": {
       const code = refusal.contextOverflow ? "context_length_exceeded" : "invalid_request";
-      return { ...final, error: new GatewayError(code, said), kind, said };
+      return { ...final, error: errorFor(code, refusal, dialect, spoken), kind, said };
     }
-    case "proofs":
-      return { ...final, error: new GatewayError("invalid_request", said), kind, said, refusesProofs: true };
+    case "proofs": {
+      const error = errorFor("invalid_request", refusal, dialect, spoken);
+      return { ...final, error, kind, said, refusesProofs: true };
+    }
     case "credential":
       return { ...refusedGateway(status, refusal), keyProblem: "rejected" };
     case "expired":
@@ -154,6 +165,23 @@ export function refused(status: number, refusal: VendorRefusal, dialect: ClientD
     case null:
       return unexpectedStatus(status, refusal);
   }
+}
+
+function errorFor(
+  code: ErrorCode,
+  refusal: VendorRefusal,
+  dialect: ClientDialectName,
+  spoken: ProviderDialectName,
+): GatewayError {
+  const { message, details } = explainRefusal(refusal, dialect, spoken);
+  return new GatewayError(code, message, details);
+}
+
+/** What the client has named in its request is gone, and its SDK knows what to do. */
+const goneCodes: ReadonlySet<unknown> = new Set(["thread_not_found", "previous_response_not_found"]);
+
+function isAboutRequest({ code, details }: VendorRefusal): boolean {
+  return goneCodes.has(code) || goneCodes.has(details?.["error_code"]);
 }
 
 /** What most vendors mean by a status; null if there is no rule for it. */

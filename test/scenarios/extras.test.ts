@@ -265,6 +265,14 @@ describe("a hosted tool", () => {
     );
     const late = { type: "additional_tools", tools: [{ type: "teleport" }] };
     await expectRefused(responses, { input: [late] }, "input[0].tools[0].type", "what its calls cost");
+    const tool = { type: "tool_definition", definition: { type: "web_search_20260318", name: "web_search" } };
+    const added = { role: "user", content: [{ type: "tool_addition", tool }] };
+    await expectRefused(
+      unpriced(messages),
+      { messages: [user, added] },
+      "messages[1].content[0].tool.definition.type",
+      "price.web_search",
+    );
     const namespace = { type: "namespace", name: "x", tools: [{ type: "image_generation" }] };
     await expectRefused(
       responses,

@@ -1,12 +1,13 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { requestSchema } from "./client/schema.ts";
 import { MessagesStreamWriter } from "./client/stream-out.ts";
-import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
+import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { forwardHeaders, requestHeaders } from "./headers.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
@@ -25,6 +26,7 @@ const client: ClientDialect = {
   route: { path: "/v1/messages", acceptsApiKeyHeader: true },
   errorFormat: "anthropic",
   isClientTool: (type) => clientTools.test(type),
+  requestFields,
   fieldNames: {
     effort: "thinking",
     reasoning: "thinking",
@@ -43,6 +45,7 @@ const client: ClientDialect = {
   writeResponse,
   createStreamWriter: (call) => new MessagesStreamWriter(call),
   stripForeignReasoning,
+  stripProvenReasoning,
   inBandError,
   heartbeat,
 };

@@ -30,8 +30,9 @@ export function errorBody(format: ErrorFormat, error: GatewayError, requestId: s
       error: {
         message: error.message,
         type: errorKinds[error.code].type,
-        code: error.code,
+        code: error.vendor?.code ?? error.code,
         param: error.param ?? null,
+        ...detailsOf(error),
         request_id: requestId,
       },
     };
@@ -41,11 +42,16 @@ export function errorBody(format: ErrorFormat, error: GatewayError, requestId: s
     error: {
       type: messagesErrorTypes[error.status],
       message: messagesText(error),
-      code: error.code,
+      ...detailsOf(error),
+      code: error.vendor?.code ?? error.code,
       request_id: requestId,
     },
     request_id: requestId,
   };
+}
+
+function detailsOf({ vendor }: GatewayError): JsonObject {
+  return vendor?.details === undefined ? {} : { details: vendor.details };
 }
 
 const messagesErrorTypes: Readonly<Record<ErrorStatus, string>> = {

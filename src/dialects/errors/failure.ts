@@ -2,6 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { readErrorObject } from "./refusal.ts";
+import { vendorErrorOf } from "./vendor-error.ts";
 
 /** By the vendors' words, by an HTTP status in place of a code, or by MiniMax's numbers. */
 const busy = /overloaded|rate_limit|slow_down|too_many_requests|unavailable|\b(?:429|503|529|1002|1041)\b/i;
@@ -21,12 +22,14 @@ export function reportedFailure(body: JsonObject): GatewayError {
   if (busy.test(kind)) {
     return new GatewayError("service_unavailable", "The provider is busy; try again.", { cause: refusal });
   }
-  if (refusal.contextOverflow) return new GatewayError("context_length_exceeded", refusal.message);
+  if (refusal.contextOverflow) {
+    return new GatewayError("context_length_exceeded", refusal.message, vendorErrorOf(refusal));
+  }
   if (account.test(kind)) {
     return new GatewayError("upstream_error", "The provider refused the request.", { cause: refusal });
   }
   if (client.test(kind)) {
-    return new GatewayError("invalid_request", refusal.message);
+    return new GatewayError("invalid_request", refusal.message, vendorErrorOf(refusal));
   }
   return new GatewayError("upstream_error", refusal.message);
 }

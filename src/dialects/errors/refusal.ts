@@ -8,6 +8,12 @@ export interface Refusal {
   readonly tokens?: TokenLimit;
   readonly code?: string;
   readonly type?: string;
+  /** The field that the provider complains about, as a path. */
+  readonly param?: string;
+  /** Anthropic's `details`. */
+  readonly details?: JsonObject;
+  /** The request holds reasoning of earlier turns that the provider does not recognise. */
+  readonly refusesProofs?: true;
 }
 
 export interface TokenLimit {
@@ -51,13 +57,53 @@ function describe(rawMessage: string, error: JsonObject): Refusal {
   const type = typeof error["type"] === "string" ? error["type"] : undefined;
   const tokens = readTokenLimit(message) ?? statedLimit(error);
   const isOverflow = code === "context_length_exceeded" || type === "exceed_context_size_error";
+  const param = paramOf(error["param"]);
+  const details = detailsOf(error["details"]);
   return {
     message,
     contextOverflow: isOverflow || isContextOverflow(message),
     ...(tokens === null ? {} : { tokens }),
     ...(code === undefined ? {} : { code }),
     ...(type === undefined ? {} : { type }),
+    ...(param === undefined ? {} : { param }),
+    ...(details === undefined ? {} : { details }),
+    ...(isAboutProofs(code, message) ? { refusesProofs: true } : {}),
   };
+}
+
+const maxParamChars = 200;
+
+function paramOf(param: Json | undefined): string | undefined {
+  return typeof param === "string" && param !== "" ? redact(param).slice(0, maxParamChars) : undefined;
+}
+
+const maxDetailsChars = 4000;
+const deepestDetails = 8;
+
+/** Only details of a sane size, with the operator's secrets taken out of all texts. */
+function detailsOf(details: Json | undefined): JsonObject | undefined {
+  if (!isObject(details)) return undefined;
+  const copy = redactedCopy(details, deepestDetails);
+  return isObject(copy) && JSON.stringify(copy).length <= maxDetailsChars ? copy : undefined;
+}
+
+/** What is nested more deeply is left out. */
+function redactedCopy(value: Json, levelsLeft: number): Json {
+  if (typeof value === "string") return redact(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (levelsLeft === 0) return null;
+  if (Array.isArray(value)) return value.map((item) => redactedCopy(item, levelsLeft - 1));
+  const copy: JsonObject = {};
+  for (const [name, inner] of Object.entries(value)) copy[name] = redactedCopy(inner ?? null, levelsLeft - 1);
+  return copy;
+}
+
+/** Google's, Anthropic's and OpenAI's words for reasoning that they do not recognise. */
+const refusedProof =
+  /(?:invalid|corrupt\w*) thought.?signature|thought.?signature (?:is )?(?:invalid|not valid|corrupt)|invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|encrypted content .{0,200}could not be (?:verified|decrypted)/is;
+
+function isAboutProofs(code: string | undefined, message: string): boolean {
+  return code === "invalid_encrypted_content" || refusedProof.test(message);
 }
 
 /** Some vendors send the HTTP status as a number. */

@@ -12,7 +12,7 @@ const topLevelNames: readonly string[] = [
   ...["web_search_options", "search_parameters", "enable_search", "plugins", "compound_custom"],
   ...["models", "fallbacks", "preset", "include", "modalities", "audio"],
   ...["service_tier", "speed", "inference_geo", "background", "store"],
-  ...["previous_response_id", "conversation", "container", "file_ids", "vector_store_ids"],
+  ...["previous_response_id", "conversation", "thread", "container", "file_ids", "vector_store_ids"],
   ...["thinking", "reasoning", "reasoning_effort", "output_config", "output_format", "text"],
   ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key"],
 ];
@@ -21,6 +21,7 @@ const topLevelNames: readonly string[] = [
 const nestedNames: readonly string[] = [
   ...["type", "id", "role", "content", "include_usage"],
   ...["tools", "max_uses", "execution", "environment", "memory_limit"],
+  ...["previous_message_id", "definition"],
   ...["file", "file_id", "file_ids", "source", "container", "container_id", "vector_store_ids"],
   ...["input_audio", "audio_url", "audio", "result"],
 ];
@@ -56,15 +57,16 @@ export function isGovernedAnywhere(name: string): boolean {
 }
 
 /**
- * What a governed name may point to: a stored thing, by its id or by an object with its id, several, tools, what a
- * `type` says, or speech.
+ * What a governed name may point to: a stored thing, by its id or by an object with its id, several, a thread, tools,
+ * what a `type` says, or speech.
  */
-export type Mention = "id" | "holder" | "ids" | "tools" | "type" | "speech";
+export type Mention = "id" | "holder" | "thread" | "ids" | "tools" | "type" | "speech";
 
 const mentions = {
   top: new Map<string, Mention>([
     ["previous_response_id", "id"],
     ["conversation", "id"],
+    ["thread", "thread"],
     ["container", "id"],
     ["file_ids", "ids"],
     ["vector_store_ids", "ids"],

@@ -17,6 +17,8 @@ export interface Reference {
 export interface ToolList {
   readonly path: string;
   readonly tools: readonly Json[];
+  /** The path is that of the only tool. */
+  readonly isSingle?: true;
 }
 
 /** What a request mentions that costs more than its tokens or belongs to one key. */
@@ -102,6 +104,10 @@ class BodyWalk implements Mentions {
       case "holder":
         if (isObject(value)) this.#refer(value["id"], name, "id");
         break;
+      case "thread":
+        // Continues from the answer with this id, and with all that was said before it.
+        if (isObject(value)) this.#refer(value["previous_message_id"], name, "previous_message_id");
+        break;
       case "ids":
         for (const [index, id] of listOf(value).entries()) this.#refer(id, name, index);
         break;
@@ -122,6 +128,11 @@ class BodyWalk implements Mentions {
     // A generated image is sent by its id alone, or with its data.
     if (type === "image_generation_call" && typeof object["result"] !== "string") {
       this.#refer(object["id"], "id");
+    }
+    // A tool that is defined inside the conversation.
+    if (type === "tool_definition" && isObject(object["definition"])) {
+      const path = pathOf([...this.#path, "definition"]);
+      this.toolLists.push({ path, tools: [object["definition"]], isSingle: true });
     }
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
   }

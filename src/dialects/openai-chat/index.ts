@@ -2,6 +2,7 @@ import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/frame.ts";
+import { requestFields } from "./client/fields.ts";
 import { inBandError } from "./client/in-band.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
@@ -24,6 +25,7 @@ const client: ClientDialect = {
   route: { path: "/v1/chat/completions", acceptsApiKeyHeader: false },
   errorFormat: "openai",
   isClientTool: () => false,
+  requestFields,
   fieldNames: {
     effort: "reasoning_effort",
     reasoning: "reasoning_content",
@@ -42,6 +44,7 @@ const client: ClientDialect = {
   writeResponse,
   createStreamWriter: (call) => new ChatStreamWriter(call),
   stripForeignReasoning,
+  stripProvenReasoning: null,
   inBandError,
   heartbeat: () => keepaliveComment,
 };

@@ -1,13 +1,14 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { responsesRequest } from "./client/schema.ts";
 import { createStreamWriter } from "./client/stream-out.ts";
-import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
+import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { readResponse } from "./provider/response-in.ts";
@@ -22,6 +23,7 @@ const client: ClientDialect = {
   route: { path: "/v1/responses", acceptsApiKeyHeader: false, isTriedByWebSocket: true },
   errorFormat: "openai",
   isClientTool: () => false,
+  requestFields,
   fieldNames: {
     effort: "reasoning",
     reasoning: "reasoning",
@@ -40,6 +42,7 @@ const client: ClientDialect = {
   writeResponse,
   createStreamWriter,
   stripForeignReasoning,
+  stripProvenReasoning,
   inBandError,
   heartbeat,
 };

@@ -15,6 +15,11 @@ export function mayHoldEnvelope(bytes: Uint8Array): boolean {
   return asBuffer(bytes).indexOf(mark) !== -1;
 }
 
+/** Whether a block or item of this type has any proof, in the field where its vendor puts it. */
+export function hasProof(value: Json, type: string, field: string): boolean {
+  return isObject(value) && value["type"] === type && (stringOf(value[field]) ?? "") !== "";
+}
+
 /** Whether a block or item of this type has an envelope in the field where its vendor puts the proof. */
 export function isForeignReasoning(value: Json, type: string, field: string): boolean {
   return isObject(value) && value["type"] === type && isReasoningEnvelope(stringOf(value[field]) ?? "");

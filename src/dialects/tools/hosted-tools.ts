@@ -39,14 +39,15 @@ export function hostedToolsOf(
 ): readonly HostedTool[] {
   const found: HostedTool[] = [];
   const maxCalls = countOf(body["max_tool_calls"]);
-  for (const { path, tools } of mentions.toolLists) {
+  for (const { path, tools, isSingle } of mentions.toolLists) {
     for (let index = 0; index < tools.length; index += 1) {
       const tool = tools[index];
       if (!isObject(tool)) continue;
       const type = typeOf(tool);
       if (isRunByClient(dialect, type, tool)) continue;
       const maxUses = countOf(tool["max_uses"]) ?? maxCalls;
-      found.push({ path: `${path}[${index}].type`, type, name: nameOf(type), maxUses });
+      const toolPath = isSingle === true ? path : `${path}[${index}]`;
+      found.push({ path: `${toolPath}.type`, type, name: nameOf(type), maxUses });
     }
   }
   for (const { field, name } of besideTheTools) {

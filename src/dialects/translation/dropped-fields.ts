@@ -1,5 +1,4 @@
 import { invalidRequest } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
 
 /** A client dialect's names for what a translation may have to drop or reject. */
 export interface FieldNames {
@@ -40,21 +39,6 @@ export class DroppedFields {
 }
 
 const nothing: readonly string[] = [];
-
-/** Drops every field of an object that is not in `read`, reported with its path. */
-export function dropOthers(
-  object: JsonObject,
-  read: ReadonlySet<string>,
-  dropped: DroppedFields,
-  prefix = "",
-): void {
-  // Parsed JSON has no inherited fields, and `Object.entries` would allocate an array per field.
-  for (const field in object) {
-    if (read.has(field)) continue;
-    const value = object[field];
-    if (value !== null && value !== undefined) dropped.add(prefix + field);
-  }
-}
 
 /** Rejects what the target cannot express and the client would miss. The error names the field. */
 export function refuse(field: string, why: string): never {

@@ -32,7 +32,7 @@ export function translate(
   const client = source.dialect;
   const dropped = new DroppedFields(client.fieldNames);
   const read = client.readRequest(source.body, dropped);
-  const request = target.refusesProofs === true ? withoutProofs(read) : read;
+  const request = target.refusesProofs === true ? withoutProofs(read, dropped) : read;
   const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
   const body = target.dialect.writeRequest(adapted, target, dropped);
   if (target.fields !== undefined) Object.assign(body, target.fields);

@@ -19,6 +19,7 @@ export interface PassthroughCall {
   readonly requestId: string;
   readonly model: string;
   readonly atSeconds: number;
+  readonly isThreaded?: boolean;
 }
 
 const nothing = new Uint8Array(0);

@@ -27,6 +27,7 @@ function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer 
     dialect: generation.clientDialect,
     hideUsage: attempt.hideUsage,
     readsExtras: generation.request.hostedTools.length > 0 || generation.request.speaks,
+    isThreaded: generation.request.isThreaded,
     requestId: exchange.id,
     model: generation.model.id,
     atSeconds: generation.atSeconds,

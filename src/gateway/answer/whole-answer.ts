@@ -36,10 +36,11 @@ export function readWhole({
   generation,
 }: Pick<Answering, "opened" | "attempt" | "generation">): WholeAnswer | Promise<WholeAnswer> {
   if (generation.stream) return readAsStream(opened, attempt);
-  return opened.streaming ? collect(opened, attempt) : readJson(opened, attempt);
+  const { isThreaded } = generation.request;
+  return opened.streaming ? collect(opened, attempt) : readJson(opened, attempt, isThreaded);
 }
 
-function readJson(opened: Opened, attempt: Attempt): WholeAnswer {
+function readJson(opened: Opened, attempt: Attempt, isThreaded: boolean): WholeAnswer {
   const bytes = opened.bytes();
   const body = parseAnswer(bytes);
   const dialect = providerDialect(attempt.dialect);
@@ -53,7 +54,7 @@ function readJson(opened: Opened, attempt: Attempt): WholeAnswer {
     body: bytes,
     usage: isObject(body["usage"]) ? dialect.readUsage(body["usage"]) : null,
     produced: () => producedText(passthrough, body),
-    given: passthrough.givenIds(body),
+    given: passthrough.givenIds(body, isThreaded),
     extras,
   };
 }

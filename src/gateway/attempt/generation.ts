@@ -83,9 +83,10 @@ export class Generation implements GenerationPlan {
     this.#exchange.attemptFailed(deployment, record);
   }
 
-  /** Only a translation can do without them: what passes through is the client's own. */
   leaveProofsOut(): boolean {
-    const mayLeaveOut = this.sendsProofs && this.attempt !== null && this.attempt.translation !== null;
+    const { stripProvenReasoning: strip } = clientDialect(this.clientDialect);
+    const { truncated } = this.request;
+    const mayLeaveOut = this.sendsProofs && strip !== null && strip(truncated) !== truncated;
     if (mayLeaveOut) this.sendsProofs = false;
     return mayLeaveOut;
   }

@@ -19,7 +19,7 @@ import type { Prepared } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { mayNeedStripping, withoutForeignReasoning } from "./strip-foreign-reasoning.ts";
+import { rejectsForeignReasoning, type StrippedReasoning, stripBody } from "./strip-foreign-reasoning.ts";
 
 /** The parts of a generation that its attempts are prepared from. */
 interface PreparableRequest {
@@ -96,14 +96,14 @@ export async function prepareLargeAttempt(
   const toward = dialectFor(generation, deployment);
   if (toward === client) {
     const wanted = wantedChanges(generation, deployment);
-    const stripsReasoning = mayNeedStripping(client, deployment);
+    const stripped = strippedFor(generation, deployment);
     const vendor = vendorOfBody(generation, deployment, toward);
     const job = {
       type: "patch",
       bytes,
       spans,
       dialect: client,
-      stripsReasoning,
+      stripped,
       changes: wanted,
       vendor,
     } as const;
@@ -141,13 +141,22 @@ function dialectFor(
 function passThrough(generation: PreparableRequest, deployment: Deployment): Attempt {
   const { request, clientDialect: dialect } = generation;
   const wanted = wantedChanges(generation, deployment);
-  const { bytes, spans, changes, dropped } = withoutForeignReasoning(request, dialect, deployment, wanted);
+  const stripped = strippedFor(generation, deployment);
+  const { bytes, spans, changes, dropped } = stripBody(request, dialect, stripped, wanted);
   const vendor = vendorOfBody(generation, deployment, dialect);
   return passthroughAttempt(
     generation,
     deployment,
     adaptBytes(patchBody(bytes, spans, changes), vendor, dropped),
   );
+}
+
+function strippedFor(
+  { clientDialect: dialect, sendsProofs }: PreparableRequest,
+  deployment: Deployment,
+): StrippedReasoning {
+  if (!sendsProofs) return "proven";
+  return rejectsForeignReasoning(dialect, deployment) ? "foreign" : "none";
 }
 
 function wantedChanges(generation: PreparableRequest, deployment: Deployment): BodyChanges {

@@ -18,23 +18,24 @@ export interface PassthroughBody {
 
 const nothing: readonly string[] = [];
 
+/** Which reasoning is taken out of a body that passes through. */
+export type StrippedReasoning = "none" | "foreign" | "proven";
+
 /**
  * A body that passes through, as the client sent it. Only a conversation that began on another provider is rewritten,
- * because vendors reject reasoning that is not their own. A compatible provider may be another Sluice, which reads
- * these envelopes itself.
+ * because vendors reject reasoning that is not their own, and one whose reasoning the provider has said it cannot read.
  */
-export function withoutForeignReasoning(
+export function stripBody(
   request: ClientRequest,
   dialect: ClientDialectName,
-  deployment: Deployment,
+  stripped: StrippedReasoning,
   changes: BodyChanges,
 ): PassthroughBody {
   const { bytes, spans } = request;
-  const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
-  if (stripForeignReasoning === null || !mayNeedStripping(dialect, deployment) || !mayHoldEnvelope(bytes)) {
-    return { bytes, spans, changes, dropped: nothing };
-  }
-  const body = stripForeignReasoning(request.body);
+  const { fieldNames } = clientDialect(dialect);
+  const strip = stripperFor(dialect, stripped, bytes);
+  if (strip === null) return { bytes, spans, changes, dropped: nothing };
+  const body = strip(request.body);
   if (body === request.body) return { bytes, spans, changes, dropped: nothing };
   const written = new TextEncoder().encode(JSON.stringify(body));
   return {
@@ -56,8 +57,18 @@ export function changesAfterStripping(
   return others;
 }
 
-/** Only vendors reject foreign reasoning, and not every dialect has a field for it. */
-export function mayNeedStripping(dialect: ClientDialectName, { provider }: Deployment): boolean {
-  const isStrict = vendorOf(provider.settings.kind).strictDialects.includes(dialect);
-  return isStrict && clientDialect(dialect).stripForeignReasoning !== null;
+/** Null if there is nothing to strip. */
+export function stripperFor(
+  dialect: ClientDialectName,
+  stripped: StrippedReasoning,
+  bytes: Uint8Array,
+): ((body: JsonObject) => JsonObject) | null {
+  const { stripForeignReasoning, stripProvenReasoning } = clientDialect(dialect);
+  if (stripped === "proven") return stripProvenReasoning;
+  return stripped === "foreign" && mayHoldEnvelope(bytes) ? stripForeignReasoning : null;
+}
+
+/** Only vendors reject foreign reasoning. A compatible provider may be another Sluice, which reads envelopes itself. */
+export function rejectsForeignReasoning(dialect: ClientDialectName, { provider }: Deployment): boolean {
+  return vendorOf(provider.settings.kind).strictDialects.includes(dialect);
 }

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../base/errors.ts";
+import type { ErrorCode, VendorError } from "../../base/errors.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
@@ -8,6 +8,7 @@ import type { ClientDialectName, ProviderDialectName } from "../../dialects/regi
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { VendorContext } from "../../vendors/adapt-body.ts";
+import type { StrippedReasoning } from "../attempt/strip-foreign-reasoning.ts";
 import type { Expected } from "../request/request.ts";
 
 /**
@@ -31,8 +32,7 @@ export interface PatchJob {
   readonly bytes: Uint8Array;
   readonly spans: JsonSpans;
   readonly dialect: ClientDialectName;
-  /** Whether to strip reasoning of other providers. */
-  readonly stripsReasoning: boolean;
+  readonly stripped: StrippedReasoning;
   readonly changes: BodyChanges;
   readonly vendor: VendorContext | null;
 }
@@ -77,12 +77,13 @@ export interface JobMessage {
 /** An expected error crosses as its parts, an unexpected one as its stack. */
 export type DoneMessage = { readonly id: number } & (
   | { readonly result: ReadResult | PreparedResult }
-  | {
-      readonly refusal: {
-        readonly code: ErrorCode;
-        readonly message: string;
-        readonly param: string | undefined;
-      };
-    }
+  | { readonly refusal: Refusal }
   | { readonly failure: string }
 );
+
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly param: string | undefined;
+  readonly vendor: VendorError | undefined;
+}

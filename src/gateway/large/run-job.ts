@@ -2,12 +2,11 @@ import type { JsonObject } from "../../base/json.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { patchBody } from "../../dialects/json/patch.ts";
-import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
 import { translate } from "../../dialects/translation/translate.ts";
 import { type AdaptedBytes, adaptBytes, adaptObject } from "../../vendors/adapt-body.ts";
-import { changesAfterStripping } from "../attempt/strip-foreign-reasoning.ts";
+import { changesAfterStripping, stripperFor } from "../attempt/strip-foreign-reasoning.ts";
 import { checkRequest } from "../request/request.ts";
 import type { Job, PatchJob, PreparedResult, ReadJob, ReadResult, TranslateJob } from "./jobs.ts";
 import { truncateBody } from "./truncate-body.ts";
@@ -37,10 +36,11 @@ function read({ bytes, expected, wantsHash }: ReadJob): ReadResult {
   };
 }
 
-function patch({ bytes, spans, dialect, stripsReasoning, changes, vendor }: PatchJob): PreparedResult {
-  const { stripForeignReasoning, fieldNames } = clientDialect(dialect);
-  const body = stripsReasoning && mayHoldEnvelope(bytes) ? parseWhole(bytes) : null;
-  const stripped = body === null || stripForeignReasoning === null ? body : stripForeignReasoning(body);
+function patch({ bytes, spans, dialect, stripped: kind, changes, vendor }: PatchJob): PreparedResult {
+  const { fieldNames } = clientDialect(dialect);
+  const strip = stripperFor(dialect, kind, bytes);
+  const body = strip === null ? null : parseWhole(bytes);
+  const stripped = strip === null || body === null ? null : strip(body);
   if (body === null || stripped === null || stripped === body) {
     return patched(adaptBytes(patchBody(bytes, spans, changes), vendor, []));
   }

@@ -15,7 +15,7 @@ function done(id: number, job: JobMessage["job"]): DoneMessage {
     return { id, result: runJob(job) };
   } catch (error) {
     if (!(error instanceof GatewayError)) return { id, failure: String((error as Error)?.stack ?? error) };
-    const { code, message, param } = error;
-    return { id, refusal: { code, message, param } };
+    const { code, message, param, vendor } = error;
+    return { id, refusal: { code, message, param, vendor } };
   }
 }

@@ -117,5 +117,9 @@ function notGiven(path: string): GatewayError {
 }
 
 function notFound(path: string, message: string): GatewayError {
-  return new GatewayError("not_found", message, { param: path });
+  const isThread = path.startsWith("thread.");
+  return new GatewayError("not_found", message, { param: path, ...(isThread ? threadNotFound : {}) });
 }
+
+/** By which Anthropic's SDK knows to send the whole conversation again. */
+const threadNotFound = { vendor: { details: { error_code: "thread_not_found" } } };

@@ -46,6 +46,8 @@ export class ClientRequest {
   readonly stream: boolean;
   /** Removes governed members that are null, so that the provider takes them for absent too. Null if there are none. */
   readonly nullRemovals: BodyChanges | null;
+  /** Asks the provider to keep the conversation, for a later request to continue. */
+  readonly isThreaded: boolean;
   /** Asks for audio output. */
   readonly speaks: boolean;
   /** For a body that is too large to be processed on the event loop; else null. */
@@ -64,6 +66,7 @@ export class ClientRequest {
     this.modelId = truncated["model"] as string;
     this.stream = truncated["stream"] === true;
     this.nullRemovals = nullRemovals(truncated, spans);
+    this.isThreaded = isObject(truncated["thread"]);
     this.speaks = asksForSpeech(truncated);
     this.#cutBytes = cutBytes;
     this.#truncated = truncated;

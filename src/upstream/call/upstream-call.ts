@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { ProviderDialectName } from "../../dialects/registry.ts";
 import type { CredentialUse } from "../../vendors/credentials/credential.ts";
 import { pickResponse } from "../../vendors/http/response-headers.ts";
 import type { Prepared } from "../../vendors/provider.ts";
@@ -56,6 +57,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   #refusalHead: Head | null = null;
   /** The content type says that the answer is JSON. */
   #isNamedJson = false;
+  /** The dialect of the request; null before it is sent. */
+  #spoken: ProviderDialectName | null = null;
   #isPaused = false;
   #isReported = false;
 
@@ -75,6 +78,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     deadlines.endBy(Math.min(deadlineMs, nowMs + orNever(timeouts.totalMs)));
     deadlines.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.timer.add(deadlines);
+    this.#spoken = prepared.dialect;
     try {
       const transfer = this.deployment.provider.send(prepared, credential, this, keyId);
       this.#transfer = transfer;
@@ -271,7 +275,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
     const receivedAtMs = this.#context.clock.wallMs();
     const refusal = this.deployment.provider.readRefusal({ head, text, receivedAtMs });
-    this.#fail(refused(head.status, refusal, this.#plan.clientDialect));
+    const { clientDialect } = this.#plan;
+    this.#fail(refused(head.status, refusal, clientDialect, this.#spoken ?? clientDialect));
   }
 
   /** Ends the call early. Who caused it determines the error. */

@@ -167,7 +167,8 @@ describe("Sluice before the same Azure", () => {
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({
       error: {
-        code: "invalid_request",
+        code: "content_filter",
+        param: "prompt",
         message:
           "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
       },

@@ -30,8 +30,11 @@ export function readSystem(system: Json | undefined): IrText[] {
 
 export function readMessages(messages: Json | undefined, dropped: DroppedFields): IrMessage[] {
   const read: IrMessage[] = [];
-  listOf(messages).forEach((message, index) => {
-    if (!isObject(message)) return;
+  const all = listOf(messages);
+  const lastUser = all.findLastIndex((message) => isObject(message) && message["role"] === "user");
+  all.forEach((message, index) => {
+    // What an instruction says until the next user message is not shown after it.
+    if (!isObject(message) || (message["clear_at"] === "next_user_message" && index < lastUser)) return;
     const turn = readMessage(message, `messages[${index}].content`, dropped);
     if (turn.blocks.length > 0) read.push(turn);
   });

@@ -1,9 +1,9 @@
-import type { JsonObject } from "../../../base/json.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
 import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { dropUnsupported } from "./drop-unsupported.ts";
+import { decideRequest } from "./decide-request.ts";
 import { readMessages, readSystem } from "./messages-in.ts";
 import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
 
@@ -11,12 +11,12 @@ import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
 const defaultMaxTokens = 1024;
 
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
-  dropUnsupported(body, dropped);
+  decideRequest(body, dropped);
   return {
     stream: body["stream"] === true,
     system: readSystem(body["system"]),
     messages: readMessages(body["messages"], dropped),
-    tools: readTools(body),
+    tools: readTools(body, dropped),
     toolChoice: readToolChoice(body),
     parallelToolCalls: readParallel(body),
     reasoning: readReasoning(body),
@@ -36,7 +36,7 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
   };
 }
 
-const thinkingTypes = ["adaptive", "enabled", "disabled"] as const;
+const thinkingTypes = ["adaptive", "enabled", "disabled", "between_tools"] as const;
 
 function readReasoning(body: JsonObject): IrReasoningSettings | null {
   const thinking = objectOf(body["thinking"]);
@@ -46,15 +46,21 @@ function readReasoning(body: JsonObject): IrReasoningSettings | null {
       ? null
       : { effort, thinking: null, budgetTokens: null, visible: null, summary: null };
   }
-  const type = thinkingTypes.find((known) => known === thinking["type"]);
   const display = stringOf(thinking["display"]);
   return {
     effort,
-    thinking: type ?? refuse("thinking.type", `must be one of ${thinkingTypes.join(", ")}`),
+    thinking: readThinkingType(thinking["type"]),
     budgetTokens: numberOf(thinking["budget_tokens"]),
     visible: display === null ? null : display !== "omitted",
     summary: null,
   };
+}
+
+/** Thinking between tool calls only is what no other dialect can ask for; they think as they see fit. */
+function readThinkingType(type: Json | undefined): IrReasoningSettings["thinking"] {
+  const known = thinkingTypes.find((name) => name === type);
+  if (known === undefined) return refuse("thinking.type", `must be one of ${thinkingTypes.join(", ")}`);
+  return known === "between_tools" ? "adaptive" : known;
 }
 
 /** `output_format` is the name of the beta. */

@@ -32,10 +32,11 @@ export const inputMessage = Type.Object({
  * For model names it does not know, Claude Code sends messages of the role `system` in the conversation. It then always
  * sends `anthropic-beta`, which distinguishes such a request from a mistake.
  */
-const betaInputMessage = Type.Object({
-  role: Type.Union([user, assistant, system]),
-  content: messagesContent,
-});
+const betaInputMessage = Type.Union([
+  Type.Object({ role: Type.Union([user, assistant, system]), content: messagesContent }),
+  // It may only change what the model is to do from here on.
+  Type.Object({ role: system, content: optional(messagesContent) }),
+]);
 
 const countFields = (message: typeof inputMessage | typeof betaInputMessage) => ({
   model: modelName,

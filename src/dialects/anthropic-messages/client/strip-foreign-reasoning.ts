@@ -1,11 +1,24 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import { isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+import { hasProof, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 
 /** Returns the same body if there is nothing to strip. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
+  return strip(body, (block) => isForeignReasoning(block, "thinking", "signature"));
+}
+
+/** All signed and redacted thinking, whoever made it. */
+export function stripProvenReasoning(body: JsonObject): JsonObject {
+  return strip(body, (block) => {
+    return hasProof(block, "thinking", "signature") || hasProof(block, "redacted_thinking", "data");
+  });
+}
+
+function strip(body: JsonObject, isStripped: (block: Json) => boolean): JsonObject {
   const messages = listOf(body["messages"]);
-  const kept = messages.map(cleanMessage).filter((message) => message !== null);
+  const kept = messages
+    .map((message) => cleanMessage(message, isStripped))
+    .filter((message) => message !== null);
   if (kept.every((message, index) => message === messages[index]) && kept.length === messages.length) {
     return body;
   }
@@ -14,10 +27,10 @@ export function stripForeignReasoning(body: JsonObject): JsonObject {
 }
 
 /** Null if nothing is left, because a message must not be empty. */
-function cleanMessage(message: Json): Json {
+function cleanMessage(message: Json, isStripped: (block: Json) => boolean): Json {
   const content = isObject(message) ? message["content"] : null;
   if (!isObject(message) || !Array.isArray(content)) return message;
-  const kept = content.filter((block) => !isForeignReasoning(block, "thinking", "signature"));
+  const kept = content.filter((block) => !isStripped(block));
   if (kept.length === content.length) return message;
   return kept.length === 0 ? null : { ...message, content: kept };
 }

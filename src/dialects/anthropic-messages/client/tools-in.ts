@@ -1,12 +1,16 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { withMark } from "./content-in.ts";
 import { knownTool } from "./known-tools.ts";
+import { ToolChanges } from "./tool-changes.ts";
 
-export function readTools(body: JsonObject): IrTool[] {
-  return objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`));
+export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
+  const tools = objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`));
+  const changes = new ToolChanges(tools, readTool, dropped);
+  changes.apply(body["messages"]);
+  return changes.offered;
 }
 
 /** Reads only what every dialect has: `defer_loading` and the like must not leak into a schema. */

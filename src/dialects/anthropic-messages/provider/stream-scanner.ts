@@ -18,11 +18,13 @@ export class MessagesScanner extends StreamScanner {
   partialUsage: ReportedUsage | null = null;
   readonly #figures: JsonObject = {};
   readonly #readsExtras: boolean;
+  readonly #isThreaded: boolean;
   readonly #calls = new CallCounter();
   #isFinal = false;
 
-  constructor({ readsExtras }: ScannerOptions) {
+  constructor({ readsExtras, isThreaded = false }: ScannerOptions) {
     super();
+    this.#isThreaded = isThreaded;
     this.#readsExtras = readsExtras;
   }
 
@@ -65,7 +67,7 @@ export class MessagesScanner extends StreamScanner {
   }
 
   #recordIds(event: JsonObject): void {
-    const ids = givenIdsOfEvent(event);
+    const ids = givenIdsOfEvent(event, this.#isThreaded);
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 

@@ -9,9 +9,11 @@ import type {
   ToolKind,
 } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { decideFields } from "../../translation/field-decisions.ts";
 import { readCallProof } from "./call-proof.ts";
 import { readContent, readTexts } from "./content-in.ts";
+import { messageFields } from "./fields.ts";
 
 export interface Conversation {
   readonly system: readonly IrText[];
@@ -19,12 +21,13 @@ export interface Conversation {
 }
 
 /** Instructions at the beginning become the system prompt; later ones keep their position. */
-export function readMessages(messages: Json | undefined): Conversation {
+export function readMessages(messages: Json | undefined, dropped: DroppedFields): Conversation {
   const system: IrText[] = [];
   const turns = new Turns();
   listOf(messages).forEach((message, index) => {
     if (!isObject(message)) return;
     const path = `messages[${index}]`;
+    decideFields(message, messageFields, dropped, "messages[].");
     const { role } = message;
     if (role === "system" || role === "developer") {
       const blocks = readTexts(message["content"], `${path}.content`);
@@ -109,7 +112,6 @@ function readReasoning(message: JsonObject): IrAssistantBlock[] {
 }
 
 function readSaid(message: JsonObject, path: string): IrAssistantBlock[] {
-  if (isObject(message["audio"])) refuse(`${path}.audio`, "the model's provider takes no audio");
   const { content } = message;
   if (typeof content === "string" && typeof message["refusal"] !== "string") {
     return readTexts(content, `${path}.content`);

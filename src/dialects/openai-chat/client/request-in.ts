@@ -1,26 +1,20 @@
-import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, dropOthers, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { decideFields } from "../../translation/field-decisions.ts";
+import { requestFields } from "./fields.ts";
 import { readMessages } from "./messages-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
-/** Fields translated below. All others are dropped and reported. */
-const translatedFields: ReadonlySet<string> = new Set([
-  ...["model", "messages", "stream", "stream_options", "tools", "functions", "tool_choice", "function_call"],
-  ...["parallel_tool_calls", "reasoning_effort", "response_format", "max_completion_tokens", "max_tokens"],
-  ...["stop", "temperature", "top_p", "top_k", "user", "safety_identifier", "prompt_cache_key"],
-  ...["service_tier", "verbosity", "store", "metadata", "n", "logprobs", "modalities", "audio"],
-]);
-
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
-  refuseWhatChangesTheAnswer(body);
-  dropOthers(body, translatedFields, dropped);
+  decideFields(body, requestFields, dropped);
+  refuseSpeech(body);
   return {
     stream: body["stream"] === true,
-    ...readMessages(body["messages"]),
-    tools: readTools(body),
+    ...readMessages(body["messages"], dropped),
+    tools: readTools(body, dropped),
     toolChoice: readToolChoice(body),
     parallelToolCalls: booleanOf(body["parallel_tool_calls"]),
     reasoning: readReasoning(body["reasoning_effort"]),
@@ -44,12 +38,7 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
   };
 }
 
-/** Rejects options that no other dialect has and whose absence would change the answer. */
-function refuseWhatChangesTheAnswer(body: JsonObject): void {
-  const choices = numberOf(body["n"]);
-  if (choices !== null && choices > 1) refuse("n", "the model's provider gives one choice only");
-  if (body["logprobs"] === true) refuse("logprobs", "the model's provider gives none");
-  if (isObject(body["audio"])) refuse("audio", "the model's provider gives no audio");
+function refuseSpeech(body: JsonObject): void {
   if (listOf(body["modalities"]).includes("audio"))
     refuse("modalities", "the model's provider gives no audio");
 }

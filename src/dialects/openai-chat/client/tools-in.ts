@@ -1,26 +1,35 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { decideFields } from "../../translation/field-decisions.ts";
+import { functionFields } from "./fields.ts";
 
-export function readTools(body: JsonObject): IrTool[] {
-  const tools = objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`));
-  const legacy = objectsOf(body["functions"]).map((it, index) => readFunction(it, `functions[${index}]`));
+export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
+  const tools = objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`, dropped));
+  const legacy = objectsOf(body["functions"]).map((it, index) =>
+    readFunction(it, `functions[${index}]`, dropped),
+  );
   return [...tools, ...legacy];
 }
 
-function readTool(tool: JsonObject, path: string): IrTool {
+function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrTool {
   const type = stringOf(tool["type"]);
   if (type === "function") {
     const cache = objectOf(tool["cache_control"]);
-    const read = readFunction(objectOf(tool["function"]) ?? {}, `${path}.function`);
+    const read = readFunction(objectOf(tool["function"]) ?? {}, `${path}.function`, dropped);
     return cache === null ? read : { ...read, cache };
   }
   if (type === "custom") return readCustom(objectOf(tool["custom"]) ?? {}, `${path}.custom`);
   return { type: "hosted", dialect: "chat", name: type ?? "", path };
 }
 
-function readFunction(tool: JsonObject, path: string): IrTool & { readonly type: "function" } {
+function readFunction(
+  tool: JsonObject,
+  path: string,
+  dropped: DroppedFields,
+): IrTool & { readonly type: "function" } {
+  decideFields(tool, functionFields, dropped, "tools[].function.");
   return {
     type: "function",
     kind: "function",

@@ -28,7 +28,7 @@ export function inBandError(error: GatewayError, _requestId: string, position: S
 /** The `error` of a response that has failed. */
 export function responseError(error: GatewayError): JsonObject {
   return {
-    code: responsesErrorCodes[error.code],
+    code: error.vendor?.code ?? responsesErrorCodes[error.code],
     message: error.message,
     type: errorKinds[error.code].type,
     param: error.param ?? null,

@@ -1,10 +1,28 @@
-import type { JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf } from "../../json/json-fields.ts";
-import { isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+import { hasProof, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 
 /** Returns the same body if there is nothing to strip. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
   const input = listOf(body["input"]);
   const kept = input.filter((item) => !isForeignReasoning(item, "reasoning", "encrypted_content"));
   return kept.length === input.length ? body : { ...body, input: kept };
+}
+
+/**
+ * All encrypted reasoning, whoever made it. The ids go with it: OpenAI rejects a call that it has stored together with
+ * reasoning, and that is sent without it.
+ */
+export function stripProvenReasoning(body: JsonObject): JsonObject {
+  const input = listOf(body["input"]);
+  const kept = input.filter((item) => !hasProof(item, "reasoning", "encrypted_content"));
+  return kept.length === input.length ? body : { ...body, input: kept.map(withoutId) };
+}
+
+const ofAnswers: ReadonlySet<Json> = new Set(["message", "function_call", "custom_tool_call"]);
+
+function withoutId(item: Json): Json {
+  if (!isObject(item) || !ofAnswers.has(item["type"] ?? null)) return item;
+  const { id: _, ...rest } = item;
+  return rest;
 }

@@ -1,8 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import { type DroppedFields, dropOthers, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { decideFields } from "../../translation/field-decisions.ts";
 import { namespaceOf } from "../namespace.ts";
+import { customToolFields, functionFields } from "./fields.ts";
 
 /** Codex' tool search has no name on the wire. */
 export const toolSearchName = "tool_search";
@@ -46,10 +48,6 @@ function readToolList(
   });
 }
 
-const functionFields: ReadonlySet<string> = new Set([
-  ...["type", "name", "description", "parameters", "strict"],
-]);
-
 function readTool(
   tool: JsonObject,
   namespace: string | null,
@@ -60,7 +58,7 @@ function readTool(
   const said = stringOf(tool["description"]);
   switch (type) {
     case "function":
-      dropOthers(tool, functionFields, dropped, "tools[].");
+      decideFields(tool, functionFields, dropped, "tools[].");
       return [
         {
           type: "function",
@@ -73,6 +71,7 @@ function readTool(
         },
       ];
     case "custom": {
+      decideFields(tool, customToolFields, dropped, "tools[].");
       const format = objectOf(tool["format"]);
       return [{ type: "custom", namespace, name: nameOf(tool, path), description: said, format }];
     }

@@ -1,0 +1,86 @@
+import type { FieldDecisions } from "../../translation/field-decisions.ts";
+
+/**
+ * The fields of a Messages request, stable and beta, as of @anthropic-ai/sdk 1.8, and those that only the version
+ * 2023-06-01 of the API has.
+ */
+export const requestFields = {
+  // A mark for the whole request, at a place that Anthropic chooses.
+  cache_control: "dropped",
+  compaction: {
+    refused: "the model's provider cannot compact a conversation; leave it out and summarize with a request",
+  },
+  container: { refused: "the model's provider has no containers; leave it out" },
+  context_management: "dropped",
+  diagnostics: "dropped",
+  fallback_credit_token: "dropped",
+  fallbacks: { refused: "the model's provider knows no other models; leave it out" },
+  inference_geo: {
+    refused: "the model's provider does not let you choose where it runs",
+    except: ["global"],
+  },
+  max_tokens: "carried",
+  // Like any other tool that its vendor runs.
+  mcp_servers: "dropped",
+  messages: "carried",
+  metadata: "carried",
+  model: "carried",
+  output_config: "carried",
+  output_format: "carried",
+  service_tier: "carried",
+  speed: "dropped",
+  stop_sequences: "carried",
+  stream: "carried",
+  system: "carried",
+  temperature: "carried",
+  thinking: "carried",
+  // The SDK's tool runners send everything when they are told so, and only what is new otherwise.
+  thread: {
+    refused: "the model's provider keeps no threads; send the whole conversation without it",
+    vendor: { details: { error_code: "thread_unsupported_request" } },
+  },
+  tool_choice: "carried",
+  tools: "carried",
+  top_k: "carried",
+  top_p: "carried",
+} as const satisfies FieldDecisions;
+
+/** Parameters of the SDK that it sends as headers. */
+export const headerParams = ["betas", "user_profile_id", "workspace_id"] as const;
+
+/** Of a message, whatever its role. */
+export const messageFields = {
+  clear_at: "carried",
+  content: "carried",
+  output_config: "dropped",
+  role: "carried",
+} as const satisfies FieldDecisions;
+
+export const outputConfigFields = {
+  effort: "carried",
+  format: "carried",
+  task_budget: "dropped",
+} as const satisfies FieldDecisions;
+
+export const metadataFields = { user_id: "carried" } as const satisfies FieldDecisions;
+
+export const thinkingFields = {
+  block_binding: "dropped",
+  budget_tokens: "carried",
+  display: "carried",
+  type: "carried",
+} as const satisfies FieldDecisions;
+
+/** Of a client's own tool. */
+export const toolFields = {
+  allowed_callers: "dropped",
+  cache_control: "carried",
+  defer_loading: "dropped",
+  description: "carried",
+  eager_input_streaming: "dropped",
+  input_examples: "dropped",
+  input_schema: "carried",
+  name: "carried",
+  strict: "carried",
+  type: "carried",
+} as const satisfies FieldDecisions;

@@ -1,0 +1,50 @@
+import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../registry.ts";
+import type { Refusal } from "./refusal.ts";
+import { codeOf, given, type ToldDetails, vendorErrorOf } from "./vendor-error.ts";
+
+/** What a client learns of a provider's refusal of its request. */
+export interface ExplainedRefusal {
+  readonly message: string;
+  readonly details: ToldDetails;
+}
+
+/**
+ * Keeps what the client's SDK acts on. If the provider speaks the client's dialect that is all of it; otherwise only what
+ * both dialects have a term for.
+ */
+export function explainRefusal(
+  refusal: Refusal,
+  client: ClientDialectName,
+  provider: ProviderDialectName,
+): ExplainedRefusal {
+  if (provider === client) return { message: refusal.message, details: vendorErrorOf(refusal) };
+  const isOpenAi = clientDialect(client).errorFormat === "openai";
+  const code = refusal.refusesProofs === true ? "invalid_encrypted_content" : codeOf(refusal);
+  const isUnsigned = refusal.refusesProofs === true && !isOpenAi && !refusal.message.includes("signature");
+  return {
+    message: isUnsigned ? `${invalidSignature}: ${refusal.message}` : refusal.message,
+    details: { param: translateParam(refusal.param, client), ...given({ code }) },
+  };
+}
+
+/** By this wording clients of Messages know that they have to send the conversation without its thinking. */
+const invalidSignature = "Invalid `signature` in `thinking` block";
+
+/** Fields of different names that ask for the same thing. */
+const synonyms: readonly (readonly string[])[] = [
+  ["messages", "input"],
+  ["system", "instructions"],
+  ["max_tokens", "max_completion_tokens", "max_output_tokens"],
+  ["stop", "stop_sequences"],
+  ["reasoning_effort", "reasoning", "thinking"],
+  ["response_format", "text", "output_config"],
+  ["safety_identifier", "user", "metadata"],
+];
+
+/** Only the field itself: positions inside the conversation or the tools may differ. Undefined if the client has no such field. */
+function translateParam(param: string | undefined, client: ClientDialectName): string | undefined {
+  const [field = ""] = param?.split(/[.[]/) ?? [];
+  const { requestFields } = clientDialect(client);
+  const names = [field, ...(synonyms.find((group) => group.includes(field)) ?? [])];
+  return names.find((name) => Object.hasOwn(requestFields, name));
+}

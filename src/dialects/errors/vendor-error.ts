@@ -1,0 +1,23 @@
+import type { ErrorDetails, VendorError } from "../../base/errors.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** The parts of an error that are sent to the client beside the message. */
+export type ToldDetails = Pick<ErrorDetails, "param" | "vendor">;
+
+/** What a client's SDK acts on in a refusal. */
+export function vendorErrorOf(refusal: Refusal): ToldDetails {
+  return { param: refusal.param, ...given({ code: codeOf(refusal), details: refusal.details }) };
+}
+
+export function given(vendor: VendorError): { vendor?: VendorError } {
+  return vendor.code === undefined && vendor.details === undefined ? {} : { vendor };
+}
+
+const legalCode = /^[a-z][a-z0-9_.-]{2,63}$/;
+/** About the operator's account with the provider, which a client could take for its own. */
+const accountCode = /api_key|auth|billing|credential|permission|quota|organization/;
+
+/** Undefined for a number, as some servers send the status, and for what would mislead. */
+export function codeOf({ code }: Refusal): string | undefined {
+  return code !== undefined && legalCode.test(code) && !accountCode.test(code) ? code : undefined;
+}

@@ -1,0 +1,68 @@
+import type { FieldDecisions } from "../../translation/field-decisions.ts";
+
+/** The fields of a chat request, as of openai-node 7.53, and `top_k`, which compatible servers have. */
+export const requestFields = {
+  audio: { refused: "the model's provider gives no audio" },
+  frequency_penalty: "dropped",
+  function_call: "carried",
+  functions: "carried",
+  logit_bias: "dropped",
+  logprobs: { refused: "the model's provider gives none", except: [false] },
+  max_completion_tokens: "carried",
+  max_tokens: "carried",
+  messages: "carried",
+  metadata: "carried",
+  // Audio among them is refused, text is what every dialect gives.
+  modalities: "carried",
+  model: "carried",
+  moderation: { refused: "the model's provider does not moderate; leave it out" },
+  n: { refused: "the model's provider gives one choice only", except: [1] },
+  parallel_tool_calls: "carried",
+  prediction: "dropped",
+  presence_penalty: "dropped",
+  prompt_cache_key: "carried",
+  prompt_cache_options: "dropped",
+  prompt_cache_retention: "dropped",
+  reasoning_effort: "carried",
+  response_format: "carried",
+  safety_identifier: "carried",
+  seed: "dropped",
+  service_tier: "carried",
+  stop: "carried",
+  store: "carried",
+  stream: "carried",
+  stream_options: "carried",
+  temperature: "carried",
+  tool_choice: "carried",
+  tools: "carried",
+  top_k: "carried",
+  top_logprobs: { refused: "log probabilities are not available for this model", except: [0] },
+  top_p: "carried",
+  user: "carried",
+  verbosity: "carried",
+  // Like any other tool that its vendor runs.
+  web_search_options: "dropped",
+} as const satisfies FieldDecisions;
+
+/** Of a message, whatever its role. */
+export const messageFields = {
+  audio: { refused: "the model's provider takes no audio" },
+  content: "carried",
+  function_call: "dropped",
+  name: "carried",
+  // What compatible servers show of their reasoning.
+  reasoning: "carried",
+  reasoning_content: "carried",
+  refusal: "carried",
+  role: "carried",
+  tool_call_id: "carried",
+  tool_calls: "carried",
+} as const satisfies FieldDecisions;
+
+/** Of a function's definition in `tools` or `functions`. */
+export const functionFields = {
+  description: "carried",
+  name: "carried",
+  parameters: "carried",
+  strict: "carried",
+} as const satisfies FieldDecisions;

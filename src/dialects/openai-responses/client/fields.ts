@@ -1,0 +1,79 @@
+import type { FieldDecisions } from "../../translation/field-decisions.ts";
+
+const keepsNothing = "this model's provider keeps no responses; send the whole conversation in input";
+
+/** The fields of a Responses request, as of openai-node 7.53 and Open Responses. */
+export const requestFields = {
+  access_programs: "dropped",
+  background: { refused: "this model's provider answers at once or not at all", except: [false] },
+  context_management: "dropped",
+  conversation: { refused: keepsNothing },
+  frequency_penalty: "dropped",
+  image: "dropped",
+  // Encrypted reasoning is always included; log probabilities are refused, other values dropped.
+  include: "carried",
+  input: "carried",
+  instructions: "carried",
+  max_output_tokens: "carried",
+  max_tool_calls: "dropped",
+  metadata: "carried",
+  model: "carried",
+  moderation: { refused: "this model's provider does not moderate; leave it out" },
+  parallel_tool_calls: "carried",
+  presence_penalty: "dropped",
+  previous_response_id: { refused: keepsNothing },
+  prompt: { refused: "this model's provider does not know the template; send its text in input" },
+  prompt_cache_key: "carried",
+  prompt_cache_options: "dropped",
+  prompt_cache_retention: "dropped",
+  reasoning: "carried",
+  safety_identifier: "carried",
+  service_tier: "carried",
+  store: "carried",
+  stream: "carried",
+  // Only about the padding of events.
+  stream_options: "carried",
+  temperature: "carried",
+  text: "carried",
+  tool_choice: "carried",
+  tools: "carried",
+  top_logprobs: { refused: "log probabilities are not available for this model", except: [0] },
+  top_p: "carried",
+  // `auto` is dropped: other providers reject what is too long.
+  truncation: "carried",
+  user: "carried",
+} as const satisfies FieldDecisions;
+
+export const reasoningFields = {
+  context: "dropped",
+  effort: "carried",
+  generate_summary: "carried",
+  mode: "dropped",
+  summary: "carried",
+} as const satisfies FieldDecisions;
+
+export const textFields = { format: "carried", verbosity: "carried" } as const satisfies FieldDecisions;
+
+/** Of a function, in `tools` or in the conversation. */
+export const functionFields = {
+  allowed_callers: "dropped",
+  async: "dropped",
+  defer_loading: "dropped",
+  description: "carried",
+  name: "carried",
+  output_schema: "dropped",
+  parameters: "carried",
+  strict: "carried",
+  type: "carried",
+} as const satisfies FieldDecisions;
+
+/** Of a free-form tool. */
+export const customToolFields = {
+  allowed_callers: "dropped",
+  async: "dropped",
+  defer_loading: "dropped",
+  description: "carried",
+  format: "carried",
+  name: "carried",
+  type: "carried",
+} as const satisfies FieldDecisions;
