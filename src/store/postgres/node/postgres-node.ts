@@ -25,8 +25,9 @@ import { readAccounts } from "./read-accounts.ts";
 import { contextOf, type NodeContext } from "./settings.ts";
 
 const tokenDeadlineMs = 1_000;
-/** Signs of life that may be missing before the database counts as away. */
+/** Signs of life that may be missing before the database counts as away, and the least time that is given to them. */
 const missedBeats = 2.5;
+const leastSilenceMs = 2_000;
 const keepEveryMs = 250;
 const rejoinPauseMs = 250;
 const patienceAtJoiningMs = 10_000;
@@ -56,7 +57,7 @@ export class PostgresNode implements StoreNode {
   private constructor(settings: NodeContext) {
     this.#settings = settings;
     this.#beatMs = settings.timing.beatMs;
-    this.#health = new NodeHealth(this.#beatMs * missedBeats);
+    this.#health = new NodeHealth(Math.max(this.#beatMs * missedBeats, leastSilenceMs));
     this.#life = new NodeLife(settings);
     this.#keeper = new ChargeKeeper(settings);
     this.#lanes = new MoneyLanes({
