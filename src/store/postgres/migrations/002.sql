@@ -261,16 +261,17 @@ DECLARE
   n int := cardinality(p_ids);
   v_states int[] := array_fill(0, ARRAY[n]);
   v_late record;
+  r record;
 BEGIN
   charges := array_fill(0::float8, ARRAY[n]); overruns := charges;
   IF is_new AND n > 0 THEN
     SELECT e.states, e.charges, e.overruns INTO v_states, charges, overruns FROM sluice_end_holds(p_node, p_ids, p_items, p_endings) e;
   END IF;
   IF 0 = ANY (v_states) THEN
-    FOR i IN 1 .. n LOOP
-      CONTINUE WHEN v_states[i] = 1 OR p_items -> (i - 1) ->> 'cost' IS NULL;
-      v_late := sluice_charge_late(p_node, p_items -> (i - 1));
-      charges[i] := v_late.charged; overruns[i] := v_late.overrun;
+    FOR r IN SELECT e.value AS item, e.ordinality::int AS n FROM json_array_elements(p_items) WITH ORDINALITY AS e LOOP
+      CONTINUE WHEN v_states[r.n] = 1 OR r.item ->> 'cost' IS NULL;
+      v_late := sluice_charge_late(p_node, r.item);
+      charges[r.n] := v_late.charged; overruns[r.n] := v_late.overrun;
     END LOOP;
   END IF;
   IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
