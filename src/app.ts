@@ -165,7 +165,7 @@ async function assemble(
   const adminServer =
     ownAddress === null
       ? null
-      : await listenForAdmin(createEdge(gateway, log, operatorsSide, false), ownAddress);
+      : await listenForAdmin(createEdge(gateway, log, operatorsSide, false), ownAddress, settings.server);
   opened.defer(() => adminServer?.stop());
   await admin.saveGeneratedToken();
   watcher.start();

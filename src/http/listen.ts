@@ -17,9 +17,13 @@ export function listen(edge: Elysia, { host, port, reusePort }: ServerSettings):
   return listenAt(edge, { host, port, reusePort, hostSetting: "--host", portSetting: "--port" });
 }
 
-/** `admin.listen`: a separate address for the admin side. */
-export function listenForAdmin(edge: Elysia, address: string): Promise<Listening> {
-  return listenAt(edge, listenAddress(address, "admin.listen"));
+/** `admin.listen`: a separate address for the admin side. Gateways that share a port share this one too. */
+export function listenForAdmin(
+  edge: Elysia,
+  address: string,
+  { reusePort }: ServerSettings,
+): Promise<Listening> {
+  return listenAt(edge, { ...listenAddress(address, "admin.listen"), reusePort });
 }
 
 async function listenAt(edge: Elysia, address: ListenAddress): Promise<Listening> {

@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { YAML } from "bun";
+import { loadSettings } from "../../src/config/load.ts";
+
+interface Compose {
+  readonly services: Readonly<Record<string, { readonly configs?: readonly { readonly source: string }[] }>>;
+  readonly configs: Readonly<Record<string, { readonly content: string }>>;
+}
+
+const folder = new URL("../../config/deploy", import.meta.url).pathname;
+const read = (file: string) => readFileSync(join(folder, file), "utf8");
+
+test("the compose file has a database, two gateways and nginx, and a configuration that is sound", () => {
+  const { services, configs } = YAML.parse(read("compose.yaml")) as Compose;
+  expect(Object.keys(services)).toEqual(["db", "gateway-1", "gateway-2", "nginx"]);
+  for (const name of ["gateway-1", "gateway-2"])
+    expect(services[name]?.configs).toMatchObject([{ source: "sluice" }]);
+  const dir = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const file = join(dir, "sluice.toml");
+  const password = join(dir, "db_password");
+  writeFileSync(password, "a password\n");
+  writeFileSync(file, (configs["sluice"]?.content ?? "").replace("/run/secrets/db_password", password));
+  const { settings } = loadSettings({ file, env: { OPENAI_API_KEY: "sk-test" }, cwd: dir });
+  rmSync(dir, { recursive: true });
+  expect(settings.warnings).toEqual([]);
+  expect(settings.store).toEqual({
+    url: "postgres://sluice@db:5432/sluice",
+    password: "a password",
+    prepare: true,
+  });
+  for (const name of ["gateway-1", "gateway-2"])
+    expect(configs["nginx"]?.content).toContain(`server ${name}:8787 `);
+});
+
+test("the template unit differs from the single one by its instance alone", () => {
+  const lines = (file: string) =>
+    read(file)
+      .split("\n")
+      .filter((line) => /^\w+=/.test(line));
+  const template = lines("sluice@.service");
+  const single = lines("sluice.service");
+  const own = template.filter((line) => !single.includes(line));
+  expect(own.every((line) => line.includes("%i") || line.startsWith("After="))).toBe(true);
+  expect(template).toHaveLength(single.length);
+});
