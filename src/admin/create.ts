@@ -3,6 +3,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { EndingQueue } from "../store/ending-queue.ts";
 import { AdminToken, loadAdminToken } from "./auth/admin-token.ts";
+import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { OwnSessions, SharedSessions } from "./auth/sessions.ts";
 import type { AdminDeps, OpenExchange } from "./deps.ts";
@@ -22,7 +23,7 @@ interface AdminParts {
 export interface Admin {
   /** The routes of the admin API and `/metrics`. */
   readonly mount: AdminMount;
-  /** A token generated at this start; null if there was one. It is shown once. */
+  /** A token generated at this start; null if there was one, or another gateway was faster. It is shown once. */
   readonly generatedToken: string | null;
   /** Saves that token, once the gateway is up and the token will be shown. */
   saveGeneratedToken(): Promise<void>;
@@ -39,8 +40,9 @@ export async function createAdmin({ gateway, backend, live, version, endings }: 
   const { admin } = gateway.configured.settings;
   const { token, generated, save } = await loadAdminToken(admin.token, store.admin);
   const { sessions: shared } = store.admin;
-  const sessions = shared === null ? new OwnSessions(clock) : new SharedSessions(clock, shared);
-  const guard = { token, sessions, lockout: new Lockout(clock) };
+  const tokenHash = () => guard.token.hashHex;
+  const sessions = shared === null ? new OwnSessions(clock) : new SharedSessions(clock, shared, tokenHash);
+  const guard: Guard = { token, sessions, lockout: new Lockout(clock) };
   const deps: Omit<AdminDeps, "addressOf"> = {
     store,
     clock,
@@ -64,8 +66,13 @@ export async function createAdmin({ gateway, backend, live, version, endings }: 
   const otherNodes = new OtherNodes({ store, keys, feed: live.feed });
   otherNodes.start();
   return {
-    generatedToken: generated,
-    saveGeneratedToken: save,
+    get generatedToken() {
+      return guard.token === token ? generated : null;
+    },
+    saveGeneratedToken: async () => {
+      const inForce = await save();
+      if (inForce.hashHex !== token.hashHex) guard.token = inForce;
+    },
     mount: adminRoutes(deps),
     get metricsAddress() {
       return metrics.address;

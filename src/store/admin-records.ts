@@ -17,7 +17,8 @@ export interface AdminRecords {
     readonly limit: number;
   }): Promise<readonly AuditRecord[]>;
   readAdminTokenHash(): Promise<string | null>;
-  saveAdminTokenHash(hash: string): Promise<void>;
+  /** Keeps the first one: another gateway may have saved one meanwhile. Returns the one that is kept. */
+  saveAdminTokenHash(hash: string): Promise<string>;
   /** Null for a store with one gateway, which keeps its sessions in memory. */
   readonly sessions: SessionRecords | null;
 }

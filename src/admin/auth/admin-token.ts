@@ -4,7 +4,8 @@ import { mintSecret } from "../../base/mint-secret.ts";
 /** Stores the hash of a generated admin token. */
 export interface TokenStore {
   readAdminTokenHash(): Promise<string | null>;
-  saveAdminTokenHash(hash: string): Promise<void>;
+  /** Returns the hash that is kept: that of another gateway, if it was faster. */
+  saveAdminTokenHash(hash: string): Promise<string>;
 }
 
 function hashOf(token: string): Uint8Array {
@@ -41,8 +42,8 @@ interface LoadedToken {
   readonly token: AdminToken;
   /** A token that was just generated, to be printed once; null if there was one already. */
   readonly generated: string | null;
-  /** Saves the hash of a generated token. Called once the token is certain to be shown. */
-  save(): Promise<void>;
+  /** Saves the hash of a generated token, once it is certain to be shown. Returns the token that is in force then. */
+  save(): Promise<AdminToken>;
 }
 
 /** The configured token, or the one generated at the first start, or a new one. An empty token counts as not set. */
@@ -52,9 +53,10 @@ export async function loadAdminToken(configured: string | null, store: TokenStor
   if (hash !== null) return existing(AdminToken.ofHash(hash));
   const generated = `slua_${mintSecret(32)}`;
   const token = AdminToken.of(generated);
-  return { token, generated, save: () => store.saveAdminTokenHash(token.hashHex) };
+  const save = async () => AdminToken.ofHash(await store.saveAdminTokenHash(token.hashHex));
+  return { token, generated, save };
 }
 
 function existing(token: AdminToken): LoadedToken {
-  return { token, generated: null, save: async () => {} };
+  return { token, generated: null, save: async () => token };
 }

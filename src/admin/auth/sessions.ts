@@ -50,32 +50,41 @@ export class OwnSessions implements Sessions {
   }
 }
 
-/** Behind a load balancer, a page's next request may reach another gateway: they share the sessions as they share all else. */
+/**
+ * Behind a load balancer, a page's next request may reach another gateway: they share the sessions as they share all else.
+ * The token is part of the hash, so that sessions which were begun with another one, before a restart, are unknown.
+ */
 export class SharedSessions implements Sessions {
   readonly #clock: Clock;
   readonly #records: SessionRecords;
+  readonly #tokenHash: () => string;
 
-  constructor(clock: Clock, records: SessionRecords) {
+  constructor(clock: Clock, records: SessionRecords, tokenHash: () => string) {
     this.#clock = clock;
     this.#records = records;
+    this.#tokenHash = tokenHash;
   }
 
   async begin(): Promise<string> {
     const id = mintSecret(43);
-    await this.#records.begin(hashOf(id), this.#clock.wallMs() + sessionMs, maxSessions);
+    await this.#records.begin(this.#hashOf(id), this.#clock.wallMs() + sessionMs, maxSessions);
     return id;
   }
 
   isOpen(id: string): Promise<boolean> {
-    return this.#records.isOpen(hashOf(id), this.#clock.wallMs());
+    return this.#records.isOpen(this.#hashOf(id), this.#clock.wallMs());
   }
 
   end(id: string): Promise<void> {
-    return this.#records.end(hashOf(id));
+    return this.#records.end(this.#hashOf(id));
   }
 
   endAll(): Promise<void> {
     return this.#records.endAll();
+  }
+
+  #hashOf(id: string): string {
+    return hashOf(`${id} ${this.#tokenHash()}`);
   }
 }
 

@@ -8,7 +8,8 @@ function memory(): TokenStore & { hash: string | null } {
       return this.hash;
     },
     async saveAdminTokenHash(hash) {
-      this.hash = hash;
+      this.hash ??= hash;
+      return this.hash;
     },
   };
 }
@@ -24,6 +25,14 @@ describe("the admin token", () => {
     const second = await loadAdminToken(null, store);
     expect(second.generated).toBeNull();
     expect(second.token.matches(first.generated ?? "")).toBeTrue();
+  });
+
+  test("is that of the gateway that was faster, where two start at once", async () => {
+    const store = memory();
+    const [one, other] = [await loadAdminToken(null, store), await loadAdminToken(null, store)];
+    const inForce = [await one.save(), await other.save()];
+    expect(inForce.map((token) => token.matches(one.generated ?? ""))).toEqual([true, true]);
+    expect(inForce.map((token) => token.matches(other.generated ?? ""))).toEqual([false, false]);
   });
 
   test("that is configured comes before the one that was generated", async () => {

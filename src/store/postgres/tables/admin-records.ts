@@ -32,11 +32,12 @@ export class PostgresAdminRecords implements AdminRecords {
     return row?.hash ?? null;
   }
 
-  async saveAdminTokenHash(hash: string): Promise<void> {
+  async saveAdminTokenHash(hash: string): Promise<string> {
     await this.#database.change(
-      "INSERT INTO admin_token (id, hash) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET hash = excluded.hash",
+      "INSERT INTO admin_token (id, hash) VALUES (1, $1) ON CONFLICT (id) DO NOTHING",
       [hash],
     );
+    return (await this.readAdminTokenHash()) ?? hash;
   }
 }
 

@@ -40,9 +40,10 @@ export class SqliteAdminRecords implements AdminRecords {
     });
   }
 
-  saveAdminTokenHash(hash: string): Promise<void> {
+  saveAdminTokenHash(hash: string): Promise<string> {
     return patiently(this.#patienceMs, () => {
-      this.#database.query("INSERT OR REPLACE INTO admin_token (id, hash) VALUES (1, ?)").run(hash);
+      this.#database.query("INSERT OR IGNORE INTO admin_token (id, hash) VALUES (1, ?)").run(hash);
+      return this.#database.query<{ hash: string }, []>("SELECT hash FROM admin_token").get()?.hash ?? hash;
     });
   }
 }
