@@ -13,6 +13,8 @@ export interface DemoAnswer {
   readonly call: ToolCall | null;
   /** It was truncated at the output limit. */
   readonly truncated: boolean;
+  /** The stop sequence that it ended at; null if it did not. */
+  readonly stop: string | null;
   /** Null if it was asked to report none. */
   readonly usage: DemoUsage | null;
 }
@@ -37,21 +39,40 @@ export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
   const tool = toolFor(request, scenario);
   const call = tool === null ? null : callOf(tool, request);
   const thinking = request.thinks ? piecesOf(thoughts(request)) : [];
-  const text = call === null ? piecesOf(words(request, scenario)) : [];
+  const said = call === null ? cutAtStop(words(request, scenario), request.stops) : { text: "", stop: null };
+  const text = piecesOf(said.text);
   const callTokens = call === null ? 0 : countPieces(call.name) + countPieces(call.arguments);
   const wanted = thinking.length + text.length + callTokens;
   const most = request.maxTokens ?? wanted;
   const kept = text.slice(0, Math.max(0, most - thinking.length));
   const output = Math.min(wanted, Math.max(most, thinking.length + callTokens));
+  const truncated = kept.length < text.length;
+  const { choices, inputTokens } = request;
   return {
     request,
     createdSeconds: Math.floor(Date.now() / 1000),
     thinking,
     text: kept,
     call,
-    truncated: kept.length < text.length,
-    usage: scenario.usage ? { input: request.inputTokens, output, thinking: thinking.length } : null,
+    truncated,
+    stop: truncated ? null : said.stop,
+    usage: scenario.usage
+      ? { input: inputTokens, output: output * choices, thinking: thinking.length * choices }
+      : null,
   };
+}
+
+/** Ends a text before the first stop sequence in it. */
+function cutAtStop(text: string, stops: readonly string[]): { text: string; stop: string | null } {
+  let end = text.length;
+  let found: string | null = null;
+  for (const stop of stops) {
+    const at = text.indexOf(stop);
+    if (at === -1 || at >= end) continue;
+    end = at;
+    found = stop;
+  }
+  return { text: text.slice(0, end), stop: found };
 }
 
 /** The tool that must be called, else one that the text names, else the first of a few. */

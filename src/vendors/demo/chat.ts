@@ -1,15 +1,18 @@
 import { newId } from "../../base/id.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { DemoAnswer, DemoUsage } from "./answer.ts";
+import type { DemoAnswer, DemoUsage, ToolCall } from "./answer.ts";
 import { content, type DemoDialect, framing, type PacedFrame } from "./dialect.ts";
 import { piecesOf } from "./pieces.ts";
 import {
+  type DemoRefusal,
   type DemoRequest,
   type DemoTool,
   inputTokensOf,
+  noLogprobs,
   objectOr,
   objectsIn,
   textOf,
+  textsIn,
   wholeNumberOr,
 } from "./request.ts";
 
@@ -28,6 +31,9 @@ export const chat: DemoDialect = {
       toolChoice: toolChoiceOf(body["tool_choice"]),
       thinks: typeof effort === "string" && effort !== "none",
       maxTokens: wholeNumberOr(body["max_completion_tokens"], wholeNumberOr(body["max_tokens"], null)),
+      stops: textsIn(body["stop"]),
+      choices: wholeNumberOr(body["n"], null) ?? 1,
+      refusal: refusalOf(body),
       schema: schemaOf(body["response_format"]),
       inputTokens: inputTokensOf(body["messages"], body["tools"]),
       wantsStreamUsage: isObject(body["stream_options"]) && body["stream_options"]["include_usage"] === true,
@@ -35,30 +41,23 @@ export const chat: DemoDialect = {
   },
 
   whole(answer: DemoAnswer): JsonObject {
-    const { call, thinking, text } = answer;
-    const message: JsonObject = {
-      role: "assistant",
-      content: call === null ? text.join("") : null,
-      refusal: null,
-    };
-    if (thinking.length > 0) message["reasoning_content"] = thinking.join("");
-    if (call !== null) {
-      message["tool_calls"] = [
-        { id: call.id, type: "function", function: { name: call.name, arguments: call.arguments } },
-      ];
-    }
     return {
       id: newId("chatcmpl-"),
       object: "chat.completion",
       created: answer.createdSeconds,
       model: answer.request.model,
-      choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(answer) }],
+      choices: indices(answer).map((index) => ({
+        index,
+        message: messageOf(answer, index),
+        logprobs: null,
+        finish_reason: finishOf(answer),
+      })),
       ...(answer.usage === null ? {} : { usage: usageOf(answer.usage) }),
     };
   },
 
   *stream(answer: DemoAnswer): Generator<PacedFrame> {
-    const { usage, call } = answer;
+    const { usage } = answer;
     const reportsUsage = answer.request.wantsStreamUsage && usage !== null;
     const head = {
       id: newId("chatcmpl-"),
@@ -66,38 +65,86 @@ export const chat: DemoDialect = {
       created: answer.createdSeconds,
       model: answer.request.model,
     };
-    const chunk = (delta: JsonObject, finish: string | null = null) =>
-      data({
-        ...head,
-        choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
-        ...(reportsUsage ? { usage: null } : {}),
-      });
-    yield framing(chunk({ role: "assistant", content: "" }));
-    for (const piece of answer.thinking) yield content(chunk({ reasoning_content: piece }));
-    for (const piece of answer.text) yield content(chunk({ content: piece }));
-    if (call !== null) {
-      const named = { id: call.id, type: "function", function: { name: call.name, arguments: "" } };
-      yield framing(chunk({ tool_calls: [{ index: 0, ...named }] }));
-      for (const piece of piecesOf(call.arguments)) {
-        yield content(chunk({ tool_calls: [{ index: 0, function: { arguments: piece } }] }));
-      }
+    for (const index of indices(answer)) {
+      const chunk = (delta: JsonObject, finish: string | null = null) =>
+        data({
+          ...head,
+          choices: [{ index, delta, logprobs: null, finish_reason: finish }],
+          ...(reportsUsage ? { usage: null } : {}),
+        });
+      yield* choice(answer, index, chunk);
     }
-    yield framing(chunk({}, finishOf(answer)));
     if (reportsUsage) yield framing(data({ ...head, choices: [], usage: usageOf(usage) }));
     yield framing("data: [DONE]\n\n");
   },
 
-  error: (status, message) => ({
+  error: (status, message, refusal) => ({
     error: {
       message,
       type: status < 500 ? "invalid_request_error" : "server_error",
-      param: null,
-      code: null,
+      param: refusal?.param ?? null,
+      code: refusal?.code ?? null,
     },
   }),
 
   errorFrame: (message) => data({ error: { message, type: "server_error", param: null, code: null } }),
 };
+
+type Chunk = (delta: JsonObject, finish?: string | null) => string;
+
+function* choice(answer: DemoAnswer, index: number, chunk: Chunk): Generator<PacedFrame> {
+  const call = callOf(answer, index);
+  yield framing(chunk({ role: "assistant", content: "" }));
+  for (const piece of answer.thinking) yield content(chunk({ reasoning_content: piece }));
+  for (const piece of answer.text) yield content(chunk({ content: piece }));
+  if (call !== null) {
+    const named = { id: call.id, type: "function", function: { name: call.name, arguments: "" } };
+    yield framing(chunk({ tool_calls: [{ index: 0, ...named }] }));
+    for (const piece of piecesOf(call.arguments)) {
+      yield content(chunk({ tool_calls: [{ index: 0, function: { arguments: piece } }] }));
+    }
+  }
+  yield framing(chunk({}, finishOf(answer)));
+}
+
+function messageOf(answer: DemoAnswer, index: number): JsonObject {
+  const { thinking, text } = answer;
+  const call = callOf(answer, index);
+  const message: JsonObject = {
+    role: "assistant",
+    content: call === null ? text.join("") : null,
+    refusal: null,
+  };
+  if (thinking.length > 0) message["reasoning_content"] = thinking.join("");
+  if (call !== null) {
+    message["tool_calls"] = [
+      { id: call.id, type: "function", function: { name: call.name, arguments: call.arguments } },
+    ];
+  }
+  return message;
+}
+
+function indices({ request }: DemoAnswer): number[] {
+  return Array.from({ length: request.choices }, (_, index) => index);
+}
+
+/** All choices say the same, but two calls never have the same id. */
+function callOf({ call }: DemoAnswer, index: number): ToolCall | null {
+  return call === null || index === 0 ? call : { ...call, id: newId("call_") };
+}
+
+/** As many as OpenAI takes. */
+const mostChoices = 128;
+
+function refusalOf({ n, logprobs, top_logprobs: topLogprobs }: JsonObject): DemoRefusal | null {
+  const code = "unsupported_parameter";
+  const choices = wholeNumberOr(n, null) ?? 1;
+  if (choices < 1 || choices > mostChoices) {
+    return { message: `The demo gives 1 to ${mostChoices} choices.`, param: "n", code };
+  }
+  const asksForThem = logprobs === true || (wholeNumberOr(topLogprobs, null) ?? 0) > 0;
+  return asksForThem ? noLogprobs("logprobs") : null;
+}
 
 function data(value: JsonObject): string {
   return `data: ${JSON.stringify(value)}\n\n`;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { DemoAnswer } from "./answer.ts";
-import type { DemoRequest } from "./request.ts";
+import type { DemoRefusal, DemoRequest } from "./request.ts";
 
 /** One frame of a stream. Frames with content are paced, the others are sent at once. */
 export interface PacedFrame {
@@ -13,7 +13,7 @@ export interface DemoDialect {
   read(body: JsonObject): DemoRequest;
   whole(answer: DemoAnswer): JsonObject;
   stream(answer: DemoAnswer): Generator<PacedFrame>;
-  error(status: number, message: string): JsonObject;
+  error(status: number, message: string, refusal?: DemoRefusal): JsonObject;
   /** The in-stream form of an error. */
   errorFrame(message: string): string;
 }

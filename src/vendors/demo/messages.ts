@@ -3,7 +3,15 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { DemoAnswer } from "./answer.ts";
 import { content, type DemoDialect, eventFrame, framing, type PacedFrame } from "./dialect.ts";
 import { piecesOf } from "./pieces.ts";
-import { type DemoRequest, inputTokensOf, objectOr, objectsIn, textOf, wholeNumberOr } from "./request.ts";
+import {
+  type DemoRequest,
+  inputTokensOf,
+  objectOr,
+  objectsIn,
+  textOf,
+  textsIn,
+  wholeNumberOr,
+} from "./request.ts";
 
 /** Opaque to clients, who only hand it back. */
 const signature = "c2x1aWNlLWRlbW8tc2lnbmF0dXJl";
@@ -28,6 +36,9 @@ export const messages: DemoDialect = {
       toolChoice: toolChoiceOf(body["tool_choice"]),
       thinks: thinking === "enabled" || thinking === "adaptive",
       maxTokens: wholeNumberOr(body["max_tokens"], null),
+      stops: textsIn(body["stop_sequences"]),
+      choices: 1,
+      refusal: null,
       schema: schemaOf(body["output_config"]),
       inputTokens: inputTokensOf(body["system"], body["messages"], body["tools"]),
       wantsStreamUsage: true,
@@ -39,6 +50,7 @@ export const messages: DemoDialect = {
       ...opening(answer),
       content: blocksOf(answer),
       stop_reason: stopReasonOf(answer),
+      stop_sequence: answer.stop,
       ...usageOf(answer, answer.usage?.output ?? 0),
     };
   },
@@ -68,7 +80,7 @@ export const messages: DemoDialect = {
     yield framing(
       eventFrame({
         type: "message_delta",
-        delta: { stop_reason: stopReasonOf(answer), stop_sequence: null },
+        delta: { stop_reason: stopReasonOf(answer), stop_sequence: answer.stop },
         ...(answer.usage === null ? {} : { usage: { output_tokens: answer.usage.output } }),
       }),
     );
@@ -120,8 +132,9 @@ function usageOf({ usage }: DemoAnswer, outputTokens: number): JsonObject {
   };
 }
 
-function stopReasonOf({ call, truncated }: DemoAnswer): string {
+function stopReasonOf({ call, truncated, stop }: DemoAnswer): string {
   if (call !== null) return "tool_use";
+  if (stop !== null) return "stop_sequence";
   return truncated ? "max_tokens" : "end_turn";
 }
 

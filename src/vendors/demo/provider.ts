@@ -51,6 +51,8 @@ export class DemoProvider implements Provider {
       return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });
     const request = dialect.read(body);
     if (purpose === "count_tokens") return Response.json({ input_tokens: request.inputTokens });
+    const { refusal } = request;
+    if (refusal !== null) return Response.json(dialect.error(400, refusal.message, refusal), { status: 400 });
     const scenario = readScenario(request.text);
     if (scenario.sleepMs > 0 || signal.aborted) await abortable(scenario.sleepMs, signal);
     if (scenario.failStatus !== null) return failure(scenario.failStatus, scenario, dialect);
@@ -107,7 +109,7 @@ function streamed(
     pieceMs: scenario.pieceMs,
     pauseMs: scenario.pauseMs,
     interruption: scenario.interruption,
-    contentFrames: answer.thinking.length + answer.text.length + callFrames,
+    contentFrames: (answer.thinking.length + answer.text.length + callFrames) * answer.request.choices,
     errorFrame: dialect.errorFrame("The demo breaks here, as you asked."),
   };
   return new Response(pacedBody(dialect.stream(answer), pace, signal), {

@@ -14,12 +14,30 @@ export interface DemoRequest {
   readonly toolChoice: string;
   readonly thinks: boolean;
   readonly maxTokens: number | null;
+  /** Where the answer ends, if it gets there. */
+  readonly stops: readonly string[];
+  /** How many answers are asked for. */
+  readonly choices: number;
+  /** What is asked for that the demo cannot do; null if there is nothing. */
+  readonly refusal: DemoRefusal | null;
   /** The JSON schema that the answer must follow; an empty one when any JSON will do. */
   readonly schema: JsonObject | null;
   readonly inputTokens: number;
   readonly wantsStreamUsage: boolean;
   /** What the answer repeats of the request, in the dialect that does so. */
   readonly echo?: JsonObject;
+}
+
+/** A field that would change what the answer means. */
+export interface DemoRefusal {
+  readonly message: string;
+  readonly param: string;
+  readonly code: string;
+}
+
+export function noLogprobs(param: string): DemoRefusal {
+  const message = "The demo is no model, so its words have no probabilities; leave them out.";
+  return { message, param, code: "unsupported_parameter" };
 }
 
 export interface DemoTool {
@@ -72,4 +90,9 @@ export function objectOr(value: Json | undefined, fallback: JsonObject): JsonObj
 
 export function wholeNumberOr(value: Json | undefined, fallback: number | null): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) ? value : fallback;
+}
+
+export function textsIn(value: Json | undefined): string[] {
+  const texts = Array.isArray(value) ? value : [value];
+  return texts.filter((text): text is string => typeof text === "string" && text !== "");
 }

@@ -8,7 +8,17 @@ import {
 } from "../../dialects/openai-responses/client/envelope-out.ts";
 import type { DemoAnswer } from "./answer.ts";
 import type { DemoDialect, PacedFrame } from "./dialect.ts";
-import { type DemoRequest, inputTokensOf, objectOr, objectsIn, textOf, wholeNumberOr } from "./request.ts";
+import {
+  type DemoRefusal,
+  type DemoRequest,
+  inputTokensOf,
+  noLogprobs,
+  objectOr,
+  objectsIn,
+  textOf,
+  textsIn,
+  wholeNumberOr,
+} from "./request.ts";
 import { callItem, ItemStream, messageItem, reasoningItem } from "./responses-items.ts";
 
 /** https://platform.openai.com/docs/api-reference/responses */
@@ -32,6 +42,9 @@ export const responses: DemoDialect = {
       toolChoice: toolChoiceOf(body["tool_choice"]),
       thinks: typeof reasoning["summary"] === "string",
       maxTokens: wholeNumberOr(body["max_output_tokens"], null),
+      stops: [],
+      choices: 1,
+      refusal: refusalOf(body, items),
       schema: schemaOf(body["text"]),
       inputTokens: inputTokensOf(body["instructions"], input, body["tools"]),
       wantsStreamUsage: true,
@@ -56,18 +69,38 @@ export const responses: DemoDialect = {
     yield events.event(answer.truncated ? "response.incomplete" : "response.completed", { response: end });
   },
 
-  error: (status, message) => ({
+  error: (status, message, refusal) => ({
     error: {
       message,
       type: status < 500 ? "invalid_request_error" : "server_error",
-      param: null,
-      code: null,
+      param: refusal?.param ?? null,
+      code: refusal?.code ?? null,
     },
   }),
 
   errorFrame: (message) =>
     `event: error\ndata: ${JSON.stringify({ type: "error", code: "server_error", message, param: null })}\n\n`,
 };
+
+/** What an earlier answer was, or a template says, is stored nowhere. */
+function refusalOf(body: JsonObject, items: readonly JsonObject[]): DemoRefusal | null {
+  const stored = ["previous_response_id", "conversation", "prompt"].find(
+    (name) => (body[name] ?? null) !== null,
+  );
+  if (stored !== undefined) {
+    const code = stored === "previous_response_id" ? "previous_response_not_found" : "unsupported_parameter";
+    const message = `The demo stores nothing that \`${stored}\` could name; send the whole conversation.`;
+    return { message, param: stored, code };
+  }
+  const reference = items.findIndex((item) => item["type"] === "item_reference");
+  if (reference !== -1) {
+    const message = "The demo stores no items; send the item itself.";
+    return { message, param: `input[${reference}]`, code: "unsupported_parameter" };
+  }
+  if ((wholeNumberOr(body["top_logprobs"], null) ?? 0) > 0) return noLogprobs("top_logprobs");
+  const wanted = textsIn(body["include"]).some((name) => name === "message.output_text.logprobs");
+  return wanted ? noLogprobs("include") : null;
+}
 
 function itemsOf(answer: DemoAnswer): JsonObject[] {
   const items: JsonObject[] = [];

@@ -97,6 +97,68 @@ describe("the demo speaks chat", () => {
   });
 });
 
+describe("the demo obeys, or refuses", () => {
+  const refused = (promise: Promise<unknown>) =>
+    promise.then(
+      () => null,
+      (error: unknown) => error,
+    );
+
+  test("stop sequences, and says which one in messages", async () => {
+    const asked = { model: "d", messages: user("fast"), stop: ["never", "everything", " not a"] };
+    const whole = await openai.chat.completions.create(asked);
+    const streamed = await openai.chat.completions.stream(asked).finalChatCompletion();
+    for (const { choices } of [whole, streamed]) {
+      expect(choices[0]?.message.content).toEndWith("“fast”. I am");
+      expect(choices[0]?.finish_reason).toBe("stop");
+    }
+    const stopping = { model: "d", max_tokens: 100, messages: user("fast"), stop_sequences: [" not a"] };
+    const message = await anthropic.messages.create(stopping);
+    const final = await anthropic.messages.stream(stopping).finalMessage();
+    for (const { stop_reason, stop_sequence } of [message, final]) {
+      expect([stop_reason, stop_sequence]).toEqual(["stop_sequence", " not a"]);
+    }
+    const cut = await anthropic.messages.create({ ...stopping, max_tokens: 2 });
+    expect([cut.stop_reason, cut.stop_sequence]).toEqual(["max_tokens", null]);
+  });
+
+  test("n, and charges for all choices", async () => {
+    const asked = { model: "d", messages: user("fast") };
+    const one = await openai.chat.completions.create(asked);
+    const three = await openai.chat.completions.create({ ...asked, n: 3 });
+    expect(three.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect(three.usage?.completion_tokens).toBe((one.usage?.completion_tokens ?? 0) * 3);
+    const streamed = openai.chat.completions.stream({ ...asked, n: 2 });
+    const { choices } = await streamed.finalChatCompletion();
+    expect(choices.map(({ message }) => message.content)).toEqual([
+      one.choices[0]?.message.content ?? "",
+      one.choices[0]?.message.content ?? "",
+    ]);
+    expect(await refused(openai.chat.completions.create({ ...asked, n: 129 }))).toMatchObject({ param: "n" });
+  });
+
+  test("what it would have to have stored, and probabilities", async () => {
+    const ask = (more: Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>) =>
+      refused(openai.responses.create({ model: "d", input: "fast", ...more }));
+    expect(await ask({ previous_response_id: "resp_1" })).toMatchObject({
+      status: 400,
+      param: "previous_response_id",
+      code: "previous_response_not_found",
+    });
+    expect(await ask({ conversation: "conv_1" })).toMatchObject({ status: 400, param: "conversation" });
+    expect(await ask({ input: [{ type: "item_reference", id: "msg_1" }] })).toMatchObject({
+      param: "input[0]",
+    });
+    expect(await ask({ top_logprobs: 1 })).toMatchObject({ status: 400, param: "top_logprobs" });
+    expect(await ask({ include: ["message.output_text.logprobs"] })).toMatchObject({ param: "include" });
+    expect(
+      await refused(openai.chat.completions.create({ model: "d", messages: user("fast"), logprobs: true })),
+    ).toMatchObject({ status: 400, param: "logprobs" });
+    // A null is no wish.
+    expect(await ask({ previous_response_id: null, conversation: null, top_logprobs: null })).toBeNull();
+  });
+});
+
 describe("the demo speaks responses", () => {
   test("streamed to the official helper's liking, with reasoning", async () => {
     const stream = openai.responses.stream({
