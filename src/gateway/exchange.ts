@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
+import type { TraceContext } from "../base/trace-context.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { Claim } from "../idempotency/claims.ts";
@@ -61,6 +62,8 @@ export class Exchange {
   /** Its ending was stored together with its charge. */
   isEndingKept = false;
   dropped: readonly string[] = [];
+  /** Of a generation; null if it belongs to no trace. */
+  trace: TraceContext | null = null;
 
   // What the exchange has taken; `endExchange` gives it back. Its place is known to `Ongoing`.
   claim: Claim | null = null;
@@ -260,6 +263,7 @@ export class Exchange {
       totalMs: this.elapsedMs(),
       attempts: this.attempts,
       failedAttempts: this.failedAttempts,
+      trace: this.trace,
     };
   }
 }

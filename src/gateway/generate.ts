@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.ts";
+import { traceContextOf } from "../base/trace-context.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import { admit } from "./admission/admit.ts";
 import { streamResponse } from "./answer/stream-response.ts";
@@ -36,6 +37,7 @@ export async function generate(
   dialect: ClientDialectName,
 ): Promise<Response> {
   const { call, configured } = exchange;
+  exchange.trace = traceContextOf(call.request.headers, configured.settings.tracing !== null);
   // What usually has its answer at once is awaited only if it has not. All of these together: 5 of 66 µs.
   const admitting = admit(gateway, exchange);
   const key = admitting instanceof Promise ? await admitting : admitting;

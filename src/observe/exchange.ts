@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
+import type { TraceContext } from "../base/trace-context.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
 /**
@@ -35,6 +36,7 @@ export interface ExchangeFacts {
   readonly attempts: number;
   /** Those that failed before an attempt was answered. */
   readonly failedAttempts: readonly AttemptRecord[];
+  readonly trace: TraceContext | null;
 }
 
 /** Called for every finished exchange: log, metrics, traces and live tail. */

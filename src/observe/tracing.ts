@@ -1,3 +1,5 @@
+import type { IdGenerator } from "@opentelemetry/sdk-trace";
+import { randomHex, type TraceContext } from "../base/trace-context.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts, ExchangeObserver } from "./exchange.ts";
 
@@ -13,18 +15,24 @@ export interface Tracing {
  */
 export async function startTracing(settings: Settings["tracing"], version: string): Promise<Tracing | null> {
   if (settings === null) return null;
-  const [{ SpanKind, SpanStatusCode }, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] =
-    await Promise.all([
-      import("@opentelemetry/api"),
-      import("@opentelemetry/sdk-trace"),
-      import("@opentelemetry/exporter-trace-otlp-http"),
-      import("@opentelemetry/resources"),
-    ]);
+  const [
+    { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace },
+    sdk,
+    { OTLPTraceExporter },
+    { resourceFromAttributes },
+  ] = await Promise.all([
+    import("@opentelemetry/api"),
+    import("@opentelemetry/sdk-trace"),
+    import("@opentelemetry/exporter-trace-otlp-http"),
+    import("@opentelemetry/resources"),
+  ]);
   const exporter = new OTLPTraceExporter({
     url: tracesUrl(settings.otlpEndpoint),
     headers: { ...settings.headers },
   });
+  const ids = new PresetIds();
   const provider = new sdk.TracerProvider({
+    idGenerator: ids,
     resource: resourceFromAttributes({ "service.name": "sluice", "service.version": version }),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
   });
@@ -35,12 +43,43 @@ export async function startTracing(settings: Settings["tracing"], version: strin
       if (operation === null) return;
       const name = facts.model === null ? operation : `${operation} ${facts.model}`;
       const attributes = attributesOf(facts, operation);
-      const span = tracer.startSpan(name, { kind: SpanKind.SERVER, startTime: facts.atMs, attributes });
+      const parent = parentOf(facts.trace);
+      const context =
+        parent === null
+          ? ROOT_CONTEXT
+          : trace.setSpanContext(ROOT_CONTEXT, {
+              ...parent,
+              isRemote: true,
+              ...(parent.state === null ? {} : { traceState: createTraceState(parent.state) }),
+            });
+      ids.next = facts.trace;
+      const options = { kind: SpanKind.SERVER, startTime: facts.atMs, attributes };
+      const span = tracer.startSpan(name, options, context);
       if (facts.errorCode !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: facts.errorCode });
       span.end(facts.atMs + facts.totalMs);
     },
     close: () => provider.shutdown(),
   };
+}
+
+/** The ids of a span are known before it is made: the provider was told of it when the request was sent. */
+class PresetIds implements IdGenerator {
+  next: TraceContext | null = null;
+
+  generateTraceId(): string {
+    return this.next?.traceId ?? randomHex(16);
+  }
+
+  generateSpanId(): string {
+    return this.next?.spanId ?? randomHex(8);
+  }
+}
+
+/** The caller's span. */
+function parentOf(context: TraceContext | null) {
+  if (context === null || context.parentId === null) return null;
+  const { traceId, parentId: spanId, flags, state } = context;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, state };
 }
 
 /** Collectors are configured by their base URL, but the exporter needs the URL for traces. */

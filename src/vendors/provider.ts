@@ -14,6 +14,8 @@ export interface Prepared {
   readonly stream: boolean;
   readonly body: Uint8Array | string;
   readonly headers: ForwardedHeaders;
+  /** Headers that differ with each request; absent if it belongs to no trace. */
+  readonly trace?: ForwardedHeaders | null;
 }
 
 /** An answer with any status but 200, and as much of its body as was read. */

@@ -27,6 +27,7 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     totalMs: 900,
     attempts: 1,
     failedAttempts: [],
+    trace: null,
     ...overrides,
   };
 }

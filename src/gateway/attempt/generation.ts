@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
+import { traceHeaders } from "../../base/trace-context.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { OutputLimit } from "../../dialects/output-limit.ts";
@@ -33,6 +34,7 @@ export class Generation implements GenerationPlan {
   readonly stream: boolean;
   readonly deadlineMs: number;
   readonly headers: ForwardedHeaders;
+  readonly trace: ForwardedHeaders | null;
   readonly limit: OutputLimit;
   readonly estimatedInput: number;
   readonly atSeconds: number;
@@ -63,6 +65,7 @@ export class Generation implements GenerationPlan {
     this.stream = request.stream;
     this.deadlineMs = exchange.deadlineMs;
     this.headers = clientDialect(dialect).forwardHeaders(exchange.call.request.headers);
+    this.trace = exchange.trace === null ? null : traceHeaders(exchange.trace);
     this.limit = limit;
     this.estimatedInput = estimatedInput;
     this.atSeconds = Math.floor(exchange.atMs / 1000);

@@ -28,6 +28,7 @@ interface PreparableRequest {
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
   readonly headers: ForwardedHeaders;
+  readonly trace: ForwardedHeaders | null;
   /** What the model's limits change in the body. */
   readonly limit: OutputLimit;
   readonly estimatedInput: number;
@@ -235,12 +236,12 @@ function translatedAttempt(
 }
 
 function preparedFor(
-  { stream, headers }: PreparableRequest,
+  { stream, headers, trace }: PreparableRequest,
   { upstreamModel: model }: Deployment,
   dialect: ProviderDialectName,
   body: Uint8Array | string,
 ): Prepared {
-  return { dialect, purpose: "generate", model, stream, body, headers };
+  return { dialect, purpose: "generate", model, stream, body, headers, trace };
 }
 
 function sourceOf(generation: PreparableRequest, body: JsonObject): Source {

@@ -122,12 +122,14 @@ export class HttpProvider implements Provider {
 
   #send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
     if (this.#client === null) return this.#sendByProxy(prepared, credential, receiver);
-    return this.#client.send(this.#head(prepared, credential), prepared.body, receiver, caller);
+    const head = withTrace(this.#head(prepared, credential), prepared);
+    return this.#client.send(head, prepared.body, receiver, caller);
   }
 
   #sendByProxy(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver): Transfer {
-    const { body } = prepared;
-    const init = { method: "POST", headers: this.headers(prepared, credential), body, ...fetchOptions };
+    const { body, trace } = prepared;
+    const headers = { ...this.headers(prepared, credential), ...trace };
+    const init = { method: "POST", headers, body, ...fetchOptions };
     return new FetchTransfer((signal) => fetch(this.url(prepared), { ...init, signal }), receiver);
   }
 
@@ -207,6 +209,13 @@ function defaultTarget(prepared: Prepared): string {
   const target = purpose === "generate" ? paths.generate : paths.countTokens;
   assert(target !== null, `${dialect} has no request that counts tokens`);
   return typeof target === "string" ? target : target(prepared);
+}
+
+/** Not part of the head that is cached, nor of a signature. */
+function withTrace(head: string, { trace = null }: Prepared): string {
+  let traced = head;
+  for (const name in trace) traced += headerLine(name, trace[name] ?? "");
+  return traced;
 }
 
 function linesOf(headers: ForwardedHeaders): string {
