@@ -28,6 +28,8 @@ interface Entry<Item, Answer> {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
   isAbandoned: boolean;
+  /** Answered or rejected. */
+  isEnded: boolean;
 }
 
 const defaultMostItems = 256;
@@ -57,14 +59,14 @@ export class Lane<Item, Answer> {
 
   /** Items that are not answered yet, oldest first. */
   get pending(): readonly Item[] {
-    return [...this.#inFlight, ...this.#waiting].map(({ item }) => item);
+    return this.#pendingEntries().map(({ item }) => item);
   }
 
   /** Those of them that have waited for so long. */
   pendingFor(ms: number): readonly Item[] {
     const addedBeforeMs = performance.now() - ms;
-    const entries = [...this.#inFlight, ...this.#waiting];
-    return entries.filter(({ addedAtMs }) => addedAtMs <= addedBeforeMs).map(({ item }) => item);
+    const overdue = this.#pendingEntries().filter(({ addedAtMs }) => addedAtMs <= addedBeforeMs);
+    return overdue.map(({ item }) => item);
   }
 
   get size(): number {
@@ -73,7 +75,14 @@ export class Lane<Item, Answer> {
 
   add(item: Item): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    this.#waiting.push({ item, addedAtMs: performance.now(), resolve, reject, isAbandoned: false });
+    this.#waiting.push({
+      item,
+      addedAtMs: performance.now(),
+      resolve,
+      reject,
+      isAbandoned: false,
+      isEnded: false,
+    });
     this.#patience ??= this.#watch();
     this.#start();
     return promise;
@@ -105,6 +114,10 @@ export class Lane<Item, Answer> {
     const deadlineMs = performance.now() + mostMs;
     while (this.size > 0 && performance.now() < deadlineMs) await Bun.sleep(5);
     return this.size === 0;
+  }
+
+  #pendingEntries(): readonly Entry<Item, Answer>[] {
+    return [...this.#inFlight, ...this.#waiting].filter(({ isEnded }) => !isEnded);
   }
 
   #start(): void {
@@ -175,11 +188,13 @@ export class Lane<Item, Answer> {
   }
 
   #reject(entry: Entry<Item, Answer>, error: unknown): void {
+    entry.isEnded = true;
     this.#options.onRejected?.(entry.item, error);
     entry.reject(error);
   }
 
   #answer(entry: Entry<Item, Answer>, answer: Answer): void {
+    entry.isEnded = true;
     if (entry.isAbandoned) this.#options.onLateAnswer?.(entry.item, answer);
     else entry.resolve(answer);
   }
@@ -194,7 +209,7 @@ export class Lane<Item, Answer> {
   #abandon(addedBeforeMs: number): void {
     for (const entry of [...this.#inFlight, ...this.#waiting]) {
       if (entry.addedAtMs > addedBeforeMs) break;
-      if (entry.isAbandoned) continue;
+      if (entry.isAbandoned || entry.isEnded) continue;
       entry.isAbandoned = true;
       entry.reject(this.#options.unavailable());
     }

@@ -31,8 +31,8 @@ const leastSilenceMs = 2_000;
 const keepEveryMs = 250;
 const rejoinPauseMs = 250;
 const patienceAtJoiningMs = 10_000;
-/** How long a clean stop waits for charges that the database does not acknowledge. They are in the file then. */
-const patienceAtLeavingMs = 10_000;
+/** How many answers of the database a clean stop waits for. Charges that are not acknowledged then are in the file. */
+const answersAwaitedAtLeaving = 2.5;
 
 const unattached: AttachedGateway = { inFlight: () => 0, onFenced: () => {} };
 
@@ -53,6 +53,7 @@ export class PostgresNode implements StoreNode {
   #keeping: ReturnType<typeof setInterval> | null = null;
   #turn: Promise<void> | null = null;
   #joiningAnew: Promise<void> | null = null;
+  #leaving: Promise<void> | null = null;
 
   private constructor(settings: NodeContext) {
     this.#settings = settings;
@@ -159,11 +160,16 @@ export class PostgresNode implements StoreNode {
     this.#gateway = gateway;
   }
 
-  async leave(): Promise<void> {
+  leave(): Promise<void> {
+    this.#leaving ??= this.#leave();
+    return this.#leaving;
+  }
+
+  async #leave(): Promise<void> {
     this.#stopTimers();
     await this.#joiningAnew;
     await this.#turn;
-    const isDrained = await this.#lanes.drained(patienceAtLeavingMs);
+    const isDrained = await this.#lanes.drained(answersAwaitedAtLeaving * this.#settings.timing.answerMs);
     this.#health.state = "leaving";
     await this.#lanes.halt();
     // What could not be sent is in the file. Another node clears what this one leaves behind.

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { newId } from "../../../../src/base/id.ts";
+import { NodeUnavailable } from "../../../../src/store/node.ts";
+import { NodeHealth } from "../../../../src/store/postgres/node/health.ts";
+import type { PostgresNode } from "../../../../src/store/postgres/node/postgres-node.ts";
+import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { waitFor } from "../../../support/wait.ts";
+import { temporaryFolder } from "../../fixtures.ts";
+import { unbalanced } from "./node-load.ts";
+import { chargeOrder, holdOrder, NodeWorld } from "./world.ts";
+
+const waitMs = 60_000;
+
+describe("a node's health", () => {
+  test.each([
+    ["25006", "The database is read-only."],
+    ["53100", "The database's disk is full."],
+    ["57P01", "The database cannot be reached."],
+  ])("says what %s means, once it has lasted", async (state, reason) => {
+    const health = new NodeHealth(60_000);
+    expect(health.trouble?.reason).toContain("joining anew");
+    health.joined();
+    health.attempted(
+      "settles",
+      new SQL.PostgresError("no", { code: "ERR_POSTGRES_SERVER_ERROR", errno: state }),
+    );
+    expect(health.trouble).toBeNull();
+    await waitFor(() => health.trouble !== null, "the trouble to last");
+    expect(health.trouble?.reason).toBe(reason);
+    health.attempted("settles", null);
+    expect(health.trouble).toBeNull();
+    health.state = "leaving";
+    expect(health.trouble?.reason).toContain("leaving");
+  });
+});
+
+if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
+else
+  describe("a node", () => {
+    test("keeps a charge that the database rejects, says so, and makes it at a later start", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      const { node, events, dir } = await world.join();
+      const order = holdOrder(keyId, 100);
+      await node.hold(order);
+      await world.client.query("ALTER TABLE entries ADD CONSTRAINT no_more CHECK (amount > -50)");
+      const [rejected, fine] = await Promise.allSettled([
+        node.settle(chargeOrder(order, 60)),
+        settleNew(node, keyId, 20),
+      ]);
+      expect(rejected.status).toBe("rejected");
+      expect(fine.status).toBe("fulfilled");
+      expect(events).toContainEqual(expect.objectContaining({ kind: "rejected", exchangeId: order.holdId }));
+      await node.leave();
+      expect(nodeFiles(dir)).toHaveLength(1);
+      await world.client.query("ALTER TABLE entries DROP CONSTRAINT no_more");
+      const { events: later } = await world.join({ dir });
+      expect(later).toContainEqual({ kind: "made_up", charges: 1 });
+      const [sums] = await world.client.query<{ used: number }>("SELECT used::float8 FROM accounts");
+      expect(sums?.used).toBe(80);
+      expect(await unbalanced(world.client)).toEqual([]);
+    }, 60_000);
+
+    test("that stops while the database is away leaves its charges to the next start", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      const { node, proxy, dir } = await world.join({ timing: { leaseMs: 600_000, answerMs: 500 } });
+      const [first, second] = [holdOrder(keyId, 100), holdOrder(keyId, 100)];
+      await Promise.all([node.hold(first), node.hold(second)]);
+      proxy.mode = "refuse";
+      proxy.cut();
+      const settling = node.settle(chargeOrder(first, 60)).catch(() => "unacknowledged");
+      node.release(second.holdId);
+      await node.leave();
+      const [loss, ...others] = node.describeLosses();
+      expect(loss).toContain("1 charges were not acknowledged by the database. They are kept in ");
+      expect(others).toEqual([]);
+      const { events } = await world.join({ dir });
+      expect(events).toContainEqual({ kind: "made_up", charges: 1 });
+      expect(await world.leftovers()).toEqual({ holds: 0, held: 0, claims: 0 });
+      const [sums] = await world.client.query<{ used: number }>("SELECT used::float8 FROM accounts");
+      expect(sums?.used).toBe(60);
+      await Promise.race([settling, Bun.sleep(0)]);
+    }, 60_000);
+
+    test("without a folder that can be written works, and says what would be lost", async () => {
+      await using world = await NodeWorld.create();
+      using folder = temporaryFolder();
+      const file = join(folder.dir, "not-a-folder");
+      writeFileSync(file, "");
+      const keyId = await world.addKey(1_000);
+      const { node, proxy, events } = await world.join({ dir: join(file, "data") });
+      expect(events.filter(({ kind }) => kind === "unkept")).toHaveLength(1);
+      const order = holdOrder(keyId, 100);
+      await node.hold(order);
+      proxy.mode = "refuse";
+      proxy.cut();
+      const settling = node.settle(chargeOrder(order, 60));
+      await waitFor(() => node.describeLosses().length === 1, "the charge to wait");
+      expect(node.describeLosses()[0]).toContain(`A charge was NOT written: exchange ${order.holdId}`);
+      proxy.mode = "pass";
+      expect(await settling).toEqual({ charged: 60, overrun: 0 });
+      expect(node.describeLosses()).toEqual([]);
+    }, 60_000);
+
+    test("refuses what it cannot ask the database, and gives back what that gave too late", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      const { node, proxy } = await world.join();
+      await node.takeToken(keyId, 60);
+      proxy.mode = "silent";
+      const claim = {
+        keyId,
+        route: "/v1/messages",
+        idempotencyKey: "once",
+        bodyHash: "hash",
+        exchangeId: newId("req_"),
+        atMs: 1,
+        notBeforeMs: 0,
+      };
+      const asked = await Promise.allSettled([
+        node.hold(holdOrder(keyId, 100)),
+        node.claim(claim),
+        node.takeToken(keyId, 60),
+      ]);
+      for (const answer of asked) {
+        expect(answer.status === "rejected" && answer.reason).toBeInstanceOf(NodeUnavailable);
+      }
+      proxy.mode = "pass";
+      await waitFor(() => node.trouble === null, "the node to recover", waitMs);
+      const isFree = async () => {
+        const { holds, held, claims } = await world.leftovers();
+        return holds === 0 && held === 0 && claims === 0;
+      };
+      await waitFor(isFree, "what came too late to be given back", waitMs);
+      expect((await node.hold(holdOrder(keyId, 1_000))).decision).toBe("held");
+    }, 60_000);
+
+    test("does not start without its database, and says why", async () => {
+      await using world = await NodeWorld.create();
+      await world.client.query("DROP FUNCTION sluice_join");
+      await expect(world.join()).rejects.toThrow("sluice_join");
+    }, 60_000);
+  });
+
+async function settleNew(node: PostgresNode, keyId: string, cost: number): Promise<unknown> {
+  const order = holdOrder(keyId, 100);
+  await node.hold(order);
+  return node.settle(chargeOrder(order, cost));
+}
+
+function nodeFiles(dir: string): string[] {
+  return readdirSync(dir).filter((name) => !name.endsWith("-journal"));
+}
