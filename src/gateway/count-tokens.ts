@@ -4,6 +4,7 @@ import { patchBody } from "../dialects/json/patch.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { translate } from "../dialects/translation/translate.ts";
 import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
+import { adaptBytes, type VendorContext, vendorContext } from "../vendors/adapt-body.ts";
 import type { Prepared } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { admit } from "./admission/admit.ts";
@@ -96,9 +97,17 @@ class Counting {
     return { dialect, purpose: "count_tokens", model, stream: false, body, headers };
   }
 
+  #vendorOf({ provider, family, upstreamModel }: Deployment): VendorContext | null {
+    const headers = clientDialect(client).forwardHeaders(this.#exchange.call.request.headers);
+    return vendorContext(provider.settings, client, family ?? upstreamModel, headers, "count_tokens");
+  }
+
   #bodyFor(dialect: ProviderDialectName, deployment: Deployment): Uint8Array | string {
     const { bytes, spans, body, modelId } = this.#request;
-    if (dialect === client) return patchBody(bytes, spans, { model: deployment.upstreamModel });
+    if (dialect === client) {
+      const renamed = patchBody(bytes, spans, { model: deployment.upstreamModel });
+      return adaptBytes(renamed, this.#vendorOf(deployment), []).body;
+    }
     const source = {
       dialect: clientDialect(client),
       body,

@@ -80,6 +80,8 @@ export class Attempts {
         call.answeredAfterMs = durationMs;
         return call;
       }
+      // Whatever else is wrong, the provider knows who is asking.
+      if (call.status !== null && !failure.hasExpired) use?.accepted();
       const record = state.attemptFailed(candidate, failure, call.status, durationMs);
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
       plan.attemptFailed(candidate.deployment, record);
@@ -101,7 +103,8 @@ export class Attempts {
     const coolDownMs = failure.coolDownMs ?? 0;
     const nowMs = this.#nowMs();
     if (failure.refusesProofs && this.#tryWithoutProofs(candidate, plan, state)) return;
-    if (renewCredential(failure, use, state) || restKey(candidate, failure, key, nowMs)) {
+    if (renewCredential(failure, use, state) && this.#selector.tryAgain(candidate, state)) return;
+    if (restKey(candidate, failure, key, nowMs)) {
       // It was the key's fault, not the deployment's.
       const isTriedAgain = state.finalFailure === null && this.#selector.tryOtherKey(candidate, state);
       if (!isTriedAgain && state.isProbe) breaker.abandonProbe();
@@ -184,9 +187,9 @@ function leftBeforeSending(candidate: Candidate, plan: Plan, state: AttemptState
  * refuses that as well, it is not the credential's age.
  */
 function renewCredential(failure: Failure, use: CredentialUse | null, state: AttemptState): boolean {
-  if (!failure.hasExpired || state.hasRenewedCredential || use === null || !use.expired()) return false;
-  state.hasRenewedCredential = true;
-  return true;
+  if (!failure.hasExpired || state.hasRenewedCredential || state.finalFailure !== null) return false;
+  state.hasRenewedCredential = use?.expired() === true;
+  return state.hasRenewedCredential;
 }
 
 /** Rests a key that was rejected or throttled. Returns true if another key of the pool is ready. */

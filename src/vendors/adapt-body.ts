@@ -19,9 +19,10 @@ export function vendorContext(
   dialect: ProviderDialectName,
   model: string,
   headers: ForwardedHeaders,
+  purpose: BodyContext["purpose"] = "generate",
 ): VendorContext | null {
   if (vendorOf(kind).bodyChanges === undefined) return null;
-  return { kind, dialect, model, headers, options: publicOptions(options) };
+  return { kind, dialect, purpose, model, headers, options: publicOptions(options) };
 }
 
 export interface AdaptedBytes {

@@ -58,6 +58,22 @@ export const vendorOptions = {
       },
     ),
   },
+  project: {
+    holds: "value",
+    schema: hostPart("vertex: the project's id; default: the key file's."),
+    isAccountName: true,
+  },
+  location: {
+    holds: "value",
+    schema: hostPart("vertex: where the models run, such as europe-west1, eu or global; default: global."),
+  },
+  anthropic_version: {
+    holds: "value",
+    schema: Type.String({
+      pattern: "^[a-z0-9.-]+$",
+      description: "vertex: the version of Anthropic's API in requests to Claude.",
+    }),
+  },
   tenant_id: {
     holds: "value",
     schema: Type.String({ pattern: "^[A-Za-z0-9.-]+$", description: "azure: the Entra tenant." }),
@@ -81,7 +97,7 @@ export const vendorOptions = {
     schema: Type.String({
       minLength: 1,
       description:
-        "azure: `managed_identity` or `workload_identity`; bedrock: `chain`, which looks where AWS's tools do. In place of a key.",
+        "In place of a key. azure: `managed_identity` or `workload_identity`. vertex: a key file, `metadata` or `adc`. bedrock: `chain`, which looks where AWS's tools do.",
     }),
   },
   region: {

@@ -10,6 +10,7 @@ import { openAi } from "./openai/index.ts";
 import type { Provider } from "./provider.ts";
 import type { ProviderSettings } from "./settings.ts";
 import type { Vendor, VendorContext } from "./vendor.ts";
+import { vertex } from "./vertex/index.ts";
 
 /** All vendors, by the configuration's `kind`. */
 const vendors = {
@@ -18,6 +19,7 @@ const vendors = {
   azure,
   bedrock,
   gemini,
+  vertex,
   "openai-compatible": openAiCompatible,
   demo,
 } as const satisfies Readonly<Record<string, Vendor>>;

@@ -6,7 +6,7 @@ import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
 import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
-import type { Provider } from "./provider.ts";
+import type { Prepared, Provider } from "./provider.ts";
 import type { ProviderSettings } from "./settings.ts";
 
 /** What differs between vendors. */
@@ -36,7 +36,7 @@ export interface Vendor {
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** What the provider's settings add to every translated request. */
-  requestFields?(options: ProviderOptions): JsonObject;
+  requestFields?(options: ProviderOptions, dialect: ProviderDialectName): JsonObject;
   readonly baseUrl: BaseUrlRules;
   /**
    * What the vendor wants changed in a body that is otherwise its dialect's; the rest goes up as it is. Fields that are removed
@@ -49,6 +49,7 @@ export interface Vendor {
 /** A request whose body is adapted to a vendor. Plain data, because large bodies are adapted on another thread. */
 export interface BodyContext {
   readonly dialect: ProviderDialectName;
+  readonly purpose: Prepared["purpose"];
   /** The name that tells what the model can do. */
   readonly model: string;
   /** Those of the client that may travel up. */

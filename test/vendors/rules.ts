@@ -12,12 +12,15 @@ interface RuleFamily {
 const families: readonly RuleFamily[] = [
   { letter: "K", count: 6, about: "credentials" },
   { letter: "Z", count: 15, about: "Azure" },
+  { letter: "V", count: 17, about: "Vertex AI" },
   { letter: "Q", count: 21, about: "servers with OpenAI's API" },
   { letter: "B", count: 61, about: "Bedrock" },
 ];
 
 /** Cases that span several rules. */
-const cases: readonly string[] = ["T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17", "T18"];
+const cases: readonly string[] = [
+  ...["T08", "T09", "T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17", "T18"],
+];
 
 export const ruleIds: readonly string[] = [
   ...families.flatMap(({ letter, count }) =>

@@ -280,6 +280,6 @@ export function targetOf(deployment: Deployment, toward: ProviderDialectName): T
     quirks: settings.quirks,
     streamUsage: settings.streamUsage,
     capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
-    ...(vendor.requestFields === undefined ? {} : { fields: vendor.requestFields(settings.options) }),
+    ...(vendor.requestFields === undefined ? {} : { fields: vendor.requestFields(settings.options, toward) }),
   };
 }

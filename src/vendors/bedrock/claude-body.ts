@@ -3,6 +3,7 @@ import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { refuse } from "../../dialects/translation/dropped-fields.ts";
 import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
+import { withoutSystemTurns } from "../claude/system-turns.ts";
 import type { BodyContext } from "../vendor.ts";
 
 /**
@@ -76,16 +77,6 @@ function contextManagement(body: JsonObject, dropped: Set<string>): MemberChange
   const edits = listOf(management["edits"]).filter((edit) => isObject(edit) && knownEdits.has(edit["type"]));
   if (edits.length < listOf(management["edits"]).length) dropped.add("context_management.edits");
   return { context_management: edits.length === 0 ? undefined : { ...management, edits } };
-}
-
-/** An instruction in the middle of the conversation is told by the user. */
-function withoutSystemTurns(messages: Json | undefined): Json | undefined {
-  if (!Array.isArray(messages) || !messages.some(isSystemTurn)) return messages;
-  return messages.map((message) => (isSystemTurn(message) ? { ...message, role: "user" } : message));
-}
-
-function isSystemTurn(message: Json): message is JsonObject {
-  return isObject(message) && message["role"] === "system";
 }
 
 /** Bedrock takes a mark without a scope, and a time to live for new models only. */

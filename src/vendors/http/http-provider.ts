@@ -25,8 +25,8 @@ export interface HttpVendorOptions {
   readonly credentials?: readonly Credential[];
   /** The request's target below the base URL, if it is not the dialect's default. */
   target?(prepared: Prepared): string;
-  /** The client's headers that the vendor understands, if it does not understand all that the dialect forwards. */
-  forwarded?(prepared: Prepared): ForwardedHeaders;
+  /** The headers that the vendor understands, if it does not understand all of the dialect's. */
+  adaptHeaders?(headers: ForwardedHeaders, prepared: Prepared): ForwardedHeaders;
   /** Turns the vendor's framing into server-sent events, if it has one of its own. */
   receive?(receiver: Receiver): FramedReceiver;
   /** Reads the vendor's errors, if it does not use the usual formats. */
@@ -83,7 +83,7 @@ export class HttpProvider implements Provider {
 
   headers(prepared: Prepared, credential: CredentialUse | null): Record<string, string> {
     const headers = {
-      ...providerDialect(prepared.dialect).requestHeaders(this.#forwarded(prepared)),
+      ...this.#dialectHeaders(prepared),
       ...this.#fixed(credential?.headers() ?? noCredential),
     };
     if (credential?.sign === undefined) return headers;
@@ -141,8 +141,9 @@ export class HttpProvider implements Provider {
     return this.#base.pathname.replace(/\/$/, "") + target;
   }
 
-  #forwarded(prepared: Prepared): ForwardedHeaders {
-    return this.#options.forwarded?.(prepared) ?? prepared.headers;
+  #dialectHeaders(prepared: Prepared): ForwardedHeaders {
+    const headers = providerDialect(prepared.dialect).requestHeaders(prepared.headers);
+    return this.#options.adaptHeaders?.(headers, prepared) ?? headers;
   }
 
   /** A signature covers the body and the time, so the head of a signed request is never used again. */

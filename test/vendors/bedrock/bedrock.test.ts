@@ -57,7 +57,8 @@ test("B26: at Mantle every model is spoken to in its maker's dialect", () => {
 });
 
 test("B45: a guardrail is part of every request by Converse, and only of those", () => {
-  const request = { model: asked.model, headers: {}, options: { guardrail: "gr123@4" } };
+  const options = { guardrail: "gr123@4" };
+  const request = { model: asked.model, purpose: "generate", headers: {}, options } as const;
   const changes = (dialect: "converse" | "messages") =>
     bedrock.bodyChanges?.({}, { ...request, dialect }, new Set()) ?? {};
   const guardrailConfig = { guardrailIdentifier: "gr123", guardrailVersion: "4" };

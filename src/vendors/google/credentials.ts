@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../base/clock.ts";
+import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
+import { type HeaderToken, TokenCredential } from "../credentials/token-credential.ts";
+import type { Issued } from "../credentials/token-source.ts";
+import type { TokenSources } from "../credentials/token-sources.ts";
+import { issueByMetadata } from "./metadata.ts";
+import { issueByKey, readGoogleKey } from "./service-account.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What `credentials` may say in place of a key file. */
+export const googleCredentialWords = ["metadata", "adc"] as const;
+
+/** `credentials` is a key file's text, or one of the words. */
+export function googleCredential(
+  provider: string,
+  credentials: string,
+  tokens: TokenSources,
+  env: Environment = process.env,
+): Credential {
+  const basis = { issuer: "google", credentials };
+  const issue = (signal: AbortSignal) => issueToken(credentials, env, signal);
+  return new TokenCredential(tokens.source(provider, basis, issue));
+}
+
+function issueToken(
+  credentials: string,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<Issued<HeaderToken>> {
+  if (credentials === "metadata") return issueByMetadata(env, signal);
+  if (credentials === "adc") return issueByDefault(env, signal);
+  return issueByText(credentials, signal);
+}
+
+async function issueByText(text: string, signal: AbortSignal): Promise<Issued<HeaderToken>> {
+  const key = readGoogleKey(text);
+  if (typeof key === "string") throw new CredentialUnavailable(`the key file ${key}`);
+  return issueByKey(key, systemClock.wallMs(), signal);
+}
+
+/** Application default credentials: the file that a variable names, gcloud's own, or the metadata server. */
+async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Issued<HeaderToken>> {
+  const named = env["GOOGLE_APPLICATION_CREDENTIALS"];
+  if (named !== undefined && named !== "") {
+    const text = textOf(named);
+    if (text !== null) return issueByText(text, signal);
+    throw new CredentialUnavailable("the file in GOOGLE_APPLICATION_CREDENTIALS cannot be read");
+  }
+  const folder = env["CLOUDSDK_CONFIG"] ?? join(env["HOME"] ?? homedir(), ".config", "gcloud");
+  const text = textOf(join(folder, "application_default_credentials.json"));
+  return text === null ? issueByMetadata(env, signal) : issueByText(text, signal);
+}
+
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,166 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { CredentialUnavailable } from "../credentials/credential.ts";
+import { isLoopback } from "../credentials/loopback.ts";
+import type { HeaderToken } from "../credentials/token-credential.ts";
+import { askTokenHost, bearerTokenIn, clockProblem, type TokenAnswer } from "../credentials/token-host.ts";
+import type { Issued } from "../credentials/token-source.ts";
+
+const scope = "https://www.googleapis.com/auth/cloud-platform";
+const defaultTokenUri = "https://oauth2.googleapis.com/token";
+const assertionSeconds = 3600;
+
+/** Google's key files, as far as they are supported. */
+export type GoogleKey = ServiceAccount | AuthorizedUser;
+
+interface ServiceAccount {
+  readonly type: "service_account";
+  readonly clientEmail: string;
+  readonly privateKey: string;
+  readonly privateKeyId: string | null;
+  readonly tokenUri: string;
+  readonly projectId: string | null;
+}
+
+/** What `gcloud auth application-default login` leaves behind. */
+interface AuthorizedUser {
+  readonly type: "authorized_user";
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly refreshToken: string;
+  readonly quotaProject: string | null;
+  readonly tokenUri: string;
+  readonly projectId: null;
+}
+
+/** The key, or what is wrong with the file, as the end of a sentence that starts with the setting's name. */
+export function readGoogleKey(text: string): GoogleKey | string {
+  const file = objectIn(text);
+  if (file === null) return "is not a key file: it must be the JSON document that Google gives out";
+  const tokenUri = stringIn(file, "token_uri") ?? defaultTokenUri;
+  if (tokenUri.startsWith("http:") && !isLoopback(tokenUri)) return "has a token_uri that is not https";
+  if (!URL.canParse(tokenUri)) return "has a token_uri that is no address";
+  switch (file["type"]) {
+    case "service_account":
+      return readServiceAccount(file, tokenUri);
+    case "authorized_user":
+      return readAuthorizedUser(file, tokenUri);
+    case "external_account":
+      return "is a workload identity federation, which is not supported; use a service account's key, or the metadata server";
+    default:
+      return 'is not a key file: its type must be "service_account" or "authorized_user"';
+  }
+}
+
+function readServiceAccount(file: JsonObject, tokenUri: string): GoogleKey | string {
+  const clientEmail = stringIn(file, "client_email");
+  const privateKey = stringIn(file, "private_key");
+  if (clientEmail === null || privateKey === null)
+    return "is not a service account's key: client_email or private_key is missing";
+  const privateKeyId = stringIn(file, "private_key_id");
+  const projectId = stringIn(file, "project_id");
+  return { type: "service_account", clientEmail, privateKey, privateKeyId, tokenUri, projectId };
+}
+
+function readAuthorizedUser(file: JsonObject, tokenUri: string): GoogleKey | string {
+  const clientId = stringIn(file, "client_id");
+  const clientSecret = stringIn(file, "client_secret");
+  const refreshToken = stringIn(file, "refresh_token");
+  if (clientId === null || clientSecret === null || refreshToken === null)
+    return "is not a user's key: client_id, client_secret or refresh_token is missing";
+  const quotaProject = stringIn(file, "quota_project_id");
+  return {
+    type: "authorized_user",
+    clientId,
+    clientSecret,
+    refreshToken,
+    quotaProject,
+    tokenUri,
+    projectId: null,
+  };
+}
+
+/** https://developers.google.com/identity/protocols/oauth2/service-account */
+export async function issueByKey(
+  key: GoogleKey,
+  wallMs: number,
+  signal: AbortSignal,
+): Promise<Issued<HeaderToken>> {
+  const form =
+    key.type === "service_account"
+      ? {
+          grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+          assertion: await assertionOf(key, wallMs),
+        }
+      : {
+          grant_type: "refresh_token",
+          client_id: key.clientId,
+          client_secret: key.clientSecret,
+          refresh_token: key.refreshToken,
+        };
+  const answer = await askTokenHost({ method: "POST", url: key.tokenUri, form }, signal);
+  if (answer.status !== 200) throw new CredentialUnavailable(`Google ${whyRefused(answer, key)}`);
+  const quotaProject = key.type === "authorized_user" ? key.quotaProject : null;
+  return bearerTokenIn(answer, quotaProject === null ? {} : { "x-goog-user-project": quotaProject });
+}
+
+function whyRefused(answer: TokenAnswer, { type }: GoogleKey): string {
+  if (answer.status >= 500) return `fails with ${answer.status}`;
+  const clock = clockProblem(answer);
+  if (clock !== null) return `refuses the key: ${clock}`;
+  const code = answer.body["error"];
+  if (code === "invalid_grant") {
+    return type === "service_account"
+      ? "refuses the key: it may have been deleted, or the clock may be off"
+      : "refuses the login: it has expired; run `gcloud auth application-default login` again";
+  }
+  return `refuses to issue a token (${answer.status}); check the key file`;
+}
+
+/** A JSON Web Token (RFC 7519), signed with RS256. */
+async function assertionOf(account: ServiceAccount, wallMs: number): Promise<string> {
+  const { clientEmail, privateKeyId, tokenUri } = account;
+  const iat = Math.floor(wallMs / 1000);
+  const header = { alg: "RS256", typ: "JWT", ...(privateKeyId === null ? {} : { kid: privateKeyId }) };
+  const claims = { iss: clientEmail, scope, aud: tokenUri, iat, exp: iat + assertionSeconds };
+  return signJwt(header, claims, await importKey(account.privateKey));
+}
+
+export async function signJwt(header: JsonObject, claims: JsonObject, key: CryptoKey): Promise<string> {
+  const signed = `${base64Url(JSON.stringify(header))}.${base64Url(JSON.stringify(claims))}`;
+  const signature = await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, new TextEncoder().encode(signed));
+  return `${signed}.${Buffer.from(signature).toString("base64url")}`;
+}
+
+/** Whatever its line ends are; an environment variable may hold `\n` as two characters. */
+export async function importKey(pem: string): Promise<CryptoKey> {
+  const base64 = pem
+    .replaceAll("\\n", "\n")
+    .replace(/-----[^-]+-----/g, "")
+    .replace(/\s+/g, "");
+  try {
+    const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+    return await crypto.subtle.importKey("pkcs8", Buffer.from(base64, "base64"), algorithm, false, ["sign"]);
+  } catch (cause) {
+    throw new CredentialUnavailable("private_key of the key file cannot be read; download a new one", {
+      cause,
+    });
+  }
+}
+
+function base64Url(text: string): string {
+  return Buffer.from(text).toString("base64url");
+}
+
+function objectIn(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function stringIn(file: JsonObject, name: string): string | null {
+  const value = file[name];
+  return typeof value === "string" && value !== "" ? value : null;
+}

@@ -1,0 +1,58 @@
+import { providerDialect } from "../../dialects/registry.ts";
+import { readGoogleKey } from "../google/service-account.ts";
+import type { Prepared } from "../provider.ts";
+import type { ProviderSettings } from "../settings.ts";
+
+export const defaultLocation = "global";
+
+/** Two locations of several countries have hosts of their own kind, and the one of all has no prefix. */
+export function hostOf(location: string): string {
+  if (location === "global") return "aiplatform.googleapis.com";
+  if (location === "us" || location === "eu") return `aiplatform.${location}.rep.googleapis.com`;
+  return `${location}-aiplatform.googleapis.com`;
+}
+
+/** The configured project, or that of the key file; null for a key that needs none. */
+export function projectOf({ options }: Pick<ProviderSettings, "options">): string | null {
+  if (options.project !== undefined) return options.project;
+  const key = options.credentials === undefined ? "" : readGoogleKey(options.credentials);
+  return typeof key === "string" ? null : key.projectId;
+}
+
+/** The request's target. The model's name is part of it, but for open models and for counting Claude's tokens. */
+export function targetOf(prepared: Prepared, settings: ProviderSettings): string {
+  const project = projectOf(settings);
+  const location = settings.options.location ?? defaultLocation;
+  const place = project === null ? "" : `/projects/${project}/locations/${location}`;
+  switch (prepared.dialect) {
+    case "messages":
+      return `/v1${place}/publishers/anthropic/models/${claudeMethod(prepared)}`;
+    case "gemini":
+      // With an API key there is no project, and only the first version.
+      return `${project === null ? "/v1" : "/v1beta1"}${place}/${geminiMethod(prepared)}`;
+    default:
+      return `/v1${place}/endpoints/openapi${pathOf(prepared)}`;
+  }
+}
+
+function claudeMethod({ model, purpose, stream }: Prepared): string {
+  if (purpose === "count_tokens") return "count-tokens:rawPredict";
+  return `${segment(model)}:${stream ? "streamRawPredict" : "rawPredict"}`;
+}
+
+/** A tuned model is an endpoint, whose name is a number. */
+function geminiMethod({ model, purpose, stream }: Prepared): string {
+  const place = /^\d+$/.test(model) ? `endpoints/${model}` : `publishers/google/models/${segment(model)}`;
+  if (purpose === "count_tokens") return `${place}:countTokens`;
+  return `${place}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`;
+}
+
+function pathOf(prepared: Prepared): string {
+  const { generate } = providerDialect(prepared.dialect).paths;
+  return typeof generate === "string" ? generate : generate(prepared);
+}
+
+/** Versions follow an `@`, which stays as it is. */
+function segment(model: string): string {
+  return encodeURIComponent(model).replaceAll("%40", "@");
+}

@@ -1,0 +1,67 @@
+import { googleCredential, googleCredentialWords } from "../google/credentials.ts";
+import { readGoogleRefusal } from "../google/refusal.ts";
+import { safetyFields } from "../google/safety.ts";
+import { readGoogleKey } from "../google/service-account.ts";
+import { HttpProvider } from "../http/http-provider.ts";
+import type { ProviderOptions } from "../options.ts";
+import type { ModelDefaults, OptionProblem, Vendor } from "../vendor.ts";
+import { defaultLocation, hostOf, projectOf, targetOf } from "./address.ts";
+import { adviseOnVertex } from "./advice.ts";
+import { claudeChanges, claudeHeaders } from "./claude.ts";
+
+/** Google's Vertex AI: Gemini, Claude, and open models. https://cloud.google.com/vertex-ai/generative-ai/docs */
+export const vertex: Vendor = {
+  defaults: { dialects: ["gemini", "messages", "chat"], maxTokensField: "max_tokens", countTokens: true },
+  modelDefaults: (name) => dialectOf(name),
+  keys: "required",
+  options: ["project", "location", "credentials", "safety", "anthropic_version"],
+  authentication: [{ needs: ["credentials"] }, { needs: ["api_key"] }],
+  credentialWords: googleCredentialWords,
+  checkOptions: checkVertexOptions,
+  strictDialects: ["gemini", "messages"],
+  // Of Gemini's own API, Vertex has neither ids of calls nor tiers; it has labels, and counts plain requests.
+  capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },
+  requestFields: (options, dialect) => (dialect === "gemini" ? safetyFields(options) : {}),
+  bodyChanges: (body, request, dropped) =>
+    request.dialect === "messages" ? claudeChanges(body, request, dropped) : {},
+  baseUrl: {
+    default: `https://${hostOf(defaultLocation)}`,
+    derive: ({ options }) => `https://${hostOf(options.location ?? defaultLocation)}`,
+    example: `https://${hostOf("europe-west1")}`,
+    pathWarning: (path) => (path === "/" ? null : 'has a path, which kind "vertex" adds by itself'),
+  },
+  create: (settings, context) => {
+    const { credentials } = settings.options;
+    return new HttpProvider(
+      settings,
+      {
+        pathPrefix: "",
+        credential: (apiKey) => ({ "x-goog-api-key": apiKey }),
+        ...(credentials === undefined
+          ? {}
+          : { credentials: [googleCredential(settings.name, credentials, context.tokens)] }),
+        target: (prepared) => targetOf(prepared, settings),
+        adaptHeaders: (headers, { dialect }) => (dialect === "messages" ? claudeHeaders(headers) : headers),
+        readRefusal: readGoogleRefusal,
+        advise: (answer, model) => adviseOnVertex(answer, model, settings),
+      },
+      context,
+    );
+  },
+};
+
+/** Claude by its name, open models by their publisher's, and all others are Google's. */
+function dialectOf(name: string): Partial<ModelDefaults> {
+  if (name.startsWith("claude-")) return { dialects: ["messages"] };
+  return { dialects: [name.includes("/") ? "chat" : "gemini"] };
+}
+
+function checkVertexOptions(options: ProviderOptions): OptionProblem[] {
+  const { credentials } = options;
+  if (credentials === undefined) return [];
+  const isWord = googleCredentialWords.some((word) => word === credentials);
+  const key = isWord ? null : readGoogleKey(credentials);
+  if (typeof key === "string") return [{ option: "credentials", message: key }];
+  if (projectOf({ options }) !== null) return [];
+  return [{ option: "project", message: "missing; it must be the id of the project that pays" }];
+}
