@@ -72,8 +72,11 @@ export interface Opened {
   /**
    * The next bytes of a stream, null at its end; a promise only if they have not been received yet. Throws or rejects
    * with a GatewayError if the stream breaks off or misses a deadline.
+   *
+   * While the reader waits, pieces go straight to `taker`, in the callback that receives them. The reader wakes up, with
+   * an empty piece, only when `taker` returns false; what it throws is thrown to the reader.
    */
-  read(): Uint8Array | null | Promise<Uint8Array | null>;
+  read(taker?: (piece: Uint8Array) => boolean): Uint8Array | null | Promise<Uint8Array | null>;
   /** Ends the call now. Safe at any time and more than once. */
   abort(): void;
   /** Reports the body's outcome to the breaker. Only the first call counts. */

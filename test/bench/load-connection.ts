@@ -19,6 +19,8 @@ const lastChunk = "0\r\n\r\n";
 export class LoadConnection {
   sentAtMs = 0;
   firstEventAtMs = 0;
+  /** Between the last two parts that had content events; 0 before there are two. */
+  gapMs = 0;
   /** Content events of the present answer. */
   events = 0;
   readonly #request: Buffer;
@@ -32,6 +34,7 @@ export class LoadConnection {
   #tail = "";
   #failure: string | null = null;
   #closing = false;
+  #lastEventAtMs = 0;
 
   constructor(request: Buffer, listener: Listener) {
     this.#request = request;
@@ -58,6 +61,7 @@ export class LoadConnection {
     this.#tail = "";
     this.events = 0;
     this.firstEventAtMs = 0;
+    this.gapMs = 0;
     this.sentAtMs = performance.now();
     this.#write(this.#request);
   }
@@ -110,7 +114,10 @@ export class LoadConnection {
     let events = 0;
     for (let at = bytes.indexOf(markerByte); at >= 0; at = bytes.indexOf(markerByte, at + 1)) events++;
     if (events === 0) return;
-    if (this.events === 0) this.firstEventAtMs = performance.now();
+    const nowMs = performance.now();
+    if (this.events === 0) this.firstEventAtMs = nowMs;
+    else this.gapMs = nowMs - this.#lastEventAtMs;
+    this.#lastEventAtMs = nowMs;
     this.events += events;
     this.#listener.onEvents(this, events);
   }

@@ -33,4 +33,7 @@ export interface LoadResult {
   readonly p99Micros: number;
   /** To the first content event; 0 for JSON. */
   readonly firstEventP50Micros: number;
+  /** Between two parts of one answer that have content events. */
+  readonly gapP99Ms: number;
+  readonly longestGapMs: number;
 }

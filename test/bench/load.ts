@@ -19,6 +19,9 @@ class Tally implements Listener {
   measuring = false;
   readonly latencies = new Float64Array(maxSamples);
   readonly firstEvents = new Float64Array(maxSamples);
+  readonly #gaps = new Float64Array(maxSamples);
+  #gapCount = 0;
+  #longestGapMs = 0;
   readonly #eventsPerAnswer: number;
   readonly #again: (connection: LoadConnection) => void;
 
@@ -27,8 +30,13 @@ class Tally implements Listener {
     this.#again = again;
   }
 
-  onEvents(_connection: LoadConnection, events: number): void {
-    if (this.measuring) this.events += events;
+  onEvents(connection: LoadConnection, events: number): void {
+    if (!this.measuring) return;
+    this.events += events;
+    if (connection.gapMs === 0) return;
+    if (this.#gapCount < maxSamples) this.#gaps[this.#gapCount] = connection.gapMs;
+    this.#gapCount++;
+    this.#longestGapMs = Math.max(this.#longestGapMs, connection.gapMs);
   }
 
   onAnswer(connection: LoadConnection, failure: string | null): void {
@@ -54,6 +62,7 @@ class Tally implements Listener {
   result(seconds: number, cpu: number, streaming: boolean): LoadResult {
     const { requests, events, failures, firstFailure } = this;
     const latencies = this.latencies.subarray(0, Math.min(requests, maxSamples)).sort();
+    const gaps = this.#gaps.subarray(0, Math.min(this.#gapCount, maxSamples)).sort();
     const firstEvents = this.firstEvents.subarray(0, Math.min(requests, maxSamples)).sort();
     return {
       requests,
@@ -65,6 +74,8 @@ class Tally implements Listener {
       p50Micros: quantileMicros(latencies, 0.5),
       p99Micros: quantileMicros(latencies, 0.99),
       firstEventP50Micros: streaming ? quantileMicros(firstEvents, 0.5) : 0,
+      gapP99Ms: quantileMicros(gaps, 0.99) / 1000,
+      longestGapMs: this.#longestGapMs,
     };
   }
 }

@@ -15,6 +15,9 @@ export interface PacedFigures {
   /** Each event comes alone here, so this is what relaying one costs. */
   readonly cpuMicrosPerEvent: number;
   readonly firstEventP50Micros: number;
+  /** Between two events of one stream; the provider sends one every 50 ms. */
+  readonly gapP99Ms: number;
+  readonly longestGapMs: number;
   readonly idleMegabytes: number;
   readonly peakMegabytes: number;
   readonly afterwardsMegabytes: number;
@@ -46,6 +49,8 @@ export async function measurePaced(load: LoadProcess, gateway: Gateway): Promise
     firstFailure: result.firstFailure,
     cpuMicrosPerEvent: result.cpuMicros / Math.max(result.events, 1),
     firstEventP50Micros: result.firstEventP50Micros,
+    gapP99Ms: result.gapP99Ms,
+    longestGapMs: result.longestGapMs,
     idleMegabytes,
     peakMegabytes,
     afterwardsMegabytes: residentMegabytes(gateway.pid),

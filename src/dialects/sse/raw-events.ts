@@ -66,6 +66,10 @@ export class UnreadEvents {
     this.#bytes += events.length;
   }
 
+  get isThere(): boolean {
+    return this.#bytes > 0;
+  }
+
   get tooMany(): boolean {
     return this.#bytes > keepBytes;
   }

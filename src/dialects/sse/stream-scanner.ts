@@ -4,6 +4,7 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
+import { FrameStencil } from "./frame-stencil.ts";
 import { jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
 
 /** Returned instead of an index. */
@@ -19,6 +20,14 @@ export function earlier(one: number, other: number): number {
 
 /** What to do with an event. `hold` begins the stream's proper end, `stop` its failure. */
 export type EventAction = "forward" | "drop" | "hold" | "stop";
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** A frame with content, and what was read in it. */
+interface ReadContent {
+  readonly text: string;
+  readonly frame: Uint8Array;
+}
 
 /** How far a stream has got, for dialects whose events are numbered. */
 export interface ScanPosition {
@@ -50,10 +59,14 @@ export abstract class StreamScanner {
   abstract readonly extras: ReportedExtras | null;
   readonly #unread = new UnreadEvents();
   #produced = "";
+  /** Of the last content; only there once the stream has turned out to be a slow one, whose text is read while it runs. */
+  #stencil: FrameStencil | null = null;
 
   /** Takes whole events and returns those to forward now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
-    const leaving = this.#sort(asBuffer(events));
+    const buffer = asBuffer(events);
+    if (this.#readByStencil(buffer)) return buffer;
+    const leaving = this.firstMark(buffer) === none ? buffer : this.#sort(buffer);
     this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
     if (this.#unread.tooMany) this.#read();
     return leaving;
@@ -61,7 +74,7 @@ export abstract class StreamScanner {
 
   /** Text produced since the last call. */
   takeProduced(): string {
-    this.#read();
+    if (this.#unread.isThere) this.#stencil = this.#stencilOf(this.#read());
     const produced = this.#produced;
     this.#produced = "";
     return produced;
@@ -86,12 +99,33 @@ export abstract class StreamScanner {
   /** The index of the first mark, or `none`. It has to be inside the event that the mark belongs to. */
   protected abstract firstMark(events: Buffer): number;
   protected abstract actionFor(event: RawEvent): EventAction;
+  /** Whether many events differ in their text alone. Those of some dialects are numbered. */
+  protected abstract readonly hasAlikeEvents: boolean;
   /** All text in an event that a provider bills as output. */
   protected abstract producedBy(event: JsonObject): string;
 
   /** Parses the events that were only forwarded so far. */
   protected readUnread(): void {
     this.#read();
+  }
+
+  /**
+   * Frames that differ from one without a mark in their text alone need not be searched, nor kept to be parsed later. The
+   * order of the text is kept: while others wait to be parsed, these do too.
+   */
+  #readByStencil(events: Buffer): boolean {
+    if (this.#stencil === null || this.#unread.isThere) return false;
+    const text = this.#stencil.read(events);
+    if (text === null) return false;
+    this.#produced += text;
+    return true;
+  }
+
+  #stencilOf(last: ReadContent | null): FrameStencil | null {
+    if (last === null || !this.hasAlikeEvents) return null;
+    const frame = decoder.decode(last.frame);
+    const stencil = FrameStencil.of(frame, last.text, (event) => this.producedBy(event));
+    return stencil !== null && this.firstMark(stencil.bytes) === none ? stencil : null;
   }
 
   #sort(events: Buffer): Uint8Array {
@@ -131,16 +165,24 @@ export abstract class StreamScanner {
     return end;
   }
 
-  #read(): void {
+  /** Returns the last content of what was read. */
+  #read(): ReadContent | null {
+    let last: ReadContent | null = null;
     for (const run of this.#unread.take()) {
-      for (const { data } of rawEvents(run)) this.#readEvent(data);
+      for (const { data, start, end } of rawEvents(run)) {
+        const text = this.#readEvent(data);
+        if (text !== "") last = { text, frame: run.subarray(start, end) };
+      }
     }
+    return last;
   }
 
-  #readEvent(data: string): void {
+  #readEvent(data: string): string {
     const event = jsonOf(data);
-    if (event === null) return;
-    this.#produced += this.producedBy(event);
-    if (this.#produced !== "") this.started = true;
+    if (event === null) return "";
+    const text = this.producedBy(event);
+    this.#produced += text;
+    if (text !== "") this.started = true;
+    return text;
   }
 }

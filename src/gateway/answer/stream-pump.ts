@@ -52,7 +52,11 @@ export class StreamPump implements Guarded, Interruptible {
   #state: "streaming" | "ending" | "over" = "streaming";
   #controller: DirectController | null = null;
   #interruptedBy: GatewayError | null = null;
+  /** Resolves when the client has read what the last write left over; undefined if that was nothing. */
+  #blocked: Promise<void> | undefined;
   #blockedSinceMs = Number.POSITIVE_INFINITY;
+  /** Since the last check, which is when the time is looked at. */
+  #hasWritten = false;
   #lastWriteMs: number;
   #lastProgressMs = Number.NEGATIVE_INFINITY;
   /** The provider was silent for too long after a complete answer, and its call was ended. */
@@ -101,7 +105,7 @@ export class StreamPump implements Guarded, Interruptible {
     const relayer = this.#relayer;
     let turnBytes = 0;
     for (;;) {
-      const next = this.#opened.read();
+      const next = this.#opened.read(this.#relay);
       const chunk = next instanceof Promise ? await next : next;
       if (chunk === null) break;
       turnBytes += chunk.length;
@@ -110,9 +114,8 @@ export class StreamPump implements Guarded, Interruptible {
         await setImmediate();
       }
       if (this.#state === "over") return;
-      const blocked = this.#write(relayer.push(chunk));
-      if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
-      if (blocked !== undefined) await blocked;
+      if (chunk.length > 0) this.#relay(chunk);
+      if (this.#blocked !== undefined) await this.#blocked;
       this.#throwIfBroken();
       if (relayer.ended) return this.#conclude();
     }
@@ -122,6 +125,18 @@ export class StreamPump implements Guarded, Interruptible {
     this.#throwIfBroken();
     await this.#conclude();
   }
+
+  /**
+   * What comes while the loop waits goes on at once, without waking it: for a slow stream that is nearly everything, and
+   * a promise each would cost as much as the rest. True unless the loop has to decide something.
+   */
+  readonly #relay = (chunk: Uint8Array): boolean => {
+    if (this.#state === "over") return false;
+    const relayer = this.#relayer;
+    this.#blocked = this.#write(relayer.push(chunk));
+    if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
+    return this.#blocked === undefined && relayer.brokenBy === null && !relayer.ended;
+  };
 
   /** The provider has fallen silent after a complete answer. */
   async #endComplete(): Promise<void> {
@@ -188,10 +203,10 @@ export class StreamPump implements Guarded, Interruptible {
 
   #send(controller: DirectController, piece: Piece): Promise<void> | undefined {
     const written = controller.write(piece);
-    this.#lastWriteMs = this.#monotonicMs();
+    this.#hasWritten = true;
     if (!(written instanceof Promise)) return undefined;
     // A heartbeat may be waiting already: the client has not read since then.
-    this.#blockedSinceMs = Math.min(this.#blockedSinceMs, this.#lastWriteMs);
+    this.#blockedSinceMs = Math.min(this.#blockedSinceMs, this.#monotonicMs());
     return written.then(() => {
       this.#blockedSinceMs = Number.POSITIVE_INFINITY;
     });
@@ -218,6 +233,10 @@ export class StreamPump implements Guarded, Interruptible {
   #lookAfter(nowMs: number): void {
     const { call, configured } = this.#exchange;
     const { heartbeatMs, stalledReaderMs } = configured.settings.server;
+    if (this.#hasWritten) {
+      this.#hasWritten = false;
+      this.#lastWriteMs = nowMs;
+    }
     if (nowMs > this.#trailingUntilMs) this.#opened.abort();
     // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.
     if (this.#controller === null && call.request.signal.aborted) this.#clientLeft();

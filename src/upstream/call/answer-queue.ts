@@ -1,23 +1,45 @@
 import { asBuffer } from "../../base/as-buffer.ts";
 import type { GatewayError } from "../../base/errors.ts";
 
+/**
+ * Takes a piece that its reader waits for, within the callback that received it. Returns true if the reader need not
+ * wake up for it.
+ */
+export type PieceTaker = (piece: Uint8Array) => boolean;
+
+/** What a reader gets that is woken up after a piece was taken. */
+const taken = new Uint8Array(0);
+
 /** Bytes received from a provider and not read yet. */
 export class AnswerQueue {
   readonly pieces: Uint8Array[] = [];
   /** The length of all pieces together. */
   bytes = 0;
   #reader: PromiseWithResolvers<Uint8Array | null> | null = null;
+  /** The reader's, while it waits. */
+  #taker: PieceTaker | null = null;
   #isComplete = false;
   #brokenBy: GatewayError | null = null;
 
   add(piece: Uint8Array): void {
     if (this.#reader !== null) {
-      this.#reader.resolve(piece);
-      this.#reader = null;
+      this.#hand(piece, this.#reader);
       return;
     }
     this.pieces.push(piece);
     this.bytes += piece.length;
+  }
+
+  /** An error of the taker is the reader's: nobody else would learn of it. */
+  #hand(piece: Uint8Array, reader: PromiseWithResolvers<Uint8Array | null>): void {
+    try {
+      if (this.#taker === null) reader.resolve(piece);
+      else if (this.#taker(piece)) return;
+      else reader.resolve(taken);
+    } catch (error) {
+      reader.reject(error);
+    }
+    this.#reader = null;
   }
 
   /** Nothing more will come. */
@@ -34,12 +56,20 @@ export class AnswerQueue {
     this.#reader = null;
   }
 
+  /** Somebody waits for the next piece. */
+  get isAwaited(): boolean {
+    return this.#reader !== null;
+  }
+
   get isEmpty(): boolean {
     return this.pieces.length === 0;
   }
 
-  /** The next piece, null at the end, or a promise of either. Throws the error given to `fail`. */
-  take(): Uint8Array | null | Promise<Uint8Array | null> {
+  /**
+   * The next piece, null at the end, or a promise of either. Throws the error given to `fail`. While the promise is
+   * pending, pieces go to the taker, if there is one; it resolves to an empty piece once the taker has returned false.
+   */
+  take(taker: PieceTaker | null = null): Uint8Array | null | Promise<Uint8Array | null> {
     const piece = this.pieces.shift();
     if (piece !== undefined) {
       this.bytes -= piece.length;
@@ -48,6 +78,7 @@ export class AnswerQueue {
     if (this.#brokenBy !== null) throw this.#brokenBy;
     if (this.#isComplete) return null;
     this.#reader = Promise.withResolvers();
+    this.#taker = taker;
     return this.#reader.promise;
   }
 

@@ -9,7 +9,7 @@ import { errorWithin, type Failure, refused, unusable } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../health/slots.ts";
 import { type Deployment, maxWholeBytes, type Opened, type Plan } from "../upstream.ts";
-import { AnswerQueue } from "./answer-queue.ts";
+import { AnswerQueue, type PieceTaker } from "./answer-queue.ts";
 import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts";
 import { errorWithinStream, failureBeforeAnswer } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
@@ -60,6 +60,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   /** The dialect of the request; null before it is sent. */
   #spoken: ProviderDialectName | null = null;
   #isPaused = false;
+  /** Something of the stream has come since the last tick. */
+  #hasHeard = false;
   #isReported = false;
 
   constructor(context: CallContext, candidate: Candidate, plan: Plan) {
@@ -124,7 +126,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   received(bytes: Uint8Array): void {
     switch (this.#state) {
       case "streaming":
-        this.#deadlines.expectOnlyEnd();
+        this.#hasHeard = true;
         this.#queue.add(bytes);
         this.#pauseIfBehind();
         return;
@@ -191,9 +193,25 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
    */
   tick(): void {
     if (this.#plan.isOver) this.abort();
+    else if (this.#state === "streaming") this.#restartGap();
     else if (this.#state === "awaits_head" && this.#transfer?.isConnected === false) {
       this.#deadlines.expectConnection(this.#nowMs(), this.deployment.timeouts.connectMs);
     }
+  }
+
+  /**
+   * At a tick and not with each piece, because a look at the clock costs more than the rest. The gap is limited only
+   * while the reader waits: a client that reads slowly is not the provider's fault.
+   */
+  #restartGap(): void {
+    if (!this.#hasHeard) return;
+    this.#hasHeard = false;
+    if (this.#queue.isAwaited) this.#expectMore();
+    else this.#deadlines.expectOnlyEnd();
+  }
+
+  #expectMore(): void {
+    this.#deadlines.expectWithin(this.#nowMs(), this.deployment.timeouts.gapMs);
   }
 
   bytes(): Uint8Array {
@@ -201,12 +219,9 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     return this.#queue.joined();
   }
 
-  read(): Uint8Array | null | Promise<Uint8Array | null> {
-    // The gap is limited only while the reader waits: a client that reads slowly is not the provider's fault.
-    if (this.#state === "streaming" && this.#queue.isEmpty) {
-      this.#deadlines.expectWithin(this.#nowMs(), this.deployment.timeouts.gapMs);
-    }
-    const piece = this.#queue.take();
+  read(taker?: PieceTaker): Uint8Array | null | Promise<Uint8Array | null> {
+    if (this.#state === "streaming" && this.#queue.isEmpty) this.#expectMore();
+    const piece = this.#queue.take(taker);
     if (this.#isPaused && this.#queue.isEmpty) {
       this.#isPaused = false;
       this.#transfer?.resume();

@@ -23,6 +23,7 @@ const openBrace = 123;
  */
 export class ChatScanner extends StreamScanner {
   partialUsage: ReportedUsage | null = null;
+  protected readonly hasAlikeEvents = true;
   extras: ReportedExtras | null = null;
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;

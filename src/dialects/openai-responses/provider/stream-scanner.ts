@@ -20,6 +20,7 @@ const errorMark = Buffer.from('"error"');
 export class ResponsesScanner extends StreamScanner {
   usage: ReportedUsage | null = null;
   readonly partialUsage = null;
+  protected readonly hasAlikeEvents = false;
   readonly #readsExtras: boolean;
   readonly #calls = new CallCounter();
   #final: ReportedExtras | null = null;

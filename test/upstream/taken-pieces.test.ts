@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { systemClock } from "../../src/base/clock.ts";
+import { GatewayError } from "../../src/base/errors.ts";
+import { AnswerQueue } from "../../src/upstream/call/answer-queue.ts";
+import { sse } from "../support/answers.ts";
+import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { waitFor } from "../support/wait.ts";
+import { setUp } from "./fixtures.ts";
+
+const piece = (text: string) => new TextEncoder().encode(text);
+const textOf = (bytes: Uint8Array | null) => (bytes === null ? null : new TextDecoder().decode(bytes));
+
+describe("while its reader waits, a queue", () => {
+  test("gives pieces to the taker, and wakes the reader with none of them once the taker says so", async () => {
+    const queue = new AnswerQueue();
+    const seen: (string | null)[] = [];
+    const reading = queue.take((bytes) => seen.push(textOf(bytes)) < 3);
+    for (const text of ["a", "b", "c", "d"]) queue.add(piece(text));
+    expect(seen).toEqual(["a", "b", "c"]);
+    expect(textOf(await reading)).toBe("");
+    expect(queue.isAwaited).toBe(false);
+    expect(textOf(await queue.take())).toBe("d");
+  });
+
+  test("tells the reader what the taker throws, and keeps what comes after it", async () => {
+    const queue = new AnswerQueue();
+    const reading = Promise.resolve(
+      queue.take(() => {
+        throw new Error("no room");
+      }),
+    );
+    queue.add(piece("a"));
+    queue.add(piece("b"));
+    expect(await reading.catch(String)).toBe("Error: no room");
+    expect(queue.bytes).toBe(1);
+  });
+
+  test("ends and fails as ever, also from within the taker", async () => {
+    const ended = new AnswerQueue();
+    const end = ended.take(() => true);
+    ended.end();
+    expect(await end).toBeNull();
+    const failed = new AnswerQueue();
+    const broken = new GatewayError("upstream_error", "It broke off.");
+    const failing = Promise.resolve(
+      failed.take(() => {
+        failed.fail(broken);
+        return false;
+      }),
+    );
+    failed.add(piece("a"));
+    expect(await failing.catch((error) => error)).toBe(broken);
+    expect(() => failed.take()).toThrow("It broke off.");
+  });
+
+  test("gives none to a taker whose reader no longer waits", () => {
+    const queue = new AnswerQueue();
+    let taken = 0;
+    queue.take(() => {
+      taken += 1;
+      return false;
+    });
+    queue.add(piece("a"));
+    queue.add(piece("b"));
+    expect(taken).toBe(1);
+    expect(textOf(queue.joined())).toBe("b");
+  });
+});
+
+describe("a stream whose pieces are taken", () => {
+  const gapMs = 100_000;
+  const frames = ["data: {}\n\n", "data: 1\n\n", "data: 2\n\n", "data: 3\n\n", "data: 4\n\n"];
+  let provider: ScriptedProvider;
+  beforeAll(() => {
+    provider = startProvider();
+  });
+  afterAll(() => provider.stop());
+
+  /** The provider sends a frame for each call of `next`; time passes by `pass`. */
+  async function open() {
+    let offsetMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + offsetMs };
+    const asked = frames.map(() => Promise.withResolvers<void>());
+    asked[0]?.resolve();
+    const steps = frames.flatMap((write, index) => [
+      { until: asked[index]?.promise ?? Promise.resolve() },
+      { write },
+    ]);
+    provider.script({ ...sse(""), steps: [...steps, { stall: true }] });
+    const { upstream, plan } = setUp([{ url: provider.url, timeouts: { gapMs } }], { clock });
+    const opened = await upstream.open(plan({ stream: true, deadlineMs: Number.POSITIVE_INFINITY }));
+    return {
+      opened,
+      next: (index: number) => asked[index]?.resolve(),
+      pass: (ms: number) => {
+        offsetMs += ms;
+      },
+    };
+  }
+
+  test("goes on as long as they come, however long that is in all, and fails when they stay away", async () => {
+    const { opened, next, pass } = await open();
+    let text = "";
+    const take = (bytes: Uint8Array) => {
+      text += textOf(bytes);
+      return true;
+    };
+    take((await opened.read()) ?? piece(""));
+    const reading = Promise.resolve(opened.read(take)).catch((error: GatewayError) => error.code);
+    for (let index = 1; index < frames.length; index += 1) {
+      pass(0.8 * gapMs);
+      next(index);
+      await waitFor(() => text === frames.slice(0, index + 1).join(""), "the piece to be taken");
+    }
+    pass(1.1 * gapMs);
+    expect(await reading).toBe("upstream_error");
+    expect(text).toBe(frames.join(""));
+  });
+
+  test("is not blamed for the silence of a client that does not read", async () => {
+    const { opened, next, pass } = await open();
+    await opened.read();
+    const woken = opened.read(() => false);
+    next(1);
+    expect(textOf(await woken)).toBe("");
+    // Two ticks, in which the deadlines are looked at.
+    pass(3 * gapMs);
+    await Bun.sleep(60);
+    next(2);
+    expect(textOf(await opened.read())).toBe(frames[2] ?? "");
+    opened.abort();
+  });
+});
