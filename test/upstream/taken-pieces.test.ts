@@ -68,7 +68,7 @@ describe("while its reader waits, a queue", () => {
 });
 
 describe("a stream whose pieces are taken", () => {
-  const gapMs = 100_000;
+  const gapMs = 50_000;
   const frames = ["data: {}\n\n", "data: 1\n\n", "data: 2\n\n", "data: 3\n\n", "data: 4\n\n"];
   let provider: ScriptedProvider;
   beforeAll(() => {
