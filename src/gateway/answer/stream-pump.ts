@@ -9,14 +9,9 @@ import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costText } from "../headers.ts";
 import { type Answering, recordShown, streamHeaders } from "./answering.ts";
+import { ClientStream, type DirectController } from "./client-stream.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 import type { Guarded } from "./watchdog.ts";
-
-/** Bun's direct stream: what is written leaves at once, and a full socket answers with a promise. */
-interface DirectController {
-  write(piece: Piece): number | Promise<number>;
-  end(): void;
-}
 
 /** How often what was produced is journaled while a stream runs. */
 const progressEveryMs = 500;
@@ -47,17 +42,13 @@ export class StreamPump implements Guarded, Interruptible {
   /** Only there when the request has an idempotency key. */
   readonly #recorder: ResponseRecorder | null;
   readonly #monotonicMs: () => number;
+  readonly #client: ClientStream;
   readonly #produced = new Produced();
   /** `ending`: it is being settled, and its last bytes leave. `over`: nothing more is written. */
   #state: "streaming" | "ending" | "over" = "streaming";
-  #controller: DirectController | null = null;
   #interruptedBy: GatewayError | null = null;
   /** Resolves when the client has read what the last write left over; undefined if that was nothing. */
   #blocked: Promise<void> | undefined;
-  #blockedSinceMs = Number.POSITIVE_INFINITY;
-  /** Since the last check, which is when the time is looked at. */
-  #hasWritten = false;
-  #lastWriteMs: number;
   #lastProgressMs = Number.NEGATIVE_INFINITY;
   /** The provider was silent for too long after a complete answer, and its call was ended. */
   #isOverdue = false;
@@ -73,7 +64,7 @@ export class StreamPump implements Guarded, Interruptible {
     this.#exchange = exchange;
     this.#recorder = exchange.recorder;
     this.#monotonicMs = gateway.clock.monotonicMs;
-    this.#lastWriteMs = gateway.clock.monotonicMs();
+    this.#client = new ClientStream(gateway.clock.monotonicMs);
   }
 
   /** The body of the client's response. */
@@ -86,14 +77,13 @@ export class StreamPump implements Guarded, Interruptible {
   }
 
   async #run(controller: DirectController): Promise<void> {
-    this.#controller = controller;
+    this.#client.open(controller);
     try {
       await this.#pump();
     } catch (error) {
       await (this.#isOverdue ? this.#endComplete() : this.#fail(error));
     } finally {
-      this.#controller = null;
-      controller.end();
+      this.#client.close();
     }
   }
 
@@ -195,21 +185,10 @@ export class StreamPump implements Guarded, Interruptible {
 
   /** Undefined when it went out at once. */
   #write(piece: Piece): Promise<void> | undefined {
-    if (piece.length === 0 || this.#controller === null) return undefined;
+    if (piece.length === 0 || !this.#client.isOpen) return undefined;
     this.#exchange.sawFirstByte();
     if (this.#state === "streaming") this.#recorder?.append(bytesOf(piece));
-    return this.#send(this.#controller, piece);
-  }
-
-  #send(controller: DirectController, piece: Piece): Promise<void> | undefined {
-    const written = controller.write(piece);
-    this.#hasWritten = true;
-    if (!(written instanceof Promise)) return undefined;
-    // A heartbeat may be waiting already: the client has not read since then.
-    this.#blockedSinceMs = Math.min(this.#blockedSinceMs, this.#monotonicMs());
-    return written.then(() => {
-      this.#blockedSinceMs = Number.POSITIVE_INFINITY;
-    });
+    return this.#client.send(piece);
   }
 
   /** By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. */
@@ -233,24 +212,23 @@ export class StreamPump implements Guarded, Interruptible {
   #lookAfter(nowMs: number): void {
     const { call, configured } = this.#exchange;
     const { heartbeatMs, stalledReaderMs } = configured.settings.server;
-    if (this.#hasWritten) {
-      this.#hasWritten = false;
-      this.#lastWriteMs = nowMs;
-    }
+    const client = this.#client;
+    client.noteWrites(nowMs);
     if (nowMs > this.#trailingUntilMs) this.#opened.abort();
     // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.
-    if (this.#controller === null && call.request.signal.aborted) this.#clientLeft();
-    if (nowMs - this.#blockedSinceMs > stalledReaderMs) {
+    if (!client.isOpen && call.request.signal.aborted) this.#clientLeft();
+    if (client.isBlockedLongerThan(stalledReaderMs, nowMs)) {
       this.#clientLeft();
       call.disconnect();
       return;
     }
     if (this.#state !== "streaming") return;
     this.#journalProgress(nowMs);
-    if (nowMs - this.#lastWriteMs >= overdueMs) this.#endIfComplete(nowMs);
-    const isSilent = heartbeatMs > 0 && nowMs - this.#lastWriteMs >= heartbeatMs;
-    if (!isSilent || this.#controller === null || this.#blockedSinceMs <= nowMs) return;
-    this.#sendHeartbeat(this.#controller);
+    const silenceMs = nowMs - client.lastWriteMs;
+    if (silenceMs >= overdueMs) this.#endIfComplete(nowMs);
+    if (heartbeatMs > 0 && silenceMs >= heartbeatMs && client.isOpen && !client.isBlocked(nowMs)) {
+      this.#sendHeartbeat();
+    }
   }
 
   /**
@@ -258,18 +236,19 @@ export class StreamPump implements Guarded, Interruptible {
    * mean to read the whole answer.
    */
   #endIfComplete(nowMs: number): void {
-    if (this.#silenceLookedAtMs === this.#lastWriteMs || this.#blockedSinceMs <= nowMs) return;
+    const { lastWriteMs } = this.#client;
+    if (this.#silenceLookedAtMs === lastWriteMs || this.#client.isBlocked(nowMs)) return;
     const { partialUsage } = this.#relayer;
-    if (partialUsage === null && nowMs - this.#lastWriteMs < overdueWithoutUsageMs) return;
-    this.#silenceLookedAtMs = this.#lastWriteMs;
+    if (partialUsage === null && nowMs - lastWriteMs < overdueWithoutUsageMs) return;
+    this.#silenceLookedAtMs = lastWriteMs;
     if (!this.#relayer.started || !this.#relayer.isComplete()) return;
     this.#isOverdue = true;
     this.#opened.abort();
   }
 
   /** Neither recorded nor the answer's first byte. Nobody awaits it, so its failure ends the stream from here. */
-  #sendHeartbeat(controller: DirectController): void {
-    this.#send(controller, this.#relayer.heartbeat())?.catch((error) => this.interrupt(publicErrorOf(error)));
+  #sendHeartbeat(): void {
+    this.#client.send(this.#relayer.heartbeat())?.catch((error) => this.interrupt(publicErrorOf(error)));
   }
 
   /** Ends the stream from this side, in-band: the time is up, or the gateway is shutting down. */

@@ -1,0 +1,66 @@
+import type { Piece } from "./stream-relayer.ts";
+
+/** Bun's direct stream: what is written leaves at once, and a full socket answers with a promise. */
+export interface DirectController {
+  write(piece: Piece): number | Promise<number>;
+  end(): void;
+}
+
+/** The client's side of a stream: what is written to it, and since when it does not read. */
+export class ClientStream {
+  readonly #monotonicMs: () => number;
+  #controller: DirectController | null = null;
+  /** Infinite while the client reads. */
+  #blockedSinceMs = Number.POSITIVE_INFINITY;
+  #hasWritten = false;
+  #lastWriteMs: number;
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+    this.#lastWriteMs = monotonicMs();
+  }
+
+  open(controller: DirectController): void {
+    this.#controller = controller;
+  }
+
+  close(): void {
+    this.#controller?.end();
+    this.#controller = null;
+  }
+
+  get isOpen(): boolean {
+    return this.#controller !== null;
+  }
+
+  /** Undefined when it went out at once. */
+  send(piece: Piece): Promise<void> | undefined {
+    const written = this.#controller?.write(piece);
+    this.#hasWritten = true;
+    if (!(written instanceof Promise)) return undefined;
+    // A heartbeat may be waiting already: the client has not read since then.
+    this.#blockedSinceMs = Math.min(this.#blockedSinceMs, this.#monotonicMs());
+    return written.then(() => {
+      this.#blockedSinceMs = Number.POSITIVE_INFINITY;
+    });
+  }
+
+  /** To be called now and then: the time of a write is not looked at with each, which would cost as much as the write. */
+  noteWrites(nowMs: number): void {
+    if (this.#hasWritten) this.#lastWriteMs = nowMs;
+    this.#hasWritten = false;
+  }
+
+  /** As of the last `noteWrites`. */
+  get lastWriteMs(): number {
+    return this.#lastWriteMs;
+  }
+
+  isBlocked(nowMs: number): boolean {
+    return this.#blockedSinceMs <= nowMs;
+  }
+
+  isBlockedLongerThan(limitMs: number, nowMs: number): boolean {
+    return nowMs - this.#blockedSinceMs > limitMs;
+  }
+}
