@@ -38,7 +38,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     const node = await joinStore({ location, name, version, dir, timing: nodeTiming(), report });
     return {
       store,
-      accounts: new SharedAccounts({ node, clock, keys }),
+      accounts: new SharedAccounts({ node, clock, keys, written: () => store.written() }),
       rateLimits: new SharedRateLimits(clock, node),
       claims: new SharedClaims({ store, node, clock }),
       keys,

@@ -2,7 +2,7 @@ import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import { type HoldVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
-import type { Changes, KeyRecord } from "../store/store.ts";
+import type { Changes, KeyRecord, Store } from "../store/store.ts";
 import { Account } from "./account.ts";
 import type { AccountSummary, Accounts, HeldSums, HoldRequest, Settled, Settlement } from "./accounts.ts";
 import { Hold } from "./hold.ts";
@@ -20,6 +20,8 @@ export interface SharedAccountsOptions {
   readonly node: Pick<StoreNode, "trouble" | "hold" | "progress" | "settle" | "release" | "readAccounts">;
   readonly clock: Clock;
   readonly keys: readonly KeyRecord[];
+  /** What the store has been given to write besides, which must be durable before a charge's answer leaves. */
+  readonly written?: Store["written"];
   /** How often progress is journaled. */
   readonly progressTickMs?: number;
 }
@@ -45,11 +47,14 @@ export class SharedAccounts implements Accounts {
   readonly #clock: Clock;
   readonly #keys: Map<string, KeyRecord>;
   readonly #progress: ProgressNotes;
+  readonly #written: Store["written"];
   readonly #held = { nano: 0, tokens: 0 };
   #openHolds = 0;
 
-  constructor({ node, clock, keys, progressTickMs = defaultProgressTickMs }: SharedAccountsOptions) {
+  constructor(options: SharedAccountsOptions) {
+    const { node, clock, keys, written = () => null, progressTickMs = defaultProgressTickMs } = options;
     this.#node = node;
+    this.#written = written;
     this.#clock = clock;
     this.#keys = new Map(keys.map((key) => [key.id, key]));
     this.#progress = new ProgressNotes({
@@ -91,6 +96,7 @@ export class SharedAccounts implements Accounts {
     const { record, ending, outcome, basis } = settlement;
     const atMs = this.#clock.wallMs();
     if (record !== null) Object.assign(record, { outcome, basis });
+    const written = this.#written();
     const settled = await this.#node
       .settle({
         ...settlement,
@@ -103,6 +109,7 @@ export class SharedAccounts implements Accounts {
         ending: ending && { ...ending, atMs },
       })
       .catch(asRefusal);
+    if (written !== null) await written;
     hold.chargedWith(settled.charged);
     if (record !== null) record.costNano = this.#key(hold.keyId).mode === "credit" ? settled.charged : 0;
     return settled;

@@ -72,6 +72,12 @@ export interface Store {
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
   pruneGivenIds(pruning: GivenIdsPruning): Promise<number>;
 
+  /**
+   * Resolves once the response parts and given ids handed over so far are durable, or cannot be made so; null if a charge
+   * that is made now is not durable before them anyway.
+   */
+  written(): Promise<void> | null;
+
   /** Endings of exchanges that cost nothing; not part of the ledger. */
   recordEndings(endings: readonly ExchangeEnding[]): Promise<void>;
   /** Deletes the oldest that are too old or too many. Those that are not in the sums yet stay. */

@@ -12,13 +12,17 @@ import { settlement } from "./fixtures.ts";
 const held: HoldVerdict = { decision: "held", balance: 1_000, remaining: 900, periodStartMs: 0 };
 
 /** Accounts over a node that is told what to answer. */
-function accountsOver(node: Partial<SharedAccountsOptions["node"]> = {}) {
+function accountsOver(
+  node: Partial<SharedAccountsOptions["node"]> = {},
+  more: Pick<SharedAccountsOptions, "written"> = {},
+) {
   const credit = keyRecord({ mode: "credit" });
   const budget = keyRecord({ mode: "token_budget", budgetTokens: 1_000, period: "day" });
   const calls: string[] = [];
   const accounts = new SharedAccounts({
     clock: new FakeClock(),
     keys: [credit, budget],
+    ...more,
     node: {
       trouble: null,
       hold: async () => held,
@@ -99,6 +103,23 @@ describe("shared accounts", () => {
     expect(calls).toEqual([`release ${second.id}`]);
     expect(accounts.openHolds).toBe(0);
     expect(accounts.held()).toEqual({ nano: 0, tokens: 0 });
+  });
+
+  test("settle no sooner than what the answer rests on is written", async () => {
+    const steps: string[] = [];
+    const writing = Promise.withResolvers<void>();
+    const settle = async () => {
+      steps.push("charged");
+      return { charged: 1, overrun: 0 };
+    };
+    const { accounts, hold } = accountsOver({ settle }, { written: () => writing.promise });
+    const given = await hold();
+    const settled = accounts.settle(given, settlement(given, 1)).then(() => steps.push("settled"));
+    await Promise.resolve();
+    steps.push("written");
+    writing.resolve();
+    await settled;
+    expect(steps).toEqual(["charged", "written", "settled"]);
   });
 
   test("charge token budgets in tokens, which cost nothing", async () => {

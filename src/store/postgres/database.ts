@@ -4,6 +4,8 @@ import { isRefused, isRolledBack, isTransient, isUnavailable } from "./errors.ts
 
 const firstPauseMs = 20;
 const longestPauseMs = 250;
+/** As long as a charge is waited for. */
+const outageMs = 30_000;
 
 /**
  * How the store's tables reach the database. What only reads is repeated while PostgreSQL is away for a moment. A change
@@ -32,6 +34,10 @@ export class Database {
   readonly change: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     this.#repeat(isRolledBack, () => this.#client.query<Row>(text, parameters));
 
+  /** A statement that does no harm if it is done twice, so that it outlasts an outage. */
+  readonly changeSurely: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
+    this.#repeat(isTransient, () => this.#client.query<Row>(text, parameters), outageMs);
+
   changeAll<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     return this.#repeat(isRolledBack, () => this.#client.transaction(work));
   }
@@ -39,8 +45,9 @@ export class Database {
   async #repeat<Result>(
     isWorthIt: (error: unknown) => boolean,
     work: () => Promise<Result>,
+    patienceMs = this.#patienceMs,
   ): Promise<Result> {
-    const giveUpAtMs = performance.now() + this.#patienceMs;
+    const giveUpAtMs = performance.now() + patienceMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
         return await work();

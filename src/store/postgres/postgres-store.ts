@@ -68,12 +68,13 @@ export class PostgresStore implements Store {
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
   readonly #given: WriteQueue<GivenIds>;
+  readonly #unwritten = new Set<Promise<void>>();
   #settledThrough = 0;
 
   constructor(parts: PostgresStoreParts) {
     this.#parts = parts;
     this.#database = new Database(parts.client, patienceMs);
-    this.#given = new WriteQueue((items) => insertGivenIds(this.#database.change, items));
+    this.#given = new WriteQueue((items) => insertGivenIds(this.#database.changeSurely, items));
     this.reports = new PostgresReports(this.#database);
     this.admin = new PostgresAdminRecords(this.#database);
   }
@@ -147,7 +148,8 @@ export class PostgresStore implements Store {
   }
 
   recordResponsePart(part: ResponsePart): Promise<void> {
-    return responses.insertResponsePart(this.#database.change, part, this.#parts.clock.wallMs());
+    const nowMs = this.#parts.clock.wallMs();
+    return this.#track(responses.insertResponsePart(this.#database.changeSurely, part, nowMs));
   }
 
   discardResponse(recordingId: string): Promise<void> {
@@ -155,7 +157,12 @@ export class PostgresStore implements Store {
   }
 
   recordGivenIds(given: GivenIds): Promise<void> {
-    return this.#given.add(given);
+    return this.#track(this.#given.add(given));
+  }
+
+  written(): Promise<void> | null {
+    if (this.#unwritten.size === 0) return null;
+    return Promise.allSettled(this.#unwritten).then(() => {});
   }
 
   findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (string | null)[]> {
@@ -203,8 +210,15 @@ export class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#given.idle();
+    await this.written();
     await this.#parts.maintenance?.stop();
     await this.#parts.client.close();
+  }
+
+  #track(writing: Promise<void>): Promise<void> {
+    this.#unwritten.add(writing);
+    const forget = () => this.#unwritten.delete(writing);
+    writing.then(forget, forget);
+    return writing;
   }
 }

@@ -22,9 +22,4 @@ export class WriteQueue<Item> {
     });
     return this.#next;
   }
-
-  /** Resolves once everything added so far is written, or has failed. */
-  async idle(): Promise<void> {
-    await (this.#next ?? this.#last).catch(() => {});
-  }
 }

@@ -188,6 +188,11 @@ export class SqliteStore implements JournaledStore {
     return this.#change(() => this.#givenIds.prune(pruning));
   }
 
+  /** The journal keeps the order. */
+  written(): null {
+    return null;
+  }
+
   recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {
     return this.commit([{ kind: "endings", endings }]);
   }
