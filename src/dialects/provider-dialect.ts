@@ -8,6 +8,7 @@ import type { Quirk } from "./openai-chat/quirks.ts";
 import type { SseFrame } from "./sse/frame.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/dropped-fields.ts";
+import type { FigureProbe } from "./translation/shortcut.ts";
 
 /**
  * The gateway as a client of a wire format. Writers throw an `invalid_request` GatewayError for what their dialect
@@ -135,6 +136,14 @@ export interface StreamReader {
    * one delta with that text and nothing else. Null if that is not certain. See shortcut.ts.
    */
   plainText(data: JsonObject): string | null;
+  /** Absent if frames report no figures beside their text. */
+  readonly figures?: StreamFigures;
+}
+
+/** Figures that frames report beside their text, each replacing those before. */
+export interface StreamFigures extends FigureProbe {
+  /** The figures of a frame that was not pushed; emits what they mean. */
+  record(figures: JsonObject): void;
 }
 
 export interface ScannerOptions {

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/base/json.ts";
+import type { Json, JsonObject } from "../../src/base/json.ts";
+import { openApiSchema } from "../../src/dialects/gemini/provider/openapi-schema.ts";
 import { mergeUsage, readUsage } from "../../src/dialects/gemini/provider/usage-in.ts";
+import type { IrTool } from "../../src/dialects/ir/ir.ts";
 import type { Target, TargetedRequest } from "../../src/dialects/provider-dialect.ts";
 import { providerDialect } from "../../src/dialects/registry.ts";
+import { ToolNames } from "../../src/dialects/tools/names.ts";
 
 const dialect = providerDialect("gemini");
 
@@ -33,6 +36,12 @@ describe("where Gemini is asked", () => {
     },
   );
 });
+
+function merged(...chunks: readonly JsonObject[]): JsonObject {
+  const figures: JsonObject = {};
+  for (const chunk of chunks) mergeUsage(figures, chunk);
+  return figures;
+}
 
 describe("what Gemini's usage means", () => {
   const figures = (input: number, cached: number, output: number, reasoning: number) => ({
@@ -102,10 +111,8 @@ describe("what Gemini's usage means", () => {
       candidatesTokenCount: 7,
       totalTokenCount: 47,
     };
-    const merged = mergeUsage(mergeUsage({}, { ...grounded, usageMetadata: { promptTokenCount: 10 } }), {
-      usageMetadata,
-    });
-    expect(readUsage(merged)).toEqual(figures(10, 0, 7, 0));
+    const searched = merged({ ...grounded, usageMetadata: { promptTokenCount: 10 } }, { usageMetadata });
+    expect(readUsage(searched)).toEqual(figures(10, 0, 7, 0));
   });
 
   test("G53: later figures replace earlier ones field by field, and are never added", () => {
@@ -115,7 +122,7 @@ describe("what Gemini's usage means", () => {
       {},
       { usageMetadata: { candidatesTokenCount: 4, totalTokenCount: 14, thoughtsTokenCount: null } },
     ];
-    expect(readUsage(chunks.reduce(mergeUsage, {}))).toEqual(figures(10, 0, 4, 0));
+    expect(readUsage(merged(...chunks))).toEqual(figures(10, 0, 4, 0));
   });
 });
 
@@ -147,5 +154,137 @@ describe("how Gemini is asked to count", () => {
   test("G68: Vertex takes them as they are, without what does not count", () => {
     const vertex = { ...target, capabilities: { bare_token_counts: true } };
     expect(dialect.countTokens?.writeRequest({ ...body, safetySettings: [] }, vertex)).toEqual(body);
+  });
+});
+
+describe("T07: schemas of tools as agents have them", () => {
+  const text = { type: "string", description: "A text." };
+  const tools: Readonly<Record<string, JsonObject>> = {
+    Bash: {
+      type: "object",
+      properties: {
+        command: text,
+        timeout: { type: "number", maximum: 600_000 },
+        run_in_background: { type: "boolean" },
+      },
+      required: ["command"],
+      additionalProperties: false,
+      $schema: "http://json-schema.org/draft-07/schema#",
+    },
+    Grep: {
+      type: "object",
+      properties: {
+        pattern: text,
+        "-A": { type: "number" },
+        "-i": { type: "boolean" },
+        output_mode: { type: "string", enum: ["content", "files_with_matches", "count"] },
+      },
+      required: ["pattern"],
+      additionalProperties: false,
+    },
+    TodoWrite: {
+      type: "object",
+      properties: {
+        todos: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              content: { type: "string", minLength: 1 },
+              status: { type: "string", enum: ["pending", "in_progress", "completed"] },
+            },
+            required: ["content", "status"],
+            additionalProperties: false,
+          },
+        },
+      },
+      required: ["todos"],
+    },
+    Edit: {
+      type: "object",
+      properties: { file_path: text, replace_all: { type: "boolean", default: false } },
+      required: ["file_path"],
+    },
+    ExitPlanMode: { type: "object", properties: {}, additionalProperties: {} },
+    shell: {
+      type: "object",
+      properties: {
+        command: { type: "array", items: { type: "string" } },
+        workdir: { type: ["string", "null"] },
+      },
+      required: ["command"],
+      additionalProperties: false,
+    },
+    update_plan: {
+      type: "object",
+      properties: { plan: { type: "array", items: { $ref: "#/definitions/step" } } },
+      definitions: {
+        step: { type: "object", properties: { step: text, sub: { $ref: "#/definitions/step" } } },
+      },
+    },
+    any: {
+      properties: {
+        value: {},
+        flag: true,
+        level: { enum: [1, 2, 3] },
+        kind: { const: "a" },
+        choice: { oneOf: [{ type: "string" }, { type: "array", items: { type: "number" } }] },
+      },
+    },
+    tuple: {
+      type: "object",
+      properties: { pair: { type: "array", prefixItems: [{ type: "string" }, { type: "number" }] } },
+    },
+    unresolved: { type: "object", properties: { lost: { $ref: "#/$defs/nowhere" } } },
+  };
+
+  const allowed = new Set([
+    ...["type", "format", "title", "description", "nullable", "enum", "items", "properties", "required"],
+    ...["propertyOrdering", "anyOf", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"],
+    ...["minProperties", "maxProperties", "pattern", "default", "example"],
+  ]);
+
+  function check(schema: Json | undefined, path: string): void {
+    const { properties, items, anyOf, type, ...rest } = schema as JsonObject;
+    for (const keyword of Object.keys(schema as JsonObject))
+      expect(allowed.has(keyword), `${path}.${keyword}`).toBe(true);
+    expect(["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", undefined]).toContain(
+      type as string,
+    );
+    if (type === "ARRAY") expect(items, path).toBeDefined();
+    for (const value of (rest["enum"] ?? []) as Json[]) expect(typeof value, path).toBe("string");
+    for (const [name, property] of Object.entries((properties ?? {}) as JsonObject))
+      check(property, `${path}.${name}`);
+    for (const [index, nested] of ((anyOf ?? []) as Json[]).entries())
+      check(nested, `${path}.anyOf[${index}]`);
+    if (items !== undefined) check(items, `${path}.items`);
+  }
+
+  test.each(Object.entries(tools))(
+    "T07: %s has only keywords that models before 2.5 know",
+    (name, schema) => {
+      check(openApiSchema({ type: "object", ...schema }), name);
+    },
+  );
+
+  test("T07: names that begin with a digit, or are too long, are legal and given back", () => {
+    const named = ["3d", "x".repeat(65), "y".repeat(129), "a b/c"].map(
+      (name): IrTool => ({
+        type: "function",
+        kind: "function",
+        namespace: null,
+        name,
+        description: null,
+        schema: null,
+        strict: null,
+      }),
+    );
+    const names = new ToolNames({ tools: named, messages: [] }, dialect.toolRules);
+    for (const tool of named) {
+      if (tool.type === "hosted") continue;
+      const legal = names.provider(tool);
+      expect(legal).toMatch(/^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/);
+      expect(names.client(legal).name).toBe(tool.name);
+    }
   });
 });

@@ -13,7 +13,7 @@ export type FixtureName =
   | `responses/${"text" | "tools" | "reasoning" | "incomplete"}.sse`
   | `messages/${"text" | "cached" | "tools" | "thinking"}.sse`
   | `converse/${"text" | "tools" | "reasoning"}.sse`
-  | `gemini/${"text" | "tools" | "reasoning" | "cached"}.sse`
+  | `gemini/${"text" | "tools" | "reasoning" | "cached" | "long"}.sse`
   | `${"chat" | "responses" | "messages" | "gemini"}/${"text" | "tools"}.json`;
 
 export type StreamName = Extract<FixtureName, `${string}.sse`>;
@@ -38,7 +38,13 @@ export const streamsWithUsage: StreamNames = {
   messages: ["messages/text.sse", "messages/tools.sse", "messages/thinking.sse", "messages/cached.sse"],
   // Bedrock's streams are binary; this is what becomes of them at the receiver.
   converse: ["converse/text.sse", "converse/tools.sse", "converse/reasoning.sse"],
-  gemini: ["gemini/text.sse", "gemini/tools.sse", "gemini/reasoning.sse", "gemini/cached.sse"],
+  gemini: [
+    "gemini/text.sse",
+    "gemini/tools.sse",
+    "gemini/reasoning.sse",
+    "gemini/cached.sse",
+    "gemini/long.sse",
+  ],
 };
 
 export const allStreams: StreamNames = {

@@ -8,7 +8,7 @@ import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
-import { Shortcut, templateOf } from "./shortcut.ts";
+import { patternOf, Shortcut } from "./shortcut.ts";
 import type { StreamTranslator } from "./translation.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */
@@ -101,8 +101,11 @@ export class PairedStreams implements StreamTranslator {
   }
 
   #receive(event: IrEvent): void {
-    this.#emittedMore = this.#emitted !== null;
-    this.#emitted = event;
+    // Usage that every frame reports anew is read from frames that are not parsed, too.
+    if (event.type !== "usage" || this.#reader.figures === undefined) {
+      this.#emittedMore = this.#emitted !== null;
+      this.#emitted = event;
+    }
     this.#usageFreshness.observe(event);
     this.#restorer.push(event);
   }
@@ -115,10 +118,14 @@ export class PairedStreams implements StreamTranslator {
     const to = this.#writer.template(emitted.index);
     if (to === null || this.#unusedShortcuts === maxUnusedShortcuts) return null;
     this.#unusedShortcuts += 1;
-    const from = templateOf(event, data, emitted.text, (probed) => this.#reader.plainText(probed));
-    return from === null
-      ? null
-      : new Shortcut(emitted.index, from, to, (text) => this.#recordDeltas(emitted.index, text));
+    const { figures } = this.#reader;
+    const textOf = (probed: JsonObject) => this.#reader.plainText(probed);
+    const from = patternOf(event, data, emitted.text, { textOf, figures });
+    if (from === null) return null;
+    return new Shortcut(emitted.index, from, to, (text, read) => {
+      this.#recordDeltas(emitted.index, text);
+      figures?.record(read);
+    });
   }
 
   #recordDeltas(index: number, text: string): void {

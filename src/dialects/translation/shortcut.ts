@@ -27,28 +27,73 @@ function escaped(text: string): string {
 /** Contains nothing that JSON escapes. */
 const probe = "<another text>";
 
+/** The frames of a provider: like a template, with figures in them that change from frame to frame. */
+export interface FramePattern {
+  readonly before: string;
+  /** What stands between the text and the end of the data, cut at the figures. */
+  readonly segments: readonly string[];
+  /** The names of the figures, one less than there are segments. */
+  readonly figures: readonly string[];
+}
+
+/** How a stream reader finds the variable parts of a frame. */
+export interface FrameProbe {
+  textOf(data: JsonObject): string | null;
+  /** Undefined if frames have no figures. */
+  readonly figures: FigureProbe | undefined;
+}
+
+/** Figures that every frame reports anew, such as the usage so far. */
+export interface FigureProbe {
+  /** Matches `"name": 123`, with the name as its group; global. */
+  readonly pattern: RegExp;
+  /** The figures of a parsed frame, by name. */
+  of(data: JsonObject): JsonObject;
+}
+
 /**
- * The template of a frame with one `data` line. To verify which of its strings is the text, it is replaced by the
- * probe, and `textOf` has to find the probe. Null if it does not, or if the text was escaped differently than
- * `JSON.stringify` does it.
+ * The pattern of a frame with one `data` line. To verify which of its strings is the text and which numbers are figures,
+ * they are replaced by others, and the reader has to find those. Null if it does not, or if the text was escaped
+ * differently than `JSON.stringify` does it.
  */
-export function templateOf(
+export function patternOf(
   event: string,
   data: string,
   text: string,
-  textOf: (data: JsonObject) => string | null,
-): FrameTemplate | null {
+  probing: FrameProbe,
+): FramePattern | null {
   const literal = JSON.stringify(text);
   const at = data.lastIndexOf(literal);
   if (at === -1 || text === probe || data.includes("\n")) return null;
   const before = data.slice(0, at + 1);
-  const after = data.slice(at + literal.length - 1);
-  const probed = parseObject(before + probe + after);
-  if (probed === null || textOf(probed) !== probe) return null;
-  return { before: frameHead(event) + before, after: after + frameEnd };
+  const { segments, figures } = splitAtFigures(data.slice(at + literal.length - 1), probing.figures);
+  const numbers = figures.map((_, index) => firstProbeFigure + index);
+  const rest = segments.map((segment, index) => segment + (numbers[index] ?? "")).join("");
+  const probed = parseObject(before + probe + rest);
+  if (probed === null || probing.textOf(probed) !== probe) return null;
+  const found = probing.figures?.of(probed);
+  if (figures.some((name, index) => found?.[name] !== numbers[index])) return null;
+  return { before: frameHead(event) + before, segments, figures };
+}
+
+/** Unlikely in a frame; each figure is probed with another number. */
+const firstProbeFigure = 987_654_001;
+
+function splitAtFigures(rest: string, probing: FigureProbe | undefined) {
+  const segments: string[] = [];
+  const figures: string[] = [];
+  let from = 0;
+  for (const match of probing === undefined ? [] : rest.matchAll(probing.pattern)) {
+    const [matched, name = ""] = match;
+    segments.push(rest.slice(from, match.index) + matched.replace(/\d+$/, ""));
+    figures.push(name);
+    from = match.index + matched.length;
+  }
+  return { segments: [...segments, rest.slice(from)], figures };
 }
 
 const frameEnd = "\n\n";
+const longFrameEnd = "\r\n\r\n";
 
 function frameHead(event: string): string {
   return event === "" ? "data: " : `event: ${event}\ndata: `;
@@ -60,55 +105,67 @@ const maxTextChars = 64 * 1024;
 const quote = 34;
 const backslash = 92;
 const firstPrintable = 32;
+const zero = 48;
+const nine = 57;
+
+/** Told what frames held that were not parsed: all of their text, and the figures of the last one. */
+export type FrameListener = (text: string, figures: Readonly<Record<string, number>>) => void;
 
 /** Rewrites frames of one shape into another. Valid until a frame of another shape arrives. */
 export class Shortcut {
   /** The index of the block that the deltas belong to. */
   readonly index: number;
-  readonly #from: FrameTemplate;
+  readonly #from: FramePattern;
   readonly #to: FrameTemplate;
   /** The end of one frame and the start of the next in one string, because concatenating fewer strings is faster. */
   readonly #between: string;
-  readonly #produce: (text: string) => void;
+  readonly #listener: FrameListener;
+  /** Where the figures of the frame that was matched last begin. */
+  #figuresAt: number[] = [];
+  /** The same while a frame is being matched. */
+  #figuresFound: number[] = [];
   #written = "";
 
-  constructor(index: number, from: FrameTemplate, to: FrameTemplate, produce: (text: string) => void) {
+  constructor(index: number, from: FramePattern, to: FrameTemplate, listener: FrameListener) {
     this.index = index;
     this.#from = from;
     this.#to = to;
     this.#between = to.after + to.before;
-    this.#produce = produce;
+    this.#listener = listener;
   }
 
   /** Whether a frame that holds one delta of the block `index`, and nothing else, has this shape. */
   fits(index: number, event: string, data: string): boolean {
     if (index !== this.index) return false;
-    const { before, after } = this.#from;
     const frame = frameHead(event) + data + frameEnd;
-    return frame.length > before.length + after.length && frame.startsWith(before) && frame.endsWith(after);
+    if (!frame.startsWith(this.#from.before)) return false;
+    const end = closingQuote(frame, this.#from.before.length);
+    return end > this.#from.before.length && this.#endOfFrame(frame, end) === frame.length;
   }
 
   /** Rewrites from the start of a frame up to the first that is incomplete or of another shape; returns its index. */
   run(text: string, from: number): number {
-    const { before, after } = this.#from;
+    const { before } = this.#from;
     let at = from;
     let produced = "";
     let written = "";
     while (text.startsWith(before, at)) {
       const begin = at + before.length;
       const end = closingQuote(text, begin);
-      if (end === -1 || !text.startsWith(after, end)) break;
+      const next = end === -1 ? -1 : this.#endOfFrame(text, end);
+      if (next === -1) break;
       const inside = text.slice(begin, end);
       const said = inside.includes("\\") ? unescaped(inside) : inside;
       if (said === "") break;
       produced += said;
       // Text without escapes is already JSON. A lone surrogate, which would need one, cannot come from UTF-8.
       written += (written === "" ? "" : this.#between) + (said === inside ? said : escaped(said));
-      at = end + after.length;
+      at = next;
+      [this.#figuresAt, this.#figuresFound] = [this.#figuresFound, this.#figuresAt];
     }
     if (produced === "") return from;
     this.#written += this.#to.before + written + this.#to.after;
-    this.#produce(produced);
+    this.#listener(produced, this.#figuresIn(text));
     return at;
   }
 
@@ -117,6 +174,45 @@ export class Shortcut {
     this.#written = "";
     return written;
   }
+
+  /** The index behind the frame whose text ends here; -1 if it is incomplete or of another shape. */
+  #endOfFrame(text: string, from: number): number {
+    const { segments } = this.#from;
+    let at = from;
+    for (let index = 0; index < segments.length; index += 1) {
+      const segment = segments[index] ?? "";
+      if (index > 0) {
+        this.#figuresFound[index - 1] = at;
+        const digits = at;
+        while (isDigit(text.charCodeAt(at))) at += 1;
+        if (at === digits) return -1;
+      }
+      if (!text.startsWith(segment, at)) return -1;
+      at += segment.length;
+    }
+    if (text.startsWith(frameEnd, at)) return at + frameEnd.length;
+    return text.startsWith(longFrameEnd, at) ? at + longFrameEnd.length : -1;
+  }
+
+  #figuresIn(text: string): Readonly<Record<string, number>> {
+    const { figures } = this.#from;
+    if (figures.length === 0) return noFigures;
+    return Object.fromEntries(
+      figures.map((name, index) => [
+        name,
+        Number.parseInt(text.slice(this.#figuresAt[index], (this.#figuresAt[index] ?? 0) + maxDigits), 10),
+      ]),
+    );
+  }
+}
+
+const noFigures: Readonly<Record<string, number>> = {};
+
+/** More than any figure has. */
+const maxDigits = 16;
+
+function isDigit(code: number): boolean {
+  return code >= zero && code <= nine;
 }
 
 /** The index of the quote that closes the string; -1 if there is none or a control character comes first. */

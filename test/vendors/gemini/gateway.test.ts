@@ -38,6 +38,12 @@ const tail = [
   provider("gemini", 'api_key = "env:TEST_GEMINI_KEY"\nsafety = "high"'),
   provider("elsewhere", 'api_key = "env:TEST_OTHER_GEMINI_KEY"\napi_version = "v1"'),
   provider("pool", 'api_key = ["env:TEST_GEMINI_KEY", "env:TEST_OTHER_GEMINI_KEY"]'),
+  provider("long", 'api_key = "env:TEST_GEMINI_KEY"')
+    .replace("context_window = 100000", "context_window = 1000000")
+    .replace(
+      " }\ncap",
+      ", long_context = { above = 200000, input = 2.0, output = 3.0, cached_input = 0.2 } }\ncap",
+    ),
 ].join("");
 
 let world: World;
@@ -116,7 +122,7 @@ async function charges() {
   return entries.map(({ amount, basis, outcome }) => ({ amount: Math.abs(amount), basis, outcome }));
 }
 
-describe("signatures", () => {
+describe("T03: signatures", () => {
   const own = signatureOf(geminiKeys.first, upstreamModel);
 
   test("G30, G40: come back through a client that replays thinking, streamed or whole", async () => {
@@ -156,6 +162,52 @@ describe("signatures", () => {
     const response = await ask({ tools: [look], messages: continued([question], first) });
     expect(response.status).toBe(400);
     expect(fake.requests).toHaveLength(2);
+  });
+});
+
+describe("T02: calls", () => {
+  /** Gemini before 3 gives calls no ids. */
+  const unnamed = (name: string) => ({ functionCall: { name, args: { at: "sea" } } });
+
+  test("T02: of one name and without ids are two calls, whose results come back in their order", async () => {
+    fake.say(json(chunkOf([unnamed("look"), unnamed("look")], usageOf(10, 5), "STOP")));
+    const first = await answerTo({ tools: [look] });
+    const [one, other] = (first["content"] as JsonObject[]).map(({ id }) => id);
+    expect(one).not.toBe(other);
+    fake.say(null);
+    const results = [other, one].map((id) => ({ type: "tool_result", tool_use_id: id, content: `of ${id}` }));
+    const messages = [
+      question,
+      { role: "assistant", content: first["content"] },
+      { role: "user", content: results },
+    ];
+    await answerTo({ tools: [look], messages: messages as JsonObject[] });
+    const contents = fake.requests[1]?.body["contents"] as { parts: { functionResponse?: JsonObject }[] }[];
+    const answered = contents[2]?.parts.map(({ functionResponse }) => functionResponse);
+    expect(answered).toEqual(
+      [one, other].map((id) => ({ name: "look", response: { output: `of ${id}` }, id: id as string })),
+    );
+  });
+
+  test("T02: of three steps have three signatures", async () => {
+    let messages: JsonObject[] = [question];
+    for (const step of [1, 2, 3]) {
+      fake.say(
+        json(
+          chunkOf(
+            [called(`step_${step}`, signatureOf(geminiKeys.first, upstreamModel))],
+            usageOf(10, 5),
+            "STOP",
+          ),
+        ),
+      );
+      messages = continued(messages, await answerTo({ tools: [look], messages }));
+    }
+    fake.say(null);
+    await answerTo({ tools: [look], messages });
+    expect(signaturesIn(fake.requests[3] as SeenRequest)).toEqual(
+      Array.from({ length: 3 }, () => signatureOf(geminiKeys.first, upstreamModel)),
+    );
   });
 });
 
@@ -203,7 +255,7 @@ describe("settings", () => {
   });
 });
 
-describe("refusals", () => {
+describe("T05: refusals", () => {
   test("G62: a key that Google does not know is left for another of the pool", async () => {
     fake.say([keyRefused(400), json(chunkOf([{ text: "Hi" }], usageOf(3, 1), "STOP"))]);
     const answer = await answerTo({ model: "on-pool" });
@@ -254,7 +306,7 @@ function stepsOf(...steps: readonly Step[]): Answer {
   return { ...sse(""), steps };
 }
 
-describe("money", () => {
+describe("T04, T06: money", () => {
   const begun = streamOf([
     chunkOf([{ text: "One " }], usageOf(100, 3, 20, { cachedContentTokenCount: 40 })),
     chunkOf([{ text: "two " }], usageOf(100, 5, 20, { cachedContentTokenCount: 40 })),
@@ -313,6 +365,17 @@ describe("money", () => {
     expect(await (await ask({ stream: true })).text()).toContain("message_stop");
     const once = { amount: costOf(100, 0, 0), basis: "measured", outcome: "completed" } as const;
     expect(await charges()).toEqual([once, once]);
+  });
+
+  test("G55: a prompt above 200,000 tokens has its own price, cached or not", async () => {
+    for (const prompt of [200_000, 200_001]) {
+      fake.say(
+        json(chunkOf([{ text: "Hi" }], usageOf(prompt, 10, 0, { cachedContentTokenCount: 50_000 }), "STOP")),
+      );
+      await answerTo({ model: "on-long" });
+    }
+    const amounts = (await charges()).map(({ amount }) => amount);
+    expect(amounts).toEqual([costOf(150_000, 50_000, 10), 150_001 * 2000 + 50_000 * 200 + 10 * 3000]);
   });
 
   test("G44: thoughts that have used up the limit are charged, and the answer is complete", async () => {

@@ -25,27 +25,30 @@ export function writeContents(
   target: Target,
   dropped: DroppedFields,
 ): Content[] {
-  const writer = new ContentsWriter(target, dropped, messages);
-  for (const [index, message] of messages.entries()) writer.write(message, index);
+  const writer = new ContentsWriter(messages, target, dropped);
+  messages.forEach((message, index) => {
+    writer.write(message, index);
+  });
   writer.end();
   return writer.contents;
 }
 
 class ContentsWriter {
   readonly contents: Content[] = [];
+  readonly #messages: readonly IrMessage[];
   readonly #target: Target;
   readonly #dropped: DroppedFields;
   readonly #takesIds: boolean;
-  /** The first message whose calls must be signed. */
-  readonly #signedFrom: number;
+  /** The first message whose calls must be signed; looked for at the first call. */
+  #signedFrom: number | null = null;
   /** The calls of the last turn, which the next turn has to answer, all of them and in this order. */
   #calls: readonly IrToolCall[] = [];
 
-  constructor(target: Target, dropped: DroppedFields, messages: readonly IrMessage[]) {
+  constructor(messages: readonly IrMessage[], target: Target, dropped: DroppedFields) {
+    this.#messages = messages;
     this.#target = target;
     this.#dropped = dropped;
     this.#takesIds = takesCallIds(target);
-    this.#signedFrom = wantsSignatures(target) ? currentTurnStart(messages) : Number.POSITIVE_INFINITY;
   }
 
   write(message: IrMessage, index: number): void {
@@ -58,7 +61,7 @@ class ContentsWriter {
         this.#user(message);
         return;
       case "assistant":
-        this.#model(message, index >= this.#signedFrom);
+        this.#model(message, index);
     }
   }
 
@@ -93,7 +96,7 @@ class ContentsWriter {
     this.#calls = [];
   }
 
-  #model(message: AssistantMessage, isSigned: boolean): void {
+  #model(message: AssistantMessage, index: number): void {
     const signatures = signaturesOf(message.blocks, this.#target);
     const calls: IrToolCall[] = [];
     for (const block of message.blocks) {
@@ -101,12 +104,19 @@ class ContentsWriter {
       else if (block.type !== "tool_call") {
         this.#say("model", block.text === "" ? [] : [{ text: block.text }]);
       } else {
-        const missing = isSigned && calls.length === 0 ? anySignature : undefined;
+        const missing = calls.length === 0 && this.#mustSign(index) ? anySignature : undefined;
         calls.push(block);
         this.#call(block, signatures?.get(block) ?? missing);
       }
     }
     this.#calls = calls;
+  }
+
+  #mustSign(index: number): boolean {
+    this.#signedFrom ??= wantsSignatures(this.#target)
+      ? currentTurnStart(this.#messages)
+      : Number.POSITIVE_INFINITY;
+    return index >= this.#signedFrom;
   }
 
   #call(call: IrToolCall, signature: string | undefined): void {
@@ -124,10 +134,10 @@ class ContentsWriter {
   }
 
   /** Joins the turn of the same side. */
-  #say(role: Content["role"], parts: readonly JsonObject[]): void {
+  #say(role: Content["role"], parts: JsonObject[]): void {
     if (parts.length === 0) return;
-    const last = this.contents.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
-    else this.contents.push({ role, parts: [...parts] });
+    const last = this.contents[this.contents.length - 1];
+    if (last?.role !== role) this.contents.push({ role, parts });
+    else for (const part of parts) last.parts.push(part);
   }
 }

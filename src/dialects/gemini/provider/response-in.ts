@@ -2,9 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { EventCollector } from "../../ir/events.ts";
 import type { IrResponse } from "../../ir/ir.ts";
-import { objectsOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { readBlocked, readEnding } from "./finish-in.ts";
 import { GeminiStreamReader } from "./stream-in.ts";
 
 /** A whole answer has the form of a stream's only chunk. */
@@ -12,13 +10,7 @@ export function readResponse(body: JsonObject, target: Target): IrResponse {
   const collector = new EventCollector();
   const reader = new GeminiStreamReader((event) => collector.push(event), target);
   reader.read(body);
-  if (readBlocked(body) === null && !objectsOf(body["candidates"]).some(isFinished)) {
-    throw malformedAnswer("an answer without a finishReason");
-  }
+  if (!reader.isFinished) throw malformedAnswer("an answer without a finishReason");
   reader.end();
   return collector.response();
-}
-
-function isFinished(candidate: JsonObject): boolean {
-  return readEnding(candidate) !== null;
 }

@@ -1,12 +1,16 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
-import { objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
-import type { StreamReader, Target } from "../../provider-dialect.ts";
+import { listOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { type Ending, readBlocked, readEnding } from "./finish-in.ts";
 import { mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
+
+/** The figures that may change from chunk to chunk; those of the modalities are the prompt's. */
+const usageFigures = /"((?:prompt|candidates|thoughts|total|cachedContent|toolUsePrompt)TokenCount)":\s*\d+/g;
 
 interface OpenBlock {
   readonly kind: "reasoning" | "text";
@@ -17,13 +21,13 @@ interface OpenBlock {
  * Reads generateContent answers, each a chunk of a stream or a whole one. Text and thoughts come in increments, a call
  * comes whole. The stream ends with the body: more may follow the chunk that has the finish reason.
  */
-export class GeminiStreamReader implements StreamReader {
+export class GeminiStreamReader implements StreamReader, StreamFigures {
   readonly #emit: (event: IrEvent) => void;
   readonly #target: Target;
   #blocks = 0;
   #open: OpenBlock | null = null;
   #begun = false;
-  #usage: JsonObject = {};
+  readonly #usage: JsonObject = {};
   #tier: string | null = null;
   #ending: Ending | null = null;
   ended = false;
@@ -46,16 +50,19 @@ export class GeminiStreamReader implements StreamReader {
     if (candidate === undefined && blocked === null && !isObject(answer["usageMetadata"])) {
       throw malformedAnswer("neither a candidate nor a reason why there is none");
     }
-    this.#usage = mergeUsage(this.#usage, answer);
+    mergeUsage(this.#usage, answer);
     const usage = readUsage(this.#usage);
     if (!this.#begun) this.#emit({ type: "start", usage });
     this.#begun = true;
     for (const part of objectsOf(objectOf(candidate?.["content"])?.["parts"])) this.#readPart(part);
-    if (usage !== null && reportsOutput(answer["usageMetadata"])) {
-      this.#emit({ type: "usage", usage: { ...usage, isUpToDate: true } });
-    }
+    if (reportsOutput(answer["usageMetadata"])) this.#emitUsage(usage);
     this.#reportTier();
     this.#ending = blocked ?? (candidate === undefined ? null : readEnding(candidate)) ?? this.#ending;
+  }
+
+  /** Whether a reason for the end has been given. */
+  get isFinished(): boolean {
+    return this.#ending !== null;
   }
 
   end(): void {
@@ -68,9 +75,36 @@ export class GeminiStreamReader implements StreamReader {
     this.ended = true;
   }
 
-  /** Chunks differ in their usage too. */
-  plainText(): null {
-    return null;
+  /** Only for a chunk with one text of the open block and no end. */
+  plainText(answer: JsonObject): string | null {
+    const [candidate, ...others] = objectsOf(answer["candidates"]);
+    const parts = listOf(objectOf(candidate?.["content"])?.["parts"]);
+    const part = objectOf(parts[0]);
+    if (candidate === undefined || others.length > 0 || parts.length > 1 || part === null) return null;
+    const kind = part["thought"] === true ? "reasoning" : "text";
+    const isPlain = isFirst(candidate) && readEnding(candidate) === null && readBlocked(answer) === null;
+    return isPlain && this.#open?.kind === kind ? stringOf(part["text"]) : null;
+  }
+
+  get figures(): StreamFigures {
+    return this;
+  }
+
+  get pattern(): RegExp {
+    return usageFigures;
+  }
+
+  of(answer: JsonObject): JsonObject {
+    return objectOf(answer["usageMetadata"]) ?? {};
+  }
+
+  record(figures: JsonObject): void {
+    Object.assign(this.#usage, figures);
+    this.#emitUsage(readUsage(this.#usage));
+  }
+
+  #emitUsage(usage: ReportedUsage | null): void {
+    if (usage !== null) this.#emit({ type: "usage", usage: { ...usage, isUpToDate: true } });
   }
 
   #readPart(part: JsonObject): void {

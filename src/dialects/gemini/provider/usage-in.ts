@@ -26,8 +26,10 @@ function inputOf(usage: JsonObject): Json | undefined {
 /** Whether the figures say how much has been written; some chunks of Vertex have none. */
 export function reportsOutput(usage: Json | undefined): boolean {
   if (!isObject(usage)) return false;
-  return [usage["candidatesTokenCount"], usage["thoughtsTokenCount"], usage["totalTokenCount"]].some(
-    isTokenCount,
+  return (
+    isTokenCount(usage["candidatesTokenCount"]) ||
+    isTokenCount(usage["totalTokenCount"]) ||
+    isTokenCount(usage["thoughtsTokenCount"])
   );
 }
 
@@ -54,13 +56,11 @@ function countOr0(value: Json | undefined): number {
 const searchMark = "(searched)";
 
 /** Every chunk of a stream repeats the usage so far; some have only a part of it. Later figures replace earlier ones. */
-export function mergeUsage(earlier: JsonObject, chunk: JsonObject): JsonObject {
+export function mergeUsage(merged: JsonObject, chunk: JsonObject): void {
   const later = objectOf(chunk["usageMetadata"]);
-  if (later === null) return earlier;
-  const merged = { ...earlier };
+  if (later === null) return;
   for (const name in later) if (later[name] !== null) merged[name] = later[name];
   if (hasSearched(chunk)) merged[searchMark] = true;
-  return merged;
 }
 
 function hasSearched(chunk: JsonObject): boolean {
