@@ -1,6 +1,8 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { positiveInteger } from "./imported.ts";
-import { familyOf, knownProviders } from "./litellm-providers.ts";
+import { bedrockModel } from "./litellm-clouds.ts";
+import { type CloudSettings, LiteLlmParameters } from "./litellm-parameters.ts";
+import { familyOf, type KnownProvider, knownProviders } from "./litellm-providers.ts";
 import { litellmRates } from "./litellm-rates.ts";
 import {
   type ConvertedDeployment,
@@ -8,6 +10,7 @@ import {
   type ConvertedProvider,
   configToml,
 } from "./litellm-toml.ts";
+import { shippedPrice } from "./shipped-prices.ts";
 import { providerName } from "./toml.ts";
 
 export interface ImportedConfig {
@@ -21,9 +24,6 @@ export interface ImportedConfig {
 /** Parameters of a deployment that have a counterpart here. */
 const convertedParameters = new Set([
   "model",
-  "api_key",
-  "api_base",
-  "base_url",
   "weight",
   "order",
   "max_parallel_requests",
@@ -31,12 +31,16 @@ const convertedParameters = new Set([
   "output_cost_per_token",
   "cache_read_input_token_cost",
   "cache_creation_input_token_cost",
+  "base_model",
 ]);
 
 /** Converts LiteLLM's `config.yaml` to our own format, and reports what was dropped. */
-export function importLiteLlmConfig(yaml: string): ImportedConfig {
+export function importLiteLlmConfig(
+  yaml: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): ImportedConfig {
   const document: unknown = Bun.YAML.parse(yaml);
-  const converter = new ConfigConverter();
+  const converter = new ConfigConverter(env);
   const root = isObject(document) ? document : {};
   for (const entry of Array.isArray(root["model_list"]) ? root["model_list"] : []) {
     if (isObject(entry)) converter.model(entry);
@@ -56,6 +60,11 @@ class ConfigConverter {
   readonly providers = new Map<string, ConvertedProvider>();
   readonly models = new Map<string, ConvertedModel>();
   readonly dropped: string[] = [];
+  readonly #env: Readonly<Record<string, string | undefined>>;
+
+  constructor(env: Readonly<Record<string, string | undefined>>) {
+    this.#env = env;
+  }
 
   model(entry: JsonObject): void {
     const id = textOf(entry["model_name"]);
@@ -66,10 +75,14 @@ class ConfigConverter {
       this.dropped.push(`${id}: wildcards have no counterpart; name the models one by one`);
       return;
     }
-    const provider = this.#provider(id, upstream, parameters);
+    const asked = new LiteLlmParameters(parameters, this.#env);
+    asked.markRead(convertedParameters);
+    const provider = this.#provider(id, upstream, asked);
     if (provider === null) return;
     this.#deployment(id, provider, upstream, entry, parameters);
-    this.#dropParameters(id, parameters);
+    for (const note of asked.notes) this.dropped.push(`${id}: ${note}`);
+    const unread = asked.unread();
+    if (unread.length > 0) this.dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
   }
 
   settings(section: string, value: unknown): void {
@@ -104,40 +117,29 @@ class ConfigConverter {
     }
   }
 
-  /** Deployments with the same address and key share a provider. An unknown provider is reported, and gives null. */
-  #provider(id: string, upstream: string, parameters: JsonObject): ConvertedProvider | null {
+  /** Deployments with the same settings share a provider. An unknown provider is reported, and gives null. */
+  #provider(id: string, upstream: string, parameters: LiteLlmParameters): ConvertedProvider | null {
     const slash = upstream.indexOf("/");
     const prefix = slash === -1 ? familyOf(upstream) : upstream.slice(0, slash);
     const known = prefix === null ? undefined : knownProviders[prefix];
-    const base = textOf(parameters["api_base"]) ?? textOf(parameters["base_url"]);
     if (prefix === null || known === undefined) {
       this.dropped.push(`${id}: ${upstream} is of a provider whose dialect is not spoken here`);
       return null;
     }
-    const baseUrl = base ?? known.baseUrl;
-    const isOwnServer = prefix === "openai" && base !== null && !base.includes("api.openai.com");
-    const kind = isOwnServer ? "openai-compatible" : known.kind;
-    if (kind === "openai-compatible" && baseUrl === null) {
+    const settings =
+      known.convert?.(parameters, upstream.slice(slash + 1)) ?? serverSettings(prefix, known, parameters);
+    if (settings["base_url"] === null && needsAddress.has(known.kind)) {
       this.dropped.push(`${id}: ${prefix} needs an api_base`);
       return null;
     }
-    const key = this.#key(id, prefix, parameters["api_key"], known.keyVariable);
-    const identity = JSON.stringify([kind, baseUrl, key]);
+    const isOwnServer = prefix === "openai" && settings["base_url"] !== null;
+    const kind = isOwnServer ? "openai-compatible" : known.kind;
+    const identity = JSON.stringify([kind, settings]);
     const same = this.providers.get(identity);
     if (same !== undefined) return same;
-    const provider = { name: this.#freeName(providerName(prefix)), kind, baseUrl, key };
+    const provider = { name: this.#freeName(providerName(prefix)), kind, settings };
     this.providers.set(identity, provider);
     return provider;
-  }
-
-  /** Returns a variable's name. A secret in the file is not copied into the new one: the operator is told to set it. */
-  #key(id: string, prefix: string, value: unknown, fallback: string | null): string | null {
-    const text = textOf(value);
-    if (text === null) return fallback;
-    if (text.startsWith("os.environ/")) return text.slice("os.environ/".length);
-    const variable = `${prefix.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}_API_KEY`;
-    this.dropped.push(`${id}: its api_key stands in the file; put it into ${variable}`);
-    return variable;
   }
 
   #freeName(wanted: string): string {
@@ -155,14 +157,24 @@ class ConfigConverter {
     parameters: JsonObject,
   ): void {
     const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
+    const name = upstream.slice(upstream.indexOf("/") + 1);
+    const upstreamModel = provider.kind === "bedrock" ? bedrockModel(name) : name;
+    const base = baseModel(info, parameters);
+    const stated = litellmRates({ ...info, ...parameters });
     const deployment: ConvertedDeployment = {
       provider: provider.name,
-      upstreamModel: upstream.slice(upstream.indexOf("/") + 1),
+      upstreamModel,
+      family: base === null || base === upstreamModel ? null : base,
       weight: positiveInteger(parameters["weight"]),
       priority: positiveInteger(parameters["order"]),
       maxConcurrent: positiveInteger(parameters["max_parallel_requests"]),
-      price: litellmRates({ ...info, ...parameters }),
+      price: stated ?? shippedPrice(base ?? upstreamModel),
     };
+    if (stated === null && deployment.price !== null) {
+      this.dropped.push(
+        `${id}: no price in the file; the list price of ${base ?? upstreamModel} is taken, check it`,
+      );
+    }
     const known = this.models.get(id);
     if (known !== undefined) {
       known.deployments.push(deployment);
@@ -180,11 +192,27 @@ class ConfigConverter {
       this.dropped.push(`${id}: no price in the file; without one only token-budget keys may use it`);
     }
   }
+}
 
-  #dropParameters(id: string, parameters: JsonObject): void {
-    const names = Object.keys(parameters).filter((name) => !convertedParameters.has(name));
-    if (names.length > 0) this.dropped.push(`${id}: ${names.join(", ")} of its litellm_params`);
-  }
+/** Kinds without an address of their own. */
+const needsAddress: ReadonlySet<string> = new Set(["openai-compatible", "azure"]);
+
+/** An address and a key. OpenAI's own address is the default of its kind. */
+function serverSettings(prefix: string, known: KnownProvider, parameters: LiteLlmParameters): CloudSettings {
+  const given = parameters.plain("api_base") ?? parameters.plain("base_url");
+  const base = given === null || given.includes("api.openai.com") ? null : given;
+  const variable = known.keyVariable ?? `${prefix.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}_API_KEY`;
+  const fallback = known.keyVariable === null ? null : `env:${known.keyVariable}`;
+  return {
+    base_url: base === null ? known.baseUrl : (known.addressOf?.(base) ?? base),
+    api_key: parameters.secret("api_key", variable) ?? fallback,
+  };
+}
+
+/** The model behind a deployment of one's own, as `azure/gpt-5.6`. */
+function baseModel(info: JsonObject, parameters: JsonObject): string | null {
+  const base = textOf(info["base_model"]) ?? textOf(parameters["base_model"]);
+  return base === null ? null : base.slice(base.lastIndexOf("/") + 1);
 }
 
 function textOf(value: unknown): string | null {

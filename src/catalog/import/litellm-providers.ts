@@ -1,10 +1,16 @@
 import type { VendorKind } from "../../vendors/registry.ts";
+import { azureAiSettings, azureSettings, bedrockSettings, vertexSettings } from "./litellm-clouds.ts";
+import type { CloudSettings, LiteLlmParameters } from "./litellm-parameters.ts";
 
 export interface KnownProvider {
   readonly kind: VendorKind;
   readonly baseUrl: string | null;
   /** The variable that LiteLLM reads if the file names no key; null for self-hosted servers. */
   readonly keyVariable: string | null;
+  /** The settings of a cloud; without it there is an address and a key. */
+  convert?(parameters: LiteLlmParameters, model: string): CloudSettings;
+  /** The address that a server has its API at, if LiteLLM takes another one. */
+  addressOf?(base: string): string;
 }
 
 const compatible = (baseUrl: string | null, keyVariable: string | null): KnownProvider => ({
@@ -13,11 +19,29 @@ const compatible = (baseUrl: string | null, keyVariable: string | null): KnownPr
   keyVariable,
 });
 
+/** LiteLLM speaks Ollama's own API at the bare address; OpenAI's is below `/v1`. */
+const ollama: KnownProvider = {
+  ...compatible("http://127.0.0.1:11434/v1", null),
+  addressOf: (base) => (/\/v1\/*$/.test(base) ? base : `${base.replace(/\/+$/, "")}/v1`),
+};
+
+const cloud = (kind: VendorKind, convert: NonNullable<KnownProvider["convert"]>): KnownProvider => ({
+  kind,
+  baseUrl: null,
+  keyVariable: null,
+  convert,
+});
+
 /** By the prefix in LiteLLM's `provider/model`. Only providers whose dialect the gateway supports. */
 export const knownProviders: Readonly<Record<string, KnownProvider>> = {
   openai: { kind: "openai", baseUrl: null, keyVariable: "OPENAI_API_KEY" },
   anthropic: { kind: "anthropic", baseUrl: null, keyVariable: "ANTHROPIC_API_KEY" },
   gemini: { kind: "gemini", baseUrl: null, keyVariable: "GEMINI_API_KEY" },
+  azure: cloud("azure", azureSettings),
+  azure_ai: cloud("azure", azureAiSettings),
+  vertex_ai: cloud("vertex", vertexSettings),
+  bedrock: cloud("bedrock", bedrockSettings),
+  bedrock_converse: cloud("bedrock", bedrockSettings),
   groq: compatible("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
   mistral: compatible("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
   deepseek: compatible("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
@@ -26,8 +50,8 @@ export const knownProviders: Readonly<Record<string, KnownProvider>> = {
   together_ai: compatible("https://api.together.xyz/v1", "TOGETHERAI_API_KEY"),
   fireworks_ai: compatible("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
   cerebras: compatible("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
-  ollama: compatible("http://127.0.0.1:11434/v1", null),
-  ollama_chat: compatible("http://127.0.0.1:11434/v1", null),
+  ollama,
+  ollama_chat: ollama,
   hosted_vllm: compatible(null, null),
   lm_studio: compatible(null, null),
 };

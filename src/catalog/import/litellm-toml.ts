@@ -5,14 +5,15 @@ import { tomlCapabilities, tomlPrice, tomlString } from "./toml.ts";
 export interface ConvertedProvider {
   readonly name: string;
   readonly kind: VendorKind;
-  readonly baseUrl: string | null;
-  /** The environment variable that holds its key. */
-  readonly key: string | null;
+  /** By their names in the configuration; null for those that it does not have. */
+  readonly settings: Readonly<Record<string, string | null>>;
 }
 
 export interface ConvertedDeployment {
   readonly provider: string;
   readonly upstreamModel: string;
+  /** The model's own name, if the file tells. */
+  readonly family: string | null;
   readonly weight: number | null;
   readonly priority: number | null;
   readonly maxConcurrent: number | null;
@@ -36,10 +37,11 @@ export function configToml(
   return [...providers.map(providerToml), ...models.map(modelToml)].join("\n");
 }
 
-function providerToml({ name, kind, baseUrl, key }: ConvertedProvider): string {
+function providerToml({ name, kind, settings }: ConvertedProvider): string {
   const lines = [`[providers.${name}]`, `kind = ${tomlString(kind)}`];
-  if (baseUrl !== null) lines.push(`base_url = ${tomlString(baseUrl)}`);
-  if (key !== null) lines.push(`api_key = ${tomlString(`env:${key}`)}`);
+  for (const [setting, value] of Object.entries(settings)) {
+    if (value !== null) lines.push(`${setting} = ${tomlString(value)}`);
+  }
   return block(lines);
 }
 
@@ -56,9 +58,10 @@ function modelToml(model: ConvertedModel): string {
 }
 
 function deploymentLines(deployment: ConvertedDeployment): string[] {
-  const { provider, upstreamModel, weight, priority, maxConcurrent, price } = deployment;
+  const { provider, upstreamModel, family, weight, priority, maxConcurrent, price } = deployment;
   const lines = ["[[models.deployments]]", `provider = ${tomlString(provider)}`];
   lines.push(`upstream_model = ${tomlString(upstreamModel)}`);
+  if (family !== null) lines.push(`family = ${tomlString(family)}`);
   if (priority !== null) lines.push(`priority = ${priority}`);
   if (weight !== null) lines.push(`weight = ${weight}`);
   if (maxConcurrent !== null) lines.push(`max_concurrent = ${maxConcurrent}`);

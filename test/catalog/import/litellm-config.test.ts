@@ -34,8 +34,7 @@ model_list:
       api_key: os.environ/VLLM_KEY
   - model_name: cloud
     litellm_params:
-      model: azure/gpt-eu
-      api_base: https://example.openai.azure.com
+      model: sagemaker/jumpstart-gpt
   - model_name: "openai/*"
     litellm_params:
       model: "openai/*"
@@ -92,8 +91,8 @@ describe("LiteLLM's config.yaml", () => {
       "house-model: rpm of its litellm_params",
       "claude: its api_key stands in the file; put it into ANTHROPIC_API_KEY",
       "claude: temperature of its litellm_params",
-      "claude: no price in the file",
-      "cloud: azure/gpt-eu is of a provider whose dialect is not spoken here",
+      "claude: no price in the file; the list price of claude-opus-5-5 is taken, check it",
+      "cloud: sagemaker/jumpstart-gpt is of a provider whose dialect is not spoken here",
       "openai/*: wildcards have no counterpart",
       "litellm_settings.drop_params",
       "router_settings.routing_strategy",
@@ -103,5 +102,126 @@ describe("LiteLLM's config.yaml", () => {
     ]) {
       expect(reported).toContain(what);
     }
+  });
+});
+
+describe("the clouds in LiteLLM's config.yaml", () => {
+  const clouds = `
+model_list:
+  - model_name: azure-v1
+    litellm_params:
+      model: azure/our-gpt
+      api_base: https://example.openai.azure.com
+      api_key: os.environ/AZURE_API_KEY
+    model_info:
+      base_model: azure/gpt-5.6
+  - model_name: azure-dated
+    litellm_params:
+      model: azure/our-gpt
+      api_base: https://example.openai.azure.com/
+      api_version: "2024-10-21"
+      tenant_id: os.environ/AZURE_TENANT_ID
+      client_id: 66666666-7777-8888-9999-000000000000
+      client_secret: plain-canary-secret
+  - model_name: foundry-claude
+    litellm_params:
+      model: azure_ai/claude-opus-5-5
+      api_base: https://example.services.ai.azure.com
+      api_key: os.environ/AZURE_AI_API_KEY
+  - model_name: gemini
+    litellm_params:
+      model: gemini/gemini-3.1-pro-preview
+      api_key: os.environ/GEMINI_API_KEY
+  - model_name: vertex
+    litellm_params:
+      model: vertex_ai/claude-opus-5-5@20261001
+      vertex_project: my-project
+      vertex_location: europe-west1
+      vertex_credentials: os.environ/VERTEX_JSON
+  - model_name: vertex-adc
+    litellm_params:
+      model: vertex_ai/gemini-3.1-pro-preview
+      vertex_project: my-project
+  - model_name: bedrock-keys
+    litellm_params:
+      model: bedrock/converse/eu.anthropic.claude-opus-5-5-20261001-v1:0
+      aws_region_name: eu-central-1
+      aws_access_key_id: os.environ/AWS_ACCESS_KEY_ID
+      aws_secret_access_key: os.environ/AWS_SECRET_ACCESS_KEY
+  - model_name: bedrock-chain
+    litellm_params:
+      model: bedrock/us-west-2/amazon.nova-pro-v1:0
+      aws_role_name: arn:aws:iam::123456789012:role/x
+  - model_name: local
+    litellm_params:
+      model: ollama/qwen3
+      api_base: http://localhost:11434
+`;
+  const secrets = {
+    AZURE_API_KEY: "azure-key",
+    AZURE_CLIENT_SECRET: "azure-secret",
+    AZURE_AI_API_KEY: "foundry-key",
+    GEMINI_API_KEY: "gemini-key",
+    AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+    AWS_SECRET_ACCESS_KEY: "aws-secret-key",
+    VERTEX_JSON: JSON.stringify({ type: "service_account", client_email: "a@b.example", private_key: "x" }),
+  };
+  const imported = importLiteLlmConfig(clouds, { AZURE_TENANT_ID: "11111111-2222-3333-4444-555555555555" });
+
+  test("become providers of their own kinds, in a configuration that loads", () => {
+    using file = withFile("sluice.toml", imported.toml);
+    const { settings } = loadSettings({ file: file.path, env: secrets, cwd: file.folder });
+    const kinds = [...settings.providers.values()].map(
+      ({ name, kind, baseUrl }) => `${name} ${kind} ${baseUrl}`,
+    );
+    expect(kinds).toEqual([
+      "azure azure https://example.openai.azure.com/openai/v1",
+      "azure-2 azure https://example.openai.azure.com/openai",
+      "azure_ai azure https://example.services.ai.azure.com/anthropic",
+      "gemini gemini https://generativelanguage.googleapis.com",
+      "vertex_ai vertex https://europe-west1-aiplatform.googleapis.com",
+      "vertex_ai-2 vertex https://aiplatform.googleapis.com",
+      "bedrock bedrock https://bedrock-runtime.eu-central-1.amazonaws.com",
+      "bedrock-2 bedrock https://bedrock-runtime.us-west-2.amazonaws.com",
+      "ollama openai-compatible http://localhost:11434/v1",
+    ]);
+    expect(
+      settings.models.map(({ deployments: [first] }) => [first?.upstreamModel, first?.dialects[0]]),
+    ).toEqual([
+      ["our-gpt", "chat"],
+      ["our-gpt", "chat"],
+      ["claude-opus-5-5", "messages"],
+      ["gemini-3.1-pro-preview", "gemini"],
+      ["claude-opus-5-5@20261001", "messages"],
+      ["gemini-3.1-pro-preview", "gemini"],
+      ["eu.anthropic.claude-opus-5-5-20261001-v1:0", "messages"],
+      ["amazon.nova-pro-v1:0", "converse"],
+      ["qwen3", "chat"],
+    ]);
+  });
+
+  test("get the list prices of the models that are known, by whatever name a cloud has for them", () => {
+    using file = withFile("sluice.toml", imported.toml);
+    const { settings } = loadSettings({ file: file.path, env: secrets, cwd: file.folder });
+    const input = (id: string) =>
+      settings.models.find((model) => model.id === id)?.deployments[0]?.price?.input;
+    expect(input("azure-v1")).toBe(5_000_000);
+    expect(input("vertex")).toBe(4_000_000);
+    expect(input("bedrock-keys")).toBe(4_000_000);
+    expect(input("gemini")).toBe(2_000_000);
+    expect(input("local")).toBeUndefined();
+    expect(settings.models[0]?.deployments[0]?.family).toBe("gpt-5.6");
+  });
+
+  test("leave no secret in what is written, and what has no counterpart is told", () => {
+    expect(JSON.stringify(imported)).not.toContain("plain-canary-secret");
+    expect(imported.dropped).toContain(
+      "azure-dated: its client_secret stands in the file; put it into AZURE_CLIENT_SECRET",
+    );
+    expect(imported.dropped).toContain("bedrock-chain: aws_role_name of its litellm_params");
+    const asked = importLiteLlmConfig(clouds, {}).dropped;
+    expect(asked).toContain(
+      "azure-dated: tenant_id is in AZURE_TENANT_ID, which is not set here; enter its value",
+    );
   });
 });

@@ -1,0 +1,55 @@
+import type { JsonObject } from "../../base/json.ts";
+
+/** Settings of a provider by their names in our own configuration, in the order in which they are written. */
+export type CloudSettings = Readonly<Record<string, string | null>>;
+
+const environmentMark = "os.environ/";
+
+/** The `litellm_params` of a deployment, and what has to be said about them. */
+export class LiteLlmParameters {
+  readonly notes: string[] = [];
+  readonly #parameters: JsonObject;
+  readonly #read = new Set<string>();
+  readonly #env: Readonly<Record<string, string | undefined>>;
+
+  constructor(parameters: JsonObject, env: Readonly<Record<string, string | undefined>>) {
+    this.#parameters = parameters;
+    this.#env = env;
+  }
+
+  /** As it stands in the file; null if it is missing. */
+  text(name: string): string | null {
+    this.#read.add(name);
+    const value = this.#parameters[name];
+    return typeof value === "string" && value !== "" ? value : null;
+  }
+
+  /** Something that stands in our own file as it is. A variable's value is looked up, and asked for if it is not set. */
+  plain(name: string): string | null {
+    const text = this.text(name);
+    if (text === null || !text.startsWith(environmentMark)) return text;
+    const variable = text.slice(environmentMark.length);
+    const value = this.#env[variable];
+    if (value !== undefined && value !== "") return value;
+    this.notes.push(`${name} is in ${variable}, which is not set here; enter its value`);
+    return "enter-its-value";
+  }
+
+  /** A reference to a secret. One that stands in the file is not copied: the operator is told where to put it. */
+  secret(name: string, variable: string): string | null {
+    const text = this.text(name);
+    if (text === null) return null;
+    if (text.startsWith(environmentMark)) return `env:${text.slice(environmentMark.length)}`;
+    this.notes.push(`its ${name} stands in the file; put it into ${variable}`);
+    return `env:${variable}`;
+  }
+
+  /** The names of the parameters that nobody has asked for. */
+  unread(): string[] {
+    return Object.keys(this.#parameters).filter((name) => !this.#read.has(name));
+  }
+
+  markRead(names: Iterable<string>): void {
+    for (const name of names) this.#read.add(name);
+  }
+}

@@ -1,0 +1,60 @@
+import shippedModels from "../../../config/models.toml" with { type: "text" };
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { ImportedPrice, ImportedRates, ImportedTier } from "./imported.ts";
+
+/** The list price of a model, by the name that any cloud has for it; null if it is not shipped. */
+export function shippedPrice(model: string): ImportedPrice | null {
+  const plain = plainName(model);
+  return prices().find(([name]) => plainName(name) === plain)?.[1] ?? null;
+}
+
+/** `eu.anthropic.claude-opus-5-5-20261001-v1:0` and `claude-opus-5-5@20261001` are claude-opus-5-5. */
+function plainName(model: string): string {
+  return model
+    .toLowerCase()
+    .replace(/^.*\//, "")
+    .replace(/^(?:[a-z]+\.)?(?:anthropic|openai|google|mistral|deepseek|meta|amazon)\./, "")
+    .replace(/(?:-v\d+)?(?::\d+)?$/, "")
+    .replace(/[@-]\d{8}$/, "");
+}
+
+function prices(): [string, ImportedPrice][] {
+  const document: unknown = Bun.TOML.parse(shippedModels);
+  const models = isObject(document) && Array.isArray(document["models"]) ? document["models"] : [];
+  return models.filter(isObject).flatMap((model): [string, ImportedPrice][] => {
+    const name = model["upstream_model"] ?? model["id"];
+    return typeof name === "string" && isObject(model["price"]) ? [[name, priceOf(model["price"])]] : [];
+  });
+}
+
+function priceOf(price: JsonObject): ImportedPrice {
+  const { input, output, cached_input, cache_write, cache_write_1h, long_context, tiers, ...others } = price;
+  const extras = Object.entries(others).filter(
+    (entry): entry is [string, number] => typeof entry[1] === "number",
+  );
+  return {
+    ...ratesOf({ input, output, cached_input, cache_write, cache_write_1h } as JsonObject),
+    ...(extras.length === 0 ? {} : { extras: Object.fromEntries(extras) }),
+    ...(isObject(long_context)
+      ? { longContext: { above: Number(long_context["above"]), ...ratesOf(long_context) } }
+      : {}),
+    ...(isObject(tiers) ? { tiers: tiersOf(tiers) } : {}),
+  };
+}
+
+function tiersOf(tiers: JsonObject): Record<string, ImportedTier> {
+  return Object.fromEntries(
+    Object.entries(tiers).flatMap(([name, tier]) => (isObject(tier) ? [[name, ratesOf(tier)]] : [])),
+  );
+}
+
+function ratesOf(rates: JsonObject): ImportedRates {
+  const rate = (name: string) => (typeof rates[name] === "number" ? rates[name] : null);
+  return {
+    input: Number(rates["input"]),
+    output: Number(rates["output"]),
+    cachedInput: rate("cached_input"),
+    cacheWrite: rate("cache_write"),
+    cacheWriteHour: rate("cache_write_1h"),
+  };
+}
