@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type {
+  BetaContentBlockParam,
   MessageCountTokensParams as BetaCountTokensParams,
   MessageCreateParams as BetaMessageCreateParams,
   BetaMessageParam,
@@ -9,6 +10,7 @@ import type {
   BetaTool,
 } from "@anthropic-ai/sdk/resources/beta/messages";
 import type {
+  ContentBlockParam,
   MessageCountTokensParams,
   MessageCreateParams,
   MessageParam,
@@ -18,6 +20,8 @@ import type {
   Tool,
 } from "@anthropic-ai/sdk/resources/messages";
 import type {
+  ChatCompletionContentPart,
+  ChatCompletionContentPartRefusal,
   ChatCompletionCreateParams,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
@@ -25,6 +29,10 @@ import type {
   CustomTool,
   FunctionTool,
   ResponseCreateParams,
+  ResponseInputContent,
+  ResponseInputItem,
+  ResponseOutputRefusal,
+  ResponseOutputText,
   ResponseTextConfig,
 } from "openai/resources/responses/responses";
 import type { FunctionDefinition, Reasoning } from "openai/resources/shared";
@@ -72,6 +80,88 @@ messages.outputConfigFields satisfies Decided<OutputConfig | BetaOutputConfig>;
 messages.metadataFields satisfies Decided<Metadata | BetaMetadata>;
 messages.thinkingFields satisfies Decided<ThinkingConfigParam | BetaThinkingConfigParam>;
 messages.toolFields satisfies Decided<Tool | BetaTool>;
+
+type OfType<Union, Type> = Union extends { type?: infer Own } ? (Type extends Own ? Union : never) : never;
+type PartsDecided<Table, Union> = { readonly [Type in keyof Table]: Decided<OfType<Union, Type>> };
+
+chat.partFields satisfies PartsDecided<
+  typeof chat.partFields,
+  ChatCompletionContentPart | ChatCompletionContentPartRefusal
+>;
+responses.itemFields satisfies PartsDecided<typeof responses.itemFields, ResponseInputItem>;
+responses.partFields satisfies PartsDecided<
+  typeof responses.partFields,
+  ResponseInputContent | ResponseOutputText | ResponseOutputRefusal
+>;
+messages.blockFields satisfies PartsDecided<
+  typeof messages.blockFields,
+  ContentBlockParam | BetaContentBlockParam
+>;
+
+/** What becomes of an item or a block as a whole, by its type. Those that are read are decided on field by field. */
+type TypesOf<Union> = Union extends { type?: infer Own } ? Own & string : never;
+type WholeDecision = "read" | "dropped" | "refused";
+
+const itemTypes: Readonly<Record<TypesOf<ResponseInputItem>, WholeDecision>> = {
+  additional_tools: "read",
+  apply_patch_call: "refused",
+  apply_patch_call_output: "refused",
+  code_interpreter_call: "dropped",
+  compaction: "refused",
+  compaction_trigger: "refused",
+  computer_call: "refused",
+  computer_call_output: "refused",
+  configuration_update: "refused",
+  custom_tool_call: "read",
+  custom_tool_call_output: "read",
+  file_search_call: "dropped",
+  function_call: "read",
+  function_call_output: "read",
+  image_generation_call: "dropped",
+  item_reference: "refused",
+  local_shell_call: "refused",
+  local_shell_call_output: "refused",
+  mcp_approval_request: "refused",
+  mcp_approval_response: "refused",
+  mcp_call: "dropped",
+  mcp_list_tools: "dropped",
+  message: "read",
+  program: "refused",
+  program_output: "refused",
+  reasoning: "read",
+  shell_call: "refused",
+  shell_call_output: "refused",
+  tool_search_call: "read",
+  tool_search_output: "read",
+  web_search_call: "dropped",
+};
+
+const blockTypes: Readonly<Record<TypesOf<ContentBlockParam | BetaContentBlockParam>, WholeDecision>> = {
+  advisor_tool_result: "dropped",
+  bash_code_execution_tool_result: "dropped",
+  code_execution_tool_result: "dropped",
+  compaction: "refused",
+  container_upload: "refused",
+  document: "read",
+  fallback: "dropped",
+  image: "read",
+  mcp_tool_listing: "dropped",
+  mcp_tool_result: "dropped",
+  mcp_tool_use: "dropped",
+  redacted_thinking: "read",
+  search_result: "read",
+  server_tool_use: "dropped",
+  text: "read",
+  text_editor_code_execution_tool_result: "dropped",
+  thinking: "read",
+  tool_addition: "read",
+  tool_removal: "read",
+  tool_result: "read",
+  tool_search_tool_result: "dropped",
+  tool_use: "read",
+  web_fetch_tool_result: "dropped",
+  web_search_tool_result: "dropped",
+};
 
 const tables: Readonly<Record<ClientDialectName, FieldDecisions>> = {
   chat: chat.requestFields,
@@ -315,5 +405,52 @@ describe.each(clientDialectNames)("every field of %s", (client) => {
         expect(translated(client, toward, fields).dropped).toEqual([field]);
       }
     }
+  });
+});
+
+describe("an item or a block that is not read", () => {
+  const wholes: readonly (readonly [ClientDialectName, string, WholeDecision])[] = [
+    ...Object.entries(itemTypes).map(([type, decision]) => ["responses", type, decision] as const),
+    ...Object.entries(blockTypes).map(([type, decision]) => ["messages", type, decision] as const),
+  ];
+
+  test.each(wholes.filter(([, , decision]) => decision !== "read"))(
+    "%s %s is %s",
+    (client, type, decision) => {
+      const part = { type, id: "x_1", content: "?" };
+      // Files are uploaded by the user; the other blocks stand in what the assistant said.
+      const role = type === "container_upload" ? "user" : "assistant";
+      const turns = [
+        { role: "user", content: "Hi" },
+        { role, content: [part, { type: "text", text: "Yes." }] },
+      ];
+      const fields: JsonObject = client === "responses" ? { input: [part] } : { messages: turns };
+      const path = client === "responses" ? "input[0]" : "messages[1].content[0]";
+      for (const toward of clientDialectNames.filter((name) => name !== client)) {
+        if (decision === "dropped") expect(translated(client, toward, fields).dropped).toContain(path);
+        else expect(refusalOf(client, toward, fields)).toMatchObject({ param: path });
+      }
+    },
+  );
+
+  test("fields of those that are read are decided on one by one", () => {
+    const image = { type: "image", source: { type: "url", url: "https://example.com/a.png" } };
+    const turns = [
+      { role: "user", content: [{ ...image, transformations: { oversized_image: "error" }, x: 1 }] },
+    ];
+    expect(translated("messages", "chat", { messages: turns }).dropped).toEqual([
+      "image.transformations",
+      "image.x",
+    ]);
+    const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}", id: "fc_1", async: true };
+    const file = { type: "input_file", file_data: "data:text/plain;base64,QQ==", detail: "low" };
+    const input = [call, { role: "user", content: [file] }];
+    expect(translated("responses", "chat", { input }).dropped).toEqual([
+      "function_call.async",
+      "input_file.detail",
+    ]);
+    const parts = [{ type: "text", text: "Hi", x: 1 }];
+    const said = translated("chat", "messages", { messages: [{ role: "user", content: parts }] });
+    expect(said.dropped).toEqual(["text.x"]);
   });
 });

@@ -1,5 +1,6 @@
 import { GatewayError, type VendorError } from "../../base/errors.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { listOf } from "../json/json-fields.ts";
 import type { DroppedFields } from "./dropped-fields.ts";
 
 /**
@@ -7,10 +8,11 @@ import type { DroppedFields } from "./dropped-fields.ts";
  * the vendors' SDKs, so that a field that a new version brings has to be decided on.
  *
  * - `carried`: it is translated. A provider's dialect that has no counterpart drops and reports it, or rejects it.
+ * - `ignored`: it says nothing that another provider could use, such as an item's id.
  * - `dropped`: no other dialect has it, and the answer means the same without it. It is reported.
  * - `refused`: no other dialect has it, and the answer would mean something else without it.
  */
-export type FieldDecision = "carried" | "dropped" | RefusedField;
+export type FieldDecision = "carried" | "ignored" | "dropped" | RefusedField;
 
 interface RefusedField {
   readonly refused: string;
@@ -31,13 +33,50 @@ export function decideFields(
 ): void {
   // Parsed JSON has no inherited fields, and `Object.entries` would allocate an array per field.
   for (const field in object) {
+    const decision = decisions[field];
+    if (decision === "carried" || decision === "ignored") continue;
     const value = object[field];
     if (value === null || value === undefined) continue;
-    const decision = Object.hasOwn(decisions, field) ? decisions[field] : undefined;
-    if (decision === "carried") continue;
-    if (decision === undefined || decision === "dropped") dropped.add(prefix + field);
-    else refuseField(prefix + field, value, decision);
+    // A name such as `constructor` is inherited, and decides nothing.
+    if (decision === undefined || decision === "dropped" || !Object.hasOwn(decisions, field)) {
+      dropped.add(prefix + field);
+    } else refuseField(prefix + field, value, decision);
   }
+}
+
+/** Decisions for the parts of a list, by their type. */
+export type PartDecisions = Readonly<Record<string, FieldDecisions>>;
+
+/** Decides on the fields of each part of a list. Parts of other types are decided on as a whole, by whoever reads them. */
+export function decideParts(
+  parts: Json | undefined,
+  decisions: PartDecisions,
+  dropped: DroppedFields,
+  typeOf: (part: JsonObject) => Json | undefined = typeField,
+): void {
+  for (const part of listOf(parts)) {
+    if (!isObject(part)) continue;
+    const type = typeOf(part);
+    const fields = typeof type === "string" ? decisions[type] : undefined;
+    if (typeof type !== "string" || typeof fields !== "object") continue;
+    decideFields(part, fields, dropped, prefixOf(type));
+  }
+}
+
+function typeField(part: JsonObject): Json | undefined {
+  return part["type"];
+}
+
+/** Kept, because a long conversation has thousands of parts of few types. */
+const prefixes = new Map<string, string>();
+
+function prefixOf(type: string): string {
+  let prefix = prefixes.get(type);
+  if (prefix === undefined) {
+    prefix = `${type}.`;
+    prefixes.set(type, prefix);
+  }
+  return prefix;
 }
 
 function refuseField(path: string, value: Json, { refused, except, vendor }: RefusedField): void {

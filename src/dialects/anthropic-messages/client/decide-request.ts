@@ -1,8 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf, objectsOf } from "../../json/json-fields.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
-import { decideFields } from "../../translation/field-decisions.ts";
+import { decideFields, decideParts } from "../../translation/field-decisions.ts";
 import {
+  blockFields,
   messageFields,
   metadataFields,
   outputConfigFields,
@@ -21,8 +22,10 @@ export function decideRequest(body: JsonObject, dropped: DroppedFields): void {
   for (const tool of objectsOf(body["tools"])) {
     if ((tool["type"] ?? "custom") === "custom") decideFields(tool, toolFields, dropped, "tools[].");
   }
-  for (const message of objectsOf(body["messages"]))
+  for (const message of objectsOf(body["messages"])) {
     decideFields(message, messageFields, dropped, "messages[].");
+    decideParts(message["content"], blockFields, dropped);
+  }
   if (listOf(body["messages"]).some(hasCitations)) dropped.add("citations");
 }
 

@@ -1,4 +1,4 @@
-import type { FieldDecisions } from "../../translation/field-decisions.ts";
+import type { FieldDecisions, PartDecisions } from "../../translation/field-decisions.ts";
 
 /**
  * The fields of a Messages request, stable and beta, as of @anthropic-ai/sdk 1.8, and those that only the version
@@ -84,3 +84,44 @@ export const toolFields = {
   strict: "carried",
   type: "carried",
 } as const satisfies FieldDecisions;
+
+/** Of content blocks that are translated. Citations are reported on their own. */
+export const blockFields = {
+  document: {
+    cache_control: "carried",
+    citations: "carried",
+    context: "carried",
+    source: "carried",
+    title: "carried",
+    type: "carried",
+  },
+  image: { cache_control: "carried", source: "carried", transformations: "dropped", type: "carried" },
+  redacted_thinking: { data: "carried", type: "carried" },
+  search_result: {
+    cache_control: "carried",
+    citations: "carried",
+    content: "carried",
+    source: "carried",
+    title: "carried",
+    type: "carried",
+  },
+  text: { cache_control: "carried", citations: "carried", text: "carried", type: "carried" },
+  thinking: { signature: "carried", thinking: "carried", type: "carried" },
+  tool_result: {
+    cache_control: "carried",
+    content: "carried",
+    is_error: "carried",
+    tool_use_id: "carried",
+    toolset_name: "ignored",
+    type: "carried",
+  },
+  tool_use: {
+    cache_control: "carried",
+    caller: "ignored",
+    id: "carried",
+    input: "carried",
+    name: "carried",
+    toolset_name: "ignored",
+    type: "carried",
+  },
+} as const satisfies PartDecisions;

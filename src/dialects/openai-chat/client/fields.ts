@@ -1,4 +1,4 @@
-import type { FieldDecisions } from "../../translation/field-decisions.ts";
+import type { FieldDecisions, PartDecisions } from "../../translation/field-decisions.ts";
 
 /** The fields of a chat request, as of openai-node 7.53, and `top_k`, which compatible servers have. */
 export const requestFields = {
@@ -66,3 +66,18 @@ export const functionFields = {
   parameters: "carried",
   strict: "carried",
 } as const satisfies FieldDecisions;
+
+/** Of the parts of a message's content. Several clients send Anthropic's `cache_control`. */
+export const partFields = {
+  file: { cache_control: "carried", file: "carried", prompt_cache_breakpoint: "dropped", type: "carried" },
+  image_url: {
+    cache_control: "carried",
+    image_url: "carried",
+    prompt_cache_breakpoint: "dropped",
+    type: "carried",
+  },
+  // Refused as a whole.
+  input_audio: { input_audio: "carried", prompt_cache_breakpoint: "dropped", type: "carried" },
+  refusal: { refusal: "carried", type: "carried" },
+  text: { cache_control: "carried", prompt_cache_breakpoint: "dropped", text: "carried", type: "carried" },
+} as const satisfies PartDecisions;

@@ -10,10 +10,10 @@ import type {
 } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideFields } from "../../translation/field-decisions.ts";
+import { decideFields, decideParts } from "../../translation/field-decisions.ts";
 import { readCallProof } from "./call-proof.ts";
 import { readContent, readTexts } from "./content-in.ts";
-import { messageFields } from "./fields.ts";
+import { messageFields, partFields } from "./fields.ts";
 
 export interface Conversation {
   readonly system: readonly IrText[];
@@ -28,6 +28,7 @@ export function readMessages(messages: Json | undefined, dropped: DroppedFields)
     if (!isObject(message)) return;
     const path = `messages[${index}]`;
     decideFields(message, messageFields, dropped, "messages[].");
+    decideParts(message["content"], partFields, dropped);
     const { role } = message;
     if (role === "system" || role === "developer") {
       const blocks = readTexts(message["content"], `${path}.content`);

@@ -1,4 +1,4 @@
-import type { FieldDecisions } from "../../translation/field-decisions.ts";
+import type { FieldDecisions, PartDecisions } from "../../translation/field-decisions.ts";
 
 const keepsNothing = "this model's provider keeps no responses; send the whole conversation in input";
 
@@ -77,3 +77,88 @@ export const customToolFields = {
   name: "carried",
   type: "carried",
 } as const satisfies FieldDecisions;
+
+/** Of input items that are translated. A phase is reported on its own. */
+export const itemFields = {
+  additional_tools: { id: "ignored", role: "ignored", tools: "carried", type: "carried" },
+  custom_tool_call: {
+    async: "dropped",
+    call_id: "carried",
+    caller: "ignored",
+    id: "ignored",
+    input: "carried",
+    name: "carried",
+    namespace: "carried",
+    status: "ignored",
+    type: "carried",
+  },
+  custom_tool_call_output: {
+    call_id: "carried",
+    caller: "ignored",
+    id: "ignored",
+    output: "carried",
+    status: "ignored",
+    type: "carried",
+  },
+  function_call: {
+    arguments: "carried",
+    async: "dropped",
+    call_id: "carried",
+    caller: "ignored",
+    id: "ignored",
+    name: "carried",
+    namespace: "carried",
+    status: "ignored",
+    type: "carried",
+  },
+  function_call_output: {
+    call_id: "carried",
+    caller: "ignored",
+    id: "ignored",
+    // They repeat what the call says.
+    name: "ignored",
+    namespace: "ignored",
+    output: "carried",
+    status: "ignored",
+    type: "carried",
+  },
+  message: {
+    content: "carried",
+    id: "ignored",
+    phase: "carried",
+    role: "carried",
+    status: "ignored",
+    type: "carried",
+  },
+  reasoning: {
+    content: "carried",
+    encrypted_content: "carried",
+    id: "carried",
+    status: "ignored",
+    summary: "carried",
+    type: "carried",
+  },
+} as const satisfies PartDecisions;
+
+/** Of the parts of a message or an output. Annotations are reported on their own. */
+export const partFields = {
+  input_file: {
+    detail: "dropped",
+    file_data: "carried",
+    file_id: "carried",
+    file_url: "carried",
+    filename: "carried",
+    prompt_cache_breakpoint: "carried",
+    type: "carried",
+  },
+  input_image: {
+    detail: "carried",
+    file_id: "carried",
+    image_url: "carried",
+    prompt_cache_breakpoint: "carried",
+    type: "carried",
+  },
+  input_text: { prompt_cache_breakpoint: "carried", text: "carried", type: "carried" },
+  output_text: { annotations: "carried", logprobs: "ignored", text: "carried", type: "carried" },
+  refusal: { refusal: "carried", type: "carried" },
+} as const satisfies PartDecisions;

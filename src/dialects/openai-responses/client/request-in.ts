@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
-import { booleanOf, listOf, numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { booleanOf, listOf, numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideFields } from "../../translation/field-decisions.ts";
-import { reasoningFields, requestFields, textFields } from "./fields.ts";
+import { decideFields, decideParts } from "../../translation/field-decisions.ts";
+import { itemFields, partFields, reasoningFields, requestFields, textFields } from "./fields.ts";
 import { readInput } from "./input-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
 
@@ -12,6 +12,7 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
   decideFields(body, requestFields, dropped);
   readInclude(body, dropped);
   if (body["truncation"] === "auto") dropped.add("truncation");
+  decideInput(body["input"], dropped);
   const conversation = readInput(body["input"], dropped);
   const tools = readTools(body["tools"], conversation.lateTools, dropped);
   const instructions = stringOf(body["instructions"]);
@@ -43,6 +44,15 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
     store: body["store"] === true ? true : null,
     metadata: objectOf(body["metadata"]),
   };
+}
+
+/** An item without a type is a message. */
+function decideInput(input: Json | undefined, dropped: DroppedFields): void {
+  decideParts(input, itemFields, dropped, (item) => item["type"] ?? "message");
+  for (const item of objectsOf(input)) {
+    decideParts(item["content"], partFields, dropped);
+    decideParts(item["output"], partFields, dropped);
+  }
 }
 
 /** Encrypted reasoning is always included; the other values belong to OpenAI's hosted tools. */
