@@ -15,6 +15,7 @@ import type { Configured } from "./gateway/configured.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import { LargeBodies } from "./gateway/large/large-bodies.ts";
 import { GivenIds } from "./gateway/request/given-ids.ts";
+import { KeptItems } from "./gateway/request/kept-items.ts";
 import { dashboardRoutes } from "./http/dashboard.ts";
 import { createEdge } from "./http/edge.ts";
 import { listen, listenForAdmin } from "./http/listen.ts";
@@ -124,6 +125,7 @@ async function assemble(
     accounts,
     claims,
     givenIds,
+    keptItems: new KeptItems(clock),
     rateLimits,
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
     bodies: new BodyBudget({

@@ -35,6 +35,8 @@ export interface ClientDialect {
   limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit;
   readRequest(body: JsonObject, dropped: DroppedFields): IrRequest;
   writeResponse(response: IrResponse, call: ClientCall): JsonObject;
+  /** The items of a written response. Only for a dialect whose clients refer to them by their ids. */
+  itemsOf?(written: JsonObject): readonly JsonObject[];
   createStreamWriter(call: ClientCall): StreamWriter;
   /**
    * Removes reasoning of other providers from a body that passes through; returns the same object if there is none.
@@ -113,4 +115,6 @@ export interface StreamWriter {
   failure(error: GatewayError, requestId: string): string;
   /** Legal between any two writes. */
   heartbeat(): string;
+  /** The JSON of the items written so far. Only for a dialect whose clients refer to them by their ids. */
+  items?(): readonly string[];
 }

@@ -13,6 +13,7 @@ import type { TokenCounter } from "./charge/bill.ts";
 import type { Configured } from "./configured.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
 import type { GivenIds } from "./request/given-ids.ts";
+import type { KeptItems } from "./request/kept-items.ts";
 
 /** Everything that serving a request needs; put together in app.ts. */
 export interface Gateway {
@@ -28,6 +29,7 @@ export interface Gateway {
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly givenIds: GivenIds;
+  readonly keptItems: KeptItems;
   readonly tokens: TokenCounter;
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;

@@ -24,10 +24,7 @@ describe.each(
 )("%s", (_, framework) => {
   const ways = framework.dialects.flatMap((dialect) =>
     providerDialectNames.flatMap((provider) =>
-      (framework === aiSdkByDefault && dialect === "responses" && provider === "gemini"
-        ? []
-        : [false, true]
-      ).map((stream) => [dialect, provider, stream ? "streamed" : "whole"] as const),
+      [false, true].map((stream) => [dialect, provider, stream ? "streamed" : "whole"] as const),
     ),
   );
   test.each(ways)("runs its tools in %s on a provider of %s, %s", async (dialect, provider, way) => {

@@ -1,4 +1,5 @@
 import type { ClientDialect } from "../client-dialect.ts";
+import { objectsOf } from "../json/json-fields.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { requestFields } from "./client/fields.ts";
@@ -40,6 +41,7 @@ const client: ClientDialect = {
   limitOutput,
   readRequest,
   writeResponse,
+  itemsOf: ({ output }) => objectsOf(output),
   createStreamWriter,
   stripForeignReasoning,
   stripProvenReasoning,

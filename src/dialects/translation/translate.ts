@@ -103,10 +103,12 @@ class PairedDialects implements Translation {
 }
 
 function writeWhole(client: ClientDialect, call: ClientCall, response: IrResponse): TranslatedResponse {
+  const body = client.writeResponse(response, call);
   return {
-    body: client.writeResponse(response, call),
+    body,
     usage: response.usage,
     produced: producedBy(response),
+    items: () => (client.itemsOf?.(body) ?? []).map((item) => JSON.stringify(item)),
   };
 }
 

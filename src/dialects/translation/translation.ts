@@ -43,6 +43,8 @@ export interface TranslatedResponse {
   readonly usage: ReportedUsage | null;
   /** All text, reasoning and tool arguments, for counting them locally. */
   readonly produced: string;
+  /** The JSON of its items, if the client's dialect has such. */
+  items(): readonly string[];
 }
 
 /**
@@ -68,6 +70,8 @@ export interface StreamTranslator {
   failure(error: GatewayError, requestId: string): string;
   /** A heartbeat that is legal after the frames written so far. */
   heartbeat(): string;
+  /** The JSON of the items written so far, if the client's dialect has such. */
+  items(): readonly string[];
   readonly usage: ReportedUsage | null;
   /** By OpenAI's names; null as long as the provider has not reported it. */
   readonly serviceTier: string | null;

@@ -24,11 +24,15 @@ export interface Shown {
   /** Ids of the provider's resources. */
   readonly given: readonly string[];
   readonly extras: ReportedExtras | null;
+  /** The JSON of its items, where it was translated to a dialect whose clients refer to them. */
+  items(): readonly string[];
 }
 
 /** Stores the ids the client knows now, and what is charged beside tokens. Call it before settling. */
-export function recordShown({ gateway, exchange, key, opened }: Answering, { given, extras }: Shown): void {
+export function recordShown(answering: Answering, { given, extras, items }: Shown): void {
+  const { gateway, exchange, key, generation, attempt, opened } = answering;
   gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, given);
+  if (attempt.translation !== null && generation.request.mayStore) gateway.keptItems.keep(key.id, items());
   exchange.extras = usedExtras(exchange.askedExtras, extras);
 }
 

@@ -120,6 +120,11 @@ export class PassthroughRelayer implements StreamRelayer {
     return this.#scanner.extras;
   }
 
+  /** What passes through, the provider itself keeps. */
+  items(): readonly string[] {
+    return [];
+  }
+
   get started(): boolean {
     return this.#scanner.started;
   }

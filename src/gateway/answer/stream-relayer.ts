@@ -37,6 +37,8 @@ export interface StreamRelayer {
   readonly given: readonly string[];
   /** What the provider has reported beside tokens. */
   readonly extras: ReportedExtras | null;
+  /** See `Shown`. */
+  items(): readonly string[];
   /** True once there is something to charge: content has gone to the client, or the provider reports output for certain. */
   readonly started: boolean;
   /** Text produced since the last call. */

@@ -99,6 +99,8 @@ export class TranslatedRelayer implements StreamRelayer {
     return serviceTier === null ? null : { tier: serviceTier };
   }
 
+  readonly items = (): readonly string[] => this.#translator.items();
+
   get started(): boolean {
     const isBilled = this.brokenBy instanceof FailedAnswer && this.brokenBy.usage !== null;
     return this.#translator.started || isBilled;

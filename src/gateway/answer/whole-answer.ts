@@ -23,9 +23,12 @@ export interface WholeAnswer {
   readonly given: readonly string[];
   /** What the provider reports beside tokens. */
   readonly extras: ReportedExtras | null;
+  /** See `Shown`. */
+  items(): readonly string[];
 }
 
 const nothingGiven: readonly string[] = [];
+const noItems = () => nothingGiven;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -56,6 +59,7 @@ function readJson(opened: Opened, attempt: Attempt, isThreaded: boolean): WholeA
     produced: () => producedText(passthrough, body),
     given: passthrough.givenIds(body, isThreaded),
     extras,
+    items: noItems,
   };
 }
 
@@ -70,6 +74,7 @@ function readAsStream(opened: Opened, attempt: Attempt): WholeAnswer {
     produced: () => translator.takeProduced(),
     given: nothingGiven,
     extras: providerDialect(attempt.dialect).readExtras(answer),
+    items: () => translator.items(),
   };
 }
 
@@ -98,10 +103,10 @@ async function collect(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
 }
 
 function translated(
-  { body, usage, produced }: TranslatedResponse,
+  { body, usage, produced, items }: TranslatedResponse,
   extras: ReportedExtras | null,
 ): WholeAnswer {
-  return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven, extras };
+  return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven, extras, items };
 }
 
 /** Rejects broken JSON. */

@@ -6,6 +6,7 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { ClientCall } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { withKeptItems } from "./kept-items.ts";
 import { type BodyLimit, largeBodyBytes, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
 
@@ -24,7 +25,8 @@ export async function readRequest(
     exchange.rememberBody(bytes);
     const expected = expectedOf(call, kind, structure);
     if (takesLong(bytes)) return await readLarge(gateway, call, bytes, expected);
-    return new ClientRequest(bytes, checkRequest(bytes, expected));
+    const request = new ClientRequest(bytes, checkRequest(bytes, expected));
+    return withKeptItems(request, expected, gateway.keptItems, key.id);
   } finally {
     reservation.release();
   }

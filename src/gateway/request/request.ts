@@ -44,6 +44,8 @@ export class ClientRequest {
   readonly hostedTools: readonly HostedTool[];
   readonly modelId: string;
   readonly stream: boolean;
+  /** The client may refer to the answer later. */
+  readonly mayStore: boolean;
   /** Removes governed members that are null, so that the provider takes them for absent too. Null if there are none. */
   readonly nullRemovals: BodyChanges | null;
   /** Asks the provider to keep the conversation, for a later request to continue. */
@@ -65,6 +67,7 @@ export class ClientRequest {
     this.hostedTools = hostedTools;
     this.modelId = truncated["model"] as string;
     this.stream = truncated["stream"] === true;
+    this.mayStore = truncated["store"] !== false;
     this.nullRemovals = nullRemovals(truncated, spans);
     this.isThreaded = isObject(truncated["thread"]);
     this.speaks = asksForSpeech(truncated);

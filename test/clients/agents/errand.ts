@@ -18,6 +18,8 @@ export interface Errand {
 export interface Step {
   /** It has to come back with the results. Absent for clients that do not bring it back. */
   readonly thinking?: string;
+  /** Before the calls. */
+  readonly says?: string;
   readonly calls: readonly AgentCall[];
 }
 

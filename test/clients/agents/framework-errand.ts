@@ -5,6 +5,7 @@ export const frameworkErrand: Errand = {
   inSequence: true,
   steps: [
     {
+      says: "Let me look. 🔎",
       calls: [
         {
           call: { type: "call", id: "call_w1", name: "get_weather", input: { city: "Paris" } },

@@ -92,10 +92,11 @@ const aside: Turn = { says: [{ type: "text", text: "An errand" }], usage, ending
 function turnOf(errand: Errand, step: number): Turn {
   const next = errand.steps[step];
   if (next === undefined) return { says: [{ type: "text", text: errand.farewell }], usage, ending: "stop" };
-  const { thinking, calls } = next;
+  const { thinking, says: remark, calls } = next;
   const thought: Said[] =
     thinking === undefined ? [] : [{ type: "thinking", text: thinking, proof: proofOf(step) }];
-  const says = [...thought, ...calls.map(({ call }) => call)];
+  const text: Said[] = remark === undefined ? [] : [{ type: "text", text: remark }];
+  const says = [...thought, ...text, ...calls.map(({ call }) => call)];
   return { says, usage, ending: "tool_calls", ...(errand.inSequence === true ? { inSequence: true } : {}) };
 }
 

@@ -17,7 +17,7 @@ function headOf(body: JsonObject): JsonObject {
     tool_choice: "auto",
     tools: body["tools"] ?? [],
     text: body["text"] ?? { format: { type: "text" } },
-    store: false,
+    store: body["store"] !== false,
     temperature: 1,
     top_p: 1,
   };

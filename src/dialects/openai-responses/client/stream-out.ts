@@ -111,6 +111,10 @@ class ResponsesStreamWriter implements StreamWriter {
     );
   }
 
+  items(): readonly string[] {
+    return this.#items.map((item) => item.json).filter((json) => json !== "");
+  }
+
   heartbeat(): string {
     return heartbeat(this.#begun, this.#begun ? this.#frames.takeNumber() : 0);
   }
@@ -196,10 +200,7 @@ class ResponsesStreamWriter implements StreamWriter {
   /** The echo may be long (all tools of the client) and is sent three times, so it is serialized once. */
   #lifecycle(type: string, progress: Progress): string {
     const head = JSON.stringify(responseHead(this.#id, this.#call.source.nowSeconds, progress));
-    const output = this.#items
-      .map((item) => item.json)
-      .filter((json) => json !== "")
-      .join(",");
+    const output = this.items().join(",");
     const { body, model } = this.#call.source;
     this.#echo ??= JSON.stringify(requestEcho(body, model)).slice(1);
     return this.#frames.write(type, `"response":${head.slice(0, -1)},"output":[${output}],${this.#echo}`);

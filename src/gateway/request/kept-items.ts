@@ -1,0 +1,92 @@
+import type { Clock } from "../../base/clock.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { ClientRequest, checkRequest, type Expected } from "./request.ts";
+
+const keptForMs = 60 * 60_000;
+const mostBytes = 32 * 1024 * 1024;
+const largestBytes = 1024 * 1024;
+
+interface KeptItem {
+  readonly json: string;
+  readonly atMs: number;
+}
+
+/**
+ * The items of translated Responses answers. Clients that leave `store` at its default, such as the AI SDK, refer to an
+ * earlier item by its id instead of sending it again. A provider of another dialect keeps nothing, so the gateway does,
+ * in memory and for an hour: long enough for an agent's loop. With `store: false` nothing is kept.
+ */
+export class KeptItems {
+  readonly #clock: Clock;
+  /** By key and id, the oldest first. */
+  readonly #items = new Map<string, KeptItem>();
+  #bytes = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  keep(keyId: string, items: readonly string[]): void {
+    const atMs = this.#clock.monotonicMs();
+    for (const json of items) {
+      const id = idOf(json);
+      if (id === null || json.length > largestBytes) continue;
+      const name = nameOf(keyId, id);
+      this.#forget(name);
+      this.#items.set(name, { json, atMs });
+      this.#bytes += json.length;
+    }
+    this.#makeRoom(atMs);
+  }
+
+  find(keyId: string, id: string): JsonObject | null {
+    const kept = this.#items.get(nameOf(keyId, id));
+    if (kept === undefined || kept.atMs < this.#clock.monotonicMs() - keptForMs) return null;
+    return JSON.parse(kept.json);
+  }
+
+  #makeRoom(atMs: number): void {
+    for (const [name, kept] of this.#items) {
+      if (this.#bytes <= mostBytes && kept.atMs >= atMs - keptForMs) return;
+      this.#forget(name);
+    }
+  }
+
+  #forget(name: string): void {
+    this.#bytes -= this.#items.get(name)?.json.length ?? 0;
+    this.#items.delete(name);
+  }
+}
+
+function nameOf(keyId: string, id: string): string {
+  return `${keyId} ${id}`;
+}
+
+function idOf(json: string): string | null {
+  const item: Json = JSON.parse(json);
+  return isObject(item) && typeof item["id"] === "string" ? item["id"] : null;
+}
+
+/** The request with kept items in place of the references to them; the same one if it has no such reference. */
+export function withKeptItems(
+  request: ClientRequest,
+  expected: Expected,
+  kept: KeptItems,
+  keyId: string,
+): ClientRequest {
+  if (request.mentions.references.length === 0 || expected.kind !== "responses") return request;
+  const { input } = request.body;
+  if (!Array.isArray(input)) return request;
+  const items = input.map((item) => referredItem(item, kept, keyId) ?? item);
+  if (items.every((item, index) => item === input[index])) return request;
+  const bytes = Buffer.from(JSON.stringify({ ...request.body, input: items }));
+  return new ClientRequest(bytes, checkRequest(bytes, expected));
+}
+
+/** `type` may be left out of a reference, which then has no role either. */
+function referredItem(item: Json, kept: KeptItems, keyId: string): JsonObject | null {
+  if (!isObject(item) || typeof item["id"] !== "string") return null;
+  const isReference =
+    item["type"] === "item_reference" || ((item["type"] ?? null) === null && item["role"] === undefined);
+  return isReference ? kept.find(keyId, item["id"]) : null;
+}
