@@ -15,7 +15,8 @@ const secret = "sk-canary-0123456789";
 async function check(kind: string, script: Script | null, more = ""): Promise<ProviderCheck> {
   provider.reset();
   provider.script(script);
-  const base = kind === "anthropic" ? provider.url : `${provider.url}/v1`;
+  const isBare = kind === "anthropic" || kind === "gemini";
+  const base = isBare ? provider.url : `${provider.url}/v1`;
   return checkAt(base, kind, more);
 }
 
@@ -44,6 +45,11 @@ describe("one small request", () => {
     expect(provider.requests[0]?.body).toHaveProperty("max_tokens", 16);
     expect(await check("anthropic", null)).toMatchObject({ ok: true, dialect: "messages" });
     expect(provider.requests[0]).toMatchObject({ path: "/v1/messages", body: { max_tokens: 16 } });
+    expect(await check("gemini", null)).toMatchObject({ ok: true, dialect: "gemini" });
+    expect(provider.requests[0]).toMatchObject({
+      path: "/v1beta/models/theirs:generateContent",
+      body: { generationConfig: { maxOutputTokens: 16 } },
+    });
     expect(await check("openai", null, 'dialects = ["responses"]')).toMatchObject({ ok: true });
     expect(provider.requests[0]).toMatchObject({ path: "/v1/responses", body: { max_output_tokens: 16 } });
   });

@@ -43,7 +43,7 @@ export const providerSchema = Type.Object(
     ),
     count_tokens: Type.Optional(
       Type.Boolean({
-        description: "For messages: whether it offers count_tokens; default: kind anthropic does.",
+        description: "Whether it counts tokens, in the dialects that can ask for it; default: by the kind.",
       }),
     ),
     max_tokens_field: Type.Optional(maxTokensField),

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../base/json.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
@@ -29,9 +29,15 @@ function declarationOf({ name, description, schema }: IrFunctionTool, target: Ta
 
 /** Google rejects an object without properties. */
 function takesNothing(schema: JsonObject): boolean {
-  const properties = objectOf(schema["properties"]);
-  const isOpen = ["anyOf", "oneOf", "allOf", "$ref"].some((keyword) => schema[keyword] !== undefined);
-  return !isOpen && (properties === null || Object.keys(properties).length === 0);
+  const isOpen = ["anyOf", "oneOf", "allOf", "$ref", "patternProperties"].some(
+    (keyword) => schema[keyword] !== undefined,
+  );
+  return !isOpen && isEmpty(schema["properties"]) && isEmpty(schema["additionalProperties"]);
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  const object = objectOf(value);
+  return object === null || Object.keys(object).length === 0;
 }
 
 /** Null if the model decides by itself. `VALIDATED` holds the model to the schemas. */
