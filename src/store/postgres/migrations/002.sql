@@ -14,6 +14,12 @@ ALTER TABLE nodes ADD COLUMN cleared_at timestamptz;
 -- Tells this database from others: what a node keeps in a file is meant for one of them.
 ALTER TABLE state ADD COLUMN database_id text NOT NULL DEFAULT gen_random_uuid()::text;
 
+-- The same as before, as one expression: then it needs no call of its own, which took 25 µs a charge.
+CREATE OR REPLACE FUNCTION sluice_month(at_ms int8) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (date_part('year', to_timestamp(at_ms / 1000.0) AT TIME ZONE 'UTC') * 12
+    + date_part('month', to_timestamp(at_ms / 1000.0) AT TIME ZONE 'UTC'))::int - 23641
+$$;
+
 -- The start of the budget period at a moment, in UTC.
 CREATE FUNCTION sluice_period_start(period text, now_ms int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE period
@@ -62,6 +68,8 @@ DECLARE
   is_new bool := sluice_take_number(p_node, p_lane, p_seq);
   account int := NULL;
   v_held int8; v_period int8; v_used int8; v_balance int8; v_verdict int;
+  -- The period of a hold that this very batch was given before.
+  v_given int8;
   m int := 0;
   a_no int[] := '{}'; a_held int8[] := '{}'; a_period int8[] := '{}'; a_used int8[] := '{}';
 BEGIN
@@ -71,10 +79,10 @@ BEGIN
       SELECT k.account_no FROM json_to_recordset(p_items) AS i(key text) JOIN keys k ON k.id = i.key)) ORDER BY no FOR NO KEY UPDATE;
   END IF;
   FOR r IN
-    SELECT i.n, i.amount, k.status, k.expires_at_ms <= i.now AS is_expired, a.no, a.mode, a.budget_tokens, a.posted, a.held,
-      a.period_start_ms, a.period_used, sluice_period_start(a.period, i.now) AS period_now, h.id IS NOT NULL AS is_there, h.period_start_ms AS held_period
+    SELECT i.n, i.id, i.amount, k.status, k.expires_at_ms <= i.now AS is_expired, a.no, a.mode, a.budget_tokens, a.posted, a.held,
+      a.period_start_ms, a.period_used, sluice_period_start(a.period, i.now) AS period_now
     FROM json_to_recordset(p_items) AS i(n int, id text, key text, amount int8, now int8)
-      LEFT JOIN keys k ON k.id = i.key LEFT JOIN accounts a ON a.no = k.account_no LEFT JOIN holds h ON h.id = i.id
+      LEFT JOIN keys k ON k.id = i.key LEFT JOIN accounts a ON a.no = k.account_no
     ORDER BY a.no, i.n
   LOOP
     CONTINUE WHEN r.no IS NULL;
@@ -84,15 +92,17 @@ BEGIN
     END IF;
     IF r.mode = 'token_budget' AND r.period_now > v_period THEN v_period := r.period_now; v_used := 0; v_held := 0; END IF;
     v_balance := sluice_balance(r.mode, r.posted, r.budget_tokens, v_used);
+    v_given := NULL;
+    IF NOT is_new THEN SELECT period_start_ms INTO v_given FROM holds WHERE id = r.id; END IF;
     v_verdict := CASE
-      WHEN r.is_there AND NOT is_new THEN 1
+      WHEN v_given IS NOT NULL THEN 1
       WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.is_expired THEN 8
       WHEN v_balance < r.amount THEN CASE WHEN r.mode = 'credit' OR v_balance > 0 THEN 2 ELSE 4 END
       WHEN NOT is_new OR v_balance - v_held < r.amount THEN 3
       ELSE 1 END;
     IF v_verdict = 1 AND is_new THEN v_held := v_held + r.amount; END IF;
     verdicts[r.n] := v_verdict; balances[r.n] := v_balance; frees[r.n] := v_balance - v_held;
-    periods[r.n] := CASE WHEN is_new THEN v_period ELSE coalesce(r.held_period, 0) END;
+    periods[r.n] := coalesce(v_given, v_period);
     a_held[m] := v_held; a_period[m] := v_period; a_used[m] := v_used;
   END LOOP;
   IF is_new THEN
@@ -125,12 +135,14 @@ BEGIN
   keys_of := states; accounts_of := states; months := states; periods := charges; is_credit := array_fill(false, ARRAY[n]);
   PERFORM 1 FROM accounts WHERE no = ANY (ARRAY(SELECT account_no FROM holds WHERE id = ANY (p_ids))) ORDER BY no FOR NO KEY UPDATE;
   FOR r IN
-    WITH ended AS (DELETE FROM holds WHERE id = ANY (p_ids) RETURNING id, account_no, key_no, amount, period_start_ms, opened_at_ms)
-    SELECT i.n, i.cost, i.at, i.recorded, i.input, i.output, e.key_no, e.amount, e.period_start_ms AS period, sluice_month(e.opened_at_ms) AS month,
-      a.no, a.mode, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used, a.day, a.day_spend, a.last_cost_nano
-    FROM json_to_recordset(p_items) AS i(n int, id text, cost int8, at int8, recorded int8, input int8, output int8)
-      JOIN ended e ON e.id = i.id JOIN accounts a ON a.no = e.account_no
-    ORDER BY a.no, i.n
+    WITH ended AS (
+      DELETE FROM holds h USING json_to_recordset(p_items) AS i(n int, id text, cost int8, at int8, recorded int8, input int8, output int8)
+      WHERE h.id = i.id
+      RETURNING i.n, i.cost, i.at, i.recorded, i.input, i.output, h.account_no, h.key_no, h.amount, h.period_start_ms AS period, h.opened_at_ms)
+    SELECT e.*, sluice_month(e.opened_at_ms) AS month, a.no, a.mode, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used, a.day,
+      a.day_spend, a.last_cost_nano
+    FROM ended e JOIN accounts a ON a.no = e.account_no
+    ORDER BY a.no, e.n
   LOOP
     IF account IS DISTINCT FROM r.no THEN
       account := r.no; v_posted := r.posted; v_held := r.held; v_period_used := r.period_used; v_day := r.day; v_day_spend := r.day_spend;
@@ -433,13 +445,13 @@ BEGIN
 END $$;
 
 -- A table that empties all the time has no honest statistics: a plan that was made while it was small would scan it for
--- ever. And nobody waits for a lock for long: whose connection is gone would wait in vain.
+-- ever. So every row is looked up by its index. And nobody waits for a lock for long: whose connection is gone would wait in vain.
 DO $$
 DECLARE
   f regprocedure;
 BEGIN
   FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
     AND proname IN ('sluice_hold', 'sluice_settle', 'sluice_claim', 'sluice_take_tokens') LOOP
-    EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET lock_timeout = ''5s''', f);
+    EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET lock_timeout = ''5s''', f);
   END LOOP;
 END $$;
