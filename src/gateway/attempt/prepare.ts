@@ -167,8 +167,14 @@ function wantedChanges(generation: PreparableRequest, deployment: Deployment): B
   const changes = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
-  const asking = askingForUsage(generation, deployment);
+  const asking = askingForUsage(generation, deployment) ?? withoutUsageOption(generation, deployment);
   return asking === null ? renamed : { ...renamed, ...asking };
+}
+
+/** What a client asks of a provider that refuses the question, and reports the usage of its streams anyway. */
+function withoutUsageOption({ request }: PreparableRequest, { provider }: Deployment): BodyChanges | null {
+  const isRefused = !provider.settings.streamUsage && request.truncated["stream_options"] !== undefined;
+  return isRefused ? { stream_options: undefined } : null;
 }
 
 /** The change that makes a provider report a stream's usage; null if the client asks for it itself. */

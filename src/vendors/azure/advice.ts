@@ -5,7 +5,7 @@ import type { RefusedAnswer } from "../provider.ts";
 export function adviseOnAzure({ head, text }: RefusedAnswer, model: string): string | null {
   const { code, message } = readRefusal(head.status, head.get("content-type"), text);
   if (code === "DeploymentNotFound") {
-    return `the deployment name ${JSON.stringify(model)} does not exist in this resource; check upstream_model, or wait some minutes if it is new`;
+    return `this deployment name does not exist in the resource: ${JSON.stringify(model)}; check upstream_model, or wait some minutes if it is new`;
   }
   switch (head.status) {
     case 401:

@@ -1,3 +1,4 @@
+import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { isLoopback } from "../credentials/loopback.ts";
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
@@ -70,12 +71,24 @@ export const azure: Vendor = {
         credential: keySchemeFor(settings),
         ...(credentials === undefined ? {} : { credentials }),
         advise: adviseOnAzure,
+        adaptHeaders: (headers, { dialect }) => (dialect === "messages" ? foundryHeaders(headers) : headers),
         target: (prepared) => targetOf(prepared, baseUrl, options.api_version),
       },
       context,
     );
   },
 };
+
+/** Betas that Claude on Foundry answers 400 to. */
+const unknownBetas = /^(?:compact|fast-mode|fine-grained-tool-streaming)-/;
+
+function foundryHeaders(headers: ForwardedHeaders): ForwardedHeaders {
+  const { "anthropic-beta": asked, ...rest } = headers;
+  if (asked === undefined) return headers;
+  const betas = asked.split(",").map((beta) => beta.trim());
+  const known = betas.filter((beta) => beta !== "" && !unknownBetas.test(beta));
+  return known.length === 0 ? rest : { ...rest, "anthropic-beta": known.join(",") };
+}
 
 /** Claude takes its key under another name than OpenAI's models do. A provider of both is sent both. */
 function keySchemeFor({ dialects, options }: ProviderSettings): KeyScheme {

@@ -85,12 +85,13 @@ function whyUnreachable(cause: unknown): string {
 /** Servers tell the time to the second, and an answer may take some. */
 const noticeableMs = 60_000;
 
-/** "the clock is 7 minutes off", or null if it is right. */
+/** What is wrong with this machine's clock; null if it is right. */
 export function clockProblem({ clockBehindMs }: TokenAnswer): string | null {
   const offMs = Math.abs(clockBehindMs);
   if (offMs < noticeableMs) return null;
   const minutes = Math.round(offMs / 60_000);
-  return `the clock is ${minutes} minute${minutes === 1 ? "" : "s"} ${clockBehindMs > 0 ? "slow" : "fast"}; set it right`;
+  const off = `${minutes} minute${minutes === 1 ? "" : "s"} off`;
+  return `the clock is ${off} (${clockBehindMs > 0 ? "slow" : "fast"}); set it right`;
 }
 
 /** Where a host does not say how long its token lives. */

@@ -129,6 +129,32 @@ describe("addresses", () => {
   });
 });
 
+test("Z13: betas that Claude on Foundry does not know stay behind", () => {
+  const { provider } = configured('base_url = "https://r.services.ai.azure.com/anthropic"');
+  const betas = (asked: string) =>
+    provider.headers(prepared({ dialect: "messages", headers: { "anthropic-beta": asked } }), null)[
+      "anthropic-beta"
+    ];
+  expect(betas("context-1m-2025-08-07, fine-grained-tool-streaming-2025-05-14,compact-2026-01-12")).toBe(
+    "context-1m-2025-08-07",
+  );
+  expect(betas("fast-mode-2026-02-01")).toBeUndefined();
+});
+
+test("Z10: models check says that a deployment does not exist", () => {
+  const { provider } = configured('resource = "r"');
+  const text = JSON.stringify({
+    error: { code: "DeploymentNotFound", message: "The API deployment does not exist." },
+  });
+  const advice = provider.advise(
+    { head: { status: 404, get: () => null }, text, receivedAtMs: 0 },
+    "our-gpt",
+  );
+  expect(advice).toStartWith(
+    'this deployment name does not exist in the resource: "our-gpt"; check upstream_model',
+  );
+});
+
 describe("credentials", () => {
   const headersOf = (lines: string) => {
     const { provider } = configured(lines);

@@ -17,6 +17,16 @@ beforeAll(async () => {
 kind = "openai-compatible"
 base_url = "${provider.url}/v1"
 
+[providers.strict]
+kind = "openai-compatible"
+base_url = "${provider.url}/v1"
+quirks = ["no_stream_options"]
+
+[[models]]
+id = "strict"
+provider = "strict"
+free = true
+
 [[models]]
 id = "m"
 provider = "it"
@@ -97,6 +107,14 @@ describe("servers with OpenAI's API", () => {
       steps: [...slow.steps, { write: streamText.slice(8) }],
     };
     expect((await readStream(await ask("chat", pieces, true))).text).toEndWith("data: [DONE]\n\n");
+  });
+
+  test("Q04: a client's stream_options do not reach a server that refuses them", async () => {
+    provider.script(sse(streamText));
+    const body = { model: "strict", messages, stream: true, stream_options: { include_usage: true } };
+    const response = await sluice.request("/v1/chat/completions", { key, body });
+    expect((await readStream(response)).text).toBe(streamText);
+    expect(provider.requests.at(-1)?.body).toEqual({ model: "strict", messages, stream: true });
   });
 
   test("Q01: xAI's reasoning is charged, streamed and whole", async () => {

@@ -210,8 +210,8 @@ describe("a token host", () => {
       words.push(clockProblem(await askTokenHost({ method: "GET", url: host.url }, never())));
     }
     expect(words).toEqual([
-      "the clock is 7 minutes slow; set it right",
-      "the clock is 7 minutes fast; set it right",
+      "the clock is 7 minutes off (slow); set it right",
+      "the clock is 7 minutes off (fast); set it right",
       null,
     ]);
     host.stop();

@@ -102,7 +102,7 @@ describe("Google's tokens", () => {
     const body = { error: "invalid_grant", error_description: "canary-words" };
     fake.tokenTrouble = json(body, { status: 400, headers: dated(7 * 60_000) });
     await expect(headersFrom(keyFile(fake.tokenUri))).rejects.toThrow(
-      "Google refuses the key: the clock is 7 minutes slow; set it right",
+      "Google refuses the key: the clock is 7 minutes off (slow); set it right",
     );
     fake.tokenTrouble = json(body, { status: 400, headers: dated(0) });
     await expect(headersFrom(keyFile(fake.tokenUri))).rejects.toThrow(
