@@ -5,7 +5,7 @@ export interface WatcherOptions {
   /** The revision of the snapshot that memory started from. */
   readonly revision: number;
   readonly apply: (changes: Changes) => void;
-  /** No change is lost by a failed poll: the next one returns it too. */
+  /** Called for the first of several polls that fail. No change is lost by it: the next poll returns it too. */
   readonly onError: (error: unknown) => void;
   readonly everyMs?: number;
 }
@@ -24,6 +24,8 @@ export class StoreWatcher {
   /** The poll that has not begun yet, and so will see every change made until now. */
   #next: Promise<void> | null = null;
   #timer: ReturnType<typeof setInterval> | null = null;
+  #isPolling = false;
+  #isFailing = false;
 
   constructor(options: WatcherOptions) {
     this.#options = options;
@@ -31,8 +33,7 @@ export class StoreWatcher {
   }
 
   start(): void {
-    const look = () => this.refresh().catch(this.#options.onError);
-    this.#timer ??= setInterval(look, this.#options.everyMs ?? defaultEveryMs);
+    this.#timer ??= setInterval(() => this.#poll(), this.#options.everyMs ?? defaultEveryMs);
     this.#timer.unref();
   }
 
@@ -55,6 +56,25 @@ export class StoreWatcher {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
     await this.#last;
+  }
+
+  /** One that takes long, because the database is away, is not joined by those that would follow. */
+  #poll(): void {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    this.refresh()
+      .then(
+        () => {
+          this.#isFailing = false;
+        },
+        (error) => {
+          if (!this.#isFailing) this.#options.onError(error);
+          this.#isFailing = true;
+        },
+      )
+      .finally(() => {
+        this.#isPolling = false;
+      });
   }
 
   async #look(): Promise<void> {

@@ -57,3 +57,37 @@ test("a look that fails is told to all who share it, and the next one is made an
   await watcher.refresh();
   expect(looks).toBe(2);
 });
+
+test("a database that is away is told once, and again only after it was there", async () => {
+  let looks = 0;
+  let isAway = true;
+  const told: unknown[] = [];
+  const watcher = new StoreWatcher({
+    store: {
+      currentRevision: async () => {
+        looks += 1;
+        await Bun.sleep(3);
+        if (isAway) throw new Error("away");
+        return 1;
+      },
+      changesSince: () => Promise.reject(new Error("nothing has changed")),
+    },
+    revision: 1,
+    apply: () => {},
+    onError: (error) => told.push(error),
+    everyMs: 1,
+  });
+  const looksMore = (count: number) => {
+    const from = looks;
+    return waitFor(() => looks > from + count, "more looks");
+  };
+  watcher.start();
+  await looksMore(5);
+  expect(told).toHaveLength(1);
+  isAway = false;
+  await looksMore(2);
+  isAway = true;
+  await looksMore(5);
+  await watcher.stop();
+  expect(told).toHaveLength(2);
+});

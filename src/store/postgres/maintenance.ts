@@ -5,7 +5,7 @@ import { rollUp } from "./rollup.ts";
 export interface MaintenanceOptions {
   readonly client: PostgresClient;
   readonly clock: Clock;
-  /** Nothing is lost while it fails: reports count the rows themselves. */
+  /** Called for the first of several failures. Nothing is lost by them: reports count the rows themselves. */
   onError(error: unknown): void;
 }
 
@@ -20,6 +20,7 @@ export class Maintenance {
   #monthTimer: ReturnType<typeof setInterval> | null = null;
   #rollingUp: Promise<void> = Promise.resolve();
   #isStopped = false;
+  #isFailing = false;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
@@ -53,8 +54,11 @@ export class Maintenance {
     let isMore = false;
     try {
       isMore = await rollUp(this.#options.client);
+      this.#isFailing = false;
     } catch (error) {
-      this.#options.onError(error);
+      // Every second the same would hide what else the log has to say while the database is away.
+      if (!this.#isFailing) this.#options.onError(error);
+      this.#isFailing = true;
     }
     if (!this.#isStopped) this.#schedule(isMore ? 0 : rollUpEveryMs);
   }
