@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { hasPgbouncer, startPgbouncer, withoutPgbouncer } from "../../../support/pgbouncer.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { loadedWorld } from "./loaded-world.ts";
+import { NodeWorld } from "./world.ts";
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 else
@@ -47,4 +49,20 @@ else
       await moreDone("charges after");
       await settleAndCheck();
     }, 120_000);
+
+    if (!hasPgbouncer) test.skipIf(true)(withoutPgbouncer, () => {});
+    else
+      test("behind pgbouncer in transaction mode, which shares connections and loses them too", async () => {
+        const world = await NodeWorld.create();
+        await using bouncer = await startPgbouncer(world.database.server);
+        const port = Number(new URL(bouncer.url(world.database.name)).port);
+        const { nodes, moreDone, settleAndCheck } = await loadedWorld(world, { port, prepare: false });
+        await using _ = world;
+        for (let round = 0; round < 5; round += 1) {
+          await moreDone("charges through pgbouncer", 50);
+          for (const { proxy } of nodes) proxy.cut();
+        }
+        await moreDone("charges after the last cut", 50);
+        await settleAndCheck();
+      }, 120_000);
   });

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { waitFor } from "../../../support/wait.ts";
 import { NodeLoad } from "./node-load.ts";
-import { type JoinedNode, NodeWorld } from "./world.ts";
+import { type JoinedNode, type JoinOptions, NodeWorld } from "./world.ts";
 
 const callers = 16;
 
@@ -16,9 +16,12 @@ export interface LoadedWorld {
   settleAndCheck(): Promise<void>;
 }
 
-export async function loadedWorld(given?: NodeWorld): Promise<LoadedWorld> {
+export async function loadedWorld(
+  given?: NodeWorld,
+  options: Partial<JoinOptions> = {},
+): Promise<LoadedWorld> {
   const world = given ?? (await NodeWorld.create());
-  const nodes = [await world.join(), await world.join()] as const;
+  const nodes = [await world.join(options), await world.join(options)] as const;
   const keyIds = await Promise.all(Array.from({ length: 4 }, () => world.addKey(1_000_000_000)));
   const load = new NodeLoad(
     nodes.map(({ node }) => node),

@@ -53,12 +53,12 @@ export class NodeWorld implements AsyncDisposable {
 
   async join(options: Partial<JoinOptions> = {}): Promise<JoinedNode> {
     const folder = this.#keep(temporaryFolder());
-    const proxy = this.#keep(new TcpProxy(this.database.server.port));
+    const proxy = this.#keep(new TcpProxy(options.port ?? this.database.server.port));
     const events: NodeEvent[] = [];
     this.#proxies.push(proxy);
     const url = this.#urlAt(proxy.port);
     const node = await PostgresNode.join({
-      location: { url, password: null, prepare: true },
+      location: { url, password: null, prepare: options.prepare ?? true },
       name: "test",
       version: "1.0.0",
       dir: options.dir ?? folder.dir,
@@ -95,9 +95,12 @@ export class NodeWorld implements AsyncDisposable {
   }
 }
 
-interface JoinOptions {
+export interface JoinOptions {
   readonly dir: string;
   readonly timing: Partial<NodeTiming>;
+  /** Where the database is reached, if not directly. */
+  readonly port: number;
+  readonly prepare: boolean;
 }
 
 export interface JoinedNode {
