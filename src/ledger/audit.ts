@@ -21,8 +21,8 @@ export async function audit(store: Store): Promise<AuditReport> {
       .map((field) => ({
         keyId: kept.keyId,
         field,
-        kept: readable(kept[field]),
-        recomputed: readable(recomputed[field]),
+        kept: readable(kept[field] ?? 0n),
+        recomputed: readable(recomputed[field] ?? 0n),
       })),
   );
   return { accounts: accounts.length, differences };

@@ -218,6 +218,9 @@ export interface UsageSummaryQuery {
 /** Exact whatever their size: what a key has bought and used in its lifetime may exceed a double. */
 export type ExactTotals = { readonly keyId: string } & {
   readonly [Name in Exclude<keyof AccountTotals, "keyId">]: bigint;
+} & {
+  /** The sum of the open holds, where the database has them. */
+  readonly held?: bigint;
 };
 
 export interface RecomputedTotals {

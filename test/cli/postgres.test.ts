@@ -143,6 +143,11 @@ else {
       const said = await sluice(there, "ledger", "audit");
       expect(said.code).toBe(1);
       expect(said.stdout).toContain("purchased");
+      await runIn(wrong, "UPDATE accounts SET posted = posted - 1, purchased = purchased - 1, held = 3");
+      const leaked = await sluice(there, "ledger", "audit", "--json");
+      expect(JSON.parse(leaked.stdout).differences).toMatchObject([
+        { field: "held", kept: 3, recomputed: 0 },
+      ]);
     });
   });
 

@@ -90,10 +90,10 @@ function audited(accounts: readonly RecomputedTotals[], name: string): string {
   return lines.toSorted().join("\n");
 }
 
-/** But for the period, which a database may have turned before anything was charged in it. */
+/** But for holds, and for the period, which a database may have turned before anything was charged in it. */
 function textOf(totals: RecomputedTotals["kept"]): string {
   return Object.entries(totals)
-    .filter(([name]) => !name.startsWith("period"))
+    .filter(([name]) => name !== "held" && !name.startsWith("period"))
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, value]) => `${name} ${value}`)
     .join(" ");

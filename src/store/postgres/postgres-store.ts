@@ -35,6 +35,7 @@ import { Database } from "./database.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { listNodes } from "./node/list-nodes.ts";
 import { PostgresReports } from "./reports/reports.ts";
+import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { PostgresAdminRecords } from "./tables/admin-records.ts";
 import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
@@ -177,8 +178,10 @@ export class PostgresStore implements Store {
     return insertEndings(this.#database.change, endings);
   }
 
-  pruneEndings(pruning: EndingsPruning): Promise<void> {
-    return pruneEndings(this.#database.change, pruning);
+  /** Only what is in the sums can be deleted, so that they are brought up to date first. */
+  async pruneEndings(pruning: EndingsPruning): Promise<void> {
+    await rollUp(this.#parts.client);
+    await pruneEndings(this.#database.change, pruning);
   }
 
   readTotals(keyId: string): Promise<AccountTotals | null> {

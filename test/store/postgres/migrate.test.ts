@@ -1,7 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { systemClock } from "../../../src/base/clock.ts";
+import { audit } from "../../../src/ledger/audit.ts";
+import { openStore } from "../../../src/store/open.ts";
 import { migrate, migrations, readSchema } from "../../../src/store/postgres/migrate.ts";
 import { hasPostgres, withoutPostgres } from "../../support/postgres.ts";
-import { clientOf, emptyDatabase } from "./fixtures.ts";
+import { keyRecord } from "../fixtures.ts";
+import { clientOf, emptyDatabase, migratedDatabase } from "./fixtures.ts";
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 else
@@ -41,5 +45,25 @@ else
       await migrate(client, [...migrations, "CREATE TABLE later (id int)", incompatible]);
       await expect(migrate(client)).rejects.toThrow(`this one knows ${migrations.length}`);
       await client.close();
+    });
+
+    test("of a later release may run while this one is at work", async () => {
+      await using database = await migratedDatabase();
+      const location = { url: database.url, password: null, prepare: true };
+      const running = await openStore({ location, clock: systemClock, role: "gateway" });
+      const [early, late] = [keyRecord(), keyRecord()];
+      await running.insertKey(early, 5);
+      const client = clientOf(database.url);
+      const next = `ALTER TABLE keys ADD COLUMN team text;
+        ALTER TABLE accounts ADD COLUMN credit_limit int8 NOT NULL DEFAULT 0;
+        ALTER TABLE entries ADD COLUMN tags text`;
+      await migrate(client, [...migrations, next]);
+      await running.insertKey(late, 5);
+      expect((await running.load()).keys.map(({ id }) => id)).toEqual([early.id, late.id]);
+      expect(await running.summarizeUsage({ by: "key", sinceMs: 0 })).toEqual([]);
+      expect((await audit(running)).differences).toEqual([]);
+      const again = await openStore({ location, clock: systemClock, role: "operator" });
+      expect((await again.listKeys({ limit: 5 })).keys).toHaveLength(2);
+      for (const each of [running, again, client]) await each.close();
     });
   });

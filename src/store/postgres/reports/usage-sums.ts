@@ -32,7 +32,7 @@ export async function usageInSteps(query: Query, asked: StepQuery): Promise<read
       SELECT ${column} / $6::int AS grouped, ${figureColumns} FROM ${table}
       WHERE ${column} >= ${from} AND ${column} < ${to} ${ofKey(asked)}
       UNION ALL
-      SELECT (at_ms / $7::int8)::int AS grouped, ${figureColumns} FROM uncounted_usage
+      SELECT (at_ms / $7::int8)::int AS grouped, ${figureColumns} FROM sluice_uncounted_usage()
       WHERE at_ms >= ${sinceMs} AND at_ms < ${untilMs} ${ofKey(asked)}
     ) counted GROUP BY 1 ORDER BY 1`,
     [...rangeOf(asked, unitMs), asked.stepMs / unitMs, asked.stepMs],
@@ -55,7 +55,7 @@ export function usageBy(
       SELECT ${grouped} AS grouped, ${figureColumns} FROM ${table}
       WHERE ${time} >= ${from} AND ${time} < ${to} ${ofKey(asked)}
       UNION ALL
-      SELECT ${grouped} AS grouped, ${figureColumns} FROM uncounted_usage
+      SELECT ${grouped} AS grouped, ${figureColumns} FROM sluice_uncounted_usage()
       WHERE at_ms >= ${sinceMs} AND at_ms < ${untilMs} ${ofKey(asked)}
     ) counted GROUP BY grouped ${order(asked, name, "$6::int")}`,
     [...rangeOf(asked, unitMs), asked.largest ?? null],
@@ -79,7 +79,7 @@ export function latencyInSteps(query: Query, asked: StepQuery): Promise<readonly
   const column = isMinutes ? "minute" : "hour";
   const unitMs = isMinutes ? msPerMinute : msPerHour;
   const uncounted = (measure: "first_byte" | "total") => `
-      SELECT (at_ms / $7::int8)::int, '${measure}', ${bandOfColumn(`${measure}_ms`)}, 1 FROM uncounted_usage
+      SELECT (at_ms / $7::int8)::int, '${measure}', ${bandOfColumn(`${measure}_ms`)}, 1 FROM sluice_uncounted_usage()
       WHERE at_ms >= ${sinceMs} AND at_ms < ${untilMs} AND ${measure}_count = 1`;
   return query<LatencyBand>(
     `SELECT (step * $7::int8)::float8 AS "startMs", measure, up_to_ms::float8 AS "upToMs",
@@ -106,7 +106,7 @@ export function keyDays(
     FROM (
       SELECT key_no, day, spend_nano, spend_tokens FROM usage_key_days
       UNION ALL
-      SELECT key_no, (at_ms / ${msPerDay})::int, spend_nano, spend_tokens FROM uncounted_usage
+      SELECT key_no, (at_ms / ${msPerDay})::int, spend_nano, spend_tokens FROM sluice_uncounted_usage()
     ) days JOIN keys ON keys.no = days.key_no
     WHERE keys.id = ANY ($1::text[]) AND day BETWEEN $2::int AND $3::int GROUP BY 1, 2`,
     [keyIds, fromDay, throughDay],
@@ -154,6 +154,6 @@ SELECT keys.id AS "group", ${summedFigures} FROM (
   SELECT key_no, ${figureColumns} FROM usage_key_hours
   WHERE hour >= ${from} AND hour < ${to} AND (hour < $6::int * 24 OR hour >= $7::int * 24)
   UNION ALL
-  SELECT key_no, ${figureColumns} FROM uncounted_usage
+  SELECT key_no, ${figureColumns} FROM sluice_uncounted_usage()
   WHERE at_ms >= ${sinceMs} AND at_ms < ${untilMs} AND $5::text IS NULL
 ) counted JOIN keys ON keys.no = counted.key_no GROUP BY keys.id`;

@@ -1,7 +1,7 @@
 import type { ExactTotals, RecomputedTotals } from "../../store.ts";
 import type { Query } from "../client.ts";
 
-type Sums = { readonly [Name in keyof ExactTotals]: string };
+type Sums = { readonly [Name in keyof Required<ExactTotals>]: string };
 
 /**
  * The totals of every account as they are kept, and as its entries alone add up to, in one read. It shares no code with
@@ -19,8 +19,9 @@ function exact({ keyId, ...sums }: Sums): ExactTotals {
   return { keyId, ...Object.fromEntries(values) } as ExactTotals;
 }
 
-const keptColumns: Readonly<Record<keyof ExactTotals, string>> = {
+const keptColumns: Readonly<Record<keyof Sums, string>> = {
   keyId: "keys.id",
+  held: "accounts.held",
   posted: "accounts.posted",
   purchased: "accounts.purchased",
   used: "accounts.used",
@@ -52,8 +53,12 @@ WITH latest AS (
     sum(output_tokens) FILTER (WHERE cost_nano IS NOT NULL) AS output_tokens,
     max(id) FILTER (WHERE cost_nano IS NOT NULL) AS last_id
   FROM entries e LEFT JOIN latest USING (account_no) GROUP BY e.account_no
+), held AS (
+  SELECT h.account_no, sum(h.amount) AS amount FROM holds h JOIN accounts a ON a.no = h.account_no
+  WHERE a.mode = 'credit' OR h.period_start_ms = a.period_start_ms GROUP BY h.account_no
 )
 SELECT keys.id AS "keyId",
+  coalesce(held.amount, 0)::text AS held,
   coalesce(s.posted, 0)::text AS posted,
   coalesce(s.purchased, 0)::text AS purchased,
   coalesce(s.used, 0)::text AS used,
@@ -70,4 +75,5 @@ SELECT keys.id AS "keyId",
 FROM accounts JOIN keys ON keys.account_no = accounts.no
 LEFT JOIN summed s ON s.account_no = accounts.no
 LEFT JOIN latest ON latest.account_no = accounts.no
+LEFT JOIN held ON held.account_no = accounts.no
 ORDER BY keys.no`;
