@@ -57,7 +57,7 @@ const usual = {
   capabilities: {},
 } as const;
 
-const usualTargets: Readonly<Record<ProviderDialectName, Target>> = {
+export const usualTargets: Readonly<Record<ProviderDialectName, Target>> = {
   chat: { ...usual, dialect: providerDialect("chat"), isStrict: false, upstreamModel: "open-model" },
   messages: {
     ...usual,

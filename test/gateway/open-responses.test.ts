@@ -24,6 +24,17 @@ id = "demo-test"
 provider = "demo"
 ${price}
 
+[providers.google]
+kind = "gemini"
+api_key = "env:TEST_OPENAI_KEY"
+base_url = "PROVIDER_URL"
+
+[[models]]
+id = "gemini-test"
+provider = "google"
+upstream_model = "gemini-3.1-pro-preview"
+${price}
+
 [[models]]
 id = "chat-test"
 provider = "local"
@@ -40,9 +51,12 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 /** A provider that calls a tool when it is given one. */
 function fixtureFor({ path, body }: SeenRequest) {
-  const dialect = path.endsWith("/messages") ? "messages" : "chat";
+  const isGemini = path.includes(":generateContent") || path.includes(":streamGenerateContent");
+  const dialect = isGemini ? "gemini" : path.endsWith("/messages") ? "messages" : "chat";
   const form = Array.isArray(body["tools"]) ? "tools" : "text";
-  return body["stream"] === true ? (`${dialect}/${form}.sse` as const) : (`${dialect}/${form}.json` as const);
+  return body["stream"] === true || path.includes(":stream")
+    ? (`${dialect}/${form}.sse` as const)
+    : (`${dialect}/${form}.json` as const);
 }
 
 const user = (content: Json) => ({ type: "message", role: "user", content });
@@ -117,7 +131,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-const models = [["demo-test"], ["chat-test"], ["claude-test"]] as const;
+const models = [["demo-test"], ["chat-test"], ["claude-test"], ["gemini-test"]] as const;
 
 describe.each(models)("Open Responses on %s", (model) => {
   test.each(Object.entries(cases))("%s", async (_name, { fields, streamed = false, calls }) => {
