@@ -73,6 +73,7 @@ describe("C61 input is told apart from what came from a cache", () => {
       ...none,
       inputTokens: 1,
       cacheWriteTokens: 5,
+      cacheWriteHourTokens: 3,
       outputTokens: 1,
     });
   });
