@@ -104,6 +104,18 @@ else {
   });
 
   describe("a query", () => {
+    test("whose answer came while this process was busy is answered, although its deadline has passed", async () => {
+      await using database = await emptyDatabase();
+      const client = clientOf(database.url, { max: 1, deadlineMs: 300 });
+      await client.query("SELECT 1");
+      const asking = client.query<{ one: number }>("SELECT 1 AS one, pg_sleep(0.15)");
+      await Bun.sleep(20);
+      const busyUntilMs = performance.now() + 700;
+      while (performance.now() < busyUntilMs);
+      expect(await asking).toMatchObject([{ one: 1 }]);
+      await client.close();
+    });
+
     test("that is not answered in time fails, and the next one has a connection of its own", async () => {
       await using database = await emptyDatabase();
       const client = clientOf(database.url, { max: 1, deadlineMs: 300 });

@@ -52,6 +52,8 @@ export class Lane<Item, Answer> {
   /** While halted, nothing is sent; `resume` begins anew at 1. */
   #isHalted = true;
   #patience: ReturnType<typeof setInterval> | null = null;
+  /** How long the database has answered nothing, by what this process could have heard of it. */
+  #silentMs = 0;
 
   constructor(options: LaneOptions<Item, Answer>) {
     this.#options = options;
@@ -151,6 +153,7 @@ export class Lane<Item, Answer> {
         const answers = await send(sequence, items);
         assert(answers.length === items.length, `${items.length} items need as many answers`);
         onAttempt(null);
+        this.#silentMs = 0;
         this.#sequence = sequence;
         for (const [index, entry] of batch.entries()) this.#answer(entry, answers[index] as Answer);
         return [];
@@ -201,9 +204,23 @@ export class Lane<Item, Answer> {
 
   /** One timer for all callers: they are as many as there are requests. */
   #watch(): ReturnType<typeof setInterval> {
-    const timer = setInterval(() => this.#abandon(performance.now() - this.#options.patienceMs), lookAfterMs);
+    this.#silentMs = 0;
+    const timer = setInterval(() => this.#look(), lookAfterMs);
     timer.unref();
     return timer;
+  }
+
+  /**
+   * Callers are given up only while the database is silent: a long queue that moves is no outage. A look counts for its
+   * own time alone, because after a busy moment of this process an answer may have come and not been read.
+   */
+  #look(): void {
+    const { patienceMs } = this.#options;
+    this.#silentMs += lookAfterMs;
+    if (this.#silentMs >= patienceMs) this.#abandon(performance.now() - patienceMs);
+    if (this.size > 0 || this.#patience === null) return;
+    clearInterval(this.#patience);
+    this.#patience = null;
   }
 
   #abandon(addedBeforeMs: number): void {
@@ -214,9 +231,6 @@ export class Lane<Item, Answer> {
       entry.reject(this.#options.unavailable());
     }
     if (!this.#options.isKept) this.#waiting = this.#waiting.filter(({ isAbandoned }) => !isAbandoned);
-    if (this.size > 0 || this.#patience === null) return;
-    clearInterval(this.#patience);
-    this.#patience = null;
   }
 }
 

@@ -138,6 +138,31 @@ describe("a lane", () => {
     ]);
   });
 
+  test("gives nobody up while the database answers, however long the queue is", async () => {
+    const slow: Send = async (_, items) => {
+      await Bun.sleep(100);
+      return items;
+    };
+    const { lane } = laneTo(slow, { patienceMs: 300, mostItems: 1, isKept: false });
+    lane.resume();
+    const items = ["a", "b", "c", "d", "e", "f"];
+    expect(await Promise.all(items.map((item) => lane.add(item)))).toEqual(items);
+  });
+
+  test("gives nobody up because its own process was busy", async () => {
+    const soon: Send = async (_, items) => {
+      await Bun.sleep(150);
+      return items;
+    };
+    const { lane, sent } = laneTo(soon, { patienceMs: 300, isKept: false });
+    lane.resume();
+    const adding = lane.add("a");
+    await waitFor(() => sent.length === 1, "the batch");
+    const busyUntilMs = performance.now() + 500;
+    while (performance.now() < busyUntilMs);
+    expect(await adding).toBe("a");
+  });
+
   test("gives a caller up after its patience, and hands its answer on when it comes", async () => {
     const gate = Promise.withResolvers<void>();
     const { lane, events, sent } = laneTo(
