@@ -8,7 +8,7 @@ import type { Quirk } from "./openai-chat/quirks.ts";
 import type { SseFrame } from "./sse/frame.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/dropped-fields.ts";
-import type { FigureProbe } from "./translation/shortcut.ts";
+import type { FigureProbe } from "./translation/frame-pattern.ts";
 
 /**
  * The gateway as a client of a wire format. Writers throw an `invalid_request` GatewayError for what their dialect

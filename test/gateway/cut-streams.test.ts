@@ -92,7 +92,8 @@ describe("T01, G56: a stream of Gemini that is cut off at any byte", () => {
         const whole = relayed(client, bytes);
         expect(whole.isComplete).toBe(true);
         let completeFrom = bytes.length;
-        const step = name === "gemini/long.sse" ? 7 : 1;
+        // Every byte of two of them, and some of the others, which take longer.
+        const step = name === "gemini/text.sse" || name === "gemini/tools.sse" ? 1 : 13;
         for (let cut = 0; cut < bytes.length; cut += step) {
           const { text, isComplete, relayer } = relayed(client, bytes.subarray(0, cut));
           if (isComplete) {

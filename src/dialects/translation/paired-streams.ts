@@ -7,8 +7,9 @@ import type { IrEvent } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/frame.ts";
+import { patternOf } from "./frame-pattern.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
-import { patternOf, Shortcut } from "./shortcut.ts";
+import { Shortcut } from "./shortcut.ts";
 import type { StreamTranslator } from "./translation.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */

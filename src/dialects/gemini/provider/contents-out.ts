@@ -120,7 +120,8 @@ class ContentsWriter {
   }
 
   #call(call: IrToolCall, signature: string | undefined): void {
-    if (this.contents.length === 0) this.#say("user", [{ text: earlier }]);
+    if (this.contents[0]?.role !== "user")
+      this.contents.unshift({ role: "user", parts: [{ text: earlier }] });
     const functionCall: JsonObject = { name: call.name, args: callInput(call.input) };
     if (this.#takesIds) functionCall["id"] = call.id;
     const part: JsonObject = { functionCall };
