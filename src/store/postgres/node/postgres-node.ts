@@ -116,7 +116,8 @@ export class PostgresNode implements StoreNode {
     this.#lanes.release(holdId);
   }
 
-  claim(order: ClaimOrder): Promise<ClaimVerdict> {
+  async claim(order: ClaimOrder): Promise<ClaimVerdict> {
+    if (this.trouble !== null) throw new NodeUnavailable();
     return this.#lanes.claims.add({ kind: "claim", ...order });
   }
 
@@ -127,7 +128,8 @@ export class PostgresNode implements StoreNode {
     if (!isStoring) this.#lanes.endClaim(claim);
   }
 
-  takeToken(keyId: string, capacity: number): Promise<TokenVerdict> {
+  async takeToken(keyId: string, capacity: number): Promise<TokenVerdict> {
+    if (this.trouble !== null) throw new NodeUnavailable();
     return this.#tokens.take(keyId, capacity);
   }
 
