@@ -92,6 +92,7 @@ async function assemble(
   const watcher = new StoreWatcher({
     store,
     revision: backend.revision,
+    everyMs: backend.changesEveryMs,
     apply: (changes) => {
       keys.apply(changes);
       accounts.apply(changes);

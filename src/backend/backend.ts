@@ -13,6 +13,8 @@ export interface Backend {
   /** All keys, as of this revision of the store. */
   readonly keys: readonly KeyRecord[];
   readonly revision: number;
+  /** How often to look for changes of other processes. */
+  readonly changesEveryMs: number;
   /** Why no new work may begin; null while it may. */
   readonly trouble: Trouble | null;
   readonly stats: Readonly<StoreStats>;

@@ -43,6 +43,8 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
       claims: new SharedClaims({ store, node, clock }),
       keys,
       revision,
+      // Each look is a round trip, and many gateways may look.
+      changesEveryMs: 250,
       get trouble() {
         return node.trouble;
       },

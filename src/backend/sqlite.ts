@@ -41,6 +41,7 @@ async function backendOn(
     claims: new Idempotency({ store, clock }),
     keys: snapshot.keys,
     revision: snapshot.revision,
+    changesEveryMs: 100,
     get trouble() {
       return store.trouble;
     },

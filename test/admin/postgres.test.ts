@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type RunningGateway, startGateway } from "../../src/app.ts";
 import { loadSettings } from "../../src/config/load.ts";
@@ -56,6 +57,14 @@ else
     test("make one admin token between them, which both take", async () => {
       expect(gateways.filter((running) => running.generatedAdminToken !== null)).toHaveLength(1);
       for (const gateway of [0, 1]) expect((await api(gateway, "/health")).status).toBe(200);
+    });
+
+    test("leave nothing in their folders that other users could read", () => {
+      for (const name of ["one", "other"]) {
+        const files = readdirSync(join(folder.dir, name));
+        expect(files.length).toBeGreaterThan(0);
+        for (const file of files) expect(statSync(join(folder.dir, name, file)).mode & 0o077).toBe(0);
+      }
     });
 
     test("know each other's sessions until they end", async () => {

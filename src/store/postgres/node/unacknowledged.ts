@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { mkdirSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
 import type { HoldEnd } from "../lanes/settle-batch.ts";
@@ -25,6 +25,8 @@ export class UnacknowledgedCharges {
   static create(dir: string, nodeNo: number, databaseId: string): UnacknowledgedCharges {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const file = join(dir, `${prefix}${nodeNo}`);
+    // Readable by the owner only, and so is SQLite's journal beside it: stored responses are in it too.
+    closeSync(openSync(file, "a", 0o600));
     const database = open(file, true);
     database.run("CREATE TABLE IF NOT EXISTS origin (database_id TEXT NOT NULL)");
     database.run("CREATE TABLE IF NOT EXISTS charges (id TEXT PRIMARY KEY, charge TEXT NOT NULL)");
