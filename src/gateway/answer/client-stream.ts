@@ -25,8 +25,9 @@ export class ClientStream {
   }
 
   close(): void {
-    this.#controller?.end();
+    const controller = this.#controller;
     this.#controller = null;
+    controller?.end();
   }
 
   get isOpen(): boolean {
