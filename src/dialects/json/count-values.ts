@@ -1,14 +1,5 @@
-import {
-  closeBrace,
-  closeBracket,
-  comma,
-  endOfString,
-  notJson,
-  openBrace,
-  openBracket,
-  quote,
-  skipSpace,
-} from "./json-bytes.ts";
+import { comma, endOfString, isEmpty, notJson, openBrace, openBracket, quote } from "./json-bytes.ts";
+import type { TruncatedJson } from "./truncated-json.ts";
 
 /** The shortest value: a digit and a comma. */
 const bytesPerValue = 2;
@@ -28,9 +19,13 @@ export function countValues(bytes: Uint8Array, enough: number): number {
     } else if (byte === comma) {
       values += 1;
     } else if (byte === openBrace || byte === openBracket) {
-      const next = bytes[skipSpace(bytes, at + 1)];
-      if (next !== closeBrace && next !== closeBracket) values += 1;
+      if (!isEmpty(bytes, at)) values += 1;
     }
   }
   return values;
+}
+
+/** The same for a body that may have been truncated, which has counted them. */
+export function hasMoreValues(bytes: Uint8Array, truncated: TruncatedJson | null, most: number): boolean {
+  return (truncated?.valueCount ?? countValues(bytes, most)) > most;
 }

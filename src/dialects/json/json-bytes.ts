@@ -90,6 +90,12 @@ function isScalarByte(byte: number): boolean {
   return byte > 0x20 && byte !== comma && byte !== closeBrace && byte !== closeBracket && byte !== quote;
 }
 
+/** Whether the object or list that opens here has nothing in it. */
+export function isEmpty(bytes: Uint8Array, open: number): boolean {
+  const next = bytes[skipSpace(bytes, open + 1)];
+  return next === closeBrace || next === closeBracket;
+}
+
 /** The index of the first byte from `at` on that is not white space. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   let next = at;

@@ -3,6 +3,8 @@ import {
   closeBrace,
   closeBracket,
   colon,
+  comma,
+  isEmpty,
   notJson,
   openBrace,
   openBracket,
@@ -28,6 +30,8 @@ export interface TruncatedJson {
   readonly nested: readonly Span[];
   /** Members of all objects, at every level. A duplicate name counts twice. */
   readonly memberCount: number;
+  /** The same with the items of lists; what `countValues` would count. */
+  readonly valueCount: number;
 }
 
 export interface Span {
@@ -66,6 +70,7 @@ export function truncateJson(bytes: Uint8Array, maxDepth: number): TruncatedJson
   let written = 0;
   let cutBytes = 0;
   let memberCount = 0;
+  let valueCount = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === quote) {
@@ -84,16 +89,19 @@ export function truncateJson(bytes: Uint8Array, maxDepth: number): TruncatedJson
       depth += 1;
       if (depth === 2) nestedStart = at;
       if (depth > maxDepth) return null;
+      if (!isEmpty(bytes, at)) valueCount += 1;
     } else if (byte === closeBrace || byte === closeBracket) {
       depth -= 1;
       if (depth === 1) nested.push({ start: nestedStart, end: at + 1 });
     } else if (byte === colon) {
       memberCount += 1;
+    } else if (byte === comma) {
+      valueCount += 1;
     }
   }
   written = keep(bytes, copied, bytes.length, written);
   if (written > room.length) return null;
-  return { bytes: room.subarray(0, written), cutBytes, nested, memberCount };
+  return { bytes: room.subarray(0, written), cutBytes, nested, memberCount, valueCount };
 }
 
 /** Whether the string that ends here is a member's name. Names are kept, so that duplicates are found. */

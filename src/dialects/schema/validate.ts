@@ -3,9 +3,9 @@ import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { countTokensSchema } from "../anthropic-messages/client/schema.ts";
 import type { ValidationOptions } from "../client-dialect.ts";
-import { countValues } from "../json/count-values.ts";
+import { hasMoreValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
-import { truncateJson } from "../json/truncated-json.ts";
+import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
 import { type ClientDialectName, clientDialect } from "../registry.ts";
 import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
@@ -40,9 +40,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * twice. The bytes are scanned before they are parsed, because parsing millions of open brackets takes
  * seconds. Names like `__proto__` become plain fields.
  */
-export function parseBody(bytes: Uint8Array): ParsedBody {
+export function parseBody(bytes: Uint8Array, truncated = truncateBody(bytes)): ParsedBody {
   if (bytes.length === 0) throw invalidRequest("The request body is empty; send a JSON object.");
-  const truncated = truncateJson(bytes, maxDepth);
   if (truncated === null) {
     const tally = { members: 0 };
     const spans = scanTopLevel(bytes, [], tally);
@@ -54,9 +53,18 @@ export function parseBody(bytes: Uint8Array): ParsedBody {
   return { truncated: parseWhole(truncated.bytes), cutBytes, spans, memberCount };
 }
 
+/** The first step of parsing, for those who look at the body's structure before the others. */
+export function truncateBody(bytes: Uint8Array): TruncatedJson | null {
+  return truncateJson(bytes, maxDepth);
+}
+
 /** Throws `invalid_request` for a body with more structure than allowed, before it is parsed. */
-export function refuseTooManyMembers(bytes: Uint8Array, { maxMembers }: StructureLimits): void {
-  if (countValues(bytes, maxMembers) <= maxMembers) return;
+export function refuseTooManyMembers(
+  bytes: Uint8Array,
+  truncated: TruncatedJson | null,
+  { maxMembers }: StructureLimits,
+): void {
+  if (!hasMoreValues(bytes, truncated, maxMembers)) return;
   throw invalidRequest(
     `The request body has more than ${maxMembers} items of lists and members of objects; send fewer.`,
   );

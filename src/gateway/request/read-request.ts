@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { countValues } from "../../dialects/json/count-values.ts";
-import type { RequestKind } from "../../dialects/schema/validate.ts";
+import { hasMoreValues } from "../../dialects/json/count-values.ts";
+import type { TruncatedJson } from "../../dialects/json/truncated-json.ts";
+import { type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ClientCall } from "../client-call.ts";
@@ -24,8 +25,10 @@ export async function readRequest(
     const bytes = await readBody(call.request, new ClientBodyLimit(maxBodyBytes, reservation));
     exchange.rememberBody(bytes);
     const expected = expectedOf(call, kind, structure);
-    if (takesLong(bytes)) return await readLarge(gateway, call, bytes, expected);
-    const request = new ClientRequest(bytes, checkRequest(bytes, expected));
+    if (bytes.length >= largeBodyBytes) return await readLarge(gateway, call, bytes, expected);
+    const scanned = truncateBody(bytes);
+    if (hasManyValues(bytes, scanned)) return await readLarge(gateway, call, bytes, expected);
+    const request = new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
     return withKeptItems(request, expected, gateway.keptItems, key.id);
   } finally {
     reservation.release();
@@ -38,10 +41,9 @@ const smallBytes = 64 * 1024;
 /** More items and members take long to process, however few bytes they have. */
 const manyValues = 10_000;
 
-/** Whether processing a body would block the event loop, because of its size or its structure. */
-function takesLong(bytes: Uint8Array): boolean {
-  if (bytes.length < smallBytes) return false;
-  return bytes.length >= largeBodyBytes || countValues(bytes, manyValues) > manyValues;
+/** Whether processing a body would block the event loop because of its structure. */
+function hasManyValues(bytes: Uint8Array, scanned: TruncatedJson | null): boolean {
+  return bytes.length >= smallBytes && hasMoreValues(bytes, scanned, manyValues);
 }
 
 /** The same on another thread. */

@@ -16,6 +16,7 @@ import {
   refuseLongLists,
   refuseTooManyMembers,
   type StructureLimits,
+  truncateBody,
   validateRequest,
 } from "../../dialects/schema/validate.ts";
 import { type HostedTool, hostedToolsOf } from "../../dialects/tools/hosted-tools.ts";
@@ -144,9 +145,13 @@ export interface CheckedBody extends ParsedBody {
 }
 
 /** Throws `invalid_request` for anything but a request of this kind. */
-export function checkRequest(bytes: Uint8Array, { kind, options, limits }: Expected): CheckedBody {
-  refuseTooManyMembers(bytes, limits);
-  const parsed = parseBody(bytes);
+export function checkRequest(
+  bytes: Uint8Array,
+  { kind, options, limits }: Expected,
+  scanned = truncateBody(bytes),
+): CheckedBody {
+  refuseTooManyMembers(bytes, scanned, limits);
+  const parsed = parseBody(bytes, scanned);
   refuseLongLists(parsed.truncated, limits);
   const mentions = inspectBody(parsed, bytes);
   validateRequest(kind, parsed.truncated, options);

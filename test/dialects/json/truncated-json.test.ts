@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { estimateInput, estimateTruncatedInput } from "../../../src/catalog/estimate.ts";
+import { countValues } from "../../../src/dialects/json/count-values.ts";
 import { maxDepth, scanTopLevel } from "../../../src/dialects/json/json-spans.ts";
 import { truncateJson } from "../../../src/dialects/json/truncated-json.ts";
 import {
@@ -105,6 +106,8 @@ describe("truncated JSON says of any bytes what the whole says", () => {
 
 /** By how much the estimate of the truncated JSON is above the whole's. */
 function expectSame(bytes: Uint8Array): number {
+  const values = truncateJson(bytes, maxDepth)?.valueCount ?? null;
+  if (values !== null) expect(countValues(bytes, Math.floor(bytes.length / 2))).toBe(values);
   const plain = resultOf(() => parsePlainly(bytes));
   const parsed = resultOf(() => parseBody(bytes));
   if (plain instanceof GatewayError || parsed instanceof GatewayError) {
