@@ -161,12 +161,12 @@ else
     }, 120_000);
   });
 
-/** The file is locked, but what it holds can be looked for. */
+/** The file is locked, but what it holds can be looked for. It is kept once the file's journal is empty again. */
 async function hasKept(nodes: FragileNodes, exchangeId: string): Promise<boolean> {
   const glob = new Bun.Glob("data/sluice.node-*");
   for await (const name of glob.scan({ cwd: nodes.at(0).folder, absolute: true })) {
     const bytes = await Bun.file(name).bytes();
-    if (Buffer.from(bytes).includes(exchangeId)) return true;
+    if (Buffer.from(bytes).includes(exchangeId) && Bun.file(`${name}-journal`).size === 0) return true;
   }
   return false;
 }
