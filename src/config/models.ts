@@ -2,6 +2,7 @@ import { assert } from "../base/assert.ts";
 import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
 import { picoUsdPerToken } from "../base/money.ts";
 import { vendorOf } from "../vendors/registry.ts";
+import type { ProviderSettings } from "../vendors/settings.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { overrideTimeouts, type Providers } from "./providers.ts";
@@ -14,7 +15,7 @@ import type { DeploymentSettings, ModelSettings, Price, TokenPrice, TokenRates }
  * are dropped, and so is a model without any deployment left.
  */
 export function buildModels(config: ConfigFile, providers: Providers, context: LoadContext): ModelSettings[] {
-  const models = (config.models ?? []).flatMap((model) => buildModel(model, providers));
+  const models = (config.models ?? []).flatMap((model) => buildModel(model, config, providers));
   for (const model of models) {
     if (model.free || model.deployments.every((deployment) => deployment.price !== null)) continue;
     context.warnings.push(
@@ -24,10 +25,10 @@ export function buildModels(config: ConfigFile, providers: Providers, context: L
   return withoutMissingFallbacks(models);
 }
 
-function buildModel(model: ModelConfig, providers: Providers): ModelSettings[] {
+function buildModel(model: ModelConfig, config: ConfigFile, providers: Providers): ModelSettings[] {
   const price = buildPrice(model.price);
   const deployments = deploymentsOf(model).flatMap((deployment) =>
-    buildDeployment(deployment, model, price, providers),
+    buildDeployment(deployment, { model, price, config, providers }),
   );
   const [first] = deployments;
   if (first === undefined) return [];
@@ -57,11 +58,18 @@ function deploymentsOf(model: ModelConfig): readonly DeploymentConfig[] {
   return model.deployments ?? (model.provider === undefined ? [] : [{ provider: model.provider }]);
 }
 
+interface DeploymentContext {
+  readonly model: ModelConfig;
+  /** The model's. */
+  readonly price: Price | null;
+  readonly config: ConfigFile;
+  readonly providers: Providers;
+}
+
+/** What is said of a deployment comes first, then what is said of its model, of its provider, and what its vendor knows. */
 function buildDeployment(
   deployment: DeploymentConfig,
-  model: ModelConfig,
-  modelPrice: Price | null,
-  providers: Providers,
+  { model, price: modelPrice, config, providers }: DeploymentContext,
 ): DeploymentSettings[] {
   const provider = providers.usable.get(deployment.provider);
   if (provider === undefined) return [];
@@ -69,15 +77,17 @@ function buildDeployment(
   const family = deployment.family ?? model.family ?? null;
   const dialect = deployment.dialect ?? model.dialect;
   const usual = vendorOf(provider.kind).modelDefaults?.(family ?? upstreamModel, provider);
+  const stated = config.providers?.[deployment.provider];
   return [
     {
       provider: deployment.provider,
       upstreamModel,
       family,
-      dialects: dialect === undefined ? (usual?.dialects ?? provider.dialects) : [dialect],
+      dialects: dialect === undefined ? dialectsOf(provider, usual?.dialects, stated?.dialects) : [dialect],
       maxTokensField:
         deployment.max_tokens_field ??
         model.max_tokens_field ??
+        stated?.max_tokens_field ??
         usual?.maxTokensField ??
         provider.maxTokensField,
       priority: deployment.priority ?? defaults.priority,
@@ -87,6 +97,17 @@ function buildDeployment(
       timeouts: overrideTimeouts(provider.timeouts, model.timeouts),
     },
   ];
+}
+
+/** Of the dialects that a model usually takes, those that the operator has stated for its provider. */
+function dialectsOf(
+  provider: ProviderSettings,
+  usual: ProviderSettings["dialects"] | undefined,
+  stated: ProviderSettings["dialects"] | undefined,
+): ProviderSettings["dialects"] {
+  if (usual === undefined || stated === undefined) return usual ?? provider.dialects;
+  const both = usual.filter((dialect) => stated.includes(dialect));
+  return both.length === 0 ? stated : both;
 }
 
 function buildPrice(price: PriceConfig | undefined): Price | null {

@@ -92,6 +92,11 @@ export abstract class StreamScanner {
     return null;
   }
 
+  /** Whether the answer is complete, although its stream goes on. Only for dialects whose providers forget to end it. */
+  isComplete(): boolean {
+    return false;
+  }
+
   get position(): ScanPosition {
     return { sequenceNumber: 0, responseId: null };
   }

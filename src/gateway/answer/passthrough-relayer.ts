@@ -83,7 +83,7 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   isComplete(): boolean {
-    return this.#scanner.missingTerminal() !== null;
+    return this.#scanner.isComplete();
   }
 
   terminal(): Piece {

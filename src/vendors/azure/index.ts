@@ -4,7 +4,7 @@ import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";
 import type { ProviderSettings } from "../settings.ts";
-import type { OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
+import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
 import { addressOfResource, dateOf, isAnthropicDoor, isModelsDoor, rootOf, targetOf } from "./address.ts";
 import { adviseOnAzure } from "./advice.ts";
 import { azureCredentials } from "./credentials.ts";
@@ -35,7 +35,10 @@ export const azure: Vendor = {
       countTokens: dialects?.includes("messages") === true,
     };
   },
-  modelDefaults: (model) => (otherMakers.test(model) ? { maxTokensField: "max_tokens" } : {}),
+  modelDefaults: (model, { dialects }) => ({
+    ...(otherMakers.test(model) ? { maxTokensField: "max_tokens" } : {}),
+    ...doorOf(model, dialects),
+  }),
   keys: "required",
   options: [
     ...(["auth", "quirks", "resource", "api_version", "authority"] as const),
@@ -78,6 +81,13 @@ export const azure: Vendor = {
     );
   },
 };
+
+/** Where a resource speaks to both, Claude has its own door, and all other models have the other one. */
+function doorOf(model: string, spoken: ProviderSettings["dialects"]): Partial<ModelDefaults> {
+  const isClaude = model.startsWith("claude-");
+  const dialects = spoken.filter((dialect) => (dialect === "messages") === isClaude);
+  return dialects.length === 0 ? {} : { dialects };
+}
 
 /** Betas that Claude on Foundry answers 400 to. */
 const unknownBetas = /^(?:compact|fast-mode|fine-grained-tool-streaming)-/;

@@ -126,6 +126,11 @@ describe("addresses", () => {
     expect(field('upstream_model = "gpt-5.6"')).toBe("max_completion_tokens");
     expect(field('upstream_model = "whatever"')).toBe("max_completion_tokens");
     expect(field('upstream_model = "whatever"\nmax_tokens_field = "max_tokens"')).toBe("max_tokens");
+    const told = configured(
+      'resource = "r"\nmax_tokens_field = "max_completion_tokens"',
+      'upstream_model = "grok-4"',
+    );
+    expect(told.deployment?.maxTokensField).toBe("max_completion_tokens");
   });
 });
 
@@ -153,6 +158,15 @@ test("Z10: models check says that a deployment does not exist", () => {
   expect(advice).toStartWith(
     'this deployment name does not exist in the resource: "our-gpt"; check upstream_model',
   );
+});
+
+test("Z13: where a resource speaks to both, Claude and the others have doors of their own", () => {
+  const both = 'resource = "r"\ndialects = ["chat", "messages"]';
+  const dialects = (model: string) => configured(both, `upstream_model = "${model}"`).deployment?.dialects;
+  expect(dialects("claude-opus-5")).toEqual(["messages"]);
+  expect(dialects("gpt-5.6")).toEqual(["chat"]);
+  const claude = 'base_url = "https://r.services.ai.azure.com/anthropic"';
+  expect(configured(claude, 'upstream_model = "our-own"').deployment?.dialects).toEqual(["messages"]);
 });
 
 describe("credentials", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
 import type { Quirk } from "../../../src/dialects/openai-chat/quirks.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 import { chatTarget, passedUsage, readStream, sseOf } from "./reading.ts";
@@ -379,6 +380,26 @@ describe("failures in the middle", () => {
 
   test("Q19: a code and a message in place of an answer are a failure", () => {
     expect(read({ code: 40001, msg: "no such model" })).toThrow("no such model");
+  });
+});
+
+describe("Q13: a stream that passes through is complete", () => {
+  const isComplete = (...events: JsonObject[]) => {
+    const scanner = new ChatScanner({ hideUsage: false, readsExtras: false });
+    scanner.pass(new TextEncoder().encode(sseOf(events)));
+    return scanner.isComplete();
+  };
+  const choice = (index: number, finish: string | null) => ({
+    ...chunk({}),
+    choices: [{ index, delta: { content: "Hi" }, finish_reason: finish }],
+  });
+
+  test("once all of its choices have finished, and not by an empty reason", () => {
+    expect(isComplete(choice(0, null))).toBe(false);
+    expect(isComplete(choice(0, ""), choice(0, ""))).toBe(false);
+    expect(isComplete(choice(0, ""), choice(0, "stop"))).toBe(true);
+    expect(isComplete(choice(0, null), choice(1, null), choice(0, "stop"))).toBe(false);
+    expect(isComplete(choice(0, null), choice(1, null), choice(0, "stop"), choice(1, "length"))).toBe(true);
   });
 });
 

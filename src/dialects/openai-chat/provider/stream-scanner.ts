@@ -1,5 +1,5 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
-import { isObject, type JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
@@ -28,6 +28,9 @@ export class ChatScanner extends StreamScanner {
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;
   #finished = false;
+  /** The indexes of the choices, and of those that have finished. Events may be read more than once. */
+  readonly #choices = new Set<Json | undefined>();
+  readonly #finishedChoices = new Set<Json | undefined>();
   /** The index after the event with the last usage, within the current events. */
   #figuresEnd = 0;
   /** Content arrived after the last usage, which therefore cannot include it. */
@@ -99,15 +102,27 @@ export class ChatScanner extends StreamScanner {
     return this.#finished ? "data: [DONE]\n\n" : null;
   }
 
+  override isComplete(): boolean {
+    this.readUnread();
+    return this.#choices.size > 0 && this.#choices.size === this.#finishedChoices.size;
+  }
+
   protected producedBy(chunk: JsonObject): string {
     let text = "";
     if (!Array.isArray(chunk["choices"])) return text;
     for (const choice of chunk["choices"]) {
       if (!isObject(choice)) continue;
-      if (typeof choice["finish_reason"] === "string") this.#finished = true;
+      this.#noteFinish(choice);
       if (isObject(choice["delta"])) text += deltaText(choice["delta"]);
     }
     return text;
+  }
+
+  /** Some servers have an empty reason in every chunk. */
+  #noteFinish({ index, finish_reason: reason }: JsonObject): void {
+    if (typeof reason === "string") this.#finished = true;
+    this.#choices.add(index);
+    if (typeof reason === "string" && reason !== "") this.#finishedChoices.add(index);
   }
 }
 
