@@ -168,7 +168,10 @@ interface User {
 }
 
 function findPrograms(): string | null {
-  const versions = [...new Glob("*/bin/pg_ctl").scanSync({ cwd: "/usr/lib/postgresql", absolute: true })];
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian)
+    ? [...new Glob("*/bin/pg_ctl").scanSync({ cwd: debian, absolute: true, onlyFiles: true })]
+    : [];
   const newest = versions.sort((a, b) => Number(b.split("/")[4]) - Number(a.split("/")[4])).at(0);
   const found = newest ?? Bun.which("pg_ctl");
   return found === null ? null : join(found, "..");
