@@ -142,6 +142,36 @@ describe("T03: signatures", () => {
     expect(fake.requests.slice(1).map(signaturesIn)).toEqual([[sentinel], [own]]);
   });
 
+  test("T03: of each are kept apart when Gemini, Claude and Gemini again work on one turn", async () => {
+    const first = await answerTo({ tools: [look] });
+    const begun = continued([question], first);
+    const thinking = { type: "thinking", thinking: "Hm.", signature: "of-claude" };
+    const call = { type: "tool_use", id: "toolu_1", name: "look", input: { at: "sky" } };
+    const usage = { input_tokens: 10, output_tokens: 5 };
+    const head = {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "claude",
+      stop_sequence: null,
+      usage,
+    };
+    world.provider.script(json({ ...head, content: [thinking, call], stop_reason: "tool_use" }));
+    const second = await answerTo({ model: "claude-test", tools: [look], messages: begun });
+    expect(world.provider.requests.at(-1)?.text).toContain('"tool_use"');
+    expect(world.provider.requests.at(-1)?.text).not.toContain("slu1.");
+    const third = await answerTo({ tools: [look], messages: continued(begun, second) });
+    expect(third["content"]).toEqual([{ type: "text", text: "It is blue." }]);
+    expect(signaturesIn(fake.requests[1] as SeenRequest)).toEqual([own, sentinel]);
+    expect(fake.requests[1]?.text).not.toContain("of-claude");
+    world.provider.script(
+      json({ ...head, content: [{ type: "text", text: "Yes." }], stop_reason: "end_turn" }),
+    );
+    await answerTo({ model: "claude-test", tools: [look], messages: continued(begun, second) });
+    expect(world.provider.requests.at(-1)?.text).toContain("of-claude");
+    world.provider.reset();
+  });
+
   test("G30, G38: are left out, once, if another key of the pool does not know them", async () => {
     const first = await answerTo({ model: "on-pool", tools: [look] });
     const second = await answerTo({
@@ -221,6 +251,16 @@ describe("settings", () => {
       categories.map((category) => ({ category: `HARM_CATEGORY_${category}`, threshold: "BLOCK_ONLY_HIGH" })),
       undefined,
     ] as Json[]);
+  });
+
+  test("a large request is translated like any other", async () => {
+    const text = "Water finds its level. ".repeat(60_000);
+    await answerTo({ model: "on-long", messages: [{ role: "user", content: text }] });
+    expect(fake.requests[0]?.body["contents"]).toEqual([{ role: "user", parts: [{ text }] }]);
+    const body = { model: "on-long", messages: [{ role: "user", content: text }] };
+    const response = await world.ask(caller, { path: "/v1/messages/count_tokens", body });
+    expect(response.headers.get("x-sluice-count")).toBe("estimate");
+    expect(fake.requests).toHaveLength(1);
   });
 
   test("G01: the key is a header, never in the address, and nothing of the client's goes along", async () => {
