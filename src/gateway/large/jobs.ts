@@ -77,11 +77,11 @@ export interface JobMessage {
 /** An expected error crosses as its parts, an unexpected one as its stack. */
 export type DoneMessage = { readonly id: number } & (
   | { readonly result: ReadResult | PreparedResult }
-  | { readonly refusal: Refusal }
+  | { readonly refusal: ExpectedError }
   | { readonly failure: string }
 );
 
-export interface Refusal {
+export interface ExpectedError {
   readonly code: ErrorCode;
   readonly message: string;
   readonly param: string | undefined;

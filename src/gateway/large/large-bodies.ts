@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import { startThread } from "../../base/start-thread.ts";
-import type { DoneMessage, Job, JobMessage, Refusal, ResultOf } from "./jobs.ts";
+import type { DoneMessage, ExpectedError, Job, JobMessage, ResultOf } from "./jobs.ts";
 
 /**
  * In the executable a worker is an extra entry point, named by its path below the common folder of all entry points
@@ -90,7 +90,7 @@ export class LargeBodies {
   }
 }
 
-function refused({ code, message, param, vendor }: Refusal): GatewayError {
+function refused({ code, message, param, vendor }: ExpectedError): GatewayError {
   return new GatewayError(code, message, { param, vendor });
 }
 
