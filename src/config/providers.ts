@@ -72,6 +72,7 @@ function loadProvider(
     headers,
     quirks: options.quirks ?? vendorDefaults.quirks ?? [],
     streamUsage: provider.stream_usage ?? vendorDefaults.streamUsage ?? true,
+    rateLimitHeaders: provider.rate_limit_headers ?? false,
     countTokens: provider.count_tokens ?? vendorDefaults.countTokens,
     maxTokensField: provider.max_tokens_field ?? vendorDefaults.maxTokensField,
     maxConcurrent: provider.max_concurrent ?? null,

@@ -1,7 +1,8 @@
 import { assert } from "../base/assert.ts";
 import { nanoPerCredit } from "../base/money.ts";
+import { anthropicReset } from "../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, RateLimitState } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** On every response: its id, and the key's rate limit. */
@@ -13,14 +14,30 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
     headers["x-ratelimit-limit-requests"] = String(rate.limit);
     headers["x-ratelimit-remaining-requests"] = String(rate.remaining);
     headers["x-ratelimit-reset-requests"] = `${rate.resetSeconds}s`;
+    if (exchange.call.route.errors === "anthropic") addAnthropicRate(headers, rate, exchange.atMs);
   }
   if (exchange.dropped.length > 0) headers["x-sluice-dropped"] = droppedText(exchange.dropped);
   return headers;
 }
 
+/** The same in the names that Anthropic's clients read. */
+function addAnthropicRate(headers: Record<string, string>, rate: RateLimitState, atMs: number): void {
+  headers["anthropic-ratelimit-requests-limit"] = String(rate.limit);
+  headers["anthropic-ratelimit-requests-remaining"] = String(rate.remaining);
+  headers["anthropic-ratelimit-requests-reset"] = anthropicReset(atMs + rate.resetSeconds * 1000);
+}
+
 /** Into the same object: spreading would create most of the garbage of a response. */
 export function addHeaders(headers: Record<string, string>, more: Readonly<Record<string, string>>): void {
   for (const name in more) headers[name] = more[name] as string;
+}
+
+/** The same for a provider's headers, of which the gateway may have its own. */
+export function addMissingHeaders(
+  headers: Record<string, string>,
+  more: Readonly<Record<string, string>>,
+): void {
+  for (const name in more) headers[name] ??= more[name] as string;
 }
 
 const longestDroppedText = 1000;

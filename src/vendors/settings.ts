@@ -27,6 +27,8 @@ export interface ProviderSettings {
   readonly quirks: readonly Quirk[];
   readonly streamUsage: boolean;
   readonly countTokens: boolean;
+  /** Whether clients see the rate limits of the operator's account. */
+  readonly rateLimitHeaders: boolean;
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
   readonly maxConcurrent: number | null;
   readonly timeouts: Timeouts;

@@ -50,7 +50,9 @@ let narrow: TestKey;
 beforeAll(async () => {
   provider = startProvider();
   const head = "[server]\nanonymous_rpm = 100000";
-  sluice = await startSluice({ config: configFor({ url: provider.url, head, tail }) });
+  sluice = await startSluice({
+    config: configFor({ url: provider.url, head, tail, provider: "rate_limit_headers = true" }),
+  });
   key = await sluice.createKey();
   narrow = await sluice.createKey({ models: ["gpt-4o", "claude-haiku-latest"] });
   const known = async (one: TestKey) => (await sluice.request("/v1/usage", { key: one })).status === 200;
@@ -201,4 +203,26 @@ describe("a model's aliases", () => {
       OpenAI.NotFoundError,
     );
   });
+});
+
+test("C83 a provider's rate limits have the names of the client's vendor, and the key's own come first", async () => {
+  const limited = await sluice.createKey({ rpm: 1000 });
+  const ask = { model: "gpt-test", messages: [{ role: "user" as const, content: "Hello" }] };
+  const upstream = { "x-ratelimit-remaining-requests": "7", "x-ratelimit-remaining-tokens": "4200" };
+  const answer = answerFrom("chat/text.json");
+  provider.script({ ...answer, headers: { ...answer.headers, ...upstream } });
+  const { response: seen } = await openAi(limited.key).chat.completions.create(ask).withResponse();
+  expect(seen.headers.get("x-ratelimit-remaining-requests")).toBe("999");
+  expect(seen.headers.get("x-ratelimit-remaining-tokens")).toBe("4200");
+  const native = answerFrom("responses/text.json");
+  provider.script({ ...native, headers: { ...native.headers, ...upstream } });
+  const { response: message } = await anthropic()
+    .messages.create({ ...ask, max_tokens: 50 })
+    .withResponse();
+  expect(message.headers.get("anthropic-ratelimit-requests-remaining")).toBe("7");
+  expect(message.headers.get("anthropic-ratelimit-tokens-remaining")).toBe("4200");
+  expect(message.headers.get("x-ratelimit-remaining-requests")).toBeNull();
+  const own = await anthropic(limited.key).models.list().asResponse();
+  expect(own.headers.get("anthropic-ratelimit-requests-limit")).toBe("1000");
+  expect(own.headers.get("anthropic-ratelimit-requests-reset")).toMatch(/^\d{4}-\d\d-\d\dT[\d:]+Z$/);
 });

@@ -94,7 +94,7 @@ for (const { group, python } of environments) {
         key,
         runs: runs.map((run) => ({ ...run, model: aliases[run.provider] })),
       });
-    }, 120_000);
+    }, 300_000);
 
     afterAll(() => world.dispose());
 

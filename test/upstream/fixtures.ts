@@ -213,6 +213,7 @@ export function providerSettings(changes: Partial<ProviderSettings>): ProviderSe
     quirks: [],
     streamUsage: true,
     countTokens: false,
+    rateLimitHeaders: false,
     maxTokensField: "max_tokens",
     maxConcurrent: null,
     timeouts: patient,

@@ -68,6 +68,7 @@ function providerInForce(provider: ProviderSettings): object {
     quirks: provider.quirks,
     stream_usage: provider.streamUsage,
     count_tokens: provider.countTokens,
+    rate_limit_headers: provider.rateLimitHeaders,
     max_tokens_field: provider.maxTokensField,
     max_concurrent: provider.maxConcurrent,
     timeouts: { ...provider.timeouts },

@@ -46,6 +46,13 @@ export const providerSchema = Type.Object(
         description: "Whether it counts tokens, in the dialects that can ask for it; default: by the kind.",
       }),
     ),
+    rate_limit_headers: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "Whether clients see its rate-limit headers, in the names of their own dialect. They tell of your account.",
+      }),
+    ),
     max_tokens_field: Type.Optional(maxTokensField),
     max_concurrent: Type.Optional(Type.Integer({ minimum: 1 })),
     timeouts: Type.Optional(timeoutsSchema),

@@ -13,7 +13,7 @@ export function streamResponse(answering: Answering): Response {
   if (exchange.claim !== null) exchange.recorder = gateway.claims.record(exchange.claim);
   const pump = new StreamPump(answering, relayerOf(answering));
   const response = new Response(pump.stream(), {
-    headers: { ...commonHeaders(exchange), ...opened.headers, ...streamHeaders },
+    headers: { ...opened.headers, ...commonHeaders(exchange), ...streamHeaders },
   });
   exchange.pump = pump;
   gateway.ongoing.canInterrupt(exchange, pump);

@@ -3,7 +3,7 @@ import { releaseBytes } from "../../base/release.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import { Produced } from "../charge/produced.ts";
-import { addCostHeaders, addHeaders, commonHeaders } from "../headers.ts";
+import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
 import { readWhole, type WholeAnswer } from "./whole-answer.ts";
 
@@ -77,7 +77,7 @@ function producedBy(whole: WholeAnswer): Produced {
 export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {
   const { gateway, exchange, key, generation, opened } = answering;
   const headers = commonHeaders(exchange);
-  addHeaders(headers, opened.headers);
+  addMissingHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(answering));
   addCostHeaders(headers, gateway, exchange, key);
   const response = new Response(whole.body, { headers });

@@ -2,7 +2,6 @@ import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ProviderDialectName } from "../../dialects/registry.ts";
 import type { CredentialUse } from "../../vendors/credentials/credential.ts";
-import { pickResponse } from "../../vendors/http/response-headers.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { connectionLost, type Head, type Receiver, type Transfer } from "../../wire/transfer.ts";
 import { errorWithin, type Failure, refused, unusable } from "../failure.ts";
@@ -15,6 +14,7 @@ import { errorWithinStream, failureBeforeAnswer } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
 import type { DeadlineTimer } from "./deadline-timer.ts";
 import { inspectHead, inspectStart, inspectWhole, sniffBody } from "./inspect.ts";
+import { shownHeaders } from "./shown-headers.ts";
 
 export interface CallContext {
   readonly clock: Clock;
@@ -108,7 +108,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       this.#fail(unusable(typeof kind === "object" ? kind.problem : unknownType));
       return;
     }
-    this.headers = pickResponse(head);
+    this.headers = shownHeaders(head, this.deployment, this.#plan, this.#context.clock);
     if (kind === "stream") this.#beginStream();
     else {
       this.#isNamedJson = kind === "json";

@@ -7,7 +7,7 @@ export async function runPython<Outcome>(python: string, script: string, task: o
     stdout: "pipe",
     stderr: "inherit",
     env: { PATH: process.env["PATH"] ?? "", NO_PROXY: "127.0.0.1" },
-    timeout: 110_000,
+    timeout: 280_000,
   });
   const lines = (await new Response(child.stdout).text()).split("\n").filter((line) => line !== "");
   return lines.map((line) => JSON.parse(line));
