@@ -72,6 +72,15 @@ export function takesSystemMessages(target: Target): boolean {
   return declared(target, "system_messages") ?? false;
 }
 
+/** OpenAI's own models from gpt-5.6 on take explicit cache breakpoints. */
+export function takesCacheBreakpoints(target: Target): boolean {
+  const name = modelName(target);
+  return (
+    declared(target, "cache_breakpoints") ??
+    (target.isStrict && /(?:^|\/)gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/.test(name))
+  );
+}
+
 /** Whether a chat provider supports Anthropic's cache marks, as some resellers do. */
 export function takesCacheControl(target: Target): boolean {
   return declared(target, "cache_control") ?? false;

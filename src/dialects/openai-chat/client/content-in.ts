@@ -78,8 +78,9 @@ function readFile(part: JsonObject, path: string): IrDocument {
   };
 }
 
-/** Clients such as opencode use Anthropic's cache marks in chat too. */
+/** OpenAI's own mark, or Anthropic's, which clients such as opencode use in chat too. */
 function cacheOf(part: JsonObject): { cache?: CacheControl } {
   const cache = objectOf(part["cache_control"]);
-  return cache === null ? {} : { cache };
+  if (cache !== null) return { cache };
+  return objectOf(part["prompt_cache_breakpoint"]) === null ? {} : { cache: { type: "ephemeral" } };
 }

@@ -69,15 +69,15 @@ export const functionFields = {
 
 /** Of the parts of a message's content. Several clients send Anthropic's `cache_control`. */
 export const partFields = {
-  file: { cache_control: "carried", file: "carried", prompt_cache_breakpoint: "dropped", type: "carried" },
+  file: { cache_control: "carried", file: "carried", prompt_cache_breakpoint: "carried", type: "carried" },
   image_url: {
     cache_control: "carried",
     image_url: "carried",
-    prompt_cache_breakpoint: "dropped",
+    prompt_cache_breakpoint: "carried",
     type: "carried",
   },
   // Refused as a whole.
   input_audio: { input_audio: "carried", prompt_cache_breakpoint: "dropped", type: "carried" },
   refusal: { refusal: "carried", type: "carried" },
-  text: { cache_control: "carried", prompt_cache_breakpoint: "dropped", text: "carried", type: "carried" },
+  text: { cache_control: "carried", prompt_cache_breakpoint: "carried", text: "carried", type: "carried" },
 } as const satisfies PartDecisions;

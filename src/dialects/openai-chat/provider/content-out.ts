@@ -1,17 +1,20 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { dataUrl } from "../../ir/data-url.ts";
 import type { IrContent, IrDocument, IrImage, IrText } from "../../ir/ir.ts";
+import { cacheBreakpoint } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { refuse } from "../../translation/dropped-fields.ts";
 import { flattenContent } from "../../translation/flatten-content.ts";
-import { takesCacheControl } from "../../translation/model-traits.ts";
+import { takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
 
 /** Writes a single text as a string, and anything else as parts, so that their boundaries are kept. */
 export class ContentWriter {
   readonly #keepsCache: boolean;
+  readonly #takesBreakpoints: boolean;
 
   constructor(target: Target) {
     this.#keepsCache = takesCacheControl(target);
+    this.#takesBreakpoints = takesCacheBreakpoints(target);
   }
 
   write(blocks: readonly IrContent[]): Json {
@@ -24,12 +27,17 @@ export class ContentWriter {
   }
 
   #isPlain(block: IrContent): block is IrText {
-    return block.type === "text" && !(this.#keepsCache && block.cache !== undefined);
+    return block.type === "text" && !this.#isMarked(block);
+  }
+
+  #isMarked(block: IrContent): boolean {
+    return (this.#keepsCache || this.#takesBreakpoints) && block.cache !== undefined;
   }
 
   #part(block: IrContent): JsonObject {
-    const keeps = this.#keepsCache && block.cache !== undefined;
-    return keeps ? { ...writePart(block), cache_control: block.cache } : writePart(block);
+    const part = writePart(block);
+    if (!this.#isMarked(block)) return part;
+    return this.#keepsCache ? { ...part, cache_control: block.cache } : { ...part, ...cacheBreakpoint };
   }
 }
 

@@ -1,12 +1,17 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
-import { dropCacheMarks } from "../../openai/cache-marks.ts";
+import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
 import { openAiIdentity, shortened } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { openAiTakesSampling, reasons, takesCacheControl } from "../../translation/model-traits.ts";
+import {
+  openAiTakesSampling,
+  reasons,
+  takesCacheBreakpoints,
+  takesCacheControl,
+} from "../../translation/model-traits.ts";
 import type { Quirk } from "../quirks.ts";
 import { writeMessages } from "./messages-out.ts";
 
@@ -14,11 +19,12 @@ const maxStops = 4;
 
 /** Fields are assigned one by one: most requests have few, and every spread would allocate another object. */
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
-  if (!takesCacheControl(target)) dropCacheMarks(request, dropped);
-  const body: JsonObject = {
-    model: target.upstreamModel,
-    messages: writeMessages(request, target, dropped),
-  };
+  const messages = writeMessages(request, target, dropped);
+  if (!takesCacheControl(target)) {
+    if (takesCacheBreakpoints(target)) limitBreakpoints(messages, request, dropped);
+    else dropCacheMarks(request, dropped);
+  }
+  const body: JsonObject = { model: target.upstreamModel, messages };
   if (request.tools.length > 0) addTools(body, request, target);
   addLimits(body, request, target, dropped);
   addSampling(body, request, target, dropped);

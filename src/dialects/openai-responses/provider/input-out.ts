@@ -10,6 +10,7 @@ import type {
   IrToolResult,
   IrUserBlock,
 } from "../../ir/ir.ts";
+import { cacheBreakpoint } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import {
@@ -18,6 +19,7 @@ import {
   markError,
   type PlainContent,
 } from "../../translation/flatten-content.ts";
+import { takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { summaryPart } from "../reasoning.ts";
 
 /** Writes the conversation as a flat list of items, in order. */
@@ -32,11 +34,16 @@ export function writeInput(
 }
 
 /** Instructions keep their blocks and their position. */
-export function developerItem(blocks: readonly IrText[]): JsonObject {
+export function developerItem(blocks: readonly IrText[], target: Target): JsonObject {
+  const takesBreakpoints = takesCacheBreakpoints(target);
   return {
     type: "message",
     role: "developer",
-    content: blocks.map(({ text }) => ({ type: "input_text", text })),
+    content: blocks.map(({ text, cache }) => ({
+      type: "input_text",
+      text,
+      ...(takesBreakpoints && cache !== undefined ? cacheBreakpoint : {}),
+    })),
   };
 }
 
@@ -56,7 +63,7 @@ class InputWriter {
     if (message.role !== "system" && message.name !== undefined) this.#dropped.add("messages[].name");
     switch (message.role) {
       case "system":
-        this.items.push(developerItem(message.blocks));
+        this.items.push(developerItem(message.blocks, this.#target));
         break;
       case "user":
         for (const block of message.blocks) this.#writeUserBlock(block);
@@ -70,7 +77,12 @@ class InputWriter {
 
   #writeUserBlock(block: IrUserBlock): void {
     if (block.type === "tool_result") this.#push(writeResult(block));
-    else for (const part of flattenContent(block)) this.#say("user", writePart(part));
+    else for (const part of flattenContent(block)) this.#say("user", this.#marked(writePart(part), part));
+  }
+
+  #marked(written: JsonObject, { cache }: PlainContent): JsonObject {
+    const isMarked = cache !== undefined && takesCacheBreakpoints(this.#target);
+    return isMarked ? { ...written, ...cacheBreakpoint } : written;
   }
 
   #writeAssistantBlock(block: IrAssistantBlock): void {

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { Effort, IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
-import { dropCacheMarks } from "../../openai/cache-marks.ts";
+import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
 import { openAiIdentity } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { openAiEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { openAiTakesSampling, reasons } from "../../translation/model-traits.ts";
+import { openAiTakesSampling, reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { developerItem, writeInput } from "./input-out.ts";
 import { writeToolChoice, writeTools } from "./tools-out.ts";
 
@@ -14,11 +14,13 @@ const leastOutputTokens = 16;
 
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   refuseStop(request, dropped);
-  dropCacheMarks(request, dropped);
+  const conversation = writeConversation(request, target, dropped);
+  if (takesCacheBreakpoints(target)) limitBreakpoints(conversation.input, request, dropped);
+  else dropCacheMarks(request, dropped);
   const effort = request.reasoning === null ? null : openAiEffort(request.reasoning, target);
   const body: JsonObject = {
     model: target.upstreamModel,
-    ...writeConversation(request, target, dropped),
+    ...conversation,
     ...writeToolSettings(request),
     ...writeReasoning(request.reasoning, effort, target, dropped),
     ...writeText(request),
@@ -35,14 +37,23 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   return body;
 }
 
-/** One block becomes `instructions`; several become the parts of a developer message, to keep their boundaries. */
-function writeConversation(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+interface Conversation {
+  readonly instructions?: string;
+  readonly input: JsonObject[];
+}
+
+/**
+ * One block becomes `instructions`; several become the parts of a developer message, to keep their boundaries. So does one
+ * with a cache mark, for which `instructions` has no place.
+ */
+function writeConversation(request: IrRequest, target: Target, dropped: DroppedFields): Conversation {
   const { system, messages } = request;
   const input = writeInput(messages, target, dropped);
   const [only, ...others] = system;
   if (only === undefined) return { input };
-  if (others.length === 0 && input.length > 0) return { instructions: only.text, input };
-  return { input: [developerItem(system), ...input] };
+  const isMarked = only.cache !== undefined && takesCacheBreakpoints(target);
+  if (others.length === 0 && input.length > 0 && !isMarked) return { instructions: only.text, input };
+  return { input: [developerItem(system, target), ...input] };
 }
 
 function writeToolSettings(request: IrRequest): JsonObject {

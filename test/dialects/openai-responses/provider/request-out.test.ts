@@ -291,8 +291,38 @@ describe("limits and sampling", () => {
   });
 });
 
-test("C06/C59 marks to cache are dropped, and it is said", () => {
-  const { body, dropped } = write({ system: [{ ...text("one"), cache: { type: "ephemeral" } }] });
-  expect(JSON.stringify(body)).not.toContain("ephemeral");
-  expect(dropped).toEqual(["cache_control"]);
+describe("C06 marks to cache", () => {
+  const marked = (said: string) => ({ ...text(said), cache: { type: "ephemeral" } });
+  const breakpoint = { prompt_cache_breakpoint: { mode: "explicit" } };
+
+  test("are dropped for models before gpt-5.6 and for other makers', and it is said", () => {
+    for (const target of [{ upstreamModel: "gpt-5.5" }, { isStrict: false }]) {
+      const { body, dropped } = write({ system: [marked("one")] }, targetOf(target));
+      expect(body).not.toHaveProperty("input[0].content[0].prompt_cache_breakpoint");
+      expect(JSON.stringify(body)).not.toContain("ephemeral");
+      expect(dropped).toEqual(["cache_control"]);
+    }
+  });
+
+  test("are breakpoints from gpt-5.6 on, also on instructions", () => {
+    const messages = [user(text("one"), marked("two"))];
+    const { body, dropped } = write({ system: [marked("zero")], messages });
+    expect(body).not.toHaveProperty("instructions");
+    expect(body["input"]).toMatchObject([
+      { role: "developer", content: [{ type: "input_text", text: "zero", ...breakpoint }] },
+      { role: "user", content: [{ text: "one" }, { text: "two", ...breakpoint }] },
+    ]);
+    expect(body["input"]).not.toHaveProperty("[1].content[0].prompt_cache_breakpoint");
+    expect(dropped).toEqual([]);
+  });
+
+  test("are the last four, and it is said if there were more, or one has no place", () => {
+    const five = [1, 2, 3, 4, 5].map((number) => marked(String(number)));
+    const { body, dropped } = write({ messages: [user(...five)] });
+    expect(JSON.stringify(body).split("prompt_cache_breakpoint")).toHaveLength(5);
+    expect(body).not.toHaveProperty("input[0].content[0].prompt_cache_breakpoint");
+    expect(dropped).toEqual(["cache_control"]);
+    const history = [user(text("a")), assistant(marked("b")), user(text("c"))];
+    expect(write({ messages: history }).dropped).toEqual(["cache_control"]);
+  });
 });
