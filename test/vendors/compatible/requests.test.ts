@@ -86,6 +86,21 @@ describe("requests", () => {
     expect((written({})["messages"] as JsonObject[])[1]).not.toHaveProperty("reasoning_content");
   });
 
+  test("Q03: R1 gets no reasoning back, and later models do", async () => {
+    const { wrapProof } = await import("../../../src/dialects/reasoning/reasoning-envelope.ts");
+    const thinking = { type: "thinking", thinking: "Hm.", signature: wrapProof({ maker: "chat" }, [3]) };
+    const messages = [conversation[0], { role: "assistant", content: [thinking, use] }, conversation[2]];
+    const body = { model: "m", max_tokens: 100, messages } as JsonObject;
+    const dialect = clientDialect("messages");
+    const source = { dialect, body, model: "m", nowSeconds: 0, estimatedInputTokens: 1 };
+    const reasoning = (upstreamModel: string) =>
+      (translate(source, chatTarget([], { upstreamModel })).body["messages"] as JsonObject[])[1]?.[
+        "reasoning_content"
+      ];
+    expect(reasoning("deepseek-ai/DeepSeek-R1")).toBeUndefined();
+    expect(reasoning("deepseek-v4-pro")).toBe("Hm.");
+  });
+
   test("Q06: OpenRouter gets its details back as they were", async () => {
     const { wrapProof } = await import("../../../src/dialects/reasoning/reasoning-envelope.ts");
     const details = [{ type: "reasoning.encrypted", data: "c2VhbA==", id: "r1" }];

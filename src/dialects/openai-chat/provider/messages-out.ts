@@ -13,7 +13,7 @@ import { anySignature, currentTurnStart, isOwnProof, signaturesOf } from "../../
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { flattenContent, markError } from "../../translation/flatten-content.ts";
-import { wantsCallSignatures } from "../../translation/model-traits.ts";
+import { modelName, wantsCallSignatures } from "../../translation/model-traits.ts";
 import { addSignature } from "../call-signature.ts";
 import { adapted } from "./adapt-messages.ts";
 import { ContentWriter } from "./content-out.ts";
@@ -116,9 +116,10 @@ function addDetails({ proof }: IrReasoning, { quirks }: Target, details: JsonObj
   return true;
 }
 
-/** Providers that show their reasoning expect it back with their calls; OpenAI has no such field. */
+/** Providers that show their reasoning expect it back with their calls; OpenAI has no such field, and R1 refuses it. */
 function showsReasoning(block: IrReasoning, target: Target): boolean {
-  return !target.isStrict && block.parts.some((part) => part !== "");
+  if (target.isStrict || /deepseek-r1\b/i.test(modelName(target))) return false;
+  return block.parts.some((part) => part !== "");
 }
 
 /** Google wants the signatures of its calls back, and from Gemini 3 on one on the first call of each message. */
