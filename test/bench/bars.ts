@@ -25,12 +25,12 @@ export function isJudged(cell: Cell): boolean {
 
 export function judge(results: Results): Bar[] {
   return [
-    atLeast("chat JSON 1 KB c=32: requests per second of bare", 0.5, speedRatio(results, json)),
-    atMost("chat JSON 1 KB c=32: CPU per request of bare", 2.0, cpuRatio(results, json)),
+    atLeast("chat JSON 1 KB c=32: requests per second of bare", 0.6, speedRatio(results, json)),
+    atMost("chat JSON 1 KB c=32: CPU per request of bare", 1.6, cpuRatio(results, json)),
     atMost("chat JSON 100 KB c=32: CPU per request of bare", 1.5, cpuRatio(results, large)),
-    atLeast("chat stream c=32: streams per second of bare", 0.85, speedRatio(results, stream)),
+    atLeast("chat stream c=32: streams per second of bare", 0.9, speedRatio(results, stream)),
     addedLatency(results),
-    atLeast("messages → chat JSON: requests per second of bare", 0.4, speedRatio(results, translated)),
+    atLeast("messages → chat JSON: requests per second of bare", 0.5, speedRatio(results, translated)),
     atLeast(
       "messages → chat stream: streams per second of bare",
       0.45,
@@ -39,6 +39,7 @@ export function judge(results: Results): Bar[] {
     atLeast("chat JSON 1 KB c=32: requests per second of Portkey", 15, speedRatio(results, json, "portkey")),
     ...pacedBars(results),
     below("memory when idle", 130, results.memory.idleMegabytes, "MB"),
+    below("memory 3 s after all cells", 150, results.memory.afterwardsMegabytes, "MB"),
     growthBar(results),
   ];
 }
@@ -69,7 +70,8 @@ function addedLatency(results: Results): Bar {
 
 function pacedBars({ paced }: Results): Bar[] {
   if (paced === null) return [];
-  const { eventsSeen, eventsWanted, failures, peakMegabytes, idleMegabytes } = paced.sluice;
+  const { bare, sluice } = paced;
+  const { eventsSeen, eventsWanted, failures, peakMegabytes, idleMegabytes } = sluice;
   return [
     {
       what: "1,000 paced streams: every event arrives",
@@ -77,7 +79,14 @@ function pacedBars({ paced }: Results): Bar[] {
       measured: String(eventsSeen),
       met: eventsSeen === eventsWanted && failures === 0,
     },
-    below("1,000 paced streams: memory above idle", 150, peakMegabytes - idleMegabytes, "MB"),
+    atMost(
+      "1,000 paced streams: CPU per event of bare",
+      1.4,
+      sluice.cpuMicrosPerEvent / bare.cpuMicrosPerEvent,
+    ),
+    below("1,000 paced streams: gap p99, over bare", 15, sluice.gapP99Ms - bare.gapP99Ms, "ms"),
+    below("1,000 paced streams: longest gap, over bare", 40, sluice.longestGapMs - bare.longestGapMs, "ms"),
+    below("1,000 paced streams: memory above idle", 120, peakMegabytes - idleMegabytes, "MB"),
   ];
 }
 
