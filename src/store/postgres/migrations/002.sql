@@ -59,6 +59,14 @@ BEGIN
   RAISE EXCEPTION 'node % was taken over (lane % is at %, and batch % came)', p_node, p_lane, last, p_seq USING ERRCODE = 'SL001';
 END $$;
 
+-- In this order, whoever locks them: then nobody waits in a circle.
+CREATE FUNCTION sluice_lock_accounts(p_sorted int[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_no int;
+BEGIN
+  FOREACH v_no IN ARRAY p_sorted LOOP PERFORM 1 FROM accounts WHERE no = v_no FOR NO KEY UPDATE; END LOOP;
+END $$;
+
 -- Verdicts: 1 held, 2 too little, 3 reserved by other holds, 4 the period's budget is used up; the key is 5 disabled,
 -- 6 suspended, 7 revoked, 8 expired, 9 unknown.
 CREATE FUNCTION sluice_hold(p_node int, p_lane int, p_seq int8, p_items json)
@@ -75,14 +83,16 @@ DECLARE
 BEGIN
   verdicts := array_fill(9, ARRAY[json_array_length(p_items)]); balances := verdicts; frees := verdicts; periods := verdicts;
   IF is_new THEN
-    PERFORM 1 FROM accounts WHERE no = ANY (ARRAY(
-      SELECT k.account_no FROM json_to_recordset(p_items) AS i(key text) JOIN keys k ON k.id = i.key)) ORDER BY no FOR NO KEY UPDATE;
+    PERFORM sluice_lock_accounts(ARRAY(
+      SELECT DISTINCT k.account_no FROM json_to_recordset(p_items) AS i(key text),
+        LATERAL (SELECT account_no FROM keys WHERE id = i.key LIMIT 1) AS k ORDER BY 1));
   END IF;
   FOR r IN
     SELECT i.n, i.id, i.amount, k.status, k.expires_at_ms <= i.now AS is_expired, a.no, a.mode, a.budget_tokens, a.posted, a.held,
       a.period_start_ms, a.period_used, sluice_period_start(a.period, i.now) AS period_now
     FROM json_to_recordset(p_items) AS i(n int, id text, key text, amount int8, now int8)
-      LEFT JOIN keys k ON k.id = i.key LEFT JOIN accounts a ON a.no = k.account_no
+      LEFT JOIN LATERAL (SELECT * FROM keys WHERE id = i.key LIMIT 1) AS k ON true
+      LEFT JOIN LATERAL (SELECT * FROM accounts WHERE no = k.account_no LIMIT 1) AS a ON true
     ORDER BY a.no, i.n
   LOOP
     CONTINUE WHEN r.no IS NULL;
@@ -108,10 +118,11 @@ BEGIN
   IF is_new THEN
     UPDATE accounts a SET held = u.held, period_start_ms = u.period, period_used = u.used
       FROM unnest(a_no, a_held, a_period, a_used) AS u(no, held, period, used)
-      WHERE a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period);
+      WHERE a.no = ANY (a_no) AND a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period);
     INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, opened_at_ms, model)
       SELECT i.id, k.account_no, k.no, p_node, i.amount, periods[i.n], i.now, i.model
-      FROM json_to_recordset(p_items) AS i(n int, id text, key text, amount int8, now int8, model text) JOIN keys k ON k.id = i.key
+      FROM json_to_recordset(p_items) AS i(n int, id text, key text, amount int8, now int8, model text),
+        LATERAL (SELECT no, account_no FROM keys WHERE id = i.key LIMIT 1) AS k
       WHERE verdicts[i.n] = 1;
   END IF;
   RETURN NEXT;
@@ -133,15 +144,15 @@ DECLARE
 BEGIN
   states := array_fill(0, ARRAY[n]); charges := array_fill(0::int8, ARRAY[n]); overruns := charges;
   keys_of := states; accounts_of := states; months := states; periods := charges; is_credit := array_fill(false, ARRAY[n]);
-  PERFORM 1 FROM accounts WHERE no = ANY (ARRAY(SELECT account_no FROM holds WHERE id = ANY (p_ids))) ORDER BY no FOR NO KEY UPDATE;
+  PERFORM sluice_lock_accounts(ARRAY(SELECT DISTINCT account_no FROM holds WHERE id = ANY (p_ids) ORDER BY 1));
   FOR r IN
     WITH ended AS (
       DELETE FROM holds h USING json_to_recordset(p_items) AS i(n int, id text, cost int8, at int8, recorded int8, input int8, output int8)
-      WHERE h.id = i.id
+      WHERE h.id = ANY (p_ids) AND h.id = i.id
       RETURNING i.n, i.cost, i.at, i.recorded, i.input, i.output, h.account_no, h.key_no, h.amount, h.period_start_ms AS period, h.opened_at_ms)
     SELECT e.*, sluice_month(e.opened_at_ms) AS month, a.no, a.mode, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used, a.day,
       a.day_spend, a.last_cost_nano
-    FROM ended e JOIN accounts a ON a.no = e.account_no
+    FROM ended e, LATERAL (SELECT * FROM accounts WHERE no = e.account_no LIMIT 1) AS a
     ORDER BY a.no, e.n
   LOOP
     IF account IS DISTINCT FROM r.no THEN
@@ -173,7 +184,7 @@ BEGIN
       requests = a.requests + u.requests, input_tokens = a.input_tokens + u.input, output_tokens = a.output_tokens + u.output, last_cost_nano = u.last
     FROM unnest(a_no, a_sum, a_held, a_period_used, a_day, a_day_spend, a_requests, a_input, a_output, a_last)
       AS u(no, sum, held, period_used, day, day_spend, requests, input, output, last)
-    WHERE a.no = u.no;
+    WHERE a.no = ANY (a_no) AND a.no = u.no;
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
       output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts)
@@ -202,8 +213,8 @@ CREATE FUNCTION sluice_keep_endings(p_node int, p_endings json, p_states int[], 
     SELECT x.id, p_keys[x.n], p_node, x.at, x.started, x.route, x.model, x.provider, x.upstream_model, x.stream, x.outcome, x.status,
       x.code, x.message, x.first_byte, x.total, x.attempts, x.attempt_details, e.id, e.month, x.alike
     FROM json_to_recordset(p_endings) AS x(n int, id text, at int8, started int8, route text, model text, provider text, upstream_model text, stream bool,
-        outcome text, status int, code text, message text, first_byte int8, total int8, attempts int, attempt_details text, alike int)
-      JOIN entries e ON e.exchange_id = x.id AND e.month = p_months[x.n] AND e.kind = 'charge' AND e.outcome = x.outcome
+        outcome text, status int, code text, message text, first_byte int8, total int8, attempts int, attempt_details text, alike int),
+      LATERAL (SELECT id, month FROM entries WHERE exchange_id = x.id AND month = p_months[x.n] AND kind = 'charge' AND outcome = x.outcome LIMIT 1) AS e
     WHERE p_states[x.n] = 1 ORDER BY x.n
 $$;
 
@@ -232,9 +243,10 @@ BEGIN
   SELECT no, account_no INTO STRICT k FROM keys WHERE id = i.key;
   SELECT * INTO STRICT a FROM accounts WHERE no = k.account_no FOR NO KEY UPDATE;
   v_month := sluice_month(i.opened); v_period := i.period;
-  SELECT coalesce(sum(-amount) FILTER (WHERE kind = 'charge'), 0), coalesce(sum(amount) FILTER (WHERE kind = 'overrun'), 0),
-      coalesce(bool_or(kind = 'charge' AND outcome <> 'interrupted'), false)
-    INTO v_paid, v_unpaid, is_final FROM entries WHERE exchange_id = i.id AND month = v_month;
+  -- Each by an index of its own: a reply that was lost must not read the whole month.
+  SELECT coalesce(sum(-amount), 0), coalesce(bool_or(outcome <> 'interrupted'), false) INTO v_paid, is_final
+    FROM entries WHERE exchange_id = i.id AND month = v_month AND kind = 'charge';
+  SELECT coalesce(sum(amount), 0) INTO v_unpaid FROM entries WHERE exchange_id = i.id AND month = v_month AND kind <> 'charge';
   charged := v_paid; overrun := v_unpaid;
   v_rest := i.cost - v_paid - v_unpaid;
   IF is_final OR v_rest <= 0 THEN RETURN; END IF;
@@ -289,7 +301,7 @@ BEGIN
   IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
   IF is_new AND cardinality(p_progress_ids) > 0 THEN
     UPDATE holds h SET charge_so_far = u.so_far FROM unnest(p_progress_ids, p_progress) AS u(id, so_far)
-      WHERE h.id = u.id AND h.charge_so_far < u.so_far;
+      WHERE h.id = ANY (p_progress_ids) AND h.id = u.id AND h.charge_so_far < u.so_far;
   END IF;
   RETURN NEXT;
 END $$;
@@ -303,12 +315,19 @@ DECLARE
   v_verdict int;
 BEGIN
   PERFORM sluice_take_number(p_node, p_lane, p_seq);
-  DELETE FROM idempotency i USING json_to_recordset(p_ends) AS x(key text, route text, name text, exchange text) JOIN keys k ON k.id = x.key
-    WHERE i.key_no = k.no AND i.route = x.route AND i.idempotency_key = x.name AND i.exchange_id = x.exchange AND i.stored_at_ms IS NULL;
+  FOR r IN SELECT k.no AS key_no, i.route, i.name, i.exchange
+    FROM json_to_recordset(p_ends) AS i(key text, route text, name text, exchange text),
+      LATERAL (SELECT no FROM keys WHERE id = i.key LIMIT 1) AS k
+    ORDER BY k.no, i.route, i.name
+  LOOP
+    DELETE FROM idempotency i WHERE i.key_no = r.key_no AND i.route = r.route AND i.idempotency_key = r.name AND i.exchange_id = r.exchange
+      AND i.stored_at_ms IS NULL;
+  END LOOP;
   verdicts := array_fill(2, ARRAY[json_array_length(p_items)]);
   FOR r IN
     SELECT i.n, k.no AS key_no, i.route, i.name, i.hash, i.exchange, i.at, i.not_before
-    FROM json_to_recordset(p_items) AS i(n int, key text, route text, name text, hash text, exchange text, at int8, not_before int8) JOIN keys k ON k.id = i.key
+    FROM json_to_recordset(p_items) AS i(n int, key text, route text, name text, hash text, exchange text, at int8, not_before int8),
+      LATERAL (SELECT no FROM keys WHERE id = i.key LIMIT 1) AS k
     -- All claim in the same order, so that none waits for another in a circle.
     ORDER BY k.no, i.route, i.name, i.n
   LOOP
@@ -331,17 +350,21 @@ DECLARE
   now_at timestamptz := clock_timestamp();
   v_level float8; v_granted int;
   n int := cardinality(p_keys);
-  numbers int[] := ARRAY(SELECT coalesce(k.no, 0) FROM unnest(p_keys) WITH ORDINALITY AS u(id, n) LEFT JOIN keys k ON k.id = u.id ORDER BY u.n);
+  numbers int[] := ARRAY(SELECT coalesce((SELECT no FROM keys WHERE id = u.id), 0) FROM unnest(p_keys) WITH ORDINALITY AS u(id, n) ORDER BY u.n);
+  v_no int;
 BEGIN
   granted := array_fill(0, ARRAY[n]); levels := array_fill(0::float8, ARRAY[n]);
   INSERT INTO buckets (key_no, capacity, level, filled_at)
     SELECT u.no, u.capacity, u.capacity, now_at FROM unnest(numbers, p_capacities) AS u(no, capacity) WHERE u.no > 0 ORDER BY 1 ON CONFLICT DO NOTHING;
-  PERFORM 1 FROM buckets WHERE key_no = ANY (numbers) ORDER BY key_no FOR NO KEY UPDATE;
+  FOR v_no IN SELECT DISTINCT u.no FROM unnest(numbers) AS u(no) ORDER BY 1 LOOP
+    PERFORM 1 FROM buckets WHERE key_no = v_no FOR NO KEY UPDATE;
+  END LOOP;
   -- Only now: those who were waited for have filled it meanwhile.
   now_at := clock_timestamp();
   FOR r IN
     SELECT u.n::int AS n, u.capacity AS wanted_capacity, u.wanted, b.capacity, b.level, b.filled_at
-    FROM unnest(numbers, p_capacities, p_wanted) WITH ORDINALITY AS u(no, capacity, wanted, n) JOIN buckets b ON b.key_no = u.no
+    FROM unnest(numbers, p_capacities, p_wanted) WITH ORDINALITY AS u(no, capacity, wanted, n),
+      LATERAL (SELECT * FROM buckets WHERE key_no = u.no LIMIT 1) AS b
   LOOP
     v_level := least(r.capacity, r.level + greatest(0, extract(epoch FROM now_at - r.filled_at)) * r.capacity / 60.0);
     -- A new limit keeps the fill in proportion.
@@ -350,7 +373,7 @@ BEGIN
     granted[r.n] := v_granted; levels[r.n] := greatest(0, v_level - v_granted);
   END LOOP;
   UPDATE buckets b SET level = u.level, capacity = u.capacity, filled_at = now_at
-    FROM unnest(numbers, p_capacities, levels) AS u(no, capacity, level) WHERE b.key_no = u.no;
+    FROM unnest(numbers, p_capacities, levels) AS u(no, capacity, level) WHERE b.key_no = ANY (numbers) AND b.key_no = u.no;
   RETURN NEXT;
 END $$;
 
@@ -445,7 +468,8 @@ BEGIN
 END $$;
 
 -- A table that empties all the time has no honest statistics: a plan that was made while it was small would scan it for
--- ever. So every row is looked up by its index. And nobody waits for a lock for long: whose connection is gone would wait in vain.
+-- ever. So these functions leave it no choice: a row is looked up for each item (LATERAL with LIMIT), or named in an array;
+-- nothing is joined, and nothing that is sorted by an index has to be read in its order. And nobody waits for a lock for long: whose connection is gone would wait in vain.
 DO $$
 DECLARE
   f regprocedure;

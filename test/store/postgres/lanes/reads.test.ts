@@ -1,0 +1,93 @@
+import { expect, test } from "bun:test";
+import type { HoldOrder } from "../../../../src/store/node.ts";
+import type { Query } from "../../../../src/store/postgres/client.ts";
+import { sendClaims } from "../../../../src/store/postgres/lanes/claim-batch.ts";
+import { sendHolds } from "../../../../src/store/postgres/lanes/hold-batch.ts";
+import { endOf, type SettleItem, sendEnds } from "../../../../src/store/postgres/lanes/settle-batch.ts";
+import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { chargeOrder, holdOrder, NodeWorld } from "../node/world.ts";
+
+const rows = 3_000;
+const items = 20;
+/** Every statement of a function may look an item's rows up again, but not those of others. */
+const mostReadsPerItem = 25;
+
+if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
+else
+  test("a batch reads as many rows as it has items, however many there are", async () => {
+    await using world = await NodeWorld.create();
+    const { client } = world;
+    const [joined] = await client.query<{ no: number }>("SELECT sluice_join('test', '1', 3600000, 3) AS no");
+    const node = joined?.no ?? 0;
+    const keyId = await world.addKey(1_000_000);
+    const holds = Array.from({ length: items }, () => holdOrder(keyId, 10));
+    const ends: SettleItem[] = holds.map((order: HoldOrder) => endOf(chargeOrder(order, 15)));
+    const claims = holds.map(({ holdId }) => ({
+      kind: "claim" as const,
+      keyId,
+      route: "/v1/messages",
+      idempotencyKey: holdId,
+      bodyHash: "hash",
+      exchangeId: holdId,
+      atMs: 1,
+      notBeforeMs: 0,
+    }));
+    // Plans are made while the tables are known to be empty, and kept.
+    await client.query("VACUUM ANALYZE");
+    await client.transaction(async (query) => {
+      const first = [holdOrder(keyId, 10)];
+      await sendHolds(query, [node, 1, 1], first);
+      await sendEnds(
+        query,
+        [node, 2, 1],
+        first.map((order) => endOf(chargeOrder(order, 5))),
+      );
+      await sendEnds(
+        query,
+        [node, 2, 1],
+        first.map((order) => endOf(chargeOrder(order, 5))),
+      );
+      await sendClaims(query, [node, 3, 1], []);
+      await query(fill, [rows, node]);
+      for (const [name, work] of [
+        ["hold", () => sendHolds(query, [node, 1, 2], holds)],
+        ["hold again", () => sendHolds(query, [node, 1, 2], holds)],
+        ["settle", () => sendEnds(query, [node, 2, 2], ends)],
+        ["settle again", () => sendEnds(query, [node, 2, 2], ends)],
+        ["claim", () => sendClaims(query, [node, 3, 2], claims)],
+        ["claim again", () => sendClaims(query, [node, 3, 2], claims)],
+      ] as const) {
+        const before = await readSoFar(query);
+        await work();
+        const read = (await readSoFar(query)) - before;
+        expect({ name, isTooMuch: read > items * mostReadsPerItem ? read : false }).toEqual({
+          name,
+          isTooMuch: false,
+        });
+      }
+    });
+  }, 60_000);
+
+async function readSoFar(query: Query): Promise<number> {
+  const [row] = await query<{ reads: number }>(
+    "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 AS reads FROM pg_stat_xact_user_tables",
+  );
+  return row?.reads ?? 0;
+}
+
+const fill = `
+WITH made AS (
+  INSERT INTO accounts (id, mode, period, created_at_ms) SELECT 'acc_' || i, 'credit', 'none', 0 FROM generate_series(1, $1::int) i
+  RETURNING no, id
+), given AS (
+  INSERT INTO keys (id, account_no, hash, prefix, status, scope, created_at_ms, revision)
+  SELECT 'key_' || id, no, id, 'slu_', 'active', 'all', 0, 0 FROM made RETURNING no, account_no
+), held AS (
+  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, opened_at_ms, model)
+  SELECT 'req_hold_' || no, account_no, no, $2::int, 0, 0, 0, 'm' FROM given
+), claimed AS (
+  INSERT INTO idempotency (key_no, route, idempotency_key, body_hash) SELECT no, '/v1/messages', 'name', 'hash' FROM given
+)
+INSERT INTO entries (month, account_no, key_no, kind, amount, at_ms, exchange_id, outcome)
+SELECT sluice_month((extract(epoch FROM clock_timestamp()) * 1000)::int8), account_no, no, kind, 0, 0, 'req_' || no, 'completed'
+FROM given, (VALUES ('charge'), ('overrun')) AS kinds (kind)`;
