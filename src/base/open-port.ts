@@ -58,20 +58,29 @@ async function expectEveryAddressFree(host: string, port: number): Promise<void>
 }
 
 function explained(error: unknown, { host, port, hostSetting, portSetting }: ListenAddress): unknown {
-  switch (codeOf(error)) {
+  const code = codeOf(error);
+  // Bun reports an address that is none in several ways, as ENOTCONN or as a port in use.
+  if (code !== null && code !== "EACCES" && !isOurs(host))
+    return new CannotListen(`${host} is not an address of this machine; choose another with ${hostSetting}`);
+  switch (code) {
     case "EADDRINUSE":
       return new CannotListen(
         `port ${port} is in use on ${host}; choose another with ${portSetting}, or 0 for any free one`,
       );
     case "EACCES":
       return new CannotListen(`port ${port} is not ours to open; choose one above 1023 with ${portSetting}`);
-    case null:
-      return error;
     default:
-      // Bun reports an address that is none in several ways, as ENOTCONN too.
-      return new CannotListen(
-        `${host} is not an address of this machine; choose another with ${hostSetting}`,
-      );
+      return error;
+  }
+}
+
+/** Whether any port can be opened there. */
+function isOurs(host: string): boolean {
+  try {
+    Bun.listen({ hostname: host, port: 0, socket: { data: () => {} } }).stop(true);
+    return true;
+  } catch {
+    return false;
   }
 }
 

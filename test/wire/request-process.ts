@@ -19,7 +19,8 @@ async function requestRepeatedly(): Promise<void> {
       (receiver) => provider.send(request, provider.credentials[0]?.use() ?? null, receiver, "key"),
       never.signal,
     );
-    console.log(JSON.stringify(await answer.catch((cause) => ({ code: codeOf(cause) }))));
+    const told = answer.then(({ status, text }) => ({ status, text }));
+    console.log(JSON.stringify(await told.catch((cause) => ({ code: codeOf(cause) }))));
   }
 }
 
