@@ -14,6 +14,7 @@ export interface MaintenanceOptions {
 const rollUpEveryMs = 5_000;
 const makeMonthsEveryMs = 3_600_000;
 const monthsAhead = 2;
+const patienceAtStopMs = 2_000;
 const madeByAnother = "42P07";
 
 /** What any gateway does for all of them, now and then: it adds up usage and makes the ledger's coming months. */
@@ -36,13 +37,14 @@ export class Maintenance {
     this.#schedule(rollUpEveryMs);
   }
 
-  /** Adds up the rest, so that the next reports have less to do. */
+  /** Adds up the rest, so that the next reports have less to do; not if the database is away. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#monthTimer !== null) clearInterval(this.#monthTimer);
     if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
-    await this.#rollingUp;
-    await rollUp(this.#options.client).catch(this.#options.onError);
+    const { client, onError } = this.#options;
+    const addingUp = this.#rollingUp.then(() => rollUp(client)).catch(onError);
+    await Promise.race([addingUp, Bun.sleep(patienceAtStopMs)]);
   }
 
   #schedule(afterMs: number): void {
