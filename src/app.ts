@@ -22,7 +22,6 @@ import { listen, listenForAdmin } from "./http/listen.ts";
 import { KeyRing } from "./keys/keyring.ts";
 import { AddressLimiter } from "./limits/address-limiter.ts";
 import { BodyBudget } from "./limits/body-budget.ts";
-import { IdleCollector } from "./observe/idle-collector.ts";
 import { createLogs, type Log, type Logs } from "./observe/log.ts";
 import { startTracing } from "./observe/tracing.ts";
 import { EndingQueue } from "./store/ending-queue.ts";
@@ -84,8 +83,6 @@ async function assemble(
   const keys = new KeyRing(clock, backend.keys);
   const givenIds = new GivenIds({ store, clock });
   const live = new Live(clock);
-  const garbage = new IdleCollector({ isIdle: () => gateway.ongoing.size === 0 });
-  opened.defer(() => garbage.stop());
   let tracing = await startTracing(settings.tracing, version);
   opened.defer(() => tracing?.close());
   const counter = new TokenCounter();
@@ -149,7 +146,6 @@ async function assemble(
       logs.exchange(facts);
       live.observe(facts);
       tracing?.observe(facts);
-      garbage.observe();
     },
     catchUp: () => watcher.refresh(),
     storeTrouble: () => backend.trouble?.reason ?? null,

@@ -1,4 +1,3 @@
-import { asBuffer } from "../../base/as-buffer.ts";
 import { isObject, type Json } from "../../base/json.ts";
 import { stringOf } from "../json/json-fields.ts";
 import { envelopeMark, isReasoningEnvelope } from "./reasoning-envelope.ts";
@@ -12,7 +11,8 @@ const mark = Buffer.from(`"${envelopeMark}`);
 
 /** Whether a body may hold an envelope. Searches the bytes, because nearly no body does. */
 export function mayHoldEnvelope(bytes: Uint8Array): boolean {
-  return asBuffer(bytes).indexOf(mark) !== -1;
+  // Called on the bytes as they are: to make a Buffer of a small array, the runtime first makes a buffer for it (1.7 µs).
+  return Buffer.prototype.indexOf.call(bytes, mark) !== -1;
 }
 
 /** Whether a block or item of this type has any proof, in the field where its vendor puts it. */
