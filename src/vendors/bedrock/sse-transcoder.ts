@@ -138,10 +138,10 @@ function prefixOf(name: string): Uint8Array {
 
 /** JSON has line ends only between its tokens. There they would tear the event, and a space means the same. */
 function joinLines(out: Uint8Array, start: number, end: number): void {
-  for (const mark of [lineFeed, carriageReturn]) {
-    for (let at = out.indexOf(mark, start); at >= 0 && at < end; at = out.indexOf(mark, at + 1))
-      out[at] = space;
-  }
+  for (let at = out.indexOf(lineFeed, start); at < end && at >= 0; at = out.indexOf(lineFeed, at))
+    out[at] = space;
+  for (let at = out.indexOf(carriageReturn, start); at < end && at >= 0; at = out.indexOf(carriageReturn, at))
+    out[at] = space;
 }
 
 const chunkStart = new TextEncoder().encode('{"bytes":"');
