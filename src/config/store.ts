@@ -79,13 +79,27 @@ function urlFrom(text: string, path: string, context: LoadContext): string | nul
 }
 
 function checkedUrl(url: string, path: string, { problems }: LoadContext): string | null {
-  if (/^postgres(?:ql)?:\/\//i.test(url) && URL.canParse(url)) {
-    const password = passwordOf(url);
-    if (password !== "") rememberSecret(password);
-    return url;
+  const problem = problemOf(url);
+  if (problem !== null) {
+    problems.add(path, problem);
+    return null;
   }
-  problems.add(path, "must be of the form postgres://user@host:5432/database, with one host");
-  return null;
+  const password = passwordOf(url);
+  if (password !== "") rememberSecret(password);
+  return url;
+}
+
+/** Never repeats the URL, which may hold a password. */
+function problemOf(url: string): string | null {
+  if (!/^postgres(?:ql)?:\/\//i.test(url) || !URL.canParse(url)) {
+    return "must be of the form postgres://user@host:5432/database, with one host";
+  }
+  try {
+    decodeURIComponent(url);
+    return null;
+  } catch {
+    return "has a % that does not begin an encoded character; a % that means itself is written %25";
+  }
 }
 
 function resolvePassword(reference: string | undefined, url: string, context: LoadContext): string | null {
@@ -104,6 +118,8 @@ function secretAt(path: string, reference: string, context: LoadContext): string
   return null;
 }
 
+/** Only whether there is one matters of a URL that was not checked yet. */
 function passwordOf(url: string): string {
-  return decodeURIComponent(URL.parse(url)?.password ?? "");
+  const encoded = URL.parse(url)?.password ?? "";
+  return problemOf(url) === null ? decodeURIComponent(encoded) : encoded;
 }

@@ -58,6 +58,12 @@ describe("the store", () => {
       {},
       "store.password: a secret must not",
     ],
+    [
+      "a password with a bare %",
+      file('url = "env:DATABASE_URL"'),
+      { env: { DATABASE_URL: "postgres://u:hunter2%@h/d" } },
+      "store.url: has a % that does not begin an encoded character",
+    ],
     ["another database", file('url = "mysql://a@b/c"'), {}, "store.url: must be of the form postgres://"],
     [
       "several hosts",

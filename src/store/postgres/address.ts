@@ -29,7 +29,7 @@ export function parseAddress(text: string, password: string | null): PostgresAdd
       "it is not of the form postgres://user@host:5432/database; several hosts are not supported",
     );
   }
-  const database = decodeURIComponent(url.pathname.slice(1));
+  const database = decoded(url.pathname.slice(1));
   if (url.hostname === "" || database === "" || database.includes("/")) {
     throw invalid("it must name one host and one database, as postgres://user@host:5432/database");
   }
@@ -41,10 +41,20 @@ export function parseAddress(text: string, password: string | null): PostgresAdd
     hostname,
     port,
     database,
-    username: decodeURIComponent(url.username),
-    password: url.password === "" ? password : decodeURIComponent(url.password),
+    username: decoded(url.username),
+    password: url.password === "" ? password : decoded(url.password),
     ...tlsOf(url.searchParams),
   };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw invalid(
+      "it has a % that does not begin an encoded character; a % that means itself is written %25",
+    );
+  }
 }
 
 function tlsOf(parameters: URLSearchParams): Pick<PostgresAddress, "tls" | "rootCertificates"> {

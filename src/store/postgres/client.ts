@@ -1,6 +1,7 @@
 import { SQL } from "bun";
 import type { PostgresAddress } from "./address.ts";
 import { DeadlinePassed } from "./errors.ts";
+import { storableText } from "./text.ts";
 
 /** A value that Bun.SQL can send. Arrays need a cast in the statement, such as `$1::int8[]`. */
 export type Parameter =
@@ -97,7 +98,13 @@ export class PostgresClient {
 
 /** A plain array, not the driver's own kind. What the rows look like is the statement's promise. */
 async function run<Row>(sql: SQL, text: string, parameters: readonly Parameter[]): Promise<Row[]> {
-  return [...((await sql.unsafe(text, [...parameters])) as Row[])];
+  return [...((await sql.unsafe(text, parameters.map(storable))) as Row[])];
+}
+
+function storable(parameter: Parameter): Parameter {
+  if (typeof parameter === "string") return storableText(parameter);
+  if (!Array.isArray(parameter)) return parameter;
+  return parameter.map((item) => (typeof item === "string" ? storableText(item) : item));
 }
 
 /** Everything is passed by name, because Bun.SQL fills gaps from the environment (PGDATABASE, DATABASE_URL, …). */

@@ -43,6 +43,18 @@ const attempt: AttemptRecord = {
 };
 
 describe("endings", () => {
+  testEachStore("are kept whatever characters a client or a provider has sent", async (database) => {
+    await withStore(database, async (store) => {
+      const key = keyRecord({ label: "a\0b" });
+      await store.insertKey(key, 1_000);
+      const odd = ["model\0", "model\uD800", "model"].map((model, index) =>
+        exchangeEnding(key.id, { exchangeId: `req_${index}`, model, message: `There is no ${model}.` }),
+      );
+      await store.recordEndings(odd);
+      for (const { exchangeId } of odd) expect(await store.reports.exchange(exchangeId, null)).not.toBeNull();
+    });
+  });
+
   testEachStore("come back as they were, with their attempts", async (database) => {
     await withStore(database, async (store) => {
       const key = keyRecord();

@@ -26,6 +26,8 @@ test("a URL that cannot be used is refused before anything is sent, without bein
   for (const [url, said] of [
     ["postgres://u:hunter2@a:1,b:2/c", "several hosts"],
     ["postgres://u:hunter2@host", "one host and one database"],
+    ["postgres://u:hunter2%zz@host/c", "a % that does not begin an encoded character"],
+    ["postgres://u%:hunter2@host/c", "a % that does not begin an encoded character"],
     ["postgres://host/db", "must name a user"],
     ["postgres://u:hunter2@host/db?sslmode=maybe", "sslmode must be one of"],
     ["postgres://u:hunter2@host/db?options=-c", "but it has options"],

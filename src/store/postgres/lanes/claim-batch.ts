@@ -1,5 +1,6 @@
 import type { ClaimOrder, ClaimVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
+import { storableJson } from "../text.ts";
 
 export type ClaimItem =
   | ({ readonly kind: "claim" } & ClaimOrder)
@@ -18,7 +19,7 @@ export async function sendClaims(
   const ends = items.filter((item) => item.kind === "end");
   const [row] = await query<{ readonly verdicts: ArrayLike<number> }>(
     "SELECT verdicts FROM sluice_claim($1, $2, $3, $4::text::json, $5::text::json)",
-    [node, lane, sequence, JSON.stringify(ends.map(scopeOf)), JSON.stringify(claims.map(claimOf))],
+    [node, lane, sequence, storableJson(ends.map(scopeOf)), storableJson(claims.map(claimOf))],
   );
   let place = 0;
   return items.map((item) => {

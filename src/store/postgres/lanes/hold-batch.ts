@@ -1,5 +1,6 @@
 import type { HoldDecision, HoldOrder, HoldVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
+import { storableJson } from "../text.ts";
 
 interface HoldRow {
   readonly verdicts: ArrayLike<number>;
@@ -39,7 +40,7 @@ export async function sendHolds(
   }));
   const [row] = await query<HoldRow>(
     "SELECT verdicts, balances, frees, periods FROM sluice_hold($1, $2, $3, $4::text::json)",
-    [node, lane, sequence, JSON.stringify(items)],
+    [node, lane, sequence, storableJson(items)],
   );
   return orders.map((_, index) => verdictOf(row as HoldRow, index));
 }

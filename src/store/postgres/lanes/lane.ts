@@ -12,7 +12,7 @@ export interface LaneOptions<Item, Answer> {
    * Whether an item is still sent after its caller has stopped waiting. If not, and it was sent already, its answer is
    * passed to `onLateAnswer`.
    */
-  readonly isKept: boolean;
+  readonly isKept: (item: Item) => boolean;
   readonly onLateAnswer?: (item: Item, answer: Answer) => void;
   /** The database refuses this item, and always will. Its caller gets the error too. */
   readonly onRejected?: (item: Item, error: unknown) => void;
@@ -230,7 +230,8 @@ export class Lane<Item, Answer> {
       entry.isAbandoned = true;
       entry.reject(this.#options.unavailable());
     }
-    if (!this.#options.isKept) this.#waiting = this.#waiting.filter(({ isAbandoned }) => !isAbandoned);
+    const { isKept } = this.#options;
+    this.#waiting = this.#waiting.filter(({ isAbandoned, item }) => !isAbandoned || isKept(item));
   }
 }
 

@@ -2,6 +2,7 @@ import { totalInput } from "../../../base/usage.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
 import type { ExchangeEnding, StoredResponse, UsageRecord } from "../../records.ts";
 import type { Query } from "../client.ts";
+import { storableJson } from "../text.ts";
 
 /** What ends a hold, as the database takes it. Plain JSON, because it may have to be kept in a file. */
 export interface HoldEnd {
@@ -49,7 +50,7 @@ export async function sendEnds(
       lane,
       sequence,
       ends.map(({ id }) => id),
-      JSON.stringify(ends.map(({ id, charge }, index) => numbered(charge ?? { n: 0, id }, index))),
+      storableJson(ends.map(({ id, charge }, index) => numbered(charge ?? { n: 0, id }, index))),
       jsonOf(ends.map(({ ending }, index) => ending && numbered(ending, index))),
       jsonOf(ends.map(({ response }) => response)),
       notes.map(([id]) => id),
@@ -74,7 +75,7 @@ function numbered(object: Numbered, index: number): Numbered {
 /** Null if there is none, as in nearly all batches. */
 function jsonOf(objects: readonly (Numbered | null)[]): string | null {
   const present = objects.filter((object) => object !== null);
-  return present.length === 0 ? null : JSON.stringify(present);
+  return present.length === 0 ? null : storableJson(present);
 }
 
 export function releaseOf(holdId: string): SettleItem {

@@ -55,7 +55,7 @@ export class MoneyLanes {
     this.holds = new Lane({
       ...shared,
       patienceMs: admissionPatienceMs,
-      isKept: false,
+      isKept: () => false,
       send: (sequence, orders) => sendHolds(holds.query, [nodeNo(), laneNo.holds, sequence], orders),
       onAttempt: (failure) => health.attempted("holds", failure),
       // Nobody waits for it any more.
@@ -66,7 +66,7 @@ export class MoneyLanes {
     this.settles = new Lane({
       ...shared,
       patienceMs: chargePatienceMs,
-      isKept: true,
+      isKept: () => true,
       send: async (sequence, items) => {
         // A batch that is sent again must be the same: what comes from now on belongs to the next.
         if (items.some((item) => item.kind === "progress" && item.notes === this.#notes)) this.#notes = null;
@@ -82,7 +82,8 @@ export class MoneyLanes {
     this.claims = new Lane({
       ...shared,
       patienceMs: admissionPatienceMs,
-      isKept: false,
+      // Nobody waits for the end of a claim, and only this node can end it as long as it lives.
+      isKept: ({ kind }) => kind === "end",
       send: (sequence, items) => sendClaims(claims.query, [nodeNo(), laneNo.claims, sequence], items),
       onAttempt: (failure) => health.attempted("claims", failure),
       onLateAnswer: (item, verdict) => {

@@ -21,7 +21,7 @@ function laneTo(answer: Send, overrides: Partial<LaneOptions<string, string>> = 
     },
     patienceMs: 60_000,
     unavailable: () => new Error("unavailable"),
-    isKept: true,
+    isKept: () => true,
     onLateAnswer: (item, late) => events.push(`late ${item}: ${late}`),
     onRejected: (item) => events.push(`rejected ${item}`),
     onAttempt: (failure) => events.push(failure === null ? "sent" : "failed"),
@@ -143,7 +143,7 @@ describe("a lane", () => {
       await Bun.sleep(100);
       return items;
     };
-    const { lane } = laneTo(slow, { patienceMs: 300, mostItems: 1, isKept: false });
+    const { lane } = laneTo(slow, { patienceMs: 300, mostItems: 1, isKept: () => false });
     lane.resume();
     const items = ["a", "b", "c", "d", "e", "f"];
     expect(await Promise.all(items.map((item) => lane.add(item)))).toEqual(items);
@@ -154,7 +154,7 @@ describe("a lane", () => {
       await Bun.sleep(150);
       return items;
     };
-    const { lane, sent } = laneTo(soon, { patienceMs: 300, isKept: false });
+    const { lane, sent } = laneTo(soon, { patienceMs: 300, isKept: () => false });
     lane.resume();
     const adding = lane.add("a");
     await waitFor(() => sent.length === 1, "the batch");
@@ -170,7 +170,7 @@ describe("a lane", () => {
         if (sequence === 1) await gate.promise;
         return items;
       },
-      { patienceMs: 50, isKept: false },
+      { patienceMs: 50, isKept: () => false },
     );
     lane.resume();
     const first = lane.add("a");
@@ -182,6 +182,24 @@ describe("a lane", () => {
     expect(events.filter((event) => event.startsWith("late"))).toEqual(["late a: a"]);
     // What nobody waits for and was not sent is not sent any more.
     expect(sent).toHaveLength(1);
+  });
+
+  test("tells apart what may be given up and what must be sent, although nobody waits for either", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { lane, sent } = laneTo(
+      async (sequence, items) => {
+        if (sequence === 1) await gate.promise;
+        return items;
+      },
+      { patienceMs: 50, isKept: (item) => item === "end" },
+    );
+    lane.resume();
+    const first = lane.add("a");
+    await waitFor(() => sent.length === 1, "the batch");
+    await Promise.allSettled([first, lane.add("b"), lane.add("end"), lane.add("c")]);
+    gate.resolve();
+    await waitFor(() => lane.size === 0, "the end of the lane");
+    expect(sent.map(({ items }) => items)).toEqual([["a"], ["end"]]);
   });
 
   test("still sends what must be sent, although nobody waits for it", async () => {

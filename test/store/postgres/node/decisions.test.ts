@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "../../../../src/base/id.ts";
 import { fullBucket, takeOne } from "../../../../src/limits/bucket.ts";
 import type { ClaimOrder } from "../../../../src/store/node.ts";
-import type { StoredResponse } from "../../../../src/store/store.ts";
+import type { ExchangeEnding, StoredResponse } from "../../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { exchangeEnding } from "../../fixtures.ts";
@@ -48,6 +48,29 @@ else
         [first, holdOrder(keyId, 1), holdOrder(keyId, 2)].map((order) => joined.node.hold(order)),
       );
       expect(answers.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled"]);
+    });
+
+    test.each([
+      ["a NUL", "fire\0", "fire\uFFFD"],
+      ["half a surrogate pair", "fire\uD83D", "fire\uFFFD"],
+      ["a backslash that only looks like one", "fire\\u0000 \\uD83D", "fire\\u0000 \\uD83D"],
+    ])("charges for an exchange whose provider said %s, and releases its hold", async (_, said, kept) => {
+      const { node, events } = joined;
+      const keyId = await world.addKey(100);
+      const order = holdOrder(keyId, 100);
+      await node.hold(order);
+      const about = { exchangeId: order.holdId, outcome: "failed", code: said, message: said } as const;
+      const details = [{ said }] as unknown as ExchangeEnding["attemptDetails"];
+      const ending = exchangeEnding(keyId, { ...about, attemptDetails: details });
+      const charge = chargeOrder(order, 60, { outcome: "failed", provider: said, ending });
+      expect(await node.settle(charge)).toEqual({ charged: 60, overrun: 0 });
+      const [written] = await world.client.query(
+        `SELECT accounts.held::int, posted::int, code, message, attempt_details IS NOT NULL AS detailed
+        FROM accounts, exchange_endings WHERE accounts.id = $1 AND exchange_id = $2`,
+        [keyId, order.holdId],
+      );
+      expect(written).toEqual({ held: 0, posted: 40, code: kept, message: kept, detailed: true });
+      expect(events.filter(({ kind }) => kind === "rejected")).toEqual([]);
     });
 
     test("writes a charge, its overrun, its record, its ending and its response at once", async () => {
