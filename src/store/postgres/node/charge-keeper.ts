@@ -5,6 +5,12 @@ import { UnacknowledgedCharges } from "./unacknowledged.ts";
 /** A charge that waits for longer is put into the file; nearly all are acknowledged within milliseconds. */
 const overdueMs = 500;
 
+/** The charges that a node of this folder has left, which is certainly dead. */
+export interface LeftCharges {
+  readonly nodeNo: number;
+  readonly ends: readonly HoldEnd[];
+}
+
 /**
  * Keeps charges on this machine's own disk for as long as the database does not acknowledge them. A disk that cannot be
  * written is reported once; the charges then wait in memory alone.
@@ -39,14 +45,16 @@ export class ChargeKeeper {
     });
   }
 
-  /** What earlier processes of this folder have left; from now on it is kept here. */
-  adopt(databaseId: string): readonly UnacknowledgedCharges[] {
-    let left: readonly UnacknowledgedCharges[] = [];
+  /**
+   * What earlier processes of this folder have left. It is kept here from now on, and their files go. A file that cannot
+   * be copied stays for the next start: a charge that is made twice changes nothing, one that is lost does.
+   */
+  adopt(databaseId: string): readonly LeftCharges[] {
+    const left: LeftCharges[] = [];
     this.#try(() => {
-      left = UnacknowledgedCharges.leftIn(this.#settings.dir, databaseId).filter(
-        ({ nodeNo }) => nodeNo !== this.#file?.nodeNo,
-      );
-      for (const file of left) this.#keep(file.all());
+      for (const file of UnacknowledgedCharges.leftIn(this.#settings.dir, databaseId)) {
+        if (file.nodeNo !== this.#file?.nodeNo) left.push(this.#takeOver(file));
+      }
     });
     return left;
   }
@@ -76,17 +84,29 @@ export class ChargeKeeper {
     });
   }
 
+  #takeOver(file: UnacknowledgedCharges): LeftCharges {
+    const { nodeNo } = file;
+    const ends = file.all();
+    const isCopied = this.#file !== null && this.#try(() => this.#keep(ends));
+    if (isCopied) file.remove();
+    else file.close();
+    return { nodeNo, ends };
+  }
+
   #keep(ends: readonly HoldEnd[]): void {
     this.#file?.keep(ends);
     if (this.#file !== null) for (const { id } of ends) this.#kept.add(id);
   }
 
-  #try(work: () => void): void {
+  /** False if it failed. */
+  #try(work: () => void): boolean {
     try {
       work();
+      return true;
     } catch (error) {
       if (!this.#isReported) this.#settings.report({ kind: "unkept", error });
       this.#isReported = true;
+      return false;
     }
   }
 }

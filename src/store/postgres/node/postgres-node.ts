@@ -210,8 +210,7 @@ export class PostgresNode implements StoreNode {
   async #makeUp(): Promise<void> {
     const left = this.#keeper.adopt(this.#databaseId);
     if (left.length === 0) return;
-    const ends = left.flatMap((file) => file.all());
-    for (const file of left) file.remove();
+    const ends = left.flatMap((node) => node.ends);
     const made = ends.map((end) => this.#lanes.settles.add({ kind: "end", ...end }));
     // Those that are not made now are tried for as long as this process lives, and stay in its file.
     await Promise.allSettled(made);

@@ -1,0 +1,55 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { NodeEvent } from "../../../../src/store/node.ts";
+import { ChargeKeeper } from "../../../../src/store/postgres/node/charge-keeper.ts";
+import { UnacknowledgedCharges } from "../../../../src/store/postgres/node/unacknowledged.ts";
+import { temporaryFolder } from "../../fixtures.ts";
+
+const databaseId = "database";
+const charge = { id: "exchange", charge: { n: 0, id: "exchange", cost: 60 }, ending: null, response: null };
+
+test("the charges that an earlier process has left are copied, and its file goes", () => {
+  using folder = folderWithCharge();
+  const { keeper, events } = keeperOf(folder.dir);
+  keeper.begin(2, databaseId);
+  expect(keeper.adopt(databaseId)).toEqual([{ nodeNo: 1, ends: [charge] }]);
+  expect(keeper.isKept(charge.id)).toBe(true);
+  keeper.end();
+  expect(readdirSync(folder.dir).filter((name) => !name.endsWith("-journal"))).toEqual(["sluice.node-2"]);
+  expect(chargesLeftIn(folder.dir)).toEqual([charge]);
+  expect(events).toEqual([]);
+});
+
+test("charges that cannot be copied stay in the file that has them", () => {
+  using folder = folderWithCharge();
+  const { keeper, events } = keeperOf(folder.dir);
+  mkdirSync(join(folder.dir, "sluice.node-2"));
+  keeper.begin(2, databaseId);
+  expect(keeper.adopt(databaseId)).toEqual([{ nodeNo: 1, ends: [charge] }]);
+  expect(keeper.isKept(charge.id)).toBe(false);
+  keeper.end();
+  expect(chargesLeftIn(folder.dir)).toEqual([charge]);
+  expect(events.map(({ kind }) => kind)).toEqual(["unkept"]);
+});
+
+function folderWithCharge() {
+  const folder = temporaryFolder();
+  const file = UnacknowledgedCharges.create(folder.dir, 1, databaseId);
+  file.keep([charge]);
+  file.close();
+  return folder;
+}
+
+function keeperOf(dir: string) {
+  const events: NodeEvent[] = [];
+  return { keeper: new ChargeKeeper({ dir, report: (event) => events.push(event) }), events };
+}
+
+function chargesLeftIn(dir: string) {
+  return UnacknowledgedCharges.leftIn(dir, databaseId).flatMap((file) => {
+    const ends = file.all();
+    file.close();
+    return ends;
+  });
+}
