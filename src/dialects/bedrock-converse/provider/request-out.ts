@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { writeThinking } from "../../anthropic-messages/provider/thinking-out.ts";
+import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrFormat, IrRequest, IrTool } from "../../ir/ir.ts";
 import { dropCacheMarks } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
@@ -184,7 +185,11 @@ function tierOf(tier: string): string {
 function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.format?.type === "json_schema" && request.format.description !== null)
     dropped.add(dropped.names.formatDescription);
-  if (request.identity.promptCacheKey !== null) dropped.add("prompt_cache_key");
+  const { user, safetyIdentifier, promptCacheKey } = request.identity;
+  if (user !== null) dropped.add(dropped.names.user);
+  if (safetyIdentifier !== null) dropped.add("safety_identifier");
+  if (promptCacheKey !== null) dropped.add("prompt_cache_key");
+  if (asksForImageDetail(request)) dropped.add(dropped.names.imageDetail);
   if (request.verbosity !== null) dropped.add("verbosity");
   if (request.store !== null) dropped.add("store");
   if (request.metadata !== null) dropped.add("metadata");
