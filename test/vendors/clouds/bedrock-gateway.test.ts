@@ -7,11 +7,12 @@ import {
   CountTokensCommand,
 } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { json } from "../../support/answers.ts";
 import { fixtureText } from "../../support/fixtures.ts";
 import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
 import { readStream } from "../../support/sse.ts";
 import { waitFor } from "../../support/wait.ts";
-import { encodeException } from "../bedrock/encode-message.ts";
+import { encodeEvent, encodeException } from "../bedrock/encode-message.ts";
 import {
   awsAccount,
   awsError,
@@ -290,6 +291,29 @@ describe("failures", () => {
     expect(streamed.text).not.toContain("[DONE]");
     expect(await used(payer)).toBeGreaterThan(0);
   });
+
+  for (const stream of [false, true]) {
+    test(`B47: a malformed call is an error that is charged by its figures (streamed: ${stream})`, async () => {
+      const stopReason = "malformed_tool_use";
+      const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 };
+      const whole = { output: { message: { role: "assistant", content: [] } }, stopReason, usage };
+      fake.instead = stream
+        ? eventStream(
+            encodeEvent("messageStart", { role: "assistant" }),
+            encodeEvent("messageStop", { stopReason }),
+            encodeEvent("metadata", { usage }),
+          )
+        : json(whole);
+      const payer = await newKey();
+      const body = { model: "nova", messages, stream };
+      const failed = await sluice.request("/v1/chat/completions", { key: payer, body });
+      expect(failed.status).toBe(stream ? 200 : 502);
+      const text = await failed.text();
+      expect(text).toContain(stopReason);
+      expect(text).not.toContain("[DONE]");
+      expect(await used(payer)).toBe(0.00002);
+    });
+  }
 
   test("B12: a damaged frame is a broken answer, and the connection is not used again", async () => {
     const damaged = (converseFrames[2] ?? new Uint8Array()).slice();

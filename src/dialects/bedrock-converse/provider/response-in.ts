@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
@@ -9,12 +9,15 @@ export function readResponse(body: JsonObject): IrResponse {
   if (isObject(body["error"])) throw reportedFailure(body);
   const message = objectOf(objectOf(body["output"])?.["message"]);
   if (message === null || !Array.isArray(message["content"])) throw malformedAnswer("no message");
+  const usage = readUsage(body["usage"]);
+  const failure = readFailure(body["stopReason"]);
+  if (failure !== null) throw new FailedAnswer(failure, usage);
   const finish = readFinish(body["stopReason"]);
   if (finish === null) throw malformedAnswer("a message without a stopReason");
   return {
     blocks: objectsOf(message["content"]).flatMap(readBlock),
     finish,
-    usage: readUsage(body["usage"]),
+    usage,
     serviceTier: readTier(body),
   };
 }
@@ -72,11 +75,16 @@ const explanations: Readonly<Record<string, string>> = {
 /** An agent that takes one of these for an ending waits for ever: the model wanted to call a tool and failed to. */
 const failures: ReadonlySet<string> = new Set(["malformed_model_output", "malformed_tool_use"]);
 
-/** Null if there is no reason yet. Throws if the model failed. */
+/** How the model failed; null if it did not. */
+export function readFailure(stopReason: Json | undefined): string | null {
+  const reason = stringOf(stopReason) ?? "";
+  return failures.has(reason) ? malformedAnswer(`its stopReason is ${reason}`).message : null;
+}
+
+/** Null if there is no reason yet. */
 export function readFinish(stopReason: Json | undefined): IrFinish | null {
   const reason = stringOf(stopReason);
   if (reason === null) return null;
-  if (failures.has(reason)) throw malformedAnswer(`its stopReason is ${reason}`);
   return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: explanations[reason] ?? null };
 }
 

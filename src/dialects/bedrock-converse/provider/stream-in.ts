@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
+import { cutShort, FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
-import { readFinish, readTier, readUsage } from "./response-in.ts";
+import { readFailure, readFinish, readTier, readUsage } from "./response-in.ts";
 
 interface OpenBlock {
   readonly index: number;
@@ -25,6 +26,8 @@ export class ConverseStreamReader implements StreamReader {
   #blocks = 0;
   #hasBegun = false;
   #finish: IrFinish | null = null;
+  #failure: string | null = null;
+  #usage: ReportedUsage | null = null;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void) {
@@ -48,6 +51,7 @@ export class ConverseStreamReader implements StreamReader {
         this.#stop(index);
         break;
       case "messageStop":
+        this.#failure = readFailure(data["stopReason"]) ?? this.#failure;
         this.#finish = readFinish(data["stopReason"]) ?? this.#finish;
         break;
       case "metadata":
@@ -58,6 +62,8 @@ export class ConverseStreamReader implements StreamReader {
 
   end(): void {
     if (this.ended) return;
+    // Not before the end: what a failed answer has used, and is billed for, comes behind its stop.
+    if (this.#failure !== null) throw new FailedAnswer(this.#failure, this.#usage);
     if (this.#finish === null) throw cutShort();
     for (const index of this.#open.keys()) this.#stop(index);
     this.#emit({ type: "finish", finish: this.#finish });
@@ -119,6 +125,7 @@ export class ConverseStreamReader implements StreamReader {
 
   #metadata(data: JsonObject): void {
     const usage = readUsage(data["usage"]);
+    this.#usage = usage ?? this.#usage;
     if (usage !== null) this.#emit({ type: "usage", usage });
     const tier = readTier(data);
     if (tier !== null) this.#emit({ type: "service_tier", tier });
