@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { rememberSecret } from "../../base/secrets.ts";
+import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, clockProblem, type TokenAnswer } from "../credentials/token-host.ts";
@@ -37,7 +37,7 @@ export async function issueByFederatedToken(
   signal: AbortSignal,
 ): Promise<Issued<HeaderToken>> {
   const assertion = (await readTokenFile(tokenFile)).trim();
-  rememberSecret(assertion);
+  rememberIssuedSecret(assertion);
   return issue(
     application,
     {
