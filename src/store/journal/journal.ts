@@ -1,3 +1,4 @@
+import { nextTurn } from "../../base/next-turn.ts";
 import type { StoreStats, Trouble } from "../health.ts";
 import type { ChargeEntry, JournalItem } from "../records.ts";
 import { type BatchWriter, type FailureReason, reasonOf } from "./batch-writer.ts";
@@ -225,8 +226,4 @@ const closing: Trouble = { reason: "The store is closing.", advice: "Nothing is 
 
 function chargesOf({ items }: Pick<Commit, "items">): readonly ChargeEntry[] {
   return items.flatMap((item) => (item.kind === "settle" ? [item.charge] : []));
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,3 +1,5 @@
+import { nextTurn } from "../../base/next-turn.ts";
+
 const quote = 0x22;
 const backslash = 0x5c;
 
@@ -21,7 +23,7 @@ export async function shortened(bytes: Uint8Array): Promise<string> {
   const truncation = new Truncation(bytes);
   for (let from = 0; from < bytes.length; from += sliceBytes) {
     truncation.scan(from, Math.min(from + sliceBytes, bytes.length));
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
   return truncation.text();
 }

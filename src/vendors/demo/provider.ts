@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { nextTurn } from "../../base/next-turn.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { readDefaultRefusal } from "../http/default-refusal.ts";
@@ -45,7 +46,7 @@ export class DemoProvider implements Provider {
     const dialect = dialects[name];
     assert(dialect !== undefined, `the demo does not speak ${name}`);
     // Like a provider's, its answer comes in another turn of the event loop: by then it is known who has left.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     const body = parse(await textOf(sent));
     if (body === null)
       return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });

@@ -1,4 +1,5 @@
 import { assert } from "../../../base/assert.ts";
+import { nextTurn } from "../../../base/next-turn.ts";
 import { failureOf } from "./failure.ts";
 
 export interface LaneOptions<Item, Answer> {
@@ -233,8 +234,4 @@ export class Lane<Item, Answer> {
     const { isKept } = this.#options;
     this.#waiting = this.#waiting.filter(({ isAbandoned, item }) => !isAbandoned || isKept(item));
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,3 +1,4 @@
+import { nextTurn } from "../../../base/next-turn.ts";
 import { NodeUnavailable, type TokenVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
 
@@ -84,8 +85,4 @@ function answer(batch: readonly Waiting[], { granted, levels }: TokenRow): void 
 
 function refuse(batch: readonly Waiting[]): void {
   for (const { callers } of batch) for (const { reject } of callers) reject(new NodeUnavailable());
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
