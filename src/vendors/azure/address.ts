@@ -1,4 +1,4 @@
-import { providerDialect } from "../../dialects/registry.ts";
+import { dialectPath } from "../http/dialect-path.ts";
 import type { Prepared } from "../provider.ts";
 import type { GivenSettings } from "../vendor.ts";
 
@@ -45,9 +45,8 @@ function isDated(apiVersion: string | undefined): boolean {
 
 /** The request's target below the root. */
 export function targetOf(prepared: Prepared, baseUrl: string, apiVersion: string | undefined): string {
-  const { dialect, purpose, model } = prepared;
-  const { paths } = providerDialect(dialect);
-  const path = (purpose === "count_tokens" ? paths.countTokens : null) ?? paths.generate;
+  const { dialect, model } = prepared;
+  const path = dialectPath(prepared);
   if (dialect === "messages") return `/anthropic/v1${path}`;
   const query = apiVersion === undefined || apiVersion === "v1" ? "" : `?api-version=${apiVersion}`;
   if (isModelsDoor(baseUrl)) return `/models${path}${query}`;

@@ -1,4 +1,4 @@
-import { providerDialect } from "../../dialects/registry.ts";
+import { dialectPath } from "../http/dialect-path.ts";
 import type { Prepared } from "../provider.ts";
 import type { GivenSettings } from "../vendor.ts";
 
@@ -12,7 +12,7 @@ export function addressOf({ options: { region, endpoint } }: GivenSettings): str
 /** Claude answers in Messages by InvokeModel; everything else is Converse. */
 export function runtimeTarget(prepared: Prepared): string {
   const { dialect, model, stream } = prepared;
-  if (dialect !== "messages") return pathOf(prepared);
+  if (dialect !== "messages") return dialectPath(prepared);
   return `/model/${encodeURIComponent(model)}/${stream ? "invoke-with-response-stream" : "invoke"}`;
 }
 
@@ -20,12 +20,6 @@ export function runtimeTarget(prepared: Prepared): string {
 const ownModels = /(?:^|\.)gpt-\d/;
 
 export function mantleTarget(prepared: Prepared): string {
-  if (prepared.dialect === "messages") return `/anthropic/v1${pathOf(prepared)}`;
-  return `${ownModels.test(prepared.model) ? "/openai/v1" : "/v1"}${pathOf(prepared)}`;
-}
-
-function pathOf(prepared: Prepared): string {
-  const { paths } = providerDialect(prepared.dialect);
-  const target = (prepared.purpose === "count_tokens" ? paths.countTokens : null) ?? paths.generate;
-  return typeof target === "string" ? target : target(prepared);
+  if (prepared.dialect === "messages") return `/anthropic/v1${dialectPath(prepared)}`;
+  return `${ownModels.test(prepared.model) ? "/openai/v1" : "/v1"}${dialectPath(prepared)}`;
 }

@@ -1,4 +1,3 @@
-import { assert } from "../../base/assert.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
@@ -12,6 +11,7 @@ import type { ProviderSettings } from "../settings.ts";
 import type { VendorContext } from "../vendor.ts";
 import { readDefaultRefusal } from "./default-refusal.ts";
 import { DeferredTransfer } from "./deferred-transfer.ts";
+import { dialectPath } from "./dialect-path.ts";
 
 /** What differs between vendors that are called over HTTP. */
 export interface HttpVendorOptions {
@@ -134,7 +134,7 @@ export class HttpProvider implements Provider {
   }
 
   #target(prepared: Prepared): string {
-    return this.#options.target?.(prepared) ?? defaultTarget(prepared);
+    return this.#options.target?.(prepared) ?? dialectPath(prepared);
   }
 
   #path(target: string): string {
@@ -202,14 +202,6 @@ export class HttpProvider implements Provider {
     }
     return fixed;
   }
-}
-
-function defaultTarget(prepared: Prepared): string {
-  const { dialect, purpose } = prepared;
-  const { paths } = providerDialect(dialect);
-  const target = purpose === "generate" ? paths.generate : paths.countTokens;
-  assert(target !== null, `${dialect} has no request that counts tokens`);
-  return typeof target === "string" ? target : target(prepared);
 }
 
 /** Not part of the head that is cached, nor of a signature. */

@@ -1,5 +1,5 @@
-import { providerDialect } from "../../dialects/registry.ts";
 import { readGoogleKey } from "../google/service-account.ts";
+import { dialectPath } from "../http/dialect-path.ts";
 import type { Prepared } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
 
@@ -20,9 +20,7 @@ export function projectOf({ options }: Pick<ProviderSettings, "options">): strin
 }
 
 /** The request's target. The model's name is part of it, but for open models and for counting Claude's tokens. */
-export function targetOf(prepared: Prepared, settings: ProviderSettings): string {
-  const project = projectOf(settings);
-  const location = settings.options.location ?? defaultLocation;
+export function targetOf(prepared: Prepared, project: string | null, location = defaultLocation): string {
   const place = project === null ? "" : `/projects/${project}/locations/${location}`;
   switch (prepared.dialect) {
     case "messages":
@@ -31,7 +29,7 @@ export function targetOf(prepared: Prepared, settings: ProviderSettings): string
       // With an API key there is no project, and only the first version.
       return `${project === null ? "/v1" : "/v1beta1"}${place}/${geminiMethod(prepared)}`;
     default:
-      return `/v1${place}/endpoints/openapi${pathOf(prepared)}`;
+      return `/v1${place}/endpoints/openapi${dialectPath(prepared)}`;
   }
 }
 
@@ -45,11 +43,6 @@ function geminiMethod({ model, purpose, stream }: Prepared): string {
   const place = /^\d+$/.test(model) ? `endpoints/${model}` : `publishers/google/models/${segment(model)}`;
   if (purpose === "count_tokens") return `${place}:countTokens`;
   return `${place}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`;
-}
-
-function pathOf(prepared: Prepared): string {
-  const { generate } = providerDialect(prepared.dialect).paths;
-  return typeof generate === "string" ? generate : generate(prepared);
 }
 
 /** Versions follow an `@`, which stays as it is. */

@@ -31,7 +31,8 @@ export const vertex: Vendor = {
     pathWarning: (path) => (path === "/" ? null : 'has a path, which kind "vertex" adds by itself'),
   },
   create: (settings, context) => {
-    const { credentials } = settings.options;
+    const { credentials, location } = settings.options;
+    const project = projectOf(settings);
     return new HttpProvider(
       settings,
       {
@@ -40,7 +41,7 @@ export const vertex: Vendor = {
         ...(credentials === undefined
           ? {}
           : { credentials: [googleCredential(settings.name, credentials, context.tokens)] }),
-        target: (prepared) => targetOf(prepared, settings),
+        target: (prepared) => targetOf(prepared, project, location),
         adaptHeaders: (headers, { dialect }) => (dialect === "messages" ? claudeHeaders(headers) : headers),
         readRefusal: readGoogleRefusal,
         advise: (answer, model) => adviseOnVertex(answer, model, settings),
