@@ -30,8 +30,6 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     role: "gateway",
     onBackgroundError: (err) => log.error({ err }, "periodic work on the database failed"),
   });
-  const opened = new AsyncDisposableStack();
-  opened.defer(() => store.close());
   try {
     const { keys, revision } = await store.load();
     const report = (event: NodeEvent) => logNodeEvent(log, event);
@@ -59,7 +57,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
       },
     };
   } catch (error) {
-    await opened.disposeAsync();
+    await store.close();
     throw error;
   }
 }
