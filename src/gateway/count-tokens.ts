@@ -4,7 +4,7 @@ import { patchBody } from "../dialects/json/patch.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { translate } from "../dialects/translation/translate.ts";
 import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
-import { adaptBytes, type VendorContext, vendorContext } from "../vendors/adapt-body.ts";
+import { adaptBytes, type BodyVendor, bodyVendorOf } from "../vendors/adapt-body.ts";
 import type { Prepared } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { admit } from "./admission/admit.ts";
@@ -97,9 +97,9 @@ class Counting {
     return { dialect, purpose: "count_tokens", model, stream: false, body, headers };
   }
 
-  #vendorOf({ provider, family, upstreamModel }: Deployment): VendorContext | null {
+  #vendorOf({ provider, family, upstreamModel }: Deployment): BodyVendor | null {
     const headers = clientDialect(client).forwardHeaders(this.#exchange.call.request.headers);
-    return vendorContext(provider.settings, client, family ?? upstreamModel, headers, "count_tokens");
+    return bodyVendorOf(provider.settings, client, family ?? upstreamModel, headers, "count_tokens");
   }
 
   #bodyFor(dialect: ProviderDialectName, deployment: Deployment): Uint8Array | string {

@@ -9,18 +9,18 @@ import type { ProviderSettings } from "./settings.ts";
 import type { BodyContext } from "./vendor.ts";
 
 /** A body's vendor, which wants something changed in it. */
-export interface VendorContext extends BodyContext {
+export interface BodyVendor extends BodyContext {
   readonly kind: string;
 }
 
 /** Null for vendors that take their dialects as they are. */
-export function vendorContext(
+export function bodyVendorOf(
   { kind, options }: ProviderSettings,
   dialect: ProviderDialectName,
   model: string,
   headers: ForwardedHeaders,
   purpose: BodyContext["purpose"] = "generate",
-): VendorContext | null {
+): BodyVendor | null {
   if (vendorOf(kind).bodyChanges === undefined) return null;
   return { kind, dialect, purpose, model, headers, options: publicOptions(options) };
 }
@@ -34,7 +34,7 @@ export interface AdaptedBytes {
 /** Members that the vendor takes as they are stay as the client wrote them, byte for byte. */
 export function adaptBytes(
   body: Uint8Array,
-  vendor: VendorContext | null,
+  vendor: BodyVendor | null,
   dropped: readonly string[],
 ): AdaptedBytes {
   if (vendor === null) return { body, dropped };
@@ -49,7 +49,7 @@ export interface AdaptedObject {
 
 export function adaptObject(
   body: JsonObject,
-  vendor: VendorContext | null,
+  vendor: BodyVendor | null,
   dropped: readonly string[],
 ): AdaptedObject {
   if (vendor === null) return { body, dropped };
@@ -62,6 +62,6 @@ export function adaptObject(
   return { body: adapted, dropped: [...all] };
 }
 
-function changesFor(body: JsonObject, vendor: VendorContext, dropped: Set<string>): MemberChanges {
+function changesFor(body: JsonObject, vendor: BodyVendor, dropped: Set<string>): MemberChanges {
   return vendorOf(vendor.kind).bodyChanges?.(body, vendor, dropped) ?? {};
 }

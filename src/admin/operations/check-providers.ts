@@ -1,9 +1,10 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { withoutSecrets } from "../../base/secrets.ts";
 import type { DeploymentSettings, Settings } from "../../config/settings.ts";
 import { readErrorObject } from "../../dialects/errors/refusal.ts";
+import { parseObject } from "../../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
-import { adaptObject, vendorContext } from "../../vendors/adapt-body.ts";
+import { adaptObject, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
 import type { Prepared, Provider } from "../../vendors/provider.ts";
@@ -73,7 +74,7 @@ function ask(
 ): Promise<CollectedAnswer> {
   const target = { upstreamModel, maxTokensField, maxOutputTokens: outputTokens };
   const small = providerDialect(dialect).smallRequest(question, target);
-  const vendor = vendorContext(provider.settings, dialect, family ?? upstreamModel, {});
+  const vendor = bodyVendorOf(provider.settings, dialect, family ?? upstreamModel, {});
   const body = JSON.stringify(adaptObject(small, vendor, []).body);
   const prepared: Prepared = {
     dialect,
@@ -94,22 +95,13 @@ function problemWith(
   provider: Provider,
   { upstreamModel }: DeploymentSettings,
 ): string | null {
-  const body = parsed(text);
+  const body = parseObject(text);
   const said = body === null ? null : messageIn(body);
   if (status === 200 && body !== null && said === null) return null;
   if (status === 200) return said ?? "it answered with something that is not JSON; check base_url";
   const answer = { head, text, receivedAtMs: Date.now() };
   const advice = provider.advise?.(answer, upstreamModel) ?? usualAdvice(status);
   return `${status}${said === null ? "" : ` ${said}`}; ${advice}`;
-}
-
-function parsed(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /** The provider's message without secrets, which some vendors repeat in their errors; null if there is none. */

@@ -14,7 +14,7 @@ import {
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
-import { adaptBytes, adaptObject, type VendorContext, vendorContext } from "../../vendors/adapt-body.ts";
+import { adaptBytes, adaptObject, type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
@@ -220,8 +220,8 @@ function vendorOfBody(
   { headers }: PreparableRequest,
   { provider, upstreamModel, family }: Deployment,
   dialect: ProviderDialectName,
-): VendorContext | null {
-  return vendorContext(provider.settings, dialect, family ?? upstreamModel, headers);
+): BodyVendor | null {
+  return bodyVendorOf(provider.settings, dialect, family ?? upstreamModel, headers);
 }
 
 function translatedAttempt(

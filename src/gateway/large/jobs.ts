@@ -7,7 +7,7 @@ import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
-import type { VendorContext } from "../../vendors/adapt-body.ts";
+import type { BodyVendor } from "../../vendors/adapt-body.ts";
 import type { StrippedReasoning } from "../attempt/strip-foreign-reasoning.ts";
 import type { Expected } from "../request/request.ts";
 
@@ -34,7 +34,7 @@ export interface PatchJob {
   readonly dialect: ClientDialectName;
   readonly stripped: StrippedReasoning;
   readonly changes: BodyChanges;
-  readonly vendor: VendorContext | null;
+  readonly vendor: BodyVendor | null;
 }
 
 export interface TranslateJob {
@@ -45,7 +45,7 @@ export interface TranslateJob {
   readonly toward: ProviderDialectName;
   readonly source: Omit<Source, "dialect" | "body">;
   readonly target: Omit<Target, "dialect">;
-  readonly vendor: VendorContext | null;
+  readonly vendor: BodyVendor | null;
 }
 
 export interface ReadResult {

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { errorIn } from "../../dialects/errors/bare-error.ts";
+import { objectOf } from "../../dialects/json/json-fields.ts";
 import { readDefaultRefusal } from "../http/default-refusal.ts";
 import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 
@@ -35,17 +36,8 @@ function subjectOf(
 }
 
 function isFlagged(text: string): boolean {
-  const metadata = errorIn(text)["metadata"];
-  return isObject(metadata) && Array.isArray(metadata["reasons"]);
-}
-
-function errorIn(text: string): JsonObject {
-  try {
-    const body: unknown = JSON.parse(text);
-    return isObject(body) && isObject(body["error"]) ? body["error"] : {};
-  } catch {
-    return {};
-  }
+  const error = objectOf(errorIn(text)?.["error"]);
+  return Array.isArray(objectOf(error?.["metadata"])?.["reasons"]);
 }
 
 const durationPart = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { parseObject } from "../../dialects/json/json-fields.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
@@ -36,7 +37,7 @@ export async function askTokenHost(request: TokenRequest, signal: AbortSignal): 
     return {
       status: answer.status,
       text: answer.text,
-      body: objectIn(answer.text),
+      body: parseObject(answer.text) ?? {},
       clockBehindMs: clockBehind(answer),
     };
   } catch (cause) {
@@ -60,15 +61,6 @@ function send(url: URL, request: TokenRequest, receiver: Receiver): Transfer {
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: close\r\n`;
   for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
   return new HttpClient(serverAddressOf(url)).send(head, body, receiver, "tokens");
-}
-
-function objectIn(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 function clockBehind({ head }: CollectedAnswer): number {

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { parseObject } from "../../dialects/json/json-fields.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import { isLoopback } from "../credentials/loopback.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
@@ -34,7 +35,7 @@ interface AuthorizedUser {
 
 /** The key, or what is wrong with the file, as the end of a sentence that starts with the setting's name. */
 export function readGoogleKey(text: string): GoogleKey | string {
-  const file = objectIn(text);
+  const file = parseObject(text);
   if (file === null) return "is not a key file: it must be the JSON document that Google gives out";
   const tokenUri = stringIn(file, "token_uri") ?? defaultTokenUri;
   if (tokenUri.startsWith("http:") && !isLoopback(tokenUri)) return "has a token_uri that is not https";
@@ -149,15 +150,6 @@ export async function importKey(pem: string): Promise<CryptoKey> {
 
 function base64Url(text: string): string {
   return Buffer.from(text).toString("base64url");
-}
-
-function objectIn(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function stringIn(file: JsonObject, name: string): string | null {
