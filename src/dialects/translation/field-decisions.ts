@@ -28,7 +28,7 @@ export type FieldDecisions = Readonly<Record<string, FieldDecision>>;
 export function decideFields(
   object: JsonObject,
   decisions: FieldDecisions,
-  dropped: DroppedFields,
+  dropped: Pick<DroppedFields, "add">,
   prefix = "",
 ): void {
   // Parsed JSON has no inherited fields, and `Object.entries` would allocate an array per field.

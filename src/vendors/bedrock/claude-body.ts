@@ -1,16 +1,26 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { requestFields } from "../../dialects/anthropic-messages/client/fields.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { refuse } from "../../dialects/translation/dropped-fields.ts";
+import type { FieldDecisions } from "../../dialects/translation/field-decisions.ts";
 import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
+import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { withoutSystemTurns } from "../claude/system-turns.ts";
 import type { BodyContext } from "../vendor.ts";
 
-/**
- * What Anthropic's API has and InvokeModel answers 400 to: what the answer means the same without, and what a client would miss.
- */
-const harmless = ["service_tier", "cache_control", "speed", "inference_geo"] as const;
-const missed = ["container", "mcp_servers"] as const;
+/** What Anthropic's API has, and InvokeModel answers 400 to. */
+const unknownFields = {
+  ...atAnthropicOnly,
+  cache_control: "dropped",
+  compaction: requestFields.compaction,
+  diagnostics: "dropped",
+  fallback_credit_token: "dropped",
+  fallbacks: requestFields.fallbacks,
+  inference_geo: "dropped",
+  service_tier: "dropped",
+  speed: "dropped",
+} as const satisfies FieldDecisions;
 
 /** Newer names of features that Bedrock has under these. */
 const renamedBetas: Readonly<Record<string, string>> = {
@@ -28,8 +38,7 @@ export function claudeChanges(
   version: string,
   dropped: Set<string>,
 ): MemberChanges {
-  for (const name of missed) if (body[name] != null) refuse(name, "this model's provider has no such thing");
-  for (const name of harmless) if (body[name] != null) dropped.add(name);
+  const without = withoutFields(body, unknownFields, dropped);
   refuseAddresses(body["messages"], "messages");
   const generation = claudeGeneration(model);
   const marks = new CacheMarks(generation !== null && generation >= 4.5);
@@ -41,7 +50,7 @@ export function claudeChanges(
     if (changed !== value) rewritten[name] = changed;
   }
   return {
-    ...Object.fromEntries([...harmless, ...missed].map((name) => [name, undefined])),
+    ...without,
     ...rewritten,
     ...contextManagement(body, dropped),
     // Both are in the request's target.

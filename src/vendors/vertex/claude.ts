@@ -1,11 +1,15 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { withoutSystemTurns } from "../claude/system-turns.ts";
 import type { BodyContext } from "../vendor.ts";
 
 /** What Anthropic's SDK for Vertex sends. */
 const defaultVersion = "2026-10-21";
+
+/** What Anthropic's API has, and Vertex answers 400 to. */
+const unknownFields = { ...atAnthropicOnly, cache_control: "dropped" } as const;
 
 /**
  * Claude's bodies on Vertex: the model is in the target, the version in the body, and a mark on the whole conversation is
@@ -16,13 +20,13 @@ export function claudeChanges(
   { purpose, options }: BodyContext,
   dropped: Set<string>,
 ): MemberChanges {
-  if (body["cache_control"] != null) dropped.add("cache_control");
+  const without = withoutFields(body, unknownFields, dropped);
   const messages = withoutSystemTurns(body["messages"]);
   return {
+    ...without,
     ...(purpose === "generate" ? { model: undefined } : {}),
     ...(messages === body["messages"] ? {} : { messages }),
     anthropic_version: options.anthropic_version ?? defaultVersion,
-    cache_control: undefined,
   };
 }
 

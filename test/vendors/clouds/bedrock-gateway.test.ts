@@ -237,7 +237,20 @@ describe("Sluice before the same Bedrock", () => {
     const byAddress = await ask("claude", { messages: [{ role: "user", content: [image] }] });
     expect(byAddress.status).toBe(400);
     expect(await byAddress.text()).toContain("messages[0].content[0].source");
+    const threaded = await ask("claude", { thread: { type: "create" } });
+    expect(threaded.status).toBe(400);
+    expect(await threaded.json()).toMatchObject({
+      error: { details: { error_code: "thread_unsupported_request" } },
+    });
     expect(fake.provider.requests).toHaveLength(before);
+  });
+
+  test("B20: null in such a field is absent", async () => {
+    const names = ["thread", "container", "mcp_servers", "compaction", "fallbacks", "cache_control", "speed"];
+    const response = await ask("claude", Object.fromEntries(names.map((name) => [name, null])));
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-sluice-dropped")).toBeNull();
+    for (const name of names) expect(fake.provider.requests.at(-1)?.body).not.toHaveProperty(name);
   });
 
   test("B61: tokens are counted by Bedrock, for Claude too", async () => {

@@ -151,7 +151,7 @@ function served(request: SeenRequest, path: string): Answer {
   return googleError(404, "NOT_FOUND", "Not found");
 }
 
-const extras = ["cache_control", "mcp_servers", "container"];
+const extras = ["cache_control", "mcp_servers", "container", "thread"];
 
 function claudeAnswer(request: SeenRequest, model: string, isStream: boolean): Answer {
   const { body } = request;

@@ -154,6 +154,20 @@ describe("Sluice before the same Vertex", () => {
     expect(sent().text).toContain('"cache_control":{"type":"ephemeral"}');
   });
 
+  test("V06: what only Anthropic keeps or runs is refused, and null in its place is absent", async () => {
+    const before = fake.provider.requests.length;
+    const threaded = await messages("claude", { thread: { type: "create" } });
+    expect(threaded.status).toBe(400);
+    expect(await threaded.json()).toMatchObject({
+      error: { details: { error_code: "thread_unsupported_request" } },
+    });
+    expect((await messages("claude", { mcp_servers: [{ type: "url" }] })).status).toBe(400);
+    expect(fake.provider.requests).toHaveLength(before);
+    const absent = { thread: null, container: null, mcp_servers: null, cache_control: null };
+    expect((await messages("claude", absent)).status).toBe(200);
+    for (const name of Object.keys(absent)) expect(JSON.parse(sent().text)).not.toHaveProperty(name);
+  });
+
   test("V04: Claude Code's system messages reach Claude as the user's text", async () => {
     const response = await messages(
       "claude",

@@ -1,0 +1,28 @@
+import type { JsonObject } from "../../base/json.ts";
+import { requestFields } from "../../dialects/anthropic-messages/client/fields.ts";
+import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { decideFields, type FieldDecisions } from "../../dialects/translation/field-decisions.ts";
+
+/**
+ * What Anthropic's own API keeps or runs for a client, and no cloud's does. The answer would mean something else without it, so
+ * it is refused as for a model that is no Claude: in the words upon which Anthropic's SDK sends a thread's whole conversation.
+ */
+export const atAnthropicOnly = {
+  container: requestFields.container,
+  mcp_servers: { refused: "the model's provider connects to no MCP servers; leave it out" },
+  thread: requestFields.thread,
+} as const satisfies FieldDecisions;
+
+/**
+ * Refuses or reports fields of Anthropic's API that a cloud's does not have, and takes them out, also where they are
+ * null: that counts as absent here, and as an unknown field there.
+ */
+export function withoutFields(
+  body: JsonObject,
+  decisions: FieldDecisions,
+  dropped: Set<string>,
+): MemberChanges {
+  const names = Object.keys(decisions);
+  decideFields(Object.fromEntries(names.map((name) => [name, body[name] ?? null])), decisions, dropped);
+  return Object.fromEntries(names.map((name) => [name, undefined]));
+}
