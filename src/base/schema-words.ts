@@ -34,11 +34,20 @@ export function expectation(schema: DescribedSchema): string {
       return "null";
     default:
       if (schema.format === "date-time") return 'a date and time such as "2027-01-31T12:00:00Z"';
-      if (schema.pattern === "^https?://") return "an address that starts with http:// or https://";
-      if (schema.pattern === "^[a-z0-9-]+$") return "made of lower case letters, digits and - only";
+      if (schema.pattern !== undefined) return patternWords[schema.pattern] ?? "a string in another form";
       return schema.minLength === undefined ? "a string" : "a string that is not empty";
   }
 }
+
+/** A person cannot be expected to read them. */
+const patternWords: Readonly<Record<string, string>> = {
+  "^https?://": "an address that starts with http:// or https://",
+  "^[a-z0-9-]+$": "made of lower case letters, digits and - only",
+  "^[a-z0-9.-]+$": "made of lower case letters, digits, . and - only",
+  "^[A-Za-z0-9-]+$": "made of letters, digits and - only",
+  "^[A-Za-z0-9.-]+$": "made of letters, digits, . and - only",
+  "^[A-Za-z0-9:/_-]+@(?:\\d+|DRAFT)$": 'an id and its version such as "gr1234abcd@3"',
+};
 
 function alternatives(schemas: readonly DescribedSchema[]): string {
   const isChoice = schemas.every((schema) => schema.const !== undefined);

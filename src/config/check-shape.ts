@@ -61,5 +61,7 @@ function foundString(value: string, schema: DescribedSchema): string {
   if (choices !== undefined && choices.length > 0) {
     return `, not ${JSON.stringify(value)}${didYouMean(value, choices)}`;
   }
+  if (schema.pattern !== undefined && /^(?:env|file):/.test(value))
+    return "; only secrets may refer to the environment or a file";
   return schema.type === "string" ? "" : ", not a string";
 }

@@ -97,6 +97,9 @@ function leftOutWarnings(
     const models = lost.length === 0 ? "" : `; not listed: ${lost.join(", ")}`;
     return `provider "${name}" is left out: ${reason}${models}`;
   });
-  if (served.length === 0) warnings.push("there is no model to serve; add [[models]] to the configuration");
+  if (served.length === 0) {
+    const remedy = (config.models ?? []).length === 0 ? "; add [[models]] to the configuration" : "";
+    warnings.push(`there is no model to serve${remedy}`);
+  }
   return warnings;
 }

@@ -138,10 +138,16 @@ function checkBaseUrl(
   } else if (parsed.search !== "" || parsed.hash !== "")
     context.problems.add(path, 'must end before any "?" or "#"');
   else {
-    const pathWarning = baseUrl.pathWarning(parsed.pathname);
+    const pathWarning = operationWarning(parsed.pathname) ?? baseUrl.pathWarning(parsed.pathname);
     if (pathWarning !== null) context.warnings.push(`${path} ${pathWarning}`);
   }
   return url;
+}
+
+/** Documentation often shows the address of an operation, which is easily copied whole. */
+function operationWarning(path: string): string | null {
+  const [, operation] = /(\/(?:(?:chat\/)?completions|responses|messages))\/*$/.exec(path) ?? [];
+  return operation === undefined ? null : `must end before ${operation}, which is added by itself`;
 }
 
 const defaultTimeouts: Timeouts = {

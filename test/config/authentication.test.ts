@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { expectation } from "../../src/base/schema-words.ts";
 import { withoutSecrets } from "../../src/base/secrets.ts";
 import { readSecretDocument } from "../../src/config/secrets.ts";
+import { vendorOption, vendorOptionNames } from "../../src/vendors/options.ts";
 import { load, problemsOf, temporaryFolder } from "./fixtures.ts";
 
 const azure = (lines: string) => `
@@ -50,6 +52,25 @@ describe("authentication", () => {
       expect(problemsOf(azure(`resource = "${resource}"\napi_key = "env:KEY"`), { env })).toEqual([
         "providers.azure.resource: must be made of lower case letters, digits and - only",
       ]);
+    }
+  });
+
+  test("what is no secret stands in the file, and the message says so in words", () => {
+    const toml = azure(`resource = "r"\n${entra.replace(/tenant_id = "[^"]*"/, 'tenant_id = "env:TENANT"')}`);
+    expect(problemsOf(toml, { env })).toEqual([
+      "providers.azure.tenant_id: must be made of letters, digits, . and - only; only secrets may refer to the environment or a file",
+    ]);
+    const bedrock = '[providers.b]\nkind = "bedrock"\nregion = "eu-central-1"\napi_key = "env:KEY"';
+    expect(problemsOf(`${bedrock}\nguardrail = "gr1234"`, { env })).toEqual([
+      'providers.b.guardrail: must be an id and its version such as "gr1234abcd@3"',
+    ]);
+  });
+
+  test("every pattern of a setting has words", () => {
+    for (const name of vendorOptionNames) {
+      const { pattern } = vendorOption(name).schema as { pattern?: string };
+      if (pattern !== undefined)
+        expect(expectation({ type: "string", pattern })).not.toContain("another form");
     }
   });
 

@@ -17,8 +17,10 @@ export const gemini: Vendor = {
   baseUrl: {
     default: "https://generativelanguage.googleapis.com",
     example: "https://generativelanguage.googleapis.com",
-    pathWarning: (path) =>
-      /\/v\d\w*\/*$/.test(path) ? 'ends in a version, which kind "gemini" adds by itself' : null,
+    pathWarning: (path) => {
+      if (/\/openai\/*$/.test(path)) return 'is an address for kind "openai-compatible", not for "gemini"';
+      return /\/v\d\w*\/*$/.test(path) ? 'ends in a version, which kind "gemini" adds by itself' : null;
+    },
   },
   create: (settings, context) =>
     new HttpProvider(
