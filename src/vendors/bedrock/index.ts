@@ -1,4 +1,5 @@
 import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { anthropicVersion } from "../claude/api-version.ts";
 import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
@@ -9,9 +10,6 @@ import { claudeChanges } from "./claude-body.ts";
 import { bedrockCredentials } from "./credentials.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
 import { readBedrockRefusal } from "./refusal.ts";
-
-/** The API's version in the body of InvokeModel, as Anthropic's own client writes it today. */
-const anthropicVersion = "2026-10-21";
 
 /**
  * Amazon Bedrock: Claude by InvokeModel, which speaks Messages, all other models by Converse; or, with `endpoint = "mantle"`, every

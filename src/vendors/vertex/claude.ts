@@ -1,12 +1,10 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { anthropicVersion } from "../claude/api-version.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { withoutSystemTurns } from "../claude/system-turns.ts";
 import type { BodyContext } from "../vendor.ts";
-
-/** What Anthropic's SDK for Vertex sends. */
-const defaultVersion = "2026-10-21";
 
 /** What Anthropic's API has, and Vertex answers 400 to. */
 const unknownFields = { ...atAnthropicOnly, cache_control: "dropped" } as const;
@@ -26,7 +24,7 @@ export function claudeChanges(
     ...without,
     ...(purpose === "generate" ? { model: undefined } : {}),
     ...(messages === body["messages"] ? {} : { messages }),
-    anthropic_version: options.anthropic_version ?? defaultVersion,
+    anthropic_version: options.anthropic_version ?? anthropicVersion,
   };
 }
 
