@@ -34,11 +34,6 @@ export function reportedFailure(body: JsonObject): GatewayError {
   return new GatewayError("upstream_error", refusal.message);
 }
 
-/** The provider says that its answer failed, and no more. */
-export function failedAnswer(): GatewayError {
-  return new GatewayError("upstream_error", "The provider says that its answer failed.");
-}
-
 /** The provider's answer violates its dialect. */
 export function malformedAnswer(what: string): GatewayError {
   return new GatewayError("upstream_error", `The provider's answer makes no sense: ${what}.`);
@@ -57,4 +52,9 @@ export class FailedAnswer extends GatewayError {
     super("upstream_error", message);
     this.usage = usage;
   }
+}
+
+/** The provider says that its answer failed, and no more. */
+export function failedAnswer(usage: ReportedUsage | null): FailedAnswer {
+  return new FailedAnswer("The provider says that its answer failed.", usage);
 }

@@ -51,6 +51,14 @@ function ask(client: "chat" | "messages", answer: Answer, stream: boolean): Prom
   return sluice.request(path, { key, body: { model: "m", messages, max_tokens: 100, stream } });
 }
 
+/** In nano-credits. */
+async function used(): Promise<number> {
+  const answer = (await (await sluice.request("/v1/usage", { key })).json()) as {
+    credits: { used: number };
+  };
+  return Math.round(answer.credits.used * 1e9);
+}
+
 const streamText = fixture("chat/text.sse");
 const withoutDone = streamText.replace("data: [DONE]\n\n", "");
 
@@ -124,12 +132,6 @@ describe("servers with OpenAI's API", () => {
       total_tokens: 150,
       completion_tokens_details: { reasoning_tokens: 30 },
     };
-    const used = async () => {
-      const answer = (await (await sluice.request("/v1/usage", { key })).json()) as {
-        credits: { used: number };
-      };
-      return Math.round(answer.credits.used * 1e9);
-    };
     const whole = {
       id: "c",
       object: "chat.completion",
@@ -161,4 +163,19 @@ describe("servers with OpenAI's API", () => {
       }
     }
   });
+
+  for (const stream of [false, true]) {
+    test(`Q06: an answer that ends as failed is charged by its figures (streamed: ${stream})`, async () => {
+      const said = { role: "assistant", content: "" };
+      const choice = { index: 0, finish_reason: "error", [stream ? "delta" : "message"]: said };
+      const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 };
+      const failed = JSON.stringify({ id: "c", created: 1, model: "m", choices: [choice], usage });
+      const before = await used();
+      const answer = stream ? sse(`data: ${failed}\n\ndata: [DONE]\n\n`) : json(JSON.parse(failed));
+      const text = await (await ask("messages", answer, stream)).text();
+      expect(text).toContain("The provider says that its answer failed.");
+      expect(text).not.toContain("message_stop");
+      expect((await used()) - before).toBe(100_000 + 100_000);
+    });
+  }
 });

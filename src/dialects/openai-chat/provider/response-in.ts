@@ -14,13 +14,14 @@ export function readResponse(body: JsonObject, target: Target): IrResponse {
   const choice = choiceOf(body, target);
   const message = objectOf(choice?.["message"]);
   if (choice === null || message === null) throw malformedAnswer("a chat completion without a message");
-  if (isFailedFinish(choice["finish_reason"])) throw failedAnswer();
+  const usage = readUsage(body["usage"]);
+  if (isFailedFinish(choice["finish_reason"])) throw failedAnswer(usage);
   const finish = readFinish(choice["finish_reason"]);
   if (finish === null) throw malformedAnswer("a chat completion without a finish_reason");
   return {
     blocks: readBlocks(message, target),
     finish,
-    usage: readUsage(body["usage"]),
+    usage,
     serviceTier: stringOf(body["service_tier"]),
   };
 }

@@ -83,7 +83,7 @@ export class ChatStreamReader implements StreamReader {
     this.#tier = tier ?? this.#tier;
     const usage = readUsage(usageOf(chunk));
     if (usage !== null) this.#emit({ type: "usage", usage });
-    if (isFailedFinish(choice?.["finish_reason"])) throw failedAnswer();
+    if (isFailedFinish(choice?.["finish_reason"])) throw failedAnswer(usage);
     const finish = readFinish(choice?.["finish_reason"]);
     if (finish !== null && this.#finish === null) this.#end(finish);
   }
