@@ -1,6 +1,8 @@
+import { assert } from "../../../base/assert.ts";
 import type { ClaimOrder, ClaimVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
+import { figureAt } from "./figure-at.ts";
 
 export type ClaimItem =
   | ({ readonly kind: "claim" } & ClaimOrder)
@@ -21,11 +23,14 @@ export async function sendClaims(
     "SELECT verdicts FROM sluice_claim($1, $2, $3, $4::text::json, $5::text::json)",
     [node, lane, sequence, storableJson(ends.map(scopeOf)), storableJson(claims.map(claimOf))],
   );
+  assert(row !== undefined, "sluice_claim returns a row");
   let place = 0;
   return items.map((item) => {
     if (item.kind === "end") return "run";
+    const verdict = verdicts[figureAt(row.verdicts, place) - 1];
+    assert(verdict !== undefined, "a verdict of sluice_claim has a name");
     place += 1;
-    return verdicts[(row?.verdicts[place - 1] as number) - 1] as ClaimVerdict;
+    return verdict;
   });
 }
 

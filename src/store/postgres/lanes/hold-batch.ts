@@ -1,6 +1,8 @@
+import { assert } from "../../../base/assert.ts";
 import type { HoldDecision, HoldOrder, HoldVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
+import { figureAt } from "./figure-at.ts";
 
 interface HoldRow {
   readonly verdicts: ArrayLike<number>;
@@ -42,15 +44,18 @@ export async function sendHolds(
     "SELECT verdicts, balances, frees, periods FROM sluice_hold($1, $2, $3, $4::text::json)",
     [node, lane, sequence, storableJson(items)],
   );
-  return orders.map((_, index) => verdictOf(row as HoldRow, index));
+  assert(row !== undefined, "sluice_hold returns a row");
+  return orders.map((_, index) => verdictOf(row, index));
 }
 
 function verdictOf({ verdicts, balances, frees, periods }: HoldRow, index: number): HoldVerdict {
-  const balance = balances[index] as number;
+  const decision = decisions[figureAt(verdicts, index) - 1];
+  assert(decision !== undefined, "a verdict of sluice_hold has a name");
+  const balance = figureAt(balances, index);
   return {
-    decision: decisions[(verdicts[index] as number) - 1] as HoldDecision,
+    decision,
     balance: balance >= withoutLimit ? Number.POSITIVE_INFINITY : balance,
-    remaining: balance >= withoutLimit ? Number.POSITIVE_INFINITY : Math.max(0, frees[index] as number),
-    periodStartMs: periods[index] as number,
+    remaining: balance >= withoutLimit ? Number.POSITIVE_INFINITY : Math.max(0, figureAt(frees, index)),
+    periodStartMs: figureAt(periods, index),
   };
 }

@@ -1,8 +1,10 @@
+import { assert } from "../../../base/assert.ts";
 import { totalInput } from "../../../base/usage.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
 import type { ExchangeEnding, StoredResponse, UsageRecord } from "../../records.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
+import { figureAt } from "./figure-at.ts";
 
 /** What ends a hold, as the database takes it. Plain JSON, because it may have to be kept in a file. */
 export interface HoldEnd {
@@ -57,11 +59,12 @@ export async function sendEnds(
       notes.map(([, chargeSoFar]) => chargeSoFar),
     ],
   );
-  const { charges, overruns } = row as SettleRow;
+  assert(row !== undefined, "sluice_settle returns a row");
+  const { charges, overruns } = row;
   let place = 0;
   return items.map((item) => {
     if (item.kind === "progress") return nothing;
-    const charged = { charged: charges[place] as number, overrun: overruns[place] as number };
+    const charged = { charged: figureAt(charges, place), overrun: figureAt(overruns, place) };
     place += 1;
     return charged;
   });
