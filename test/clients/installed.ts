@@ -14,6 +14,8 @@ export const runsLargeClients = process.env["SLUICE_TEST_TARGET"] === "executabl
 
 /** The clients, each by what is needed of it. Null where it cannot be had. */
 export const largeClients = {
+  /** Google's and Amazon's own packages: first, because they prove the fakes before the executable is driven. */
+  pythonWithCloudPackages: () => pythonWith("clouds.txt"),
   claudeCode: () => npmCommand("@anthropic-ai/claude-code", "2.1.325", "claude"),
   codex: () => npmCommand("@openai/codex", "0.166.0", "codex"),
   /** Without the copy of Claude Code that it would bring along. */

@@ -131,7 +131,7 @@ function served(request: SeenRequest): Answer {
     case "invoke":
       return invokeProblem(request.body) ?? json(JSON.parse(fixture("messages/text.json")));
     case "invoke-with-response-stream":
-      return invokeProblem(request.body) ?? eventStream(...claudeFrames());
+      return invokeProblem(request.body) ?? claudeStream();
     case "count-tokens":
       return json({ inputTokens: 25 });
     default:
@@ -166,10 +166,11 @@ export const converseFrames = [
   encodeEvent("metadata", { usage, metrics: { latencyMs: 12 }, p: "abcdef" }),
 ];
 
-/** The events of the fixture, as InvokeModel packs them. */
-function claudeFrames(): Uint8Array[] {
+/** The events of the fixture, as InvokeModel packs them. The type of what is packed has a header of its own. */
+function claudeStream(): Answer {
   const data = [...fixture("messages/text.sse").matchAll(/^data: (.*)$/gm)];
-  return data.map(([, event = "{}"]) => encodeChunk(JSON.parse(event)));
+  const stream = eventStream(...data.map(([, event = "{}"]) => encodeChunk(JSON.parse(event))));
+  return { ...stream, headers: { ...stream.headers, "x-amzn-bedrock-content-type": "application/json" } };
 }
 
 const allowed = new Set([
