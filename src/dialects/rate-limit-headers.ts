@@ -55,8 +55,8 @@ function resetIn(answer: Source, kind: string, nowMs: number): number | null {
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const durationForm = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)){1,5}$/;
 
-/** Such as `1s`, `6m0s` or `120ms`. */
-function durationMs(text: string): number | null {
+/** Such as `1s`, `6m0s` or `120ms`; null if it is no such thing. */
+export function durationMs(text: string): number | null {
   if (text.length > 40 || !durationForm.test(text)) return null;
   let total = 0;
   for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {

@@ -1,5 +1,6 @@
 import { errorIn } from "../../dialects/errors/bare-error.ts";
 import { objectOf } from "../../dialects/json/json-fields.ts";
+import { durationMs } from "../../dialects/rate-limit-headers.ts";
 import { readDefaultRefusal } from "../http/default-refusal.ts";
 import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 
@@ -7,7 +8,7 @@ import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.t
 export function readCompatibleRefusal(answer: RefusedAnswer): VendorRefusal {
   const refusal = readDefaultRefusal(answer);
   const about = subjectOf(answer, refusal);
-  const retryAfterMs = refusal.retryAfterMs ?? resetMs(answer);
+  const retryAfterMs = refusal.retryAfterMs ?? limitResetMs(answer);
   return about === null ? { ...refusal, retryAfterMs } : { ...refusal, retryAfterMs, about };
 }
 
@@ -40,17 +41,13 @@ function isFlagged(text: string): boolean {
   return Array.isArray(objectOf(error?.["metadata"])?.["reasons"]);
 }
 
-const durationPart = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
-const msPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
 /** Groq and OpenAI say when the limit is reset, e.g. `7.66s` or `2m59.56s`. Only for the limit that is used up. */
-function resetMs({ head }: RefusedAnswer): number | null {
+function limitResetMs({ head }: RefusedAnswer): number | null {
   if (head.status !== 429 && head.status !== 413) return null;
   for (const what of ["tokens", "requests"]) {
     if (head.get(`x-ratelimit-remaining-${what}`) !== "0") continue;
-    const parts = [...(head.get(`x-ratelimit-reset-${what}`) ?? "").matchAll(durationPart)];
-    if (parts.length === 0) continue;
-    return parts.reduce((sum, [, amount, unit = "s"]) => sum + Number(amount) * (msPer[unit] ?? 0), 0);
+    const resetMs = durationMs(head.get(`x-ratelimit-reset-${what}`) ?? "");
+    if (resetMs !== null) return resetMs;
   }
   return null;
 }
