@@ -1,4 +1,3 @@
-import { assert } from "../../base/assert.ts";
 import type {
   Credential,
   CredentialHeaders,
@@ -6,6 +5,7 @@ import type {
   UnsignedRequest,
 } from "../credentials/credential.ts";
 import type { TokenSource } from "../credentials/token-source.ts";
+import { TokenUse } from "../credentials/token-use.ts";
 import { type AwsKey, RequestSigner, type SignedScope } from "./signature.ts";
 
 /** A signature is made for each request, so nothing of it is in the headers that are kept. */
@@ -67,19 +67,12 @@ export class IssuedAwsCredential implements Credential {
   }
 }
 
-class IssuedUse implements CredentialUse {
-  readonly #source: TokenSource<AwsKey>;
+class IssuedUse extends TokenUse<AwsKey> {
   readonly #signerOf: (key: AwsKey) => RequestSigner;
-  #key: AwsKey | null;
 
   constructor(source: TokenSource<AwsKey>, signerOf: (key: AwsKey) => RequestSigner) {
-    this.#source = source;
+    super(source);
     this.#signerOf = signerOf;
-    this.#key = source.current();
-  }
-
-  prepare(): Promise<void> | null {
-    return this.#key === null ? this.#wait() : null;
   }
 
   headers(): CredentialHeaders {
@@ -87,20 +80,7 @@ class IssuedUse implements CredentialUse {
   }
 
   sign(request: UnsignedRequest): CredentialHeaders {
-    assert(this.#key !== null, "the keys were waited for");
-    return signed(this.#signerOf(this.#key), request);
-  }
-
-  accepted(): void {
-    if (this.#key !== null) this.#source.accepted(this.#key);
-  }
-
-  expired(): boolean {
-    return this.#key !== null && this.#source.expired(this.#key);
-  }
-
-  async #wait(): Promise<void> {
-    this.#key = await this.#source.get();
+    return signed(this.#signerOf(this.token), request);
   }
 }
 

@@ -1,6 +1,6 @@
-import { assert } from "../../base/assert.ts";
 import type { Credential, CredentialHeaders, CredentialUse } from "./credential.ts";
 import type { TokenSource } from "./token-source.ts";
+import { TokenUse } from "./token-use.ts";
 
 /** A token that is sent as headers. */
 export interface HeaderToken {
@@ -16,37 +16,12 @@ export class TokenCredential implements Credential {
   }
 
   use(): CredentialUse {
-    return new TokenUse(this.#source);
+    return new HeaderTokenUse(this.#source);
   }
 }
 
-class TokenUse implements CredentialUse {
-  readonly #source: TokenSource<HeaderToken>;
-  #token: HeaderToken | null;
-
-  constructor(source: TokenSource<HeaderToken>) {
-    this.#source = source;
-    this.#token = source.current();
-  }
-
-  prepare(): Promise<void> | null {
-    return this.#token === null ? this.#wait() : null;
-  }
-
+class HeaderTokenUse extends TokenUse<HeaderToken> {
   headers(): CredentialHeaders {
-    assert(this.#token !== null, "the token was waited for");
-    return this.#token.headers;
-  }
-
-  accepted(): void {
-    if (this.#token !== null) this.#source.accepted(this.#token);
-  }
-
-  expired(): boolean {
-    return this.#token !== null && this.#source.expired(this.#token);
-  }
-
-  async #wait(): Promise<void> {
-    this.#token = await this.#source.get();
+    return this.token.headers;
   }
 }
