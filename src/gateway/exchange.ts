@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
+import { shownModel } from "../base/shown-model.ts";
 import type { TraceContext } from "../base/trace-context.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
@@ -167,7 +168,7 @@ export class Exchange {
     const answered: AttemptRecord = {
       deployment: deployment.name,
       provider: deployment.provider.settings.name,
-      upstreamModel: deployment.upstreamModel,
+      upstreamModel: shownModel(deployment.upstreamModel),
       status: 200,
       code: error === null ? null : errorCode(error),
       failure: error === null ? null : "answer_failed",
@@ -190,7 +191,7 @@ export class Exchange {
       route: this.call.route.path,
       model: model.id,
       provider: deployment?.provider.settings.name ?? "",
-      upstreamModel: deployment?.upstreamModel ?? "",
+      upstreamModel: shownModel(deployment?.upstreamModel ?? ""),
       stream: this.stream,
       outcome,
       status,
@@ -216,7 +217,7 @@ export class Exchange {
       route: this.call.route.path,
       model: this.model?.id ?? "",
       provider: deployment?.provider.settings.name ?? "",
-      upstreamModel: deployment?.upstreamModel ?? "",
+      upstreamModel: shownModel(deployment?.upstreamModel ?? ""),
       stream: this.stream,
       outcome,
       status,

@@ -8,7 +8,7 @@ export const maxWholeBytes = 64 * 1024 * 1024;
 
 /** A deployment of the configuration, with its provider resolved. */
 export interface Deployment extends Omit<DeploymentSettings, "provider"> {
-  /** Unique and readable, `provider/upstream_model`. */
+  /** For people: `provider/upstream_model`, without the number of the operator's account. */
   readonly name: string;
   readonly provider: Provider;
   /** The model of the catalog: the plan's own, or one of its fallbacks. */

@@ -1,3 +1,4 @@
+import { shownModel } from "../../base/shown-model.ts";
 import { priceInUsd } from "../../catalog/price-view.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { DeploymentHealth } from "../../upstream/upstream.ts";
@@ -31,12 +32,13 @@ function deploymentView(
   deployment: DeploymentSettings,
   health: ReadonlyMap<string, DeploymentHealth>,
 ): DeploymentView {
-  const name = `${deployment.provider}/${deployment.upstreamModel}`;
+  const upstreamModel = shownModel(deployment.upstreamModel);
+  const name = `${deployment.provider}/${upstreamModel}`;
   const known = health.get(name);
   return {
     name,
     provider: deployment.provider,
-    upstream_model: deployment.upstreamModel,
+    upstream_model: upstreamModel,
     priority: deployment.priority,
     weight: deployment.weight,
     price: priceView(deployment.price),

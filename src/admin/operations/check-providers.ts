@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../base/json.ts";
 import { withoutSecrets } from "../../base/secrets.ts";
+import { shownModel } from "../../base/shown-model.ts";
 import type { DeploymentSettings, Settings } from "../../config/settings.ts";
 import { readErrorObject } from "../../dialects/errors/refusal.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
@@ -42,7 +42,7 @@ async function check(settings: ProviderSettings, all: Settings): Promise<Provide
   const result = (status: number | null, problem: string | null): ProviderCheck => ({
     provider: settings.name,
     dialect: dialect ?? null,
-    upstreamModel: deployment?.upstreamModel ?? null,
+    upstreamModel: deployment === null ? null : shownModel(deployment.upstreamModel),
     ok: problem === null,
     status,
     tookMs: Math.round(performance.now() - startedMs),
@@ -96,18 +96,19 @@ function problemWith(
   { upstreamModel }: DeploymentSettings,
 ): string | null {
   const body = parseObject(text);
-  const said = body === null ? null : messageIn(body);
-  if (status === 200 && body !== null && said === null) return null;
-  if (status === 200) return said ?? "it answered with something that is not JSON; check base_url";
+  if (status === 200) {
+    if (body === null) return "it answered with something that is not JSON; check base_url";
+    return body["error"] == null ? null : shortened(readErrorObject(body).message);
+  }
   const answer = { head, text, receivedAtMs: Date.now() };
-  const advice = provider.advise?.(answer, upstreamModel) ?? usualAdvice(status);
-  return `${status}${said === null ? "" : ` ${said}`}; ${advice}`;
+  const advice = provider.advise?.(answer, shownModel(upstreamModel)) ?? usualAdvice(status);
+  const said = body === null ? "" : ` ${shortened(provider.readRefusal(answer).message)}`;
+  return `${status}${said}; ${advice}`;
 }
 
-/** The provider's message without secrets, which some vendors repeat in their errors; null if there is none. */
-function messageIn(body: JsonObject): string | null {
-  if (body["error"] === undefined || body["error"] === null) return null;
-  return readErrorObject(body).message.slice(0, longestMessage);
+/** Secrets, which some vendors repeat in their errors, are gone from it already. */
+function shortened(message: string): string {
+  return message.slice(0, longestMessage);
 }
 
 function usualAdvice(status: number): string {

@@ -1,5 +1,6 @@
 import { type AttemptRecord, cutSaid } from "../../base/attempt.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { shownModel } from "../../base/shown-model.ts";
 import type { Failure } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 
@@ -106,7 +107,7 @@ function recordOf(
   return {
     deployment: deployment.name,
     provider: deployment.provider.settings.name,
-    upstreamModel: deployment.upstreamModel,
+    upstreamModel: shownModel(deployment.upstreamModel),
     status,
     code: failure.kind === "cancelled" ? null : failure.error.code,
     failure: failure.kind,

@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { shownModel } from "../../base/shown-model.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Settings } from "../../config/settings.ts";
 import { Gate } from "../../limits/concurrency.ts";
@@ -105,20 +106,20 @@ export class Directory {
   }
 
   #stateOf({ provider, upstreamModel, maxConcurrent }: DeploymentSettings): DeploymentState {
-    const name = `${provider}/${upstreamModel}`;
-    const known = this.#states.get(name);
+    const id = `${provider}/${upstreamModel}`;
+    const known = this.#states.get(id);
     if (known !== undefined) return known;
     const providerState = this.#providers.get(provider);
     assert(providerState !== undefined, `the provider ${provider} is configured`);
     const state = {
-      name,
+      name: `${provider}/${shownModel(upstreamModel)}`,
       providerState,
       breaker: new Breaker(),
       gate: gateFor(maxConcurrent),
       inFlight: 0,
       waitingForCoolDown: 0,
     };
-    this.#states.set(name, state);
+    this.#states.set(id, state);
     return state;
   }
 }

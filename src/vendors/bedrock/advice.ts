@@ -1,11 +1,10 @@
-import { readRefusal } from "../../dialects/errors/refusal.ts";
 import type { RefusedAnswer } from "../provider.ts";
-import { exceptionOf } from "./refusal.ts";
+import { exceptionOf, readBedrockRefusal } from "./refusal.ts";
 
 /** What an operator should do about Bedrock's refusal of a small request. */
 export function adviseOnBedrock(answer: RefusedAnswer, model: string, region: string): string | null {
-  const { head, text, receivedAtMs } = answer;
-  const { message } = readRefusal(head.status, head.get("content-type"), text);
+  const { head, receivedAtMs } = answer;
+  const { message } = readBedrockRefusal(answer);
   const name = JSON.stringify(model);
   switch (exceptionOf(answer)) {
     case "ExpiredTokenException":
@@ -15,10 +14,13 @@ export function adviseOnBedrock(answer: RefusedAnswer, model: string, region: st
     case "InvalidSignatureException":
       return (
         clockAdvice(head.get("date"), receivedAtMs) ??
-        "the secret does not belong to the key; check secret_access_key"
+        (/Signature (?:expired|not yet current)/i.test(message)
+          ? "the clock is off; set it right"
+          : "the secret does not belong to the key; check secret_access_key")
       );
     case "AccessDeniedException":
-      return /model/i.test(message)
+      // IAM names the action, bedrock:InvokeModel, which says nothing about the model.
+      return /model/i.test(message) && !/not authorized to perform/i.test(message)
         ? `the model ${name} is not enabled in ${region}; ask for access in the Bedrock console, or check the IAM policy`
         : "the IAM policy does not allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream";
     case "ResourceNotFoundException":

@@ -157,8 +157,15 @@ describe("B11: what an operator is advised to do", () => {
     );
   });
 
+  test("about IAM, which names an action and not a model", () => {
+    const denied =
+      "User: arn:aws:iam::123456789012:user/x is not authorized to perform: bedrock:InvokeModel on resource: arn:aws:bedrock:y";
+    expect(advice("AccessDeniedException", denied)).toContain("the IAM policy does not allow");
+  });
+
   test("about a clock that is wrong", () => {
     const late = refusedWith(403, "InvalidSignatureException", "Signature expired");
+    expect(adviseOnBedrock(late, "nova", "eu-west-1")).toBe("the clock is off; set it right");
     const head = {
       ...late.head,
       get: (name: string) => (name === "date" ? "Thu, 01 Jan 2026 00:07:00 GMT" : late.head.get(name)),
