@@ -3,6 +3,7 @@ import type { ClientDialectName } from "../../src/dialects/registry.ts";
 
 import { json, sse } from "../support/answers.ts";
 import { dataOf, readStream, StreamReader } from "../support/sse.ts";
+import { waitFor } from "../support/wait.ts";
 import { hello, paths, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
@@ -236,6 +237,20 @@ describe("bytes behind the end of a stream", () => {
       }
     },
   );
+
+  test.each([{ "idempotency-key": "endless" }, {}])("that never end are cut off (%j)", async (headers) => {
+    const caller = await world.creditCaller();
+    const whole = streamEvents("chat", { text, usage: usageOf("chat", 100, 20) }).join("");
+    const endless = Array.from({ length: 2000 }, () => ({ write: behind.repeat(2000) }));
+    world.provider.script({ ...sse(""), steps: [{ write: whole }, ...endless] });
+    const body = hello("chat", "gpt-test", { stream: true });
+    const stream = await readStream(await world.ask(caller, { path: paths.chat, body, headers }));
+    expect(stream.failure).toBeNull();
+    expect(stream.text).toContain(properEnd.chat);
+    expect(stream.bytes.length).toBeLessThan(1024 * 1024);
+    expect(await world.chargesOf(caller)).toEqual([...measured]);
+    await waitFor(() => world.provider.requests.at(-1)?.abortedAtMs !== null, "the provider to be left");
+  });
 
   test("are nothing to a client of another dialect", async () => {
     const caller = await world.creditCaller();

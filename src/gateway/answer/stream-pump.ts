@@ -25,6 +25,9 @@ const mostBytesPerTurn = 256 * 1024;
 /** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
 const trailingMs = 1000;
 
+/** How many of them. Those of a recorded stream are kept until it is settled, so this is part of a stream's memory. */
+const mostTrailingBytes = 64 * 1024;
+
 /** How long a provider may be silent after a complete answer without ending its stream; longer if usage may follow. */
 const overdueMs = 1000;
 const overdueWithoutUsageMs = 5000;
@@ -170,17 +173,22 @@ export class StreamPump implements Guarded, Interruptible {
     return wantsCost ? `: x-sluice-cost: ${costText(this.#exchange, this.#answering.key)}\n\n` : "";
   }
 
-  /** A provider that breaks off or falls silent after its proper end does no harm. */
+  /** A provider that breaks off, falls silent or goes on and on after its proper end does no harm. */
   async #readTrailing(take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> {
     this.#trailingUntilMs = this.#monotonicMs() + trailingMs;
+    let bytes = 0;
     try {
       for (let chunk = await this.#opened.read(); chunk !== null; chunk = await this.#opened.read()) {
+        bytes += chunk.length;
+        if (bytes > mostTrailingBytes) break;
         const piece = this.#relayer.push(chunk);
         if (piece.length > 0) await take(piece);
       }
     } catch {
-      this.#opened.abort();
+      // What was read before is delivered.
     }
+    // Nothing is left to end of a body that was read to its end.
+    this.#opened.abort();
   }
 
   /** Undefined when it went out at once. */
