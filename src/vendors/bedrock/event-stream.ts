@@ -22,7 +22,9 @@ const preludeBytes = 12;
 const checksumBytes = 4;
 const leastBytes = preludeBytes + checksumBytes;
 const mostHeaderBytes = 128 * 1024;
-const mostBytes = 16 * 1024 * 1024 + mostHeaderBytes + leastBytes;
+/** As for server-sent events. Amazon would allow twice as much, but a message is in memory several times at once. */
+const mostPayloadBytes = 8 * 1024 * 1024;
+const mostBytes = mostPayloadBytes + mostHeaderBytes + leastBytes;
 
 /** Splits what arrives into messages, however it is cut. */
 export class EventStreamDecoder {

@@ -119,7 +119,7 @@ describe("B12: a length that cannot be right is refused before anything is waite
   };
   const lengths = {
     "15 bytes": [15, 0],
-    "more than 16 MiB": [17 * 1024 * 1024, 0],
+    "more than 8 MiB": [9 * 1024 * 1024, 0],
     "headers beyond the message": [40, 30],
   };
   for (const [name, [total = 0, headers = 0]] of Object.entries(lengths)) {
