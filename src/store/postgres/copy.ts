@@ -99,7 +99,8 @@ async function keepOthersOut(query: Query, name: string): Promise<void> {
   if (row?.nodes === 0) return;
   throw new StoreRefusal(
     "in_use",
-    `The database ${name} is in use: \`sluice nodes\` lists ${row?.nodes}. Nothing was copied. Stop them first.`,
+    `The database ${name} is in use: \`sluice nodes\` lists ${row?.nodes}. Nothing was copied. Stop them first. Of one ` +
+      "that was killed, start a gateway with its data folder and stop it again: that makes its last charges.",
   );
 }
 
