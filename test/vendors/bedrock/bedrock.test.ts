@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { providerDialect } from "../../../src/dialects/registry.ts";
 import { type Environment, issueByChain } from "../../../src/vendors/aws/chain.ts";
 import { addressOf, mantleTarget, runtimeTarget } from "../../../src/vendors/bedrock/address.ts";
 import { adviseOnBedrock } from "../../../src/vendors/bedrock/advice.ts";
@@ -30,6 +31,19 @@ test("B01: the region's address, also in China, and each operation's path", () =
   expect(operation({ ...asked, dialect: "messages" })).toBe("invoke");
   expect(operation({ ...asked, dialect: "messages", stream: true })).toBe("invoke-with-response-stream");
   expect(operation({ ...asked, purpose: "count_tokens" })).toBe("count-tokens");
+});
+
+test("B46: what is written to the cache for an hour is told apart", () => {
+  const usage = { inputTokens: 10, outputTokens: 5, cacheReadInputTokens: 7, cacheWriteInputTokens: 50 };
+  const cacheDetails = [
+    { ttl: "1h", inputTokens: 30 },
+    { ttl: "5m", inputTokens: 20 },
+  ];
+  const { readUsage } = providerDialect("converse");
+  const written = { inputTokens: 10, cachedInputTokens: 7, cacheWriteTokens: 50, outputTokens: 5 };
+  expect(readUsage({ ...usage, cacheDetails })).toMatchObject({ ...written, cacheWriteHourTokens: 30 });
+  expect(readUsage(usage)).toMatchObject(written);
+  expect(readUsage(usage)).not.toHaveProperty("cacheWriteHourTokens");
 });
 
 test("B02: a model's id is one segment of the path, an ARN too", () => {

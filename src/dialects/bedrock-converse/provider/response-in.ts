@@ -97,7 +97,12 @@ export function readUsage(usage: Json | undefined): ReportedUsage | null {
   const inputTokens = side.figure(input);
   const cachedInputTokens = side.detail(usage["cacheReadInputTokens"]);
   const cacheWriteTokens = side.detail(usage["cacheWriteInputTokens"]);
-  return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, side, output, undefined);
+  let hourTokens = 0;
+  for (const { ttl, inputTokens: written } of objectsOf(usage["cacheDetails"])) {
+    if (ttl === "1h") hourTokens += side.detail(written);
+  }
+  const hour = hourTokens === 0 ? {} : { cacheWriteHourTokens: hourTokens };
+  return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens, ...hour }, side, output, undefined);
 }
 
 export function readTier(answer: JsonObject): string | null {
