@@ -1,6 +1,15 @@
 import { assert } from "../../base/assert.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
-import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse, ReasoningProof } from "./ir.ts";
+import { citing } from "./citations.ts";
+import type {
+  IrAssistantBlock,
+  IrBlockHead,
+  IrCitation,
+  IrEvent,
+  IrFinish,
+  IrResponse,
+  ReasoningProof,
+} from "./ir.ts";
 
 /** Converts a whole response to the events of a stream. */
 export function eventsOf(response: IrResponse): IrEvent[] {
@@ -11,7 +20,7 @@ export function eventsOf(response: IrResponse): IrEvent[] {
       if (part > 0) events.push({ type: "part", index });
       if (text !== "") events.push({ type: "delta", index, text });
     });
-    events.push({ type: "block_end", index, proof: block.type === "reasoning" ? block.proof : null });
+    events.push(endOf(block, index));
   });
   if (response.serviceTier !== null) events.push({ type: "service_tier", tier: response.serviceTier });
   if (response.usage !== null) events.push({ type: "usage", usage: response.usage });
@@ -30,6 +39,12 @@ function headOf(block: IrAssistantBlock): IrBlockHead {
   };
 }
 
+function endOf(block: IrAssistantBlock, index: number): IrEvent {
+  const proof = block.type === "reasoning" ? block.proof : null;
+  const citations = block.type === "text" ? block.citations : undefined;
+  return { type: "block_end", index, proof, ...citing(citations ?? []) };
+}
+
 function textsOf(block: IrAssistantBlock): readonly string[] {
   if (block.type === "reasoning") return block.parts;
   return [block.type === "tool_call" ? block.input : block.text];
@@ -39,6 +54,7 @@ interface Growing {
   readonly head: IrBlockHead;
   readonly parts: string[];
   proof: ReasoningProof | null;
+  citations: readonly IrCitation[];
 }
 
 /** Collects the events of a stream into a whole response. */
@@ -55,7 +71,7 @@ export class EventCollector {
         this.#usage = event.usage ?? this.#usage;
         return;
       case "block_start":
-        this.#blocks.set(event.index, { head: event.block, parts: [], proof: null });
+        this.#blocks.set(event.index, { head: event.block, parts: [], proof: null, citations: [] });
         return;
       case "part":
         this.#block(event.index).parts.push("");
@@ -64,7 +80,7 @@ export class EventCollector {
         this.#append(this.#block(event.index).parts, event.text);
         return;
       case "block_end":
-        this.#block(event.index).proof = event.proof;
+        this.#end(this.#block(event.index), event);
         return;
       case "service_tier":
         this.#serviceTier = event.tier;
@@ -87,14 +103,20 @@ export class EventCollector {
     return block;
   }
 
+  #end(block: Growing, { proof, citations }: Extract<IrEvent, { type: "block_end" }>): void {
+    block.proof = proof;
+    block.citations = citations ?? [];
+  }
+
   #append(parts: string[], text: string): void {
     const last = Math.max(parts.length - 1, 0);
     parts[last] = (parts[last] ?? "") + text;
   }
 }
 
-function blockOf({ head, parts, proof }: Growing): IrAssistantBlock {
+function blockOf({ head, parts, proof, citations }: Growing): IrAssistantBlock {
   if (head.type === "reasoning") return { type: "reasoning", parts, proof };
   const text = parts.join("");
-  return head.type === "tool_call" ? { ...head, input: text } : { type: head.type, text };
+  if (head.type === "tool_call") return { ...head, input: text };
+  return head.type === "refusal" ? { type: "refusal", text } : { type: "text", text, ...citing(citations) };
 }

@@ -15,7 +15,24 @@ export type CacheControl = JsonObject;
 export interface IrText {
   readonly type: "text";
   readonly text: string;
+  /** Only of an answer, and only if there are any. */
+  readonly citations?: readonly IrCitation[];
   readonly cache?: CacheControl;
+}
+
+/** A web page on which the model bases what it says. */
+export interface IrCitation {
+  readonly url: string;
+  readonly title: string | null;
+  /** The words of the page; OpenAI's dialects do not quote it. */
+  readonly citedText: string | null;
+  /** The part of the block's text that the page supports; null for all of it, as in Messages. */
+  readonly span: IrSpan | null;
+}
+
+export interface IrSpan {
+  readonly start: number;
+  readonly end: number;
 }
 
 export interface IrImage {
@@ -310,8 +327,16 @@ export type IrEvent =
   | { readonly type: "delta"; readonly index: number; readonly text: string }
   /** Starts another part of a Responses summary in a reasoning block; not sent for its first part. */
   | { readonly type: "part"; readonly index: number }
-  /** `proof` only for reasoning. */
-  | { readonly type: "block_end"; readonly index: number; readonly proof: ReasoningProof | null }
+  /**
+   * `proof` only for reasoning, `citations` only for text. Citations come at the end, because some providers send them
+   * before the text that they support, and only then is its length known.
+   */
+  | {
+      readonly type: "block_end";
+      readonly index: number;
+      readonly proof: ReasoningProof | null;
+      readonly citations?: readonly IrCitation[];
+    }
   /** Cumulative: each replaces the one before. May come after `finish`. */
   | { readonly type: "usage"; readonly usage: ReportedUsage }
   | { readonly type: "service_tier"; readonly tier: string }

@@ -13,10 +13,18 @@ const anyObject = Type.Record(Type.String(), Type.Unknown());
 
 // ——— Content ———
 
+/** The one annotation that is translated. */
+const urlCitation = Type.Object({
+  type: Type.Literal("url_citation"),
+  url: Type.String(),
+  title: Type.String(),
+  start_index: Type.Integer(),
+  end_index: Type.Integer(),
+});
 const outputText = Type.Object({
   type: Type.Literal("output_text"),
   text: Type.String(),
-  annotations: Type.Array(anyObject),
+  annotations: Type.Array(urlCitation),
   /** Optional in both; when present, a list. */
   logprobs: Type.Optional(Type.Array(anyObject)),
 });
@@ -228,6 +236,11 @@ const events: ReadonlyMap<string, TSchema> = new Map([
   event("response.content_part.done", { ...ofPart, part: Type.Union([outputText, refusal]) }),
   event("response.output_text.delta", { ...ofPart, delta, logprobs }),
   event("response.output_text.done", { ...ofPart, text, logprobs }),
+  event("response.output_text.annotation.added", {
+    ...ofPart,
+    annotation_index: index,
+    annotation: urlCitation,
+  }),
   event("response.refusal.delta", { ...ofPart, delta }),
   event("response.refusal.done", { ...ofPart, refusal: text }),
   event("response.reasoning_summary_part.added", { ...ofSummary, part: summaryText }),

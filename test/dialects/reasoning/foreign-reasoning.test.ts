@@ -35,6 +35,27 @@ describe("a conversation for Anthropic", () => {
     });
   });
 
+  test("loses the citations of others, whose index Anthropic cannot read, and keeps its own", () => {
+    const cite = (index: string) => ({
+      type: "web_search_result_location",
+      url: "https://a.example",
+      title: null,
+      cited_text: "",
+      encrypted_index: index,
+    });
+    const mixed = { type: "text", text: "Fog.", citations: [cite("slu1."), cite("EqQB")] };
+    const translated = { type: "text", text: "Still.", citations: [cite("slu1.")] };
+    const body = { messages: [question, { role: "assistant", content: [mixed, translated] }, question] };
+    expect(mayHoldEnvelope(bytesOf(body))).toBe(true);
+    const kept = [
+      { type: "text", text: "Fog.", citations: [cite("EqQB")] },
+      { type: "text", text: "Still." },
+    ];
+    const stripped = { messages: [question, { role: "assistant", content: kept }, question] };
+    expect(stripForeignReasoning("messages", body).body).toEqual(stripped);
+    expect(stripForeignReasoning("messages", stripped).body).toBe(stripped);
+  });
+
   test("has no empty messages", () => {
     const body = { messages: [question, { role: "assistant", content: [foreign] }, question] };
     expect(stripForeignReasoning("messages", body).body).toEqual({ messages: [question, question] });

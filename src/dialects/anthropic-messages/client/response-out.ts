@@ -1,8 +1,9 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { ClientCall } from "../../client-dialect.ts";
-import type { IrAssistantBlock, IrReasoning, IrResponse, ReasoningProof } from "../../ir/ir.ts";
+import type { IrAssistantBlock, IrReasoning, IrResponse, IrText, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator, wrapProof } from "../../reasoning/reasoning-envelope.ts";
 import { callInput } from "../../tools/call-input.ts";
+import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
 import { writeUsage } from "./usage-out.ts";
 
@@ -22,13 +23,20 @@ export function writeResponse(response: IrResponse, call: ClientCall): JsonObjec
 function writeBlock(block: IrAssistantBlock): JsonObject[] {
   switch (block.type) {
     case "text":
+      return writeText(block);
     case "refusal":
-      return block.text === "" ? [] : [{ type: "text", text: block.text }];
+      return writeText({ type: "text", text: block.text });
     case "tool_call":
       return [{ type: "tool_use", id: block.id, name: block.name, input: callInput(block.input) }];
     case "reasoning":
       return writeReasoning(block);
   }
+}
+
+function writeText({ text, citations }: IrText): JsonObject[] {
+  if (text === "") return [];
+  const cited = citations === undefined ? {} : { citations: citations.map(writeCitation) };
+  return [{ type: "text", text, ...cited }];
 }
 
 function writeReasoning({ parts, proof }: IrReasoning): JsonObject[] {

@@ -4,10 +4,11 @@ import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage.ts";
 import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
-import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { namedFrame } from "../../sse/sse.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
+import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
 import { heartbeat, inBandError } from "./in-band.ts";
 import { signatureOf } from "./response-out.ts";
@@ -54,7 +55,7 @@ export class MessagesStreamWriter implements StreamWriter {
       case "part":
         return this.#beginPart();
       case "block_end":
-        return this.#end(event.proof);
+        return this.#end(event.proof, event.citations ?? []);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -141,12 +142,17 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   /** Signed reasoning is written even without text; other empty blocks are not. */
-  #end(proof: ReasoningProof | null): string {
+  #end(proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
     const block = this.#block();
     this.#open = null;
     const signature = proof === null ? "" : this.#writeProof(block, proof);
-    if (block.written === null) return "";
-    return signature + frame({ type: "content_block_stop", index: block.written });
+    const index = block.written;
+    if (index === null) return "";
+    const cited = citations.map((citation) => {
+      const delta = { type: "citations_delta", citation: writeCitation(citation) };
+      return frame({ type: "content_block_delta", index, delta });
+    });
+    return signature + cited.join("") + frame({ type: "content_block_stop", index });
   }
 
   #writeProof(block: Block, proof: ReasoningProof): string {

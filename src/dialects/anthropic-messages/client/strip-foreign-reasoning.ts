@@ -1,8 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { hasProof, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+import { stripForeignCitations } from "../citations.ts";
 
-/** Returns the same body if there is nothing to strip. */
+/** Returns the same body if there is nothing to strip. Other providers' citations are stripped along with the reasoning. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
   return strip(body, (block) => isForeignReasoning(block, "thinking", "signature"));
 }
@@ -30,8 +31,8 @@ function strip(body: JsonObject, isStripped: (block: Json) => boolean): JsonObje
 function cleanMessage(message: Json, isStripped: (block: Json) => boolean): Json {
   const content = isObject(message) ? message["content"] : null;
   if (!isObject(message) || !Array.isArray(content)) return message;
-  const kept = content.filter((block) => !isStripped(block));
-  if (kept.length === content.length) return message;
+  const kept = content.filter((block) => !isStripped(block)).map(stripForeignCitations);
+  if (kept.length === content.length && kept.every((block, at) => block === content[at])) return message;
   return kept.length === 0 ? null : { ...message, content: kept };
 }
 

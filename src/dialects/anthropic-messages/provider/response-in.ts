@@ -1,7 +1,9 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { citing } from "../../ir/citations.ts";
 import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
 import { readUsage } from "./usage-in.ts";
 
@@ -22,7 +24,9 @@ export function readResponse(body: JsonObject): IrResponse {
 function readBlock(block: JsonObject): IrAssistantBlock[] {
   switch (block["type"]) {
     case "text":
-      return [{ type: "text", text: stringOf(block["text"]) ?? "" }];
+      return [
+        { type: "text", text: stringOf(block["text"]) ?? "", ...citing(readCitations(block["citations"])) },
+      ];
     case "thinking":
       return [
         {

@@ -1,10 +1,12 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { citing } from "../../ir/citations.ts";
+import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
 import { mergeUsage, readUsage } from "./usage-in.ts";
 
@@ -12,6 +14,7 @@ interface OpenBlock {
   readonly index: number;
   readonly head: IrBlockHead;
   proof: ReasoningProof | null;
+  readonly citations: IrCitation[];
   empty: boolean;
 }
 
@@ -90,21 +93,23 @@ export class MessagesStreamReader implements StreamReader {
   #startBlock(index: number, block: JsonObject): void {
     const head = headOf(block);
     if (head === null) return;
-    const open: OpenBlock = { index: this.#blocks, head, proof: null, empty: true };
+    const open: OpenBlock = { index: this.#blocks, head, proof: null, citations: [], empty: true };
     this.#blocks += 1;
     this.#open.set(index, open);
     this.#emit({ type: "block_start", index: open.index, block: head });
     if (block["type"] === "redacted_thinking") {
       open.proof = { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" };
     }
+    open.citations.push(...readCitations(block["citations"]));
     this.#append(open, initialText(block));
   }
 
   #delta(index: number, delta: JsonObject): void {
     const open = this.#open.get(index);
     if (open === undefined) return;
-    const { signature } = delta;
+    const { signature, citation } = delta;
     if (typeof signature === "string") open.proof = { maker: "anthropic", signature };
+    if (isObject(citation)) open.citations.push(...readCitations([citation]));
     this.#append(open, textOf(delta));
   }
 
@@ -119,7 +124,7 @@ export class MessagesStreamReader implements StreamReader {
     if (open === undefined) return;
     this.#open.delete(index);
     if (open.empty && open.head.type === "tool_call") this.#append(open, "{}");
-    this.#emit({ type: "block_end", index: open.index, proof: open.proof });
+    this.#emit({ type: "block_end", index: open.index, proof: open.proof, ...citing(open.citations) });
   }
 
   #messageDelta(data: JsonObject): void {

@@ -46,6 +46,8 @@ export const requestFields = {
 
 /** Of a message, whatever its role. */
 export const messageFields = {
+  // What an earlier answer cited.
+  annotations: "dropped",
   audio: { refused: "the model's provider takes no audio" },
   content: "carried",
   function_call: "dropped",

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { ClientCall } from "../../client-dialect.ts";
 import type { IrResponse, IrToolCall } from "../../ir/ir.ts";
+import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { addSignature } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
@@ -31,10 +32,14 @@ function writeMessage(response: IrResponse, clientCall: ClientCall): JsonObject 
   let refusal = "";
   let reasoning = "";
   let signature: string | null = null;
+  const annotations: JsonObject[] = [];
   const calls: JsonObject[] = [];
   for (const block of response.blocks) {
-    if (block.type === "text") text += block.text;
-    else if (block.type === "refusal") refusal += block.text;
+    if (block.type === "text") {
+      const cited = { offset: text.length, length: block.text.length };
+      annotations.push(...chatAnnotations(block.citations ?? [], cited));
+      text += block.text;
+    } else if (block.type === "refusal") refusal += block.text;
     else if (block.type === "reasoning") {
       reasoning += block.parts.join(partSeparator);
       signature = signatureFor(block.proof, clientCall) ?? signature;
@@ -48,6 +53,7 @@ function writeMessage(response: IrResponse, clientCall: ClientCall): JsonObject 
     role: "assistant",
     content: text === "" && (calls.length > 0 || declined !== null || isRefused(response)) ? null : text,
     refusal: declined,
+    ...(annotations.length === 0 ? {} : { annotations }),
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };

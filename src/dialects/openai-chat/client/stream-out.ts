@@ -4,8 +4,9 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
-import type { IrBlockHead, IrEvent, IrFinish } from "../../ir/ir.ts";
+import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
+import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { keepaliveComment } from "../../sse/frame.ts";
 import { dataFrame } from "../../sse/sse.ts";
@@ -41,6 +42,11 @@ export class ChatStreamWriter implements StreamWriter {
   #finish: IrFinish | null = null;
   #usage: Usage | null = null;
   #declined = false;
+  /** Where in the content the open text begins; null while a block of another kind is open. */
+  #textOffset: number | null = null;
+  #contentLength = 0;
+  /** Written in one chunk, as OpenAI does: its clients replace the list of an earlier chunk, or fail. */
+  readonly #annotations: JsonObject[] = [];
   /** Of the next call. */
   #signature: string | null = null;
 
@@ -83,6 +89,7 @@ export class ChatStreamWriter implements StreamWriter {
         return "";
       case "block_end":
         if (event.proof !== null) this.#signature = signatureFor(event.proof, this.#call) ?? this.#signature;
+        this.#cite(event.citations ?? []);
         return "";
       case "service_tier":
         return "";
@@ -93,14 +100,17 @@ export class ChatStreamWriter implements StreamWriter {
     return this.#order.isOpen(index) ? (this.#templates.get(index) ?? null) : null;
   }
 
-  recordDeltas(): void {}
+  recordDeltas(_index: number, text: string): void {
+    this.#measure(text);
+  }
 
   terminal(): string {
     const finish = this.#finish;
     const explanation = this.#declined ? null : (finish?.explanation ?? null);
+    const cited = this.#annotations.length === 0 ? "" : this.#chunk({ annotations: this.#annotations });
     const refusal = explanation === null ? "" : this.#chunk({ refusal: explanation });
     const last = this.#chunk({}, finish === null ? null : writeFinish(finish));
-    return `${refusal}${last}${this.#usageChunk()}data: [DONE]\n\n`;
+    return `${cited}${refusal}${last}${this.#usageChunk()}data: [DONE]\n\n`;
   }
 
   failure(error: GatewayError, requestId: string): string {
@@ -112,6 +122,7 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   #begin(index: number, head: IrBlockHead): string {
+    this.#textOffset = head.type === "text" ? this.#contentLength : null;
     if (head.type !== "tool_call") {
       this.#templates.set(index, this.#templateFor(textFields[head.type]));
       if (head.type === "refusal") this.#declined = true;
@@ -129,13 +140,27 @@ export class ChatStreamWriter implements StreamWriter {
 
   #delta(index: number, text: string): string {
     const template = this.#templates.get(index);
-    if (template !== undefined) return fillTemplate(template, text);
+    if (template !== undefined) {
+      this.#measure(text);
+      return fillTemplate(template, text);
+    }
     const call = this.#calls.get(index);
     assert(call !== undefined, `block ${index} has not begun`);
     const fragment: JsonObject = call.custom
       ? { custom: { input: text } }
       : { function: { arguments: text } };
     return this.#chunk({ tool_calls: [{ index: call.index, ...fragment }] });
+  }
+
+  #measure(text: string): void {
+    if (this.#textOffset !== null) this.#contentLength += text.length;
+  }
+
+  #cite(citations: readonly IrCitation[]): void {
+    const offset = this.#textOffset;
+    if (offset === null || citations.length === 0) return;
+    const text = { offset, length: this.#contentLength - offset };
+    this.#annotations.push(...chatAnnotations(citations, text));
   }
 
   #chunk(delta: JsonObject, finish: Json = null): string {

@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { isDisguised } from "../../errors/refusal.ts";
-import type { ReasoningProof } from "../../ir/ir.ts";
+import type { IrCitation, ReasoningProof } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { readCitations } from "../../openai/citations.ts";
 import { signatureIn } from "../call-signature.ts";
 
 /** Chat providers use different fields for the same thing, in messages and in deltas alike. */
@@ -51,6 +52,12 @@ function textIn(value: Json | undefined): string {
   return objectsOf(value)
     .map((part) => stringOf(part["text"]) ?? "")
     .join("");
+}
+
+/** Without their spans if the text is only a part of the content, since they are counted in all of it. */
+export function citationsOf(message: JsonObject, isPartOfContent: boolean): readonly IrCitation[] {
+  const citations = readCitations(message["annotations"]);
+  return isPartOfContent ? citations.map((citation) => ({ ...citation, span: null })) : citations;
 }
 
 /** A call or a fragment of one; fields that a fragment lacks are null. */

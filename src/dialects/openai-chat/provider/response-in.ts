@@ -1,11 +1,12 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { citing } from "../../ir/citations.ts";
 import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
-import { callsOf, chatProof, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
+import { callsOf, chatProof, citationsOf, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
 import { splitThinkTags } from "./think-tags.ts";
 import { readUsage } from "./usage-in.ts";
 
@@ -42,13 +43,15 @@ function choiceOf(body: JsonObject, { quirks }: Target): JsonObject | null {
 
 function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   const blocks: IrAssistantBlock[] = [];
-  const said = splitThinkTags(contentOf(message));
+  const content = contentOf(message);
+  const said = splitThinkTags(content);
   const reasoning = reasoningOf(message) + said.reasoning;
   const details = target.quirks?.includes("reasoning_details") === true ? detailsIn(message) : [];
   if (reasoning !== "" || details.length > 0) {
     blocks.push({ type: "reasoning", parts: [reasoning], proof: chatProof(details) });
   }
-  if (said.text !== "") blocks.push({ type: "text", text: said.text });
+  const citations = citationsOf(message, said.text !== content);
+  if (said.text !== "") blocks.push({ type: "text", text: said.text, ...citing(citations) });
   const refusal = stringOf(message["refusal"]) ?? "";
   if (refusal !== "") blocks.push({ type: "refusal", text: refusal });
   for (const call of callsOf(message)) {

@@ -1,11 +1,12 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import type { IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { citing } from "../../ir/citations.ts";
+import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
-import { callsOf, chatProof, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
+import { callsOf, chatProof, citationsOf, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
 import { CallAssembler } from "./stream-calls.ts";
 import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
 import { readUsage, usageOf } from "./usage-in.ts";
@@ -27,6 +28,8 @@ export class ChatStreamReader implements StreamReader {
   #begun = false;
   /** Null unless the provider wants its reasoning back in this form. */
   #details: JsonObject[] | null;
+  /** Of the open text or the next one, by their JSON: some providers repeat in every chunk what is cited so far. */
+  readonly #citations = new Map<string, IrCitation>();
   #tier: string | null = null;
   #finish: IrFinish | null = null;
   ended = false;
@@ -92,6 +95,7 @@ export class ChatStreamReader implements StreamReader {
     this.#details?.push(...detailsIn(delta));
     this.#text("reasoning", reasoningOf(delta));
     this.#content(this.#thinkTags.push(contentOf(delta)));
+    if (Array.isArray(delta["annotations"])) this.#cite(delta);
     this.#text("refusal", stringOf(delta["refusal"]) ?? "");
     for (const fragment of callsOf(delta)) {
       this.#content(this.#thinkTags.end());
@@ -115,11 +119,24 @@ export class ChatStreamReader implements StreamReader {
     this.#emit({ type: "delta", index: this.#open.index, text });
   }
 
+  #cite(delta: JsonObject): void {
+    for (const citation of citationsOf(delta, this.#thinkTags.foundTag)) {
+      this.#citations.set(JSON.stringify(citation), citation);
+    }
+  }
+
   #close(): void {
     if (this.#open === null) return;
     const proof = this.#open.kind === "reasoning" ? this.#takeProof() : null;
-    this.#emit({ type: "block_end", index: this.#open.index, proof });
+    const citations = this.#open.kind === "text" ? this.#takeCitations() : [];
+    this.#emit({ type: "block_end", index: this.#open.index, proof, ...citing(citations) });
     this.#open = null;
+  }
+
+  #takeCitations(): IrCitation[] {
+    const citations = [...this.#citations.values()];
+    this.#citations.clear();
+    return citations;
   }
 
   #takeProof(): ReasoningProof {

@@ -13,6 +13,8 @@ export interface SplitText {
 export class ThinkTagSplitter {
   #state: "beginning" | "thinking" | "after" | "plain" = "beginning";
   #held = "";
+  /** Whether the text is only a part of the content. */
+  foundTag = false;
 
   push(fragment: string): SplitText {
     if (this.#state === "plain" || fragment === "") return { reasoning: "", text: fragment };
@@ -34,6 +36,7 @@ export class ThinkTagSplitter {
       if (open.startsWith(seen)) return { reasoning: "", text: "" };
       if (!seen.startsWith(open)) return this.#plain();
       this.#state = "thinking";
+      this.foundTag = true;
       this.#held = seen.slice(open.length);
     }
     return this.#state === "thinking" ? this.#think() : this.#after("");

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { FinishReason, ReasoningProof, ToolKind, ToolRef } from "../../ir/ir.ts";
+import type { FinishReason, IrCitation, ReasoningProof, ToolKind, ToolRef } from "../../ir/ir.ts";
 import { parseObject } from "../../json/json-fields.ts";
+import { responsesAnnotations } from "../../openai/citations.ts";
 import { wrapReasoning } from "../../reasoning/reasoning-envelope.ts";
 import { summaryPart } from "../reasoning.ts";
 
@@ -8,7 +9,7 @@ import { summaryPart } from "../reasoning.ts";
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
 export type AnswerPart =
-  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "text"; readonly text: string; readonly citations?: readonly IrCitation[] }
   | { readonly type: "refusal"; readonly text: string };
 
 export interface CallHead extends ToolRef {
@@ -28,7 +29,9 @@ export function messageItem(id: string, status: ItemStatus, parts: readonly Answ
 
 export function answerPart(part: AnswerPart): JsonObject {
   if (part.type === "refusal") return { type: "refusal", refusal: part.text };
-  return { type: "output_text", text: part.text, annotations: [], logprobs: [] };
+  const { text, citations = [] } = part;
+  const annotations = responsesAnnotations(citations, text.length);
+  return { type: "output_text", text, annotations, logprobs: [] };
 }
 
 /** Without a status, because OpenAI rejects one when the item is replayed. The envelope contains the exact parts. */

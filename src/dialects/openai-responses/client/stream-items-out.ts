@@ -1,6 +1,7 @@
 import { assert } from "../../../base/assert.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import type { ReasoningProof } from "../../ir/ir.ts";
+import type { IrCitation, ReasoningProof } from "../../ir/ir.ts";
+import { responsesAnnotations } from "../../openai/citations.ts";
 import { namedFrame } from "../../sse/sse.ts";
 import { summaryPart } from "../reasoning.ts";
 import {
@@ -34,7 +35,7 @@ export class Frames {
 export interface StreamItem {
   begin(): string;
   delta(part: number, text: string): string;
-  end(part: number, proof: ReasoningProof | null): string;
+  end(part: number, proof: ReasoningProof | null, citations: readonly IrCitation[]): string;
   /** The last event of the item; `json` holds it whole from then on. */
   done(status: ItemStatus): string;
   readonly json: string;
@@ -74,6 +75,7 @@ abstract class BaseItem {
 interface GrowingPart {
   readonly type: "text" | "refusal";
   text: string;
+  citations?: readonly IrCitation[];
 }
 
 export class MessageStreamItem extends BaseItem implements StreamItem {
@@ -85,7 +87,7 @@ export class MessageStreamItem extends BaseItem implements StreamItem {
   }
 
   beginPart(type: AnswerPart["type"]): string {
-    const part = { type, text: "" };
+    const part: GrowingPart = { type, text: "" };
     this.#parts.push(part);
     return this.#partEvent("response.content_part.added", this.#parts.length - 1, part);
   }
@@ -99,8 +101,9 @@ export class MessageStreamItem extends BaseItem implements StreamItem {
       : this.frames.write("response.refusal.delta", delta);
   }
 
-  end(at: number): string {
+  end(at: number, _proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
     const part = this.#part(at);
+    const cited = this.#cite(at, part, citations);
     const whole = JSON.stringify(part.text);
     const last =
       part.type === "text"
@@ -109,7 +112,17 @@ export class MessageStreamItem extends BaseItem implements StreamItem {
             `${this.#partAddress(at)},"text":${whole},"logprobs":[]`,
           )
         : this.frames.write("response.refusal.done", `${this.#partAddress(at)},"refusal":${whole}`);
-    return last + this.#partEvent("response.content_part.done", at, part);
+    return cited + last + this.#partEvent("response.content_part.done", at, part);
+  }
+
+  #cite(at: number, part: GrowingPart, citations: readonly IrCitation[]): string {
+    if (part.type !== "text" || citations.length === 0) return "";
+    part.citations = citations;
+    const events = responsesAnnotations(citations, part.text.length).map((annotation, index) => {
+      const fields = `"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`;
+      return this.frames.write("response.output_text.annotation.added", `${this.#partAddress(at)},${fields}`);
+    });
+    return events.join("");
   }
 
   protected override item(status: ItemStatus): JsonObject {

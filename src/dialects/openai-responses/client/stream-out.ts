@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
-import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { dataFrame } from "../../sse/sse.ts";
 import { completedAt, type Progress, requestEcho, responseHead } from "./envelope-out.ts";
 import { heartbeat, responseError } from "./in-band.ts";
@@ -75,7 +75,7 @@ class ResponsesStreamWriter implements StreamWriter {
         return item instanceof ReasoningStreamItem ? item.beginPart() : "";
       }
       case "block_end":
-        return this.#endBlock(event.proof);
+        return this.#endBlock(event.proof, event.citations ?? []);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -157,10 +157,10 @@ class ResponsesStreamWriter implements StreamWriter {
     return item.begin();
   }
 
-  #endBlock(proof: ReasoningProof | null): string {
+  #endBlock(proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
     const { item, part } = this.#block();
     this.#open = null;
-    return item.end(part, proof);
+    return item.end(part, proof, citations);
   }
 
   #closeNewest(status: ItemStatus): string {
@@ -177,7 +177,7 @@ class ResponsesStreamWriter implements StreamWriter {
   #sayRefusal(text: string): string {
     const opening = this.#beginAnswerPart("refusal");
     const { item, part } = this.#block();
-    return opening + item.delta(part, text) + this.#endBlock(null);
+    return opening + item.delta(part, text) + this.#endBlock(null, []);
   }
 
   #block(): OpenBlock {

@@ -1,6 +1,8 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
+import { citing } from "../../ir/citations.ts";
 import type { FinishReason, IrAssistantBlock, IrFinish, IrRefusal, IrText, IrToolCall } from "../../ir/ir.ts";
 import { listOf, stringOf } from "../../json/json-fields.ts";
+import { readCitations } from "../../openai/citations.ts";
 import { namespaceOf } from "../namespace.ts";
 import { readReasoning } from "../reasoning.ts";
 
@@ -28,7 +30,9 @@ export function readMessageParts(item: JsonObject): MessagePart[] {
     if (!isObject(part)) return [];
     if (typeof part["refusal"] === "string")
       return [{ at, block: { type: "refusal", text: part["refusal"] } }];
-    return typeof part["text"] === "string" ? [{ at, block: { type: "text", text: part["text"] } }] : [];
+    if (typeof part["text"] !== "string") return [];
+    const citations = readCitations(part["annotations"]);
+    return [{ at, block: { type: "text", text: part["text"], ...citing(citations) } }];
   });
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import { readCitations } from "../../openai/citations.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { readFinish, readTier } from "./items-in.ts";
@@ -87,6 +88,9 @@ class ResponsesStreamReader implements StreamReader {
     switch (type) {
       case "response.output_item.added":
         this.#item(event).announce(itemOf(event));
+        break;
+      case "response.output_text.annotation.added":
+        this.#item(event).cite(partOf(event), readCitations([event["annotation"] ?? null]));
         break;
       case "response.output_item.done":
         this.#item(event).finish(itemOf(event));

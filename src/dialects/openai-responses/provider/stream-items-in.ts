@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { IrBlockHead, IrEvent, ReasoningProof } from "../../ir/ir.ts";
+import { citing } from "../../ir/citations.ts";
+import type { IrBlockHead, IrCitation, IrEvent, ReasoningProof } from "../../ir/ir.ts";
 import { stringOf } from "../../json/json-fields.ts";
 import { proofOf, readReasoning } from "../reasoning.ts";
 import { readCall, readMessageParts } from "./items-in.ts";
@@ -11,6 +12,7 @@ interface Part {
   readonly block: number;
   /** How much of the part's text has been emitted. */
   sentChars: number;
+  citations: readonly IrCitation[];
 }
 
 /** Numbers the blocks of one stream and remembers which kinds there were. */
@@ -41,8 +43,8 @@ export class Blocks {
     if (text !== "") this.#emit({ type: "delta", index, text });
   }
 
-  end(index: number, proof: ReasoningProof | null): void {
-    this.#emit({ type: "block_end", index, proof });
+  end(index: number, proof: ReasoningProof | null, citations: readonly IrCitation[] = []): void {
+    this.#emit({ type: "block_end", index, proof, ...citing(citations) });
   }
 }
 
@@ -73,7 +75,7 @@ export class IncomingItem {
     if (call === null || this.#parts.has(0)) return;
     this.callId = call.id;
     const { input: _, ...head } = call;
-    const part = { block: this.#blocks.begin(head), sentChars: 0 };
+    const part = { block: this.#blocks.begin(head), sentChars: 0, citations: [] };
     this.#parts.set(0, part);
     this.#send(part, this.#held);
     this.#held = "";
@@ -92,11 +94,20 @@ export class IncomingItem {
     this.push(channel, at, whole.slice(sent));
   }
 
+  /** A part without text has nothing to be cited for. */
+  cite(at: number, citations: readonly IrCitation[]): void {
+    const part = this.#parts.get(at);
+    if (part !== undefined) part.citations = [...part.citations, ...citations];
+  }
+
   finish(item: JsonObject): void {
     if (this.finished) return;
     this.announce(item);
     for (const { at, block } of readMessageParts(item)) {
-      if (this.type === "message") this.complete(block.type, at, block.text);
+      if (this.type !== "message") continue;
+      this.complete(block.type, at, block.text);
+      const part = this.#parts.get(at);
+      if (part !== undefined && block.type === "text") part.citations = block.citations ?? part.citations;
     }
     const call = readCall(item);
     if (call !== null) this.complete("input", 0, call.input);
@@ -109,7 +120,7 @@ export class IncomingItem {
     if (this.finished) return;
     this.finished = true;
     if (this.#reasoning !== null) this.#blocks.end(this.#reasoning, null);
-    else for (const part of this.#parts.values()) this.#blocks.end(part.block, null);
+    else for (const part of this.#parts.values()) this.#blocks.end(part.block, null, part.citations);
   }
 
   #finishReasoning(item: JsonObject): void {
@@ -133,7 +144,7 @@ export class IncomingItem {
 
   #open(channel: Channel, at: number): Part | null {
     if (channel === "input") return null;
-    const part = { block: this.#blockFor(channel), sentChars: 0 };
+    const part = { block: this.#blockFor(channel), sentChars: 0, citations: [] };
     this.#parts.set(at, part);
     return part;
   }
