@@ -10,8 +10,8 @@ export interface TraceContext {
   readonly state: string | null;
 }
 
-/** A newer version may have more fields behind these. */
-const traceparentForm = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+/** A newer version than 00 may have more fields behind these. */
+const traceparentForm = /^(?!ff|00-.{52}-)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 const stateForm = /^[\x20-\x7e]{1,512}$/;
 const allZero = /^0+$/;
 const recorded = "01";

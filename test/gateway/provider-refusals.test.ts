@@ -85,12 +85,14 @@ describe("what a client's SDK acts on in a provider's 400 is kept", () => {
   test("secrets are taken out of it", async () => {
     const secret = "sk-upstream-anthropic-canary";
     world.provider.script(
-      anthropic({ details: { error_code: "x_y_z", hint: `use ${secret}`, deep: [{ secret }] } }),
+      anthropic({ details: { error_code: "x_y_z", hint: `use ${secret}`, deep: [{ secret, [secret]: 1 }] } }),
     );
     const error = await refusal("messages", "claude-test");
     expect(error["details"]).toHaveProperty("error_code", "x_y_z");
     expect(JSON.stringify(error)).not.toContain("canary");
     world.provider.script(openAi({ code: "unsupported_value", param: `headers.${secret}` }));
+    expect(JSON.stringify(await refusal("chat", "gpt-test"))).not.toContain("canary");
+    world.provider.script(openAi({ code: secret, type: secret }));
     expect(JSON.stringify(await refusal("chat", "gpt-test"))).not.toContain("canary");
   });
 

@@ -36,6 +36,7 @@ describe("a caller's trace context", () => {
     `00-${"0".repeat(32)}-${parentId}-01`,
     `00-${traceId}-${"0".repeat(16)}-01`,
     traceparent.toUpperCase(),
+    `${traceparent}-more`,
   ])("is ignored if it is malformed: %s", (value) => {
     expect(traceContextOf(headers({ traceparent: value }), false)).toBeNull();
   });

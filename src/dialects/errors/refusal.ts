@@ -54,7 +54,7 @@ export function isDisguised(body: JsonObject): boolean {
 function describe(rawMessage: string, error: JsonObject): Refusal {
   const message = redact(rawMessage).slice(0, maxMessageChars);
   const code = codeOf(error["code"]);
-  const type = typeof error["type"] === "string" ? error["type"] : undefined;
+  const type = wordOf(error["type"]);
   const tokens = readTokenLimit(message) ?? statedLimit(error);
   const isOverflow = code === "context_length_exceeded" || type === "exceed_context_size_error";
   const param = paramOf(error["param"]);
@@ -94,7 +94,9 @@ function redactedCopy(value: Json, levelsLeft: number): Json {
   if (levelsLeft === 0) return null;
   if (Array.isArray(value)) return value.map((item) => redactedCopy(item, levelsLeft - 1));
   const copy: JsonObject = {};
-  for (const [name, inner] of Object.entries(value)) copy[name] = redactedCopy(inner ?? null, levelsLeft - 1);
+  for (const [name, inner] of Object.entries(value)) {
+    copy[withoutSecrets(name)] = redactedCopy(inner ?? null, levelsLeft - 1);
+  }
   return copy;
 }
 
@@ -108,7 +110,12 @@ function isAboutProofs(code: string | undefined, message: string): boolean {
 
 /** Some vendors send the HTTP status as a number. */
 function codeOf(code: Json | undefined): string | undefined {
-  return typeof code === "number" ? String(code) : typeof code === "string" ? code : undefined;
+  return typeof code === "number" ? String(code) : wordOf(code);
+}
+
+/** A word for programs, such as `workspace_suspended`: only the operator's own secrets are taken out of it. */
+function wordOf(word: Json | undefined): string | undefined {
+  return typeof word === "string" ? withoutSecrets(word).slice(0, maxParamChars) : undefined;
 }
 
 /** llama.cpp states the numbers beside its message. */
