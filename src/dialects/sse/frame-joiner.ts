@@ -59,9 +59,8 @@ export class FrameJoiner {
 
   #lastPendingBytes(): Uint8Array {
     const tail: number[] = [];
-    for (const bytes of this.#pending.toReversed()) {
-      if (tail.length === 3) break;
-      tail.unshift(...bytes.subarray(-(3 - tail.length)));
+    for (let last = this.#pending.length - 1; last >= 0 && tail.length < 3; last -= 1) {
+      tail.unshift(...(this.#pending[last]?.subarray(-(3 - tail.length)) ?? []));
     }
     return Uint8Array.from(tail);
   }

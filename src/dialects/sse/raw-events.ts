@@ -27,7 +27,8 @@ export function rawEvent(events: Uint8Array, start: number): RawEvent {
   return { start, end, data: dataOf(decoder.decode(events.subarray(start, end))) };
 }
 
-function eventEnd(bytes: Uint8Array, start: number): number {
+/** The index after the event that starts at this one. */
+export function eventEnd(bytes: Uint8Array, start: number): number {
   let lineIsEmpty = false;
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at];

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { FrameStencil } from "./frame-stencil.ts";
-import { jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
+import { eventEnd, jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
 
 /** Returned instead of an index. */
 export const none = -1;
@@ -137,10 +137,12 @@ export abstract class StreamScanner {
     const kept: Uint8Array[] = [];
     let keptFrom = 0;
     let keptTo = events.length;
-    for (let at = 0; at < events.length; ) {
-      const mark = this.firstMark(events.subarray(at));
-      if (mark === none) break;
-      const event = rawEvent(events, at + wholeEventsEnd(events.subarray(at, at + mark)));
+    // Searched as a whole only once: with a mark in every event, that would be quadratic.
+    const firstEvent = wholeEventsEnd(events.subarray(0, this.firstMark(events)));
+    for (let at = firstEvent, end = at; at < events.length; at = end) {
+      end = eventEnd(events, at);
+      if (this.firstMark(events.subarray(at, end)) === none) continue;
+      const event = rawEvent(events, at);
       const action = this.actionFor(event);
       if (action === "hold") this.held = events.subarray(event.start);
       if (action === "hold" || action === "stop") {
@@ -151,7 +153,6 @@ export abstract class StreamScanner {
         if (event.start > keptFrom) kept.push(events.subarray(keptFrom, event.start));
         keptFrom = event.end;
       }
-      at = event.end;
     }
     if (keptTo > keptFrom || kept.length === 0) kept.push(events.subarray(keptFrom, keptTo));
     // A dropped event mostly comes right before the held one, so that there is one piece and nothing is copied.
