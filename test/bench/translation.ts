@@ -3,6 +3,7 @@ import type { Target } from "../../src/dialects/provider-dialect.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
+import { readBytes, timeOf } from "./cpu-time.ts";
 
 /**
  * `bun test/bench/translation.ts`: what translating from messages costs toward Gemini, as a multiple of what it costs toward
@@ -125,9 +126,6 @@ function sourceOf(body: JsonObject) {
   return { dialect: clientDialect("messages"), body, model: "m", nowSeconds: 1, estimatedInputTokens: 5 };
 }
 
-/** As much of a stream as a socket gives at a time. */
-const readBytes = 4096;
-
 function relay(target: Target, stream: Buffer): void {
   const translation = translate(
     sourceOf({ model: "m", max_tokens: 512, stream: true, messages: conversation(1) }),
@@ -140,14 +138,6 @@ function relay(target: Target, stream: Buffer): void {
 }
 
 const rounds = 15;
-
-/** Microseconds of the processor's time for a run. Other processes of the machine do not count. */
-function timeOf(run: () => void, runs: number): number {
-  const before = process.cpuUsage();
-  for (let index = 0; index < runs; index += 1) run();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / runs;
-}
 
 /** The best of several rounds of each, in turn. */
 function compare(name: string, runs: number, chat: () => void, gemini: () => void): void {
