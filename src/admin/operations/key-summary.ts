@@ -104,8 +104,9 @@ export async function readKeySummary(
 ): Promise<KeySummary> {
   const totals = (await store.readTotals(key.id)) ?? emptyTotals(key.id);
   const nowMs = clock.wallMs();
-  // The account remembers its latest period with a charge; in a newer one nothing has been used yet.
-  const budgetUsed = totals.periodStartMs === periodStart(key.period, nowMs) ? totals.periodUsed : 0;
+  // The account remembers its latest period with a charge; in a newer one nothing has been used yet. A period that was made
+  // longer since began before that, and what was used counts on.
+  const budgetUsed = totals.periodStartMs >= periodStart(key.period, nowMs) ? totals.periodUsed : 0;
   const account = {
     ...totals,
     budgetTokens: key.budgetTokens,
