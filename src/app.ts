@@ -51,8 +51,11 @@ export interface RunningGateway {
   describeLosses(): readonly string[];
 }
 
-/** How long in-band errors may take to be settled and written once the grace time is over. */
+/** How long interrupted exchanges may take to be charged once the grace time is over. */
 const interruptedGraceMs = 5000;
+
+/** How long the last bytes of answers may take to leave once the grace time is over. */
+const lastBytesMs = 1000;
 
 /** The composition root: builds every room from the settings, and listens. */
 export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
@@ -164,12 +167,12 @@ async function assemble(
     createEdge(gateway, log, ownAddress === null ? operatorsSide : []),
     settings.server,
   );
-  opened.defer(() => server.stop());
+  opened.defer(() => server.stop(0));
   const adminServer =
     ownAddress === null
       ? null
       : await listenForAdmin(createEdge(gateway, log, operatorsSide, false), ownAddress, settings.server);
-  opened.defer(() => adminServer?.stop());
+  opened.defer(() => adminServer?.stop(0));
   await admin.saveGeneratedToken();
   watcher.start();
   const alarms = new TroubleWatch({
@@ -217,8 +220,10 @@ async function assemble(
       return reloaded;
     },
     stop: async () => {
+      const { shutdownGraceMs } = gateway.configured.settings.server;
+      const graceEndsMs = clock.monotonicMs() + shutdownGraceMs;
       gateway.ongoing.isDraining = true;
-      const isDrained = await gateway.ongoing.drained(gateway.configured.settings.server.shutdownGraceMs);
+      const isDrained = await gateway.ongoing.drained(shutdownGraceMs);
       if (!isDrained) {
         gateway.ongoing.interruptAll(
           new GatewayError("service_unavailable", "The gateway is shutting down."),
@@ -227,8 +232,9 @@ async function assemble(
       }
       await admin.close();
       await tracing?.close();
-      await adminServer?.stop();
-      await server.stop();
+      // Whole answers are charged before they leave, so their readers may still be busy within the grace time.
+      const leftMs = Math.max(graceEndsMs - clock.monotonicMs(), lastBytesMs);
+      await Promise.all([server.stop(leftMs), adminServer?.stop(leftMs)]);
       await watcher.stop();
       claims.stopPruning();
       givenIds.stopPruning();

@@ -6,12 +6,9 @@ import type { ServerSettings } from "../config/settings.ts";
 
 export interface Listening {
   readonly url: string;
-  /** Accepts no more connections, lets answers that have begun finish, and then closes what is still open. */
-  stop(): Promise<void>;
+  /** Accepts no more connections, gives answers that have begun this long to finish, and then closes what is still open. */
+  stop(withinMs: number): Promise<void>;
 }
-
-/** How long answers in flight may take to finish. */
-const lastAnswersMs = 5000;
 
 export function listen(edge: Elysia, { host, port, reusePort }: ServerSettings): Promise<Listening> {
   return listenAt(edge, { host, port, reusePort, hostSetting: "--host", portSetting: "--port" });
@@ -31,12 +28,12 @@ async function listenAt(edge: Elysia, address: ListenAddress): Promise<Listening
   assert(server, "Elysia has no server after it was told to listen");
   const { host } = address;
   const shown = host.includes(":") ? `[${host}]` : host;
-  return { url: `http://${shown}:${server.port}`, stop: () => stopServing(server) };
+  return { url: `http://${shown}:${server.port}`, stop: (withinMs) => stopServing(server, withinMs) };
 }
 
-async function stopServing(server: Server<unknown>): Promise<void> {
+async function stopServing(server: Server<unknown>, withinMs: number): Promise<void> {
   const tooLate = Promise.withResolvers<void>();
-  const timer = setTimeout(tooLate.resolve, lastAnswersMs);
+  const timer = setTimeout(tooLate.resolve, withinMs);
   await Promise.race([server.stop(), tooLate.promise]);
   clearTimeout(timer);
   await server.stop(true);

@@ -14,6 +14,9 @@ export class ClientStream {
   #blockedSinceMs = Number.POSITIVE_INFINITY;
   #hasWritten = false;
   #lastWriteMs: number;
+  /** Ends the wait of the last write. */
+  #stopWaiting: (() => void) | null = null;
+  #isGivenUp = false;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
@@ -41,9 +44,25 @@ export class ClientStream {
     if (!(written instanceof Promise)) return undefined;
     // A heartbeat may be waiting already: the client has not read since then.
     this.#blockedSinceMs = Math.min(this.#blockedSinceMs, this.#monotonicMs());
-    return written.then(() => {
+    return this.#untilRead(written);
+  }
+
+  /** From now on nothing waits until the client has read; what was written reaches it if it does read. */
+  giveUpWaiting(): void {
+    this.#isGivenUp = true;
+    this.#stopWaiting?.();
+  }
+
+  /** One resolver is enough: while a write waits, nothing but a heartbeat waits too, and nobody awaits that. */
+  #untilRead(written: Promise<number>): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#stopWaiting = resolve;
+    if (this.#isGivenUp) resolve();
+    written.then(() => {
       this.#blockedSinceMs = Number.POSITIVE_INFINITY;
-    });
+      resolve();
+    }, reject);
+    return promise;
   }
 
   /** To be called now and then: the time of a write is not looked at with each, which would cost as much as the write. */

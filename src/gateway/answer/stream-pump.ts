@@ -259,8 +259,13 @@ export class StreamPump implements Guarded, Interruptible {
     this.#client.send(this.#relayer.heartbeat())?.catch((error) => this.interrupt(publicErrorOf(error)));
   }
 
-  /** Ends the stream from this side, in-band: the time is up, or the gateway is shutting down. */
+  /**
+   * Ends the stream from this side, in-band: the time is up, or the gateway is shutting down. It is charged and over then
+   * even if the client does not read.
+   */
   interrupt(error: GatewayError): void {
+    if (this.#client.isBlocked(this.#monotonicMs())) this.#exchange.call.disconnect();
+    this.#client.giveUpWaiting();
     if (this.#state === "ending") return;
     this.#interruptedBy ??= error;
     this.#opened.abort();
