@@ -15,7 +15,7 @@ import type { LargeBodies } from "./large/large-bodies.ts";
 import type { GivenIds } from "./request/given-ids.ts";
 import type { KeptItems } from "./request/kept-items.ts";
 
-/** Everything that serving a request needs; put together in app.ts. */
+/** Everything that serving a request needs; put together in `src/app`. */
 export interface Gateway {
   configured: Configured;
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type RunningGateway, startGateway } from "../../src/app.ts";
+import { type RunningGateway, startGateway } from "../../src/app/start.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { emptyDatabase, type PostgresDatabase } from "../store/postgres/fixtures.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startGateway } from "../../src/app.ts";
+import { startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
 import { loadSettings } from "../../src/config/load.ts";

@@ -2,7 +2,7 @@ import { expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startGateway } from "../../src/app.ts";
+import { startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { openStore } from "../../src/store/open.ts";

@@ -1,4 +1,4 @@
-import { type RunningGateway, startGateway } from "../../app.ts";
+import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openFolder } from "../open-store.ts";

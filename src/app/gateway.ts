@@ -1,0 +1,73 @@
+import { GatewayError } from "../base/errors.ts";
+import { Catalog } from "../catalog/catalog.ts";
+import type { ServerSettings, Settings } from "../config/settings.ts";
+import { Ongoing } from "../gateway/admission/ongoing.ts";
+import { Watchdog } from "../gateway/answer/watchdog.ts";
+import type { Configured } from "../gateway/configured.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { KeptItems } from "../gateway/request/kept-items.ts";
+import { AddressLimiter } from "../limits/address-limiter.ts";
+import { BodyBudget } from "../limits/body-budget.ts";
+import { createUpstream } from "../upstream/create.ts";
+import type { Services } from "./services.ts";
+
+/** What serving a request needs. Limits are read each time, because a reload may change them. */
+export function createGateway(settings: Settings, services: Services): Gateway {
+  const { clock, logs, backend, live, tracing, watcher } = services;
+  const serverSettings = () => gateway.configured.settings.server;
+  const gateway: Gateway = {
+    configured: configure(settings, services),
+    clock,
+    keys: services.keys,
+    accounts: backend.accounts,
+    claims: backend.claims,
+    givenIds: services.givenIds,
+    keptItems: new KeptItems(clock),
+    rateLimits: backend.rateLimits,
+    addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
+    bodies: new BodyBudget({
+      totalBytes: () => serverSettings().maxBodyMemoryBytes,
+      perHolderBytes: () => bodyShare(serverSettings()),
+    }),
+    largeBodies: services.largeBodies,
+    tokens: services.tokenCounter,
+    watchdog: new Watchdog(clock.monotonicMs),
+    ongoing: new Ongoing({
+      maxConcurrent: () => serverSettings().maxConcurrent,
+      maxPerKey: () => serverSettings().maxConcurrentPerKey,
+      lagMs: () => live.lag.recentMs,
+    }),
+    endings: services.endings,
+    observe: (facts) => {
+      logs.exchange(facts);
+      live.observe(facts);
+      tracing.observe(facts);
+    },
+    catchUp: () => watcher.refresh(),
+    storeTrouble: () => backend.trouble?.reason ?? null,
+  };
+  backend.attach({
+    inFlight: () => gateway.ongoing.size,
+    onFenced: () => gateway.ongoing.interruptAll(fenced()),
+  });
+  return gateway;
+}
+
+/** What a reload replaces. */
+export function configure(settings: Settings, { clock, logs, tokenSources }: Services): Configured {
+  const upstream = createUpstream({ settings, clock, log: logs.log, tokens: tokenSources });
+  tokenSources.stopUnused();
+  return { settings, catalog: Catalog.from(settings), upstream };
+}
+
+/** One key may take half of the memory for bodies, and at least the largest one. */
+function bodyShare({ maxBodyMemoryBytes, maxBodyBytes }: ServerSettings): number {
+  return Math.max(maxBodyBytes, maxBodyMemoryBytes / 2);
+}
+
+function fenced(): GatewayError {
+  return new GatewayError(
+    "service_unavailable",
+    "The gateway was out of touch with its database for too long. Retry shortly.",
+  );
+}

@@ -1,0 +1,42 @@
+import type { Admin } from "../admin/create.ts";
+import { type Reloaded, reloadable, withWarnings } from "../config/reload.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { configure } from "./gateway.ts";
+import type { Services } from "./services.ts";
+
+/** Takes over a new configuration as far as it can; what runs goes on with the old one. */
+export async function reloadGateway(
+  gateway: Gateway,
+  services: Services,
+  admin: Admin,
+  next: Settings,
+): Promise<Reloaded> {
+  const { logs, tracing } = services;
+  const { log } = logs;
+  const current = gateway.configured.settings;
+  const reloaded = await settingsInForce(current, admin, next);
+  if (!Bun.deepEquals(current.tracing, next.tracing)) {
+    await tracing.replace(next.tracing, (err) => log.warn({ err }, "the last traces could not be sent"));
+  }
+  logs.configure(next.log);
+  gateway.addressLimiter.rpm = next.server.anonymousRpm;
+  gateway.configured = configure(reloaded.settings, services);
+  log.info(
+    { models: next.models.length, not_in_force: reloaded.notInForce },
+    reloaded.notInForce.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
+  );
+  return reloaded;
+}
+
+/** The admin side applies its own part first, because it may fail to move its metrics to another address. */
+async function settingsInForce(current: Settings, admin: Admin, next: Settings): Promise<Reloaded> {
+  const possible = reloadable(current, next);
+  const unmoved = await admin.reload(possible.settings);
+  const settings = {
+    ...possible.settings,
+    admin: { ...possible.settings.admin, metricsListen: admin.metricsAddress },
+    warnings: next.warnings,
+  };
+  return withWarnings(settings, [...possible.notInForce, ...unmoved]);
+}

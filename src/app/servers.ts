@@ -1,0 +1,43 @@
+import type { Admin } from "../admin/create.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { dashboardRoutes } from "../http/dashboard.ts";
+import { createEdge } from "../http/edge.ts";
+import { listen, listenForAdmin } from "../http/listen.ts";
+import type { Log } from "../observe/log.ts";
+
+export interface Servers {
+  readonly url: string;
+  /** Where the dashboard is: the same, unless the admin side has a listener of its own. */
+  readonly adminUrl: string;
+  /** Answers that have begun have this long to finish. */
+  stop(withinMs: number): Promise<void>;
+}
+
+/** Opens the gateway's address and, if it has one of its own, the admin side's. */
+export async function openServers(
+  gateway: Gateway,
+  admin: Admin,
+  log: Log,
+  opened: AsyncDisposableStack,
+): Promise<Servers> {
+  const { settings } = gateway.configured;
+  const operatorsSide = [admin.mount, dashboardRoutes];
+  const ownAddress = settings.admin.listen;
+  const server = await listen(
+    createEdge(gateway, log, ownAddress === null ? operatorsSide : []),
+    settings.server,
+  );
+  opened.defer(() => server.stop(0));
+  const adminServer =
+    ownAddress === null
+      ? null
+      : await listenForAdmin(createEdge(gateway, log, operatorsSide, false), ownAddress, settings.server);
+  opened.defer(() => adminServer?.stop(0));
+  return {
+    url: server.url,
+    adminUrl: adminServer?.url ?? server.url,
+    stop: async (withinMs) => {
+      await Promise.all([server.stop(withinMs), adminServer?.stop(withinMs)]);
+    },
+  };
+}

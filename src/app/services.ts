@@ -1,0 +1,88 @@
+import { version } from "../../package.json";
+import { Live } from "../admin/live/live.ts";
+import type { Backend } from "../backend/backend.ts";
+import type { Clock } from "../base/clock.ts";
+import { TokenCounter } from "../catalog/tokens/counter.ts";
+import type { Settings } from "../config/settings.ts";
+import { LargeBodies } from "../gateway/large/large-bodies.ts";
+import { GivenIds } from "../gateway/request/given-ids.ts";
+import { KeyRing } from "../keys/keyring.ts";
+import type { Log, Logs } from "../observe/log.ts";
+import { EndingQueue } from "../store/ending-queue.ts";
+import { StoreWatcher } from "../store/watcher.ts";
+import { TokenSources } from "../vendors/credentials/token-sources.ts";
+import { CurrentTracing } from "./current-tracing.ts";
+
+/** What a gateway is built on. It lasts from its start to its stop; a reload replaces none of it. */
+export interface Services {
+  readonly clock: Clock;
+  readonly logs: Logs;
+  readonly backend: Backend;
+  readonly keys: KeyRing;
+  readonly givenIds: GivenIds;
+  readonly live: Live;
+  readonly tracing: CurrentTracing;
+  readonly tokenCounter: TokenCounter;
+  readonly largeBodies: LargeBodies;
+  readonly watcher: StoreWatcher;
+  readonly endings: EndingQueue;
+  /** The providers' tokens that are fetched and refreshed. */
+  readonly tokenSources: TokenSources;
+}
+
+/** Whatever is opened here is added to `opened`, which is closed from the last to the first if the start fails. */
+export async function openServices(
+  settings: Settings,
+  { clock, logs, backend }: Pick<Services, "clock" | "logs" | "backend">,
+  opened: AsyncDisposableStack,
+): Promise<Services> {
+  const { store } = backend;
+  const keys = new KeyRing(clock, backend.keys);
+  const givenIds = new GivenIds({ store, clock });
+  const live = new Live(clock);
+  const tracing = await CurrentTracing.start(settings.tracing, version);
+  opened.defer(() => tracing.close());
+  const tokenCounter = new TokenCounter();
+  opened.defer(() => tokenCounter.stop());
+  const largeBodies = new LargeBodies();
+  opened.defer(() => largeBodies.stop());
+  const watcher = watcherOf(backend, keys, logs.log);
+  const endings = new EndingQueue({
+    store,
+    onDropped: (count) => logs.log.warn({ count }, "endings of exchanges were neither kept nor counted"),
+  });
+  opened.defer(() => endings.close());
+  const tokenSources = new TokenSources({
+    clock,
+    onRefreshFailed: (provider, { message }) =>
+      logs.log.warn({ provider }, `the provider's token could not be refreshed: ${message}`),
+  });
+  opened.defer(() => tokenSources.stop());
+  return {
+    clock,
+    logs,
+    backend,
+    keys,
+    givenIds,
+    live,
+    tracing,
+    tokenCounter,
+    largeBodies,
+    watcher,
+    endings,
+    tokenSources,
+  };
+}
+
+function watcherOf({ store, accounts, revision, changesEveryMs }: Backend, keys: KeyRing, log: Log) {
+  return new StoreWatcher({
+    store,
+    revision,
+    everyMs: changesEveryMs,
+    apply: (changes) => {
+      keys.apply(changes);
+      accounts.apply(changes);
+    },
+    onError: (err) => log.error({ err }, "changes could not be read"),
+  });
+}

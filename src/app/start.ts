@@ -1,0 +1,75 @@
+import { version } from "../../package.json";
+import { createAdmin } from "../admin/create.ts";
+import { openBackend } from "../backend/open.ts";
+import { systemClock } from "../base/clock.ts";
+import type { Reloaded } from "../config/reload.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { createLogs } from "../observe/log.ts";
+import type { Store } from "../store/store.ts";
+import { createGateway } from "./gateway.ts";
+import { reloadGateway } from "./reload.ts";
+import { openServers } from "./servers.ts";
+import { openServices, type Services } from "./services.ts";
+import { stopGateway } from "./stop.ts";
+import { Upkeep } from "./upkeep.ts";
+
+export interface RunningGateway {
+  readonly url: string;
+  /** Where the dashboard is: the same, unless the admin side has a listener of its own. */
+  readonly adminUrl: string;
+  readonly gateway: Gateway;
+  readonly store: Store;
+  /** The admin token that was generated at this start, because there was none yet; to be shown once. */
+  readonly generatedAdminToken: string | null;
+  /** Takes over a new configuration as far as it can; what runs goes on with the old one. */
+  reload(settings: Settings): Promise<Reloaded>;
+  /**
+   * Finishes what runs, within the grace time; then in-band errors, settled, or 503; then closes. Returns what could
+   * not be put on disk, in sentences: none when all is well.
+   */
+  stop(): Promise<readonly string[]>;
+  /** What would be lost if the process ended now, in sentences. */
+  describeLosses(): readonly string[];
+}
+
+/** The composition root: builds every room from the settings, and listens. */
+export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
+  const clock = systemClock;
+  const logs = createLogs(settings.log);
+  const backend = await openBackend({ settings, clock, log: logs.log });
+  const opened = new AsyncDisposableStack();
+  opened.defer(() => backend.close());
+  try {
+    return await assemble(settings, await openServices(settings, { clock, logs, backend }, opened), opened);
+  } catch (error) {
+    // A gateway that cannot start lets go of its ports and its data: the process can end, and another can have them.
+    await opened.disposeAsync();
+    throw error;
+  }
+}
+
+async function assemble(
+  settings: Settings,
+  services: Services,
+  opened: AsyncDisposableStack,
+): Promise<RunningGateway> {
+  const { logs, backend, live, endings } = services;
+  const gateway = createGateway(settings, services);
+  const admin = await createAdmin({ gateway, backend, live, version, endings });
+  opened.defer(() => admin.close());
+  const servers = await openServers(gateway, admin, logs.log, opened);
+  await admin.saveGeneratedToken();
+  const upkeep = new Upkeep(services, gateway);
+  upkeep.start();
+  return {
+    url: servers.url,
+    adminUrl: servers.adminUrl,
+    gateway,
+    store: backend.store,
+    generatedAdminToken: admin.generatedToken,
+    reload: (next) => reloadGateway(gateway, services, admin, next),
+    stop: () => stopGateway({ gateway, services, admin, servers, upkeep }),
+    describeLosses: () => backend.describeLosses(),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Admin } from "../admin/create.ts";
+import { GatewayError } from "../base/errors.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { Servers } from "./servers.ts";
+import type { Services } from "./services.ts";
+import type { Upkeep } from "./upkeep.ts";
+
+/** How long interrupted exchanges may take to be charged once the grace time is over. */
+const interruptedGraceMs = 5000;
+
+/** How long the last bytes of answers may take to leave once the grace time is over. */
+const lastBytesMs = 1000;
+
+interface Running {
+  readonly gateway: Gateway;
+  readonly services: Services;
+  readonly admin: Admin;
+  readonly servers: Servers;
+  readonly upkeep: Upkeep;
+}
+
+/**
+ * Finishes what runs, within the grace time; then in-band errors, settled, or 503; then closes. Returns what could not
+ * be put on disk, in sentences.
+ */
+export async function stopGateway(running: Running): Promise<readonly string[]> {
+  const { gateway, services, admin, servers, upkeep } = running;
+  const { clock, logs, backend, tracing, tokenSources, tokenCounter, largeBodies, endings } = services;
+  const { shutdownGraceMs } = gateway.configured.settings.server;
+  const graceEndsMs = clock.monotonicMs() + shutdownGraceMs;
+  await drain(gateway, shutdownGraceMs);
+  // Ends the dashboards' live feeds, for which the servers would wait.
+  await admin.close();
+  await tracing.close();
+  // Whole answers are charged before they leave, so their readers may still be busy within the grace time.
+  await servers.stop(Math.max(graceEndsMs - clock.monotonicMs(), lastBytesMs));
+  await upkeep.stop();
+  tokenSources.stop();
+  tokenCounter.stop();
+  largeBodies.stop();
+  await endings.close();
+  await backend.close();
+  const losses = backend.describeLosses();
+  for (const loss of losses) logs.log.fatal(loss);
+  logs.flush();
+  return losses;
+}
+
+async function drain({ ongoing }: Gateway, graceMs: number): Promise<void> {
+  ongoing.isDraining = true;
+  if (await ongoing.drained(graceMs)) return;
+  ongoing.interruptAll(new GatewayError("service_unavailable", "The gateway is shutting down."));
+  await ongoing.drained(interruptedGraceMs);
+}

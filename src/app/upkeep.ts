@@ -1,0 +1,50 @@
+import type { Gateway } from "../gateway/gateway.ts";
+import { EndingRetention } from "../store/ending-retention.ts";
+import { TroubleWatch } from "../store/trouble-watch.ts";
+import type { Services } from "./services.ts";
+
+/** What runs regularly beside the requests: changes by other processes, alarms about the store, pruning. */
+export class Upkeep {
+  readonly #services: Services;
+  readonly #retention: EndingRetention;
+  readonly #alarms: TroubleWatch;
+
+  constructor(services: Services, gateway: Gateway) {
+    const { backend, clock, logs } = services;
+    const { log } = logs;
+    this.#services = services;
+    this.#retention = new EndingRetention({
+      store: backend.store,
+      clock,
+      limits: () => gateway.configured.settings.retention,
+      onError: this.#pruningFailed,
+    });
+    this.#alarms = new TroubleWatch({
+      store: backend,
+      onTrouble: ({ reason, advice }) => log.error({ advice }, `no new work is taken: ${reason}`),
+      onRecovered: () => log.info("charges can be written again; new work is taken"),
+    });
+  }
+
+  start(): void {
+    const { watcher, backend, givenIds } = this.#services;
+    watcher.start();
+    this.#alarms.start();
+    backend.claims.startPruning(this.#pruningFailed);
+    givenIds.startPruning(this.#pruningFailed);
+    this.#retention.start();
+  }
+
+  async stop(): Promise<void> {
+    const { watcher, backend, givenIds } = this.#services;
+    await watcher.stop();
+    backend.claims.stopPruning();
+    givenIds.stopPruning();
+    this.#alarms.stop();
+    await this.#retention.stop();
+  }
+
+  readonly #pruningFailed = (err: unknown): void => {
+    this.#services.logs.log.error({ err }, "pruning failed");
+  };
+}
