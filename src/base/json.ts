@@ -30,6 +30,7 @@ function hasMoreThan(most: number, one: string, other: string, text: string): bo
 function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isDeeperThan(levels - 1, item));
   const inner = value as Readonly<Record<string, unknown>>;
   for (const name in inner) if (isDeeperThan(levels - 1, inner[name])) return true;
   return false;

@@ -37,7 +37,11 @@ export async function countTokens(
   return count;
 }
 
+/** A count is a few bytes; parsing what is longer could take long. */
+const mostBytes = 64 * 1024;
+
 function readCount(body: Uint8Array, dialect: ProviderDialectName): number | null {
+  if (body.length > mostBytes) return null;
   const { countTokens } = providerDialect(dialect);
   try {
     const answer: Json = JSON.parse(Buffer.from(body).toString());

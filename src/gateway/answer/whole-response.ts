@@ -5,7 +5,8 @@ import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
-import { readWhole, type WholeAnswer } from "./whole-answer.ts";
+import type { WholeAnswer } from "./read-answer.ts";
+import { readWhole } from "./whole-answer.ts";
 
 /**
  * Throws when the client has left and cannot come back for a whole answer: it is not charged for what it will never

@@ -12,11 +12,12 @@ import {
   providerDialect,
 } from "../../dialects/registry.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
-import type { Translation } from "../../dialects/translation/translation.ts";
+import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import { adaptBytes, adaptObject, type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
+import type { AnswerContext } from "../large/jobs.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { rejectsForeignReasoning, type StrippedReasoning, stripBody } from "./strip-foreign-reasoning.ts";
@@ -47,6 +48,8 @@ export interface Attempt {
   readonly dropped: readonly string[];
   /** A translation even where bytes pass through, for a provider that streams unasked, or was asked and does not. */
   reread(): Translation;
+  /** The same as data, for a large answer that is read on another thread. */
+  answerContext(): AnswerContext;
   /** The gateway asked for a usage chunk that the client did not ask for. */
   readonly hideUsage: boolean;
 }
@@ -196,12 +199,12 @@ function passthroughAttempt(
   const hideUsage = askingForUsage(generation, deployment) !== null;
   request.forgetBody();
   const reread = () => {
-    const source = sourceOf(generation, request.large === null ? request.body : request.truncated);
-    return translate(source, targetOf(deployment, dialect));
+    return translate(sourceOf(generation, readableBody(request)), targetOf(deployment, dialect));
   };
+  const answerContext = () => answerContextOf(generation, deployment, dialect, null);
   const prepared = preparedFor(generation, deployment, dialect, body);
   const allDropped = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
-  return { dialect, prepared, translation: null, dropped: allDropped, reread, hideUsage };
+  return { dialect, prepared, translation: null, dropped: allDropped, reread, answerContext, hideUsage };
 }
 
 function translated(
@@ -237,8 +240,26 @@ function translatedAttempt(
     translation: made,
     dropped,
     reread: () => made,
+    answerContext: () => answerContextOf(generation, deployment, toward, made.serializeToolMapping()),
     hideUsage: false,
   };
+}
+
+function answerContextOf(
+  generation: PreparableRequest,
+  deployment: Deployment,
+  toward: ProviderDialectName,
+  toolMapping: SerializedToolMapping | null,
+): AnswerContext {
+  const { request, clientDialect: client } = generation;
+  const { dialect: _, ...source } = sourceOf(generation, readableBody(request));
+  const { dialect: __, ...target } = targetOf(deployment, toward);
+  return { client, toward, source, target, toolMapping };
+}
+
+/** As much of the body as may be parsed on the event loop. */
+function readableBody(request: ClientRequest): JsonObject {
+  return request.large === null ? request.body : request.truncated;
 }
 
 function preparedFor(

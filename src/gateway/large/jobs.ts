@@ -1,4 +1,6 @@
 import type { ErrorCode, VendorError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
@@ -8,6 +10,7 @@ import type { ClientDialectName, ProviderDialectName } from "../../dialects/regi
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { BodyVendor } from "../../vendors/adapt-body.ts";
+import type { AnswerForm } from "../answer/read-answer.ts";
 import type { StrippedReasoning } from "../attempt/strip-foreign-reasoning.ts";
 import type { Expected } from "../request/request.ts";
 
@@ -15,7 +18,7 @@ import type { Expected } from "../request/request.ts";
  * Jobs for large bodies off the event loop. All plain data, because it crosses threads; the bytes are in shared memory
  * and are not copied.
  */
-export type Job = ReadJob | PatchJob | TranslateJob;
+export type Job = ReadJob | PatchJob | TranslateJob | AnswerJob;
 
 /** Parses and validates the body. */
 export interface ReadJob {
@@ -48,6 +51,24 @@ export interface TranslateJob {
   readonly vendor: BodyVendor | null;
 }
 
+/** Reads a provider's whole answer, and translates it where the client speaks another dialect. */
+export interface AnswerJob {
+  readonly type: "answer";
+  readonly bytes: Uint8Array;
+  readonly form: AnswerForm;
+  readonly context: AnswerContext;
+}
+
+/** What translating an answer needs to know of its request. */
+export interface AnswerContext {
+  readonly client: ClientDialectName;
+  readonly toward: ProviderDialectName;
+  readonly source: Omit<Source, "dialect">;
+  readonly target: Omit<Target, "dialect">;
+  /** Null if the provider speaks the client's dialect. */
+  readonly toolMapping: SerializedToolMapping | null;
+}
+
 export interface ReadResult {
   /** JSON of the body with its texts cut short, small enough to be parsed on the loop. */
   readonly truncated: string;
@@ -67,7 +88,24 @@ export interface PreparedResult {
   readonly toolMapping: SerializedToolMapping | null;
 }
 
-export type ResultOf<J extends Job> = J extends ReadJob ? ReadResult : PreparedResult;
+/** A `WholeAnswer` as data. */
+export interface AnswerResult {
+  /** Null if the client gets the provider's own bytes. */
+  readonly body: Uint8Array | null;
+  readonly usage: ReportedUsage | null;
+  readonly produced: string;
+  readonly given: readonly string[];
+  readonly extras: ReportedExtras | null;
+  readonly items: readonly string[];
+}
+
+export type Result = ReadResult | PreparedResult | AnswerResult;
+
+export type ResultOf<J extends Job> = J extends ReadJob
+  ? ReadResult
+  : J extends AnswerJob
+    ? AnswerResult
+    : PreparedResult;
 
 export interface JobMessage {
   readonly id: number;
@@ -76,7 +114,7 @@ export interface JobMessage {
 
 /** An expected error crosses as its parts, an unexpected one as its stack. */
 export type DoneMessage = { readonly id: number } & (
-  | { readonly result: ReadResult | PreparedResult }
+  | { readonly result: Result }
   | { readonly refusal: ExpectedError }
   | { readonly failure: string }
 );
@@ -86,4 +124,6 @@ export interface ExpectedError {
   readonly message: string;
   readonly param: string | undefined;
   readonly vendor: VendorError | undefined;
+  /** Set for an answer that the provider ended as failed: what it reports for it, if anything. */
+  readonly failedUsage?: ReportedUsage | null;
 }

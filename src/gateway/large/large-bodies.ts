@@ -1,5 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import { startThread } from "../../base/start-thread.ts";
+import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { DoneMessage, ExpectedError, Job, JobMessage, ResultOf } from "./jobs.ts";
 
 /**
@@ -18,7 +19,7 @@ interface Waiting {
 }
 
 /**
- * Processes large bodies on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a
+ * Processes large requests and answers on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a
  * tenth, during which no stream would move. The thread starts with the first large body and ends when it has been idle
  * for a while.
  */
@@ -90,13 +91,14 @@ export class LargeBodies {
   }
 }
 
-function refused({ code, message, param, vendor }: ExpectedError): GatewayError {
+function refused({ code, message, param, vendor, failedUsage }: ExpectedError): GatewayError {
+  if (failedUsage !== undefined) return new FailedAnswer(message, failedUsage);
   return new GatewayError(code, message, { param, vendor });
 }
 
 function threadLost(): GatewayError {
   return new GatewayError(
     "service_unavailable",
-    "The gateway could not read a large request; try again shortly.",
+    "The gateway could not read a large body; try again shortly.",
   );
 }

@@ -4,15 +4,28 @@ import { scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { patchBody } from "../../dialects/json/patch.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
-import { translate } from "../../dialects/translation/translate.ts";
+import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
+import type { Translation } from "../../dialects/translation/translation.ts";
 import { type AdaptedBytes, adaptBytes, adaptObject } from "../../vendors/adapt-body.ts";
+import { readAnswer } from "../answer/read-answer.ts";
 import { changesAfterStripping, stripperFor } from "../attempt/strip-foreign-reasoning.ts";
 import { checkRequest } from "../request/request.ts";
-import type { Job, PatchJob, PreparedResult, ReadJob, ReadResult, TranslateJob } from "./jobs.ts";
+import type {
+  AnswerContext,
+  AnswerJob,
+  AnswerResult,
+  Job,
+  PatchJob,
+  PreparedResult,
+  ReadJob,
+  ReadResult,
+  Result,
+  TranslateJob,
+} from "./jobs.ts";
 import { truncateBody } from "./truncate-body.ts";
 
 /** Runs a job on the calling thread. Throws a GatewayError for a refusal. */
-export function runJob(job: Job): ReadResult | PreparedResult {
+export function runJob(job: Job): Result {
   switch (job.type) {
     case "read":
       return read(job);
@@ -20,6 +33,8 @@ export function runJob(job: Job): ReadResult | PreparedResult {
       return patch(job);
     case "translate":
       return translated(job);
+    case "answer":
+      return answer(job);
   }
 }
 
@@ -67,6 +82,27 @@ function translated(job: TranslateJob): PreparedResult {
     dropped: adapted.dropped.map((name) => name.slice(0, longestName)),
     toolMapping: made.serializeToolMapping(),
   };
+}
+
+function answer({ bytes, form, context }: AnswerJob): AnswerResult {
+  const whole = readAnswer(bytes, form, () => translationFor(context));
+  const { body, usage, given, extras } = whole;
+  return {
+    body: typeof body === "string" ? shared(Buffer.from(body)) : null,
+    usage,
+    produced: whole.produced(),
+    given,
+    extras,
+    items: whole.items(),
+  };
+}
+
+function translationFor({ client, toward, toolMapping, ...context }: AnswerContext): Translation {
+  const source = { ...context.source, dialect: clientDialect(client) };
+  const target = { ...context.target, dialect: providerDialect(toward) };
+  return toolMapping === null
+    ? translate(source, target)
+    : translationOfAnswer(source, target, toolMapping, []);
 }
 
 /** Passing shared memory on costs nothing, whatever its size. */

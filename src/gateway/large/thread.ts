@@ -1,4 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
+import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { DoneMessage, JobMessage } from "./jobs.ts";
 import { runJob } from "./run-job.ts";
 
@@ -16,6 +17,7 @@ function done(id: number, job: JobMessage["job"]): DoneMessage {
   } catch (error) {
     if (!(error instanceof GatewayError)) return { id, failure: String((error as Error)?.stack ?? error) };
     const { code, message, param, vendor } = error;
-    return { id, refusal: { code, message, param, vendor } };
+    const failed = error instanceof FailedAnswer ? { failedUsage: error.usage } : {};
+    return { id, refusal: { code, message, param, vendor, ...failed } };
   }
 }

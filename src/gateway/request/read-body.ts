@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
 
 /** The limits for one body. */
 export interface BodyLimit {
@@ -9,14 +10,11 @@ export interface BodyLimit {
 }
 
 /**
- * Bodies from this size on are read piece by piece, into shared memory: room is taken for what has really come,
- * not for what a client has announced, and other threads can look at the bytes without a copy of their own.
- */
-export const largeBodyBytes = 1024 * 1024;
-
-/**
  * The request's bytes, refused as soon as they are known to be too many: by the length the client announced, or,
  * where it announced none, while they come in. Until they are read here, they wait in the client's connection.
+ *
+ * Large ones are read piece by piece, into shared memory: room is taken for what has really come, not for what a
+ * client has announced, and other threads can look at the bytes without a copy of their own.
  */
 export function readBody(request: Request, limit: BodyLimit): Promise<Uint8Array> {
   const announced = request.headers.get("content-length");

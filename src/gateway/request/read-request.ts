@@ -1,14 +1,13 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { hasMoreValues } from "../../dialects/json/count-values.ts";
-import type { TruncatedJson } from "../../dialects/json/truncated-json.ts";
 import { type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ClientCall } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
 import { withKeptItems } from "./kept-items.ts";
-import { type BodyLimit, largeBodyBytes, readBody } from "./read-body.ts";
+import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
 
 /** Reads and validates a body. Its memory counts against the budget meanwhile. */
@@ -33,17 +32,6 @@ export async function readRequest(
   } finally {
     reservation.release();
   }
-}
-
-/** Smaller bodies are validated in a few milliseconds, whatever they contain. */
-const smallBytes = 64 * 1024;
-
-/** More items and members take long to process, however few bytes they have. */
-const manyValues = 10_000;
-
-/** Whether processing a body would block the event loop because of its structure. */
-function hasManyValues(bytes: Uint8Array, scanned: TruncatedJson | null): boolean {
-  return bytes.length >= smallBytes && hasMoreValues(bytes, scanned, manyValues);
 }
 
 /** The same on another thread. */

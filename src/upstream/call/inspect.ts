@@ -105,8 +105,8 @@ function errorOf(body: JsonObject): JsonObject | null {
 }
 
 /**
- * Inspects a whole body, without parsing one that is fine: it will be parsed once, to read its usage. "broken": it does
- * not begin and end like a JSON object.
+ * Inspects a whole body, without parsing one that is fine: it will be parsed once, to read its usage. No error is as
+ * long as `mostBytes`, and parsing what is longer could take long. "broken": it does not begin and end like a JSON object.
  */
 export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   let start = 0;
@@ -115,7 +115,7 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   while (end > start && isSpace(body[end])) end -= 1;
   if (body[start] !== openBrace || body[end] !== closeBrace || start === end) return "broken";
   const bytes = joined([body]);
-  if (!hasErrorMark(bytes)) return "fine";
+  if (bytes.length > mostBytes || !hasErrorMark(bytes)) return "fine";
   return errorIn(bytes.toString("utf8")) ?? "fine";
 }
 

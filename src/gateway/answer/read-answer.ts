@@ -1,0 +1,102 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
+import { malformedAnswer, reportedFailure } from "../../dialects/errors/failure.ts";
+import { producedText } from "../../dialects/produced.ts";
+import type { Passthrough } from "../../dialects/provider-dialect.ts";
+import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
+import type { TranslatedResponse, Translation } from "../../dialects/translation/translation.ts";
+
+/** A provider's whole answer, as the client will read it. */
+export interface WholeAnswer {
+  readonly body: Uint8Array | string;
+  readonly usage: ReportedUsage | null;
+  /** The text produced, for a local count; only used if the provider reported no usage. */
+  produced(): string;
+  /** Ids of the provider's resources that the client learns. A translated answer has ids of its own. */
+  readonly given: readonly string[];
+  /** What the provider reports beside tokens. */
+  readonly extras: ReportedExtras | null;
+  /** See `Shown`. */
+  items(): readonly string[];
+}
+
+/** How a whole answer is to be read. Plain data, because large answers are read on another thread. */
+export interface AnswerForm {
+  readonly dialect: ProviderDialectName;
+  /** The client speaks another dialect. */
+  readonly isTranslated: boolean;
+  /** The client asked for a stream, and the provider does not stream. */
+  readonly asStream: boolean;
+  /** The conversation is kept by the provider. */
+  readonly isThreaded: boolean;
+}
+
+const nothingGiven: readonly string[] = [];
+const noItems = () => nothingGiven;
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Throws a GatewayError for what is no answer. `translation` is called only where the bytes cannot pass through. */
+export function readAnswer(bytes: Uint8Array, form: AnswerForm, translation: () => Translation): WholeAnswer {
+  const body = parseAnswer(bytes);
+  const dialect = providerDialect(form.dialect);
+  if (form.asStream) return writtenAsStream(body, form, translation());
+  const extras = dialect.readExtras(body);
+  const { passthrough } = dialect;
+  if (form.isTranslated || passthrough === null) return translated(translation().response(body), extras);
+  refuseOtherBodies(body, passthrough);
+  return {
+    body: bytes,
+    usage: isObject(body["usage"]) ? dialect.readUsage(body["usage"]) : null,
+    produced: () => producedText(passthrough, body),
+    given: passthrough.givenIds(body, form.isThreaded),
+    extras,
+    items: noItems,
+  };
+}
+
+function writtenAsStream(answer: JsonObject, { dialect }: AnswerForm, translation: Translation): WholeAnswer {
+  const translator = translation.stream();
+  const body = translator.pushWhole(answer) + translator.terminal();
+  return {
+    body,
+    usage: translator.usage,
+    produced: () => translator.takeProduced(),
+    given: nothingGiven,
+    extras: providerDialect(dialect).readExtras(answer),
+    items: () => translator.items(),
+  };
+}
+
+export function translated(
+  { body, usage, produced, items }: TranslatedResponse,
+  extras: ReportedExtras | null,
+): WholeAnswer {
+  return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven, extras, items };
+}
+
+/** Rejects broken JSON. */
+function parseAnswer(bytes: Uint8Array): JsonObject {
+  let text: string;
+  let body: unknown;
+  try {
+    text = decoder.decode(bytes);
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
+  }
+  if (!isObject(body)) throw malformedAnswer("it is not an object");
+  if (nestsTooDeeply(body, text)) throw malformedAnswer("it is nested too deeply");
+  return body;
+}
+
+/**
+ * Rejects an error in a 200 and anything else that is not an answer; a translation does so by itself. Only errors of
+ * large answers have not been found before.
+ */
+function refuseOtherBodies(body: JsonObject, { answerField }: Passthrough): void {
+  if (isObject(body["error"])) throw reportedFailure(body);
+  if (!Array.isArray(body[answerField])) throw malformedAnswer("it has no content");
+}

@@ -1,0 +1,21 @@
+import { hasMoreValues } from "../../dialects/json/count-values.ts";
+import type { TruncatedJson } from "../../dialects/json/truncated-json.ts";
+
+/** JSON of this size takes long to parse, whatever it contains. */
+export const largeBodyBytes = 1024 * 1024;
+
+/** Smaller bodies are processed in a few milliseconds, whatever they contain. */
+const smallBytes = 64 * 1024;
+
+/** More items and members take long to process, however few bytes they have. */
+const manyValues = 10_000;
+
+/** Whether processing a body would block the event loop because of its size or its structure. */
+export function isLargeBody(bytes: Uint8Array): boolean {
+  return bytes.length >= largeBodyBytes || hasManyValues(bytes, null);
+}
+
+/** The same for one that is not large by its size; `scanned` if its values have been counted already. */
+export function hasManyValues(bytes: Uint8Array, scanned: TruncatedJson | null): boolean {
+  return bytes.length >= smallBytes && hasMoreValues(bytes, scanned, manyValues);
+}
