@@ -13,16 +13,42 @@ export interface BodyVendor extends BodyContext {
   readonly kind: string;
 }
 
-/** Null for vendors that take their dialects as they are. */
+/** The part of a `BodyVendor` that is the same for all requests to a provider in one dialect. */
+type FixedPart = Pick<BodyVendor, "kind" | "dialect" | "options">;
+
+/** By provider and dialect; null where bodies go up as they are. Settings of an earlier configuration are garbage. */
+const fixedParts = new WeakMap<ProviderSettings, Map<ProviderDialectName, FixedPart | null>>();
+
+/** Null if the vendor takes the dialect as it is. */
 export function bodyVendorOf(
-  { kind, options }: ProviderSettings,
+  settings: ProviderSettings,
   dialect: ProviderDialectName,
   model: string,
   headers: ForwardedHeaders,
   purpose: BodyContext["purpose"] = "generate",
 ): BodyVendor | null {
-  if (vendorOf(kind).bodyChanges === undefined) return null;
-  return { kind, dialect, purpose, model, headers, options: publicOptions(options) };
+  const fixed = fixedPartOf(settings, dialect);
+  return fixed === null ? null : { ...fixed, purpose, model, headers };
+}
+
+function fixedPartOf(settings: ProviderSettings, dialect: ProviderDialectName): FixedPart | null {
+  let byDialect = fixedParts.get(settings);
+  if (byDialect === undefined) {
+    byDialect = new Map();
+    fixedParts.set(settings, byDialect);
+  }
+  let fixed = byDialect.get(dialect);
+  if (fixed === undefined) {
+    fixed = makeFixedPart(settings, dialect);
+    byDialect.set(dialect, fixed);
+  }
+  return fixed;
+}
+
+function makeFixedPart({ kind, options }: ProviderSettings, dialect: ProviderDialectName): FixedPart | null {
+  const open = publicOptions(options);
+  const changer = vendorOf(kind).bodyChanges?.(dialect, open) ?? null;
+  return changer === null ? null : { kind, dialect, options: open };
 }
 
 export interface AdaptedBytes {
@@ -63,5 +89,6 @@ export function adaptObject(
 }
 
 function changesFor(body: JsonObject, vendor: BodyVendor, dropped: Set<string>): MemberChanges {
-  return vendorOf(vendor.kind).bodyChanges?.(body, vendor, dropped) ?? {};
+  const { kind, dialect, options } = vendor;
+  return vendorOf(kind).bodyChanges?.(dialect, options)?.(body, vendor, dropped) ?? {};
 }

@@ -39,12 +39,18 @@ export interface Vendor {
   requestFields?(options: ProviderOptions, dialect: ProviderDialectName): JsonObject;
   readonly baseUrl: BaseUrlRules;
   /**
-   * What the vendor wants changed in a body that is otherwise its dialect's; the rest goes up as it is. Fields that are removed
-   * and do no harm when they are missing are added to `dropped`. Throws a 400 for what the client would miss.
+   * What the vendor wants changed in bodies of a dialect. Null if it takes them as they are with these settings: they are
+   * not even parsed then.
    */
-  bodyChanges?(body: JsonObject, request: BodyContext, dropped: Set<string>): MemberChanges;
+  bodyChanges?(dialect: ProviderDialectName, options: ProviderOptions): BodyChanger | null;
   create(settings: ProviderSettings, context: VendorContext): Provider;
 }
+
+/**
+ * What is changed in a body that is otherwise its dialect's; the rest goes up as it is. Fields that are removed and do no
+ * harm when they are missing are added to `dropped`. Throws a 400 for what the client would miss.
+ */
+export type BodyChanger = (body: JsonObject, request: BodyContext, dropped: Set<string>) => MemberChanges;
 
 /** A request whose body is adapted to a vendor. Plain data, because large bodies are adapted on another thread. */
 export interface BodyContext {

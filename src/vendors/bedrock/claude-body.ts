@@ -5,6 +5,7 @@ import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { refuse } from "../../dialects/translation/dropped-fields.ts";
 import type { FieldDecisions } from "../../dialects/translation/field-decisions.ts";
 import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
+import { anthropicVersion } from "../claude/api-version.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { withoutSystemTurns } from "../claude/system-turns.ts";
 import type { BodyContext } from "../vendor.ts";
@@ -34,8 +35,7 @@ const knownEdits: ReadonlySet<Json | undefined> = new Set(["compact_20260112", "
 /** Claude by InvokeModel takes Messages with the API's version in the body, and rejects every member that it does not know. */
 export function claudeChanges(
   body: JsonObject,
-  { model, headers }: BodyContext,
-  version: string,
+  { model, headers, options }: BodyContext,
   dropped: Set<string>,
 ): MemberChanges {
   const without = withoutFields(body, unknownFields, dropped);
@@ -56,7 +56,7 @@ export function claudeChanges(
     // Both are in the request's target.
     model: undefined,
     stream: undefined,
-    anthropic_version: version,
+    anthropic_version: options.api_version ?? anthropicVersion,
     anthropic_beta: betas.length === 0 ? undefined : betas,
   };
 }

@@ -1,5 +1,4 @@
 import type { MemberChanges } from "../../dialects/json/patch.ts";
-import { anthropicVersion } from "../claude/api-version.ts";
 import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
@@ -50,11 +49,10 @@ export const bedrock: Vendor = {
     alternative: "region",
     pathWarning: (path) => (path === "/" ? null : "has a path; Bedrock's addresses have none"),
   },
-  bodyChanges(body, request, dropped) {
-    if (request.options.endpoint === "mantle") return {};
-    const version = request.options.api_version ?? anthropicVersion;
-    if (request.dialect === "messages") return claudeChanges(body, request, version, dropped);
-    return guardrailChange(request.options.guardrail);
+  bodyChanges(dialect, { endpoint, guardrail }) {
+    if (endpoint === "mantle") return null;
+    if (dialect === "messages") return claudeChanges;
+    return guardrail === undefined ? null : () => guardrailChange(guardrail);
   },
   create(settings, context) {
     const { options } = settings;
@@ -80,8 +78,7 @@ function isClaude(model: string): boolean {
 }
 
 /** `id@version`, as it is configured. */
-function guardrailChange(guardrail: string | undefined): MemberChanges {
-  if (guardrail === undefined) return {};
+function guardrailChange(guardrail: string): MemberChanges {
   const [guardrailIdentifier = "", guardrailVersion = ""] = guardrail.split("@");
   return { guardrailConfig: { guardrailIdentifier, guardrailVersion } };
 }

@@ -22,8 +22,7 @@ export const vertex: Vendor = {
   // Of Gemini's own API, Vertex has neither ids of calls nor tiers; it has labels, and counts plain requests.
   capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },
   requestFields: (options, dialect) => (dialect === "gemini" ? safetyFields(options) : {}),
-  bodyChanges: (body, request, dropped) =>
-    request.dialect === "messages" ? claudeChanges(body, request, dropped) : {},
+  bodyChanges: (dialect) => (dialect === "messages" ? claudeChanges : null),
   baseUrl: {
     default: `https://${hostOf(defaultLocation)}`,
     derive: ({ options }) => `https://${hostOf(options.location ?? defaultLocation)}`,

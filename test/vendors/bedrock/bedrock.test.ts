@@ -74,7 +74,7 @@ test("B45: a guardrail is part of every request by Converse, and only of those",
   const options = { guardrail: "gr123@4" };
   const request = { model: asked.model, purpose: "generate", headers: {}, options } as const;
   const changes = (dialect: "converse" | "messages") =>
-    bedrock.bodyChanges?.({}, { ...request, dialect }, new Set()) ?? {};
+    bedrock.bodyChanges?.(dialect, options)?.({}, { ...request, dialect }, new Set()) ?? {};
   const guardrailConfig = { guardrailIdentifier: "gr123", guardrailVersion: "4" };
   expect(changes("converse")).toEqual({ guardrailConfig });
   expect(changes("messages")).not.toContainKey("guardrailConfig");
