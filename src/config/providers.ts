@@ -1,5 +1,5 @@
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
-import { byApiKey } from "../vendors/options.ts";
+import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendors/options.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
 import type { GivenSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
@@ -116,11 +116,12 @@ function loadApiKeys(
 
 function checkBaseUrl(
   provider: ProviderConfig,
-  { baseUrl }: Vendor,
+  vendor: Vendor,
   given: GivenSettings,
   path: string,
   context: LoadContext,
 ): string {
+  const { baseUrl } = vendor;
   const url = provider.base_url;
   if (url === undefined) {
     const derived = baseUrl.derive?.(given) ?? baseUrl.default;
@@ -140,8 +141,21 @@ function checkBaseUrl(
   else {
     const pathWarning = operationWarning(parsed.pathname) ?? baseUrl.pathWarning(parsed.pathname);
     if (pathWarning !== null) context.warnings.push(`${path} ${pathWarning}`);
+    for (const contradiction of contradictions(vendor, parsed.host, given.options))
+      context.warnings.push(`${path} ${contradiction}`);
   }
   return url;
+}
+
+/** The address decides where requests go, but other settings may decide for what they are signed or paid. */
+function contradictions({ baseUrl, optionDefaults }: Vendor, host: string, given: ProviderOptions): string[] {
+  const configured: ProviderOptions = { ...optionDefaults, ...given };
+  return Object.entries(baseUrl.settingsIn?.(host) ?? {}).flatMap(([name, said]) => {
+    // The cast holds because these are options too.
+    const value = configured[name as VendorOptionName];
+    if (value === undefined || value === said) return [];
+    return `belongs to ${name} = ${JSON.stringify(said)}, and ${name} is ${JSON.stringify(value)}; make them the same, or leave base_url out`;
+  });
 }
 
 /** Documentation often shows the address of an operation, which is easily copied whole. */

@@ -23,6 +23,8 @@ export interface Vendor {
   readonly keys: "required" | "optional" | "none";
   /** Settings of its own. */
   readonly options?: readonly VendorOptionName[];
+  /** What those stand for that are left out. */
+  readonly optionDefaults?: ProviderOptions;
   /** Default: an API key. */
   readonly authentication?: readonly AuthenticationWay[];
   /** What `credentials` may say in place of a reference to a key file. */
@@ -98,6 +100,8 @@ export interface BaseUrlRules {
   readonly default: string | null;
   /** The address that follows from the vendor's own settings; null if they do not say. Beats the default. */
   derive?(given: GivenSettings): string | null;
+  /** What a host of the vendor's own says about the settings from which an address would follow. */
+  settingsIn?(host: string): ProviderOptions;
   /** The setting that says the same in fewer words. */
   readonly alternative?: VendorOptionName;
   /** A working address, shown to an operator who has to configure one. */

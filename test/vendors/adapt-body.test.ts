@@ -43,3 +43,22 @@ test("what a vendor changes, and a provider's options without its secrets, are f
   expect(finding).toHaveBeenCalledTimes(2);
   finding.mockRestore();
 });
+
+test.each([settingsOf("bedrock", { region: "eu-west-1" }), settingsOf("vertex", { project: "p" })])(
+  "where a cloud's Claude runs is for the operator to choose: $kind",
+  (settings) => {
+    const adapted = (geography: string | null) => {
+      const body = { max_tokens: 5, messages: [], inference_geo: geography };
+      const bytes = new TextEncoder().encode(JSON.stringify(body));
+      return adaptBytes(bytes, vendorOf(settings, "messages"), []);
+    };
+    expect(() => adapted("us")).toThrow(
+      "inference_geo: the model's provider does not let you choose where it runs",
+    );
+    for (const usual of ["global", null]) {
+      const { body, dropped } = adapted(usual);
+      expect(Buffer.from(body).toString()).not.toContain("inference_geo");
+      expect(dropped).toEqual([]);
+    }
+  },
+);

@@ -1,4 +1,5 @@
 import { dialectPath } from "../http/dialect-path.ts";
+import type { ProviderOptions } from "../options.ts";
 import type { Prepared } from "../provider.ts";
 import type { GivenSettings } from "../vendor.ts";
 
@@ -32,6 +33,13 @@ export function addressOfResource({ options, dialects }: GivenSettings): string 
   return dialects?.includes("messages") === true
     ? `https://${options.resource}.services.ai.azure.com/${dialects.length === 1 ? "anthropic" : "openai/v1"}`
     : `https://${options.resource}.openai.azure.com/openai${isDated(options.api_version) ? "" : "/v1"}`;
+}
+
+const ownHost = /^([a-z0-9-]+)\.(?:openai|services\.ai|cognitiveservices)\.azure\.(?:com|us|cn)$/;
+
+export function settingsIn(host: string): ProviderOptions {
+  const resource = ownHost.exec(host)?.[1];
+  return resource === undefined ? {} : { resource };
 }
 
 /** The date of a version such as 2024-10-21 or 2025-03-01-preview, which are compared as text; null for v1. */

@@ -5,7 +5,15 @@ import { HttpProvider } from "../http/http-provider.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";
 import type { ProviderSettings } from "../settings.ts";
 import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
-import { addressOfResource, dateOf, isAnthropicDoor, isModelsDoor, rootOf, targetOf } from "./address.ts";
+import {
+  addressOfResource,
+  dateOf,
+  isAnthropicDoor,
+  isModelsDoor,
+  rootOf,
+  settingsIn,
+  targetOf,
+} from "./address.ts";
 import { adviseOnAzure } from "./advice.ts";
 import { azureCredentials } from "./credentials.ts";
 
@@ -56,6 +64,7 @@ export const azure: Vendor = {
   baseUrl: {
     default: null,
     derive: addressOfResource,
+    settingsIn,
     example: "https://my-resource.openai.azure.com/openai/v1",
     alternative: "resource",
     pathWarning: (path) =>

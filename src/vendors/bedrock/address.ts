@@ -1,4 +1,5 @@
 import { dialectPath } from "../http/dialect-path.ts";
+import type { ProviderOptions } from "../options.ts";
 import type { Prepared } from "../provider.ts";
 import type { GivenSettings } from "../vendor.ts";
 
@@ -7,6 +8,15 @@ export function addressOf({ options: { region, endpoint } }: GivenSettings): str
   if (region === undefined) return null;
   if (endpoint === "mantle") return `https://bedrock-mantle.${region}.api.aws`;
   return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+}
+
+/** Of the public hosts, of those with FIPS, and of a VPC's. */
+const ownHost = /(?:^|\.)bedrock-(runtime|mantle)(?:-fips)?\.([a-z0-9-]+)\./;
+
+export function settingsIn(host: string): ProviderOptions {
+  const [, service, region] = ownHost.exec(host) ?? [];
+  if (region === undefined) return {};
+  return { region, endpoint: service === "mantle" ? "mantle" : "runtime" };
 }
 
 /** Claude answers in Messages by InvokeModel; everything else is Converse. */

@@ -18,7 +18,6 @@ const unknownFields = {
   diagnostics: "dropped",
   fallback_credit_token: "dropped",
   fallbacks: requestFields.fallbacks,
-  inference_geo: "dropped",
   service_tier: "dropped",
   speed: "dropped",
 } as const satisfies FieldDecisions;

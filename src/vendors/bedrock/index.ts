@@ -3,7 +3,7 @@ import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
-import { addressOf, mantleTarget, runtimeTarget } from "./address.ts";
+import { addressOf, mantleTarget, runtimeTarget, settingsIn } from "./address.ts";
 import { adviseOnBedrock } from "./advice.ts";
 import { claudeChanges } from "./claude-body.ts";
 import { bedrockCredentials } from "./credentials.ts";
@@ -25,6 +25,7 @@ export const bedrock: Vendor = {
     ...(["region", "endpoint", "guardrail", "api_version", "access_key_id", "secret_access_key"] as const),
     ...(["session_token", "credentials"] as const),
   ],
+  optionDefaults: { endpoint: "runtime" },
   authentication: [
     byApiKey,
     { needs: ["access_key_id", "secret_access_key"], mayHave: ["session_token"] },
@@ -45,6 +46,7 @@ export const bedrock: Vendor = {
   baseUrl: {
     default: null,
     derive: addressOf,
+    settingsIn,
     example: "https://bedrock-runtime.eu-central-1.amazonaws.com",
     alternative: "region",
     pathWarning: (path) => (path === "/" ? null : "has a path; Bedrock's addresses have none"),

@@ -1,5 +1,6 @@
 import { readGoogleKey } from "../google/service-account.ts";
 import { dialectPath } from "../http/dialect-path.ts";
+import type { ProviderOptions } from "../options.ts";
 import type { Prepared } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
 
@@ -10,6 +11,13 @@ export function hostOf(location: string): string {
   if (location === "global") return "aiplatform.googleapis.com";
   if (location === "us" || location === "eu") return `aiplatform.${location}.rep.googleapis.com`;
   return `${location}-aiplatform.googleapis.com`;
+}
+
+const ownHost = /^(?:([a-z0-9-]+)-)?aiplatform\.(?:(us|eu)\.rep\.)?googleapis\.com$/;
+
+export function settingsIn(host: string): ProviderOptions {
+  const found = ownHost.exec(host);
+  return found === null ? {} : { location: found[1] ?? found[2] ?? defaultLocation };
 }
 
 /** The configured project, or that of the key file; null for a key that needs none. */

@@ -5,7 +5,7 @@ import { readGoogleKey } from "../google/service-account.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
 import type { ModelDefaults, OptionProblem, Vendor } from "../vendor.ts";
-import { defaultLocation, hostOf, projectOf, targetOf } from "./address.ts";
+import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
 import { adviseOnVertex } from "./advice.ts";
 import { claudeChanges, claudeHeaders } from "./claude.ts";
 
@@ -15,6 +15,7 @@ export const vertex: Vendor = {
   modelDefaults: (name) => dialectOf(name),
   keys: "required",
   options: ["project", "location", "credentials", "safety", "anthropic_version"],
+  optionDefaults: { location: defaultLocation },
   authentication: [{ needs: ["credentials"] }, { needs: ["api_key"] }],
   credentialWords: googleCredentialWords,
   checkOptions: checkVertexOptions,
@@ -26,6 +27,7 @@ export const vertex: Vendor = {
   baseUrl: {
     default: `https://${hostOf(defaultLocation)}`,
     derive: ({ options }) => `https://${hostOf(options.location ?? defaultLocation)}`,
+    settingsIn,
     example: `https://${hostOf("europe-west1")}`,
     pathWarning: (path) => (path === "/" ? null : 'has a path, which kind "vertex" adds by itself'),
   },
