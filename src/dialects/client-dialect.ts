@@ -2,6 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import type { Usage } from "../base/usage.ts";
 import type { ErrorFormat } from "./errors/envelope.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
@@ -100,6 +101,8 @@ export interface StreamPosition {
   readonly responseId: string;
   readonly model: string;
   readonly createdAtSeconds: number;
+  /** Of an answer that the provider has ended as failed; null if it reports none. */
+  readonly usage: Usage | null;
 }
 
 /** Writes a client's stream event by event. The frames that end it come from `terminal`. */

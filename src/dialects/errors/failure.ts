@@ -1,4 +1,4 @@
-import { GatewayError } from "../../base/errors.ts";
+import { type ErrorCode, type ErrorDetails, GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { readErrorObject } from "./refusal.ts";
@@ -48,9 +48,19 @@ export function cutShort(): GatewayError {
 export class FailedAnswer extends GatewayError {
   readonly usage: ReportedUsage | null;
 
-  constructor(message: string, usage: ReportedUsage | null) {
-    super("upstream_error", message);
+  constructor(
+    message: string,
+    usage: ReportedUsage | null,
+    code: ErrorCode = "upstream_error",
+    details: ErrorDetails = {},
+  ) {
+    super(code, message, details);
     this.usage = usage;
+  }
+
+  /** Adds the usage to a failure that the provider has explained. */
+  static of(failure: GatewayError, usage: ReportedUsage | null): FailedAnswer {
+    return new FailedAnswer(failure.message, usage, failure.code, failure);
   }
 }
 

@@ -97,6 +97,7 @@ export class PassthroughRelayer implements StreamRelayer {
       responseId: responseId ?? "resp_failed",
       model: this.#call.model,
       createdAtSeconds: this.#call.atSeconds,
+      usage: this.usage,
     });
   }
 

@@ -92,8 +92,8 @@ export class LargeBodies {
 }
 
 function refused({ code, message, param, vendor, failedUsage }: ExpectedError): GatewayError {
-  if (failedUsage !== undefined) return new FailedAnswer(message, failedUsage);
-  return new GatewayError(code, message, { param, vendor });
+  const error = new GatewayError(code, message, { param, vendor });
+  return failedUsage === undefined ? error : FailedAnswer.of(error, failedUsage);
 }
 
 function threadLost(): GatewayError {

@@ -3,7 +3,7 @@ import { type ErrorCode, GatewayError } from "../../../src/base/errors.ts";
 import { renderError } from "../../../src/dialects/errors/envelope.ts";
 import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 
-const unknown = { sequenceNumber: 0, responseId: "resp_failed", model: "", createdAtSeconds: 0 };
+const unknown = { sequenceNumber: 0, responseId: "resp_failed", model: "", createdAtSeconds: 0, usage: null };
 
 function inBand(dialect: ClientDialectName, error: GatewayError, position = unknown): string {
   return clientDialect(dialect).inBandError(error, "req_1", position);
@@ -112,7 +112,13 @@ describe("C74 an error inside a stream is none of the ways in which a stream end
   }
 
   test("a failed response has the id, the number and the model of its stream", () => {
-    const position = { sequenceNumber: 9, responseId: "resp_7", model: "m", createdAtSeconds: 5 };
+    const position = {
+      sequenceNumber: 9,
+      responseId: "resp_7",
+      model: "m",
+      createdAtSeconds: 5,
+      usage: null,
+    };
     const [event = "", done] = inBand("responses", error, position).split("\n\n");
     expect(done).toBe("data: [DONE]");
     const data = JSON.parse(event.slice(event.indexOf("{")));

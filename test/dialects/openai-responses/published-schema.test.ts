@@ -166,7 +166,13 @@ describe.each(requests)("a request %s", (_name, fields) => {
 test("a stream that passes through and breaks ends with a complete response, too", () => {
   for (const code of ["upstream_error", "service_unavailable", "context_length_exceeded"] as const) {
     const error = new GatewayError(code, "It failed.");
-    const position = { sequenceNumber: 7, responseId: "resp_1", model: "m", createdAtSeconds: 5 };
+    const position = {
+      sequenceNumber: 7,
+      responseId: "resp_1",
+      model: "m",
+      createdAtSeconds: 5,
+      usage: null,
+    };
     const text = openAiResponses.client.inBandError(error, "req_1", position);
     expect(lacksOfStream(text)).toEqual([]);
   }

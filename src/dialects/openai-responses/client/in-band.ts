@@ -14,7 +14,7 @@ export function inBandError(error: GatewayError, _requestId: string, position: S
     completedAtSeconds: null,
     incomplete: null,
     error: responseError(error),
-    usage: null,
+    usage: position.usage,
     serviceTier: null,
   });
   const event: JsonObject = {

@@ -1,15 +1,19 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrResponse } from "../../ir/ir.ts";
 import { objectsOf } from "../../json/json-fields.ts";
 import { readFinish, readItem, readTier } from "./items-in.ts";
 import { readUsage } from "./usage-in.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
-  if (isObject(body["error"])) throw reportedFailure(body);
-  const { status, output } = body;
+  const { status, output, error } = body;
+  const usage = readUsage(body["usage"]);
+  if (isObject(error)) throw FailedAnswer.of(reportedFailure(body), usage);
   if (status === "failed" || status === "cancelled")
-    throw reportedFailure({ message: `The response ${status}.` });
+    throw new FailedAnswer(
+      status === "failed" ? "The response failed." : "The response was cancelled.",
+      usage,
+    );
   if (!Array.isArray(output)) throw malformedAnswer("a response without output");
   if (status === "queued" || status === "in_progress")
     throw malformedAnswer("a response that is not finished");
@@ -18,5 +22,5 @@ export function readResponse(body: JsonObject): IrResponse {
     called: blocks.some((block) => block.type === "tool_call"),
     refused: blocks.some((block) => block.type === "refusal"),
   });
-  return { blocks, finish, usage: readUsage(body["usage"]), serviceTier: readTier(body) };
+  return { blocks, finish, usage, serviceTier: readTier(body) };
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
@@ -100,7 +100,7 @@ class ResponsesStreamReader implements StreamReader {
         this.#finish(responseOf(event), type);
         break;
       case "response.failed":
-        throw reportedFailure({ error: responseOf(event)["error"] ?? null });
+        this.#fail(responseOf(event));
     }
   }
 
@@ -130,6 +130,12 @@ class ResponsesStreamReader implements StreamReader {
     const status = type === "response.incomplete" ? "incomplete" : "completed";
     this.#emit({ type: "finish", finish: readFinish({ ...response, status }, this.#blocks) });
     this.ended = true;
+  }
+
+  #fail({ error = null, usage: reported }: JsonObject): never {
+    const usage = readUsage(reported);
+    if (usage !== null) this.#emit({ type: "usage", usage });
+    throw FailedAnswer.of(reportedFailure({ error }), usage);
   }
 
   #find(item: JsonObject, at: number): IncomingItem | undefined {

@@ -56,6 +56,8 @@ export class ResponsesScanner extends StreamScanner {
       case "response.failed":
         this.failure = reportedFailure(isObject(event["response"]) ? event["response"] : event);
         this.#readUsage(event);
+        // What the provider bills is charged, whether or not text came before.
+        if (this.usage !== null) this.started = true;
         return "stop";
       case "response.completed":
       case "response.incomplete":
