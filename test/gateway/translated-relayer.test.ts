@@ -2,6 +2,7 @@ import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { FailedAnswer } from "../../src/dialects/errors/failure.ts";
 import type { SseFrame } from "../../src/dialects/sse/frame.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../src/dialects/translation/translation.ts";
@@ -27,6 +28,7 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
   const translator = translationOf(golden, body).stream();
   const decoder = new SseDecoder();
   let text = "";
+  let isBilled = false;
   try {
     for (const frame of [...decoder.push(stream), ...decoder.end()]) {
       if (!translator.ended) text += translator.push(frame);
@@ -36,8 +38,10 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     text += translator.failure(error, "req_1");
+    isBilled = error instanceof FailedAnswer && error.usage !== null;
   }
-  const { started, usage } = translator;
+  const { usage } = translator;
+  const started = translator.started || isBilled;
   return { text, produced: translator.takeProduced(), started, usage };
 }
 

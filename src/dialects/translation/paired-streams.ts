@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientCall, ClientDialect, StreamWriter } from "../client-dialect.ts";
 import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
@@ -83,6 +83,10 @@ export class PairedStreams implements StreamTranslator {
 
   get isComplete(): boolean {
     return this.#reader.isComplete === true;
+  }
+
+  showUsage(usage: Usage): void {
+    this.#written += this.#writer.write({ type: "usage", usage });
   }
 
   terminal(): string {

@@ -109,6 +109,7 @@ function writeWhole(client: ClientDialect, call: ClientCall, response: IrRespons
     usage: response.usage,
     produced: producedBy(response),
     items: () => (client.itemsOf?.(body) ?? []).map((item) => JSON.stringify(item)),
+    showing: (usage) => writeWhole(client, call, { ...response, usage }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import type { ClientTool } from "../tools/names.ts";
 import type { Shortcut } from "./shortcut.ts";
@@ -45,6 +45,8 @@ export interface TranslatedResponse {
   readonly produced: string;
   /** The JSON of its items, if the client's dialect has such. */
   items(): readonly string[];
+  /** The same response, with another usage for the client to see. */
+  showing(usage: Usage): TranslatedResponse;
 }
 
 /**
@@ -64,6 +66,8 @@ export interface StreamTranslator {
   end(): string;
   /** True once the provider's stream has ended properly. */
   readonly ended: boolean;
+  /** The client is shown this usage in place of what the provider has reported. Called before `terminal`. */
+  showUsage(usage: Usage): void;
   /** The frames that end the client's stream; called once, after `ended`. */
   terminal(): string;
   /** The client's in-band error; never looks like a proper end. */

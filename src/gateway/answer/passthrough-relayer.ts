@@ -86,6 +86,9 @@ export class PassthroughRelayer implements StreamRelayer {
     return this.#scanner.isComplete();
   }
 
+  /** The provider's bytes stay as they are. */
+  showUsage(): void {}
+
   terminal(): Piece {
     return this.#terminal ?? nothing;
   }

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import { malformedAnswer, reportedFailure } from "../../dialects/errors/failure.ts";
 import { producedText } from "../../dialects/produced.ts";
 import type { Passthrough } from "../../dialects/provider-dialect.ts";
@@ -20,6 +20,13 @@ export interface WholeAnswer {
   readonly extras: ReportedExtras | null;
   /** See `Shown`. */
   items(): readonly string[];
+  /** The same answer, with another usage for the client to see. Absent where the provider's bytes pass through. */
+  showing?(usage: Usage): WholeAnswer | Promise<WholeAnswer>;
+}
+
+/** An answer that was read on this thread. */
+interface ReadAnswer extends WholeAnswer {
+  showing?(usage: Usage): WholeAnswer;
 }
 
 /** How a whole answer is to be read. Plain data, because large answers are read on another thread. */
@@ -39,10 +46,10 @@ const noItems = () => nothingGiven;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Throws a GatewayError for what is no answer. `translation` is called only where the bytes cannot pass through. */
-export function readAnswer(bytes: Uint8Array, form: AnswerForm, translation: () => Translation): WholeAnswer {
+export function readAnswer(bytes: Uint8Array, form: AnswerForm, translation: () => Translation): ReadAnswer {
   const body = parseAnswer(bytes);
   const dialect = providerDialect(form.dialect);
-  if (form.asStream) return writtenAsStream(body, form, translation());
+  if (form.asStream) return writtenAsStream(body, form, translation(), null);
   const extras = dialect.readExtras(body);
   const { passthrough } = dialect;
   if (form.isTranslated || passthrough === null) return translated(translation().response(body), extras);
@@ -57,24 +64,38 @@ export function readAnswer(bytes: Uint8Array, form: AnswerForm, translation: () 
   };
 }
 
-function writtenAsStream(answer: JsonObject, { dialect }: AnswerForm, translation: Translation): WholeAnswer {
+function writtenAsStream(
+  answer: JsonObject,
+  form: AnswerForm,
+  translation: Translation,
+  shown: Usage | null,
+): ReadAnswer {
   const translator = translation.stream();
-  const body = translator.pushWhole(answer) + translator.terminal();
+  const begin = translator.pushWhole(answer);
+  if (shown !== null) translator.showUsage(shown);
   return {
-    body,
+    body: begin + translator.terminal(),
     usage: translator.usage,
     produced: () => translator.takeProduced(),
     given: nothingGiven,
-    extras: providerDialect(dialect).readExtras(answer),
+    extras: providerDialect(form.dialect).readExtras(answer),
     items: () => translator.items(),
+    showing: (usage) => writtenAsStream(answer, form, translation, usage),
   };
 }
 
-export function translated(
-  { body, usage, produced, items }: TranslatedResponse,
-  extras: ReportedExtras | null,
-): WholeAnswer {
-  return { body: JSON.stringify(body), usage, produced: () => produced, given: nothingGiven, extras, items };
+export function translated(response: TranslatedResponse, extras: ReportedExtras | null): ReadAnswer {
+  const { body, usage, produced, items } = response;
+  return {
+    body: JSON.stringify(body),
+    usage,
+    produced: () => produced,
+    given: nothingGiven,
+    extras,
+    items,
+    // What the client is shown is no evidence of what the provider has reported.
+    showing: (shown) => ({ ...translated(response.showing(shown), extras), usage }),
+  };
 }
 
 /** Rejects broken JSON. */

@@ -151,6 +151,9 @@ export class StreamPump implements Guarded, Interruptible {
   async #conclude(): Promise<void> {
     const recorder = this.#recorder;
     this.#state = "ending";
+    // Clients are shown what they are charged.
+    const estimating = this.#answering.bill.estimated(this.#evidence());
+    if (estimating !== null) this.#relayer.showUsage(await estimating);
     const end: Piece[] = [this.#relayer.terminal()];
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));

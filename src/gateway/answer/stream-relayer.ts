@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
 
 /** Output for the client: bytes that pass through, or text that was written here. */
 export type Piece = Uint8Array | string;
@@ -24,6 +24,8 @@ export interface StreamRelayer {
   readonly ended: boolean;
   /** Whether the answer is complete, although the provider has not ended its stream. May have to read a lot. */
   isComplete(): boolean;
+  /** The client is shown this usage in place of what the provider has reported. Called before `terminal`. */
+  showUsage(usage: Usage): void;
   terminal(): Piece;
   /** The dialect's in-band failure, which never looks like a proper end. */
   failure(error: GatewayError): string;

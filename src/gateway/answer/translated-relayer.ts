@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/translation.ts";
@@ -70,6 +70,10 @@ export class TranslatedRelayer implements StreamRelayer {
 
   isComplete(): boolean {
     return this.#translator.isComplete;
+  }
+
+  showUsage(usage: Usage): void {
+    this.#translator.showUsage(usage);
   }
 
   terminal(): string {

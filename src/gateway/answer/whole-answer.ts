@@ -1,3 +1,4 @@
+import type { Usage } from "../../base/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
@@ -24,7 +25,7 @@ export function readWhole({
     asStream: generation.stream,
     isThreaded: generation.request.isThreaded,
   };
-  if (isLargeBody(bytes)) return readLarge(gateway.largeBodies, bytes, form, attempt);
+  if (isLargeBody(bytes)) return readLarge(gateway.largeBodies, bytes, form, attempt, null);
   return readAnswer(bytes, form, attempt.reread);
 }
 
@@ -34,6 +35,7 @@ async function readLarge(
   bytes: Uint8Array,
   form: AnswerForm,
   attempt: Attempt,
+  shown: Usage | null,
 ): Promise<WholeAnswer> {
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
   shared.set(bytes);
@@ -43,8 +45,11 @@ async function readLarge(
     bytes: shared,
     form,
     context,
+    shown,
   });
-  return { ...rest, body: body ?? bytes, produced: () => produced, items: () => items };
+  const whole = { ...rest, produced: () => produced, items: () => items };
+  if (body === null) return { ...whole, body: bytes };
+  return { ...whole, body, showing: (usage) => readLarge(largeBodies, bytes, form, attempt, usage) };
 }
 
 /**

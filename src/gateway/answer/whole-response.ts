@@ -2,6 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
+import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
@@ -22,11 +23,22 @@ export function refuseUnreadable({ exchange }: Answering): void {
 export function readOrChargeFailure(answering: Answering): WholeAnswer | Promise<WholeAnswer> {
   try {
     const reading = readWhole(answering);
-    if (!(reading instanceof Promise)) return reading;
-    return reading.catch((error: unknown) => chargeFailure(answering, error));
+    if (!(reading instanceof Promise)) return showCharged(answering, reading);
+    return reading.then(
+      (whole) => showCharged(answering, whole),
+      (error: unknown) => chargeFailure(answering, error),
+    );
   } catch (error) {
     return chargeFailure(answering, error);
   }
+}
+
+/** A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here. */
+function showCharged(answering: Answering, whole: WholeAnswer): WholeAnswer | Promise<WholeAnswer> {
+  if (whole.showing === undefined) return whole;
+  const estimating = answering.bill.estimated(evidenceOf(answering, whole));
+  if (estimating === null) return whole;
+  return estimating.then((usage) => whole.showing?.(usage) ?? whole);
 }
 
 /** Rejects with the failure. */
@@ -51,7 +63,7 @@ function settleFailure(answering: Answering, error: FailedAnswer, usage: Reporte
 
 /** Resolves when the charge is durable. */
 export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
-  const { gateway, exchange, generation, opened, bill } = answering;
+  const { gateway, exchange, opened, bill } = answering;
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
   opened.finished("completed");
@@ -60,13 +72,16 @@ export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<u
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
   const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
   recordShown(answering, whole);
-  const evidence = {
+  return bill.settle("completed", evidenceOf(answering, whole), 200, stored);
+}
+
+function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
+  return {
     usage: whole.usage,
     partialUsage: null,
     produced: () => producedBy(whole),
     requestBytes: generation.request.bytes,
   };
-  return bill.settle("completed", evidence, 200, stored);
 }
 
 function producedBy(whole: WholeAnswer): Produced {

@@ -89,19 +89,26 @@ export class Bill {
     response: StoredResponse | null,
   ): Promise<unknown> {
     try {
-      const { usage, partialUsage } = evidence;
-      const reported = this.#plausible(usage ?? partialUsage ?? unreported);
-      const isFinal = usage !== null || reported.isUpToDate === true;
-      const isOutputSure = isFinal && reported.isOutputDoubtful !== true;
-      if (isOutputSure && reported.isInputDoubtful !== true) {
+      const reported = this.#believed(evidence);
+      if (isMeasured(reported, evidence)) {
         return this.#charge(outcome, reported, "measured", status, response);
       }
-      return this.#estimate(reported, isOutputSure, evidence).then((estimated) =>
+      return this.#estimate(reported, evidence).then((estimated) =>
         this.#charge(outcome, estimated, "estimated", status, response),
       );
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** The usage that will be charged if it has to be counted here; null if the provider's own figures will be. */
+  estimated(evidence: Evidence): Promise<Usage> | null {
+    const reported = this.#believed(evidence);
+    return isMeasured(reported, evidence) ? null : this.#estimate(reported, evidence);
+  }
+
+  #believed({ usage, partialUsage }: Evidence): ReportedUsage {
+    return this.#plausible(usage ?? partialUsage ?? unreported);
   }
 
   /** Distrusts figures above what the model can read or write. */
@@ -120,9 +127,11 @@ export class Bill {
    * Takes the larger of the provider's figures and a local count where the figures are doubtful. A count is only an
    * estimate, so it is capped by what the hold was priced for.
    */
-  async #estimate(reported: ReportedUsage, isOutputSure: boolean, evidence: Evidence): Promise<Usage> {
+  async #estimate(reported: ReportedUsage, evidence: Evidence): Promise<Usage> {
     const { terms, held } = this.#parts;
-    const produced = isOutputSure ? 0 : await evidence.produced().count(terms.tokens.text);
+    const produced = isOutputSure(reported, evidence)
+      ? 0
+      : await evidence.produced().count(terms.tokens.text);
     const input = reported.isInputDoubtful === true ? await terms.tokens.request(evidence.requestBytes) : 0;
     return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
   }
@@ -176,6 +185,15 @@ export class Bill {
     assert(exchange.deployment !== null, "what a call costs depends on who has answered it");
     return cost(usage, exchange.deployment.price, microUsdPerCredit, exchange.extras);
   }
+}
+
+function isMeasured(reported: ReportedUsage, evidence: Evidence): boolean {
+  return reported.isInputDoubtful !== true && isOutputSure(reported, evidence);
+}
+
+function isOutputSure(reported: ReportedUsage, { usage }: Evidence): boolean {
+  const isFinal = usage !== null || reported.isUpToDate === true;
+  return isFinal && reported.isOutputDoubtful !== true;
 }
 
 /** If the input is doubtful, what it lacks of the count is taken as uncached input. */

@@ -1,6 +1,6 @@
 import type { ErrorCode, VendorError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
@@ -57,6 +57,8 @@ export interface AnswerJob {
   readonly bytes: Uint8Array;
   readonly form: AnswerForm;
   readonly context: AnswerContext;
+  /** The usage that the client is shown in place of what the provider has reported. */
+  readonly shown: Usage | null;
 }
 
 /** What translating an answer needs to know of its request. */

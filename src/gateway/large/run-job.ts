@@ -84,8 +84,9 @@ function translated(job: TranslateJob): PreparedResult {
   };
 }
 
-function answer({ bytes, form, context }: AnswerJob): AnswerResult {
-  const whole = readAnswer(bytes, form, () => translationFor(context));
+function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
+  const read = readAnswer(bytes, form, () => translationFor(context));
+  const whole = shown === null ? read : (read.showing?.(shown) ?? read);
   const { body, usage, given, extras } = whole;
   return {
     body: typeof body === "string" ? shared(Buffer.from(body)) : null,
