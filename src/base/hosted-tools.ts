@@ -14,5 +14,11 @@ export const hostedToolNames = [
 
 export type HostedToolName = (typeof hostedToolNames)[number];
 
+/** The same value for each of them. */
+export function forEachTool<Value>(value: Value): Readonly<Record<HostedToolName, Value>> {
+  // The cast holds because the entries have exactly these names.
+  return Object.fromEntries(hostedToolNames.map((name) => [name, value])) as Record<HostedToolName, Value>;
+}
+
 /** How often each was called. */
 export type ToolCalls = { readonly [Name in HostedToolName]?: number };

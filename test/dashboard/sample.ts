@@ -28,7 +28,9 @@ capabilities = { tools = true, vision = true, reasoning = true }
 
 [[models]]
 id = "claude-opus-5"
+aliases = ["opus", "claude-opus-latest"]
 provider = "anthropic"
+dialect = "messages"
 display_name = "Claude Opus 5"
 context_window = 1000000
 max_output_tokens = 128000
@@ -47,6 +49,7 @@ fallbacks = ["gpt-5.6"]
 [[models.deployments]]
 provider = "together"
 upstream_model = "llama-4-maverick"
+dialect = "chat"
 priority = 1
 weight = 3
 [[models.deployments]]

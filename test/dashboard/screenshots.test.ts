@@ -98,6 +98,17 @@ describe.if(browserPath !== null)("pictures of every page", () => {
     }
   }, 120_000);
 
+  /** A copy of it is docs/dashboard.png; with the font Inter it looks as on most desks. */
+  test("the overview of a week, for the documentation", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1240, height: 1110 });
+    const page = await browsing.context.newPage();
+    await signIn(page);
+    await page.goto(`${sluice.url}/admin?range=7d`);
+    await page.locator(".charts canvas").first().waitFor();
+    await page.locator(".skeleton").first().waitFor({ state: "detached" });
+    await page.screenshot({ path: join(folder, "dashboard.png") });
+  });
+
   for (const scheme of ["light", "dark"] as const) {
     for (const size of ["desk", "phone"] as const) {
       test(`${scheme}, on a ${size}: nothing is wider than the window`, async () => {

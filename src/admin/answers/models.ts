@@ -39,6 +39,7 @@ function deploymentView(
     name,
     provider: deployment.provider,
     upstream_model: upstreamModel,
+    dialects: [...deployment.dialects],
     priority: deployment.priority,
     weight: deployment.weight,
     price: priceView(deployment.price),

@@ -1,31 +1,31 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { forEachTool } from "../../base/hosted-tools.ts";
 import { count, nullable, oneOf } from "./shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
 
-const tokenPrices = {
+const tokenRates = {
   input: usdPerMillion,
   output: usdPerMillion,
   cached_input: usdPerMillion,
   cache_write: usdPerMillion,
+  cache_write_1h: Type.Optional(usdPerMillion),
 };
+
+const longContext = Type.Object({
+  above: Type.Integer({ minimum: 1, description: "Input tokens. Calls with more cost these prices." }),
+  ...tokenRates,
+});
+
+const tokenPrices = { ...tokenRates, long_context: Type.Optional(longContext) };
 
 const usdPerThousandCalls = Type.Optional(Type.Number({ minimum: 0, description: "USD per 1,000 calls." }));
 
-const priceView = Type.Object({
+export const priceView = Type.Object({
   ...tokenPrices,
   audio_input: Type.Optional(usdPerMillion),
   audio_output: Type.Optional(usdPerMillion),
-  web_search: usdPerThousandCalls,
-  web_fetch: usdPerThousandCalls,
-  file_search: usdPerThousandCalls,
-  code_interpreter: usdPerThousandCalls,
-  code_execution: usdPerThousandCalls,
-  computer_use: usdPerThousandCalls,
-  image_generation: usdPerThousandCalls,
-  mcp: usdPerThousandCalls,
-  shell: usdPerThousandCalls,
-  tool_search: usdPerThousandCalls,
+  ...forEachTool(usdPerThousandCalls),
   tiers: Type.Optional(Type.Record(Type.String(), Type.Object(tokenPrices))),
 });
 export type PriceView = Static<typeof priceView>;
@@ -44,6 +44,9 @@ const deploymentView = Type.Object({
   name: Type.String({ description: "`provider/upstream_model`." }),
   provider: Type.String(),
   upstream_model: Type.String(),
+  dialects: Type.Array(Type.String(), {
+    description: "What it is spoken to in: the client's own dialect if it is among them, else the richest.",
+  }),
   priority: Type.Integer(),
   weight: Type.Integer(),
   price: nullable(priceView),

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { forEachTool } from "../../base/hosted-tools.ts";
 import { closed } from "./parts.ts";
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
@@ -43,16 +44,7 @@ export const priceSchema = Type.Object(
     ...tokenPrices,
     audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
     audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
-    web_search: usdPerThousandCalls,
-    web_fetch: usdPerThousandCalls,
-    file_search: usdPerThousandCalls,
-    code_interpreter: usdPerThousandCalls,
-    code_execution: usdPerThousandCalls,
-    computer_use: usdPerThousandCalls,
-    image_generation: usdPerThousandCalls,
-    mcp: usdPerThousandCalls,
-    shell: usdPerThousandCalls,
-    tool_search: usdPerThousandCalls,
+    ...forEachTool(usdPerThousandCalls),
     tiers: Type.Optional(
       Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), Type.Object(tokenPrices, closed), {
         ...closed,

@@ -154,6 +154,7 @@ describe("what the API tells of the gateway", () => {
     const { data } = await admin.json<Page<ModelView>>("/models");
     expect(data.map((model) => model.id)).toEqual(admin.deps.settings().models.map((model) => model.id));
     expect(data[0]?.deployments[0]?.health.state).toBe("closed");
+    expect(data[0]?.deployments[0]?.dialects).toEqual(["chat", "responses"]);
     expect(data[0]?.price).toMatchObject({ input: 1, output: 2 });
   });
 

@@ -85,6 +85,7 @@ function asJson(model: ModelSettings): object {
     deployments: model.deployments.map((deployment) => ({
       provider: deployment.provider,
       upstream_model: deployment.upstreamModel,
+      dialects: deployment.dialects,
       priority: deployment.priority,
       weight: deployment.weight,
       price: deployment.price === null ? null : priceInUsd(deployment.price),

@@ -30,14 +30,16 @@ function Health({ of: deployment }: { of: DeploymentView }) {
   );
 }
 
-const tokenRates = new Set(["input", "output", "cached_input", "cache_write"]);
+const tokenRates = new Set(["input", "output", "cached_input", "cache_write", "cache_write_1h"]);
 
 /** Tools and audio by name and price, tiers by name. */
 function extrasOf(of: PriceView): string[] {
+  const { long_context: long } = of;
+  const above = long && `${price(long.input)} in, ${price(long.output)} out above ${shortCount(long.above)}`;
   const named = Object.entries(of).flatMap(([name, usd]) =>
     typeof usd === "number" && !tokenRates.has(name) ? [`${price(usd)} ${name}`] : [],
   );
-  return [...named, ...Object.keys(of.tiers ?? {}).map((tier) => `tier ${tier}`)];
+  return [...(above ? [above] : []), ...named, ...Object.keys(of.tiers ?? {}).map((tier) => `tier ${tier}`)];
 }
 
 function Prices({ of }: { of: PriceView | null }) {
@@ -56,6 +58,7 @@ function DeploymentRow({ of: deployment }: { of: DeploymentView }) {
     <tr>
       <td data-name="Deployment" class="lead">
         <code>{deployment.name}</code>
+        <small class="muted">speaks {deployment.dialects.join(", ")}</small>
       </td>
       <td data-name="Health">
         <Health of={deployment} />
