@@ -13,7 +13,9 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-export const msPerDay = 86_400_000;
+export const msPerMinute = 60_000;
+export const msPerHour = 60 * msPerMinute;
+export const msPerDay = 24 * msPerHour;
 
 /** The number of the UTC day, counted from 1970-01-01. */
 export function utcDay(wallMs: number): number {

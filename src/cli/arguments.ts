@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { msPerDay } from "../base/clock.ts";
 import { maxCredits, nanoFromCredits } from "../base/money.ts";
 import { commaInCredits, wholeFromText } from "../base/typed-number.ts";
 import { isHost } from "../config/server.ts";
@@ -9,8 +10,8 @@ const unitMs: Readonly<Record<string, number>> = {
   s: 1000,
   m: 60_000,
   h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
+  d: msPerDay,
+  w: 7 * msPerDay,
 };
 
 /** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds. */

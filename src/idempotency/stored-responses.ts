@@ -1,4 +1,5 @@
 import { type Clock, msPerDay } from "../base/clock.ts";
+import { Repeating } from "../base/repeating.ts";
 import type { Store } from "../store/store.ts";
 import type { Claim } from "./claim.ts";
 import { ResponseRecorder } from "./recorder.ts";
@@ -18,7 +19,7 @@ export class StoredResponses {
   /** Both clocks at the start, to tell how far the wall clock should have moved since. */
   readonly #startWallMs: number;
   readonly #startMonotonicMs: number;
-  #timer: ReturnType<typeof setInterval> | null = null;
+  readonly #pruning = new Repeating();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -32,13 +33,11 @@ export class StoredResponses {
   }
 
   startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
-    this.#timer ??= setInterval(() => this.prune().catch(onError), everyMs);
-    this.#timer.unref();
+    this.#pruning.start(everyMs, () => this.prune().catch(onError));
   }
 
   stopPruning(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#pruning.stop();
   }
 
   /** Deletes responses older than a day, a few per transaction. Returns how many. */

@@ -33,6 +33,29 @@ export function checkOperatorEntry(
   }
 }
 
+/** The entry as it was written. */
+export function operatorEntryOf(
+  id: number,
+  kind: "topup" | "adjustment",
+  { amountNano, atMs, reference, note }: OperatorEntry,
+  key: Pick<KeyRecord, "id" | "accountId">,
+): Entry {
+  return {
+    id,
+    accountId: key.accountId,
+    keyId: key.id,
+    kind,
+    amount: amountNano,
+    atMs,
+    exchangeId: null,
+    basis: null,
+    outcome: null,
+    periodStartMs: 0,
+    reference,
+    note,
+  };
+}
+
 /** The entry that a reference was first used for; refused if that was for something else. */
 export function repeatedEntry(earlier: Entry, kind: Entry["kind"], entry: OperatorEntry): RecordedEntry {
   if (earlier.kind === kind && earlier.amount === entry.amountNano) return { entry: earlier, repeated: true };

@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
+import { msPerHour, msPerMinute } from "../base/clock.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { Figures } from "./figures.ts";
 import type { Ending, Entry, EntryKind } from "./records.ts";
@@ -30,8 +31,6 @@ export interface Reports {
 /** Sums by the minute are kept for the last hours; before that there are only whole hours. */
 export type Resolution = "minute" | "hour";
 
-const msPerMinute = 60_000;
-const msPerHour = 3_600_000;
 const minutesAreKeptMs = 2 * msPerHour;
 
 export interface TimeRange {

@@ -1,3 +1,4 @@
+import { Repeating } from "../base/repeating.ts";
 import type { Trouble } from "./store.ts";
 
 export interface TroubleWatchOptions {
@@ -12,7 +13,7 @@ const defaultEveryMs = 250;
 /** Reports once when the store starts to refuse new work, again if the reason changes, and once on recovery. */
 export class TroubleWatch {
   readonly #options: TroubleWatchOptions;
-  #timer: ReturnType<typeof setInterval> | null = null;
+  readonly #looking = new Repeating();
   #told: string | null = null;
 
   constructor(options: TroubleWatchOptions) {
@@ -20,8 +21,7 @@ export class TroubleWatch {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => this.look(), this.#options.everyMs ?? defaultEveryMs);
-    this.#timer.unref();
+    this.#looking.start(this.#options.everyMs ?? defaultEveryMs, () => this.look());
     this.look();
   }
 
@@ -35,7 +35,6 @@ export class TroubleWatch {
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#looking.stop();
   }
 }

@@ -1,3 +1,4 @@
+import { Repeating } from "../base/repeating.ts";
 import type { Changes, Store } from "./store.ts";
 
 export interface WatcherOptions {
@@ -23,7 +24,7 @@ export class StoreWatcher {
   #last: Promise<void> = Promise.resolve();
   /** The poll that has not begun yet, and so will see every change made until now. */
   #next: Promise<void> | null = null;
-  #timer: ReturnType<typeof setInterval> | null = null;
+  readonly #polling = new Repeating();
   #isPolling = false;
   #isFailing = false;
 
@@ -33,8 +34,7 @@ export class StoreWatcher {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => this.#poll(), this.#options.everyMs ?? defaultEveryMs);
-    this.#timer.unref();
+    this.#polling.start(this.#options.everyMs ?? defaultEveryMs, () => this.#poll());
   }
 
   /**
@@ -53,8 +53,7 @@ export class StoreWatcher {
   }
 
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#polling.stop();
     await this.#last;
   }
 

@@ -1,3 +1,4 @@
+import { msPerHour, msPerMinute } from "../../base/clock.ts";
 import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps, OpenExchange } from "../deps.ts";
@@ -7,8 +8,6 @@ import type { InFlightView, OverviewRange, OverviewView, SumsView, UsageRowView 
 import { CachedAnswers } from "./cached-answers.ts";
 import { keyName, usageRow } from "./usage.ts";
 
-const msPerMinute = 60_000;
-const msPerHour = 60 * msPerMinute;
 const topCount = 5;
 const oldestCount = 5;
 

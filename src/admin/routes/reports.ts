@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { msPerDay } from "../../base/clock.ts";
 import { entryPage, exchangeDetail, exchangePage } from "../answers/exchanges.ts";
 import { modelViews } from "../answers/models.ts";
 import { Overview } from "../answers/overview.ts";
@@ -43,7 +44,7 @@ const overviewQuery = Type.Object({
   range: oneOf(overviewRanges, "24h"),
 });
 
-const weekMs = 7 * 86_400_000;
+const weekMs = 7 * msPerDay;
 const none = Type.Object({});
 
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { OperationContext } from "../../admin/operations/context.ts";
 import type { UsageReport } from "../../admin/operations/usage-report.ts";
 import type { FiguresView } from "../../admin/views.ts";
+import { msPerDay } from "../../base/clock.ts";
 import type { Figures } from "../../store/store.ts";
 import { since } from "../arguments.ts";
 import { type DataOptions, examples, newDataCommand } from "../help.ts";
@@ -18,7 +19,7 @@ interface Options extends DataOptions {
   readonly by: Grouping;
 }
 
-const weekMs = 7 * 86_400_000;
+const weekMs = 7 * msPerDay;
 
 export function usageCommand(terminal: Terminal): Command {
   return newDataCommand("usage", "Report requests, tokens and cost")

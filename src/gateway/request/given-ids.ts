@@ -1,5 +1,6 @@
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { Repeating } from "../../base/repeating.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { Reference } from "../../dialects/names/inspect-body.ts";
@@ -21,7 +22,7 @@ const maxIdChars = 1024;
 export class GivenIds {
   readonly #store: Store;
   readonly #clock: Clock;
-  #timer: ReturnType<typeof setInterval> | null = null;
+  readonly #pruning = new Repeating();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -60,13 +61,11 @@ export class GivenIds {
   }
 
   startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
-    this.#timer ??= setInterval(() => this.prune().catch(onError), everyMs);
-    this.#timer.unref();
+    this.#pruning.start(everyMs, () => this.prune().catch(onError));
   }
 
   stopPruning(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#pruning.stop();
   }
 
   /** Deletes expired ids, and the oldest beyond the limit, in small batches. */

@@ -1,8 +1,8 @@
+import { msPerHour } from "../../base/clock.ts";
 import type { GroupFigures, Reports, Resolution } from "../reports.ts";
 import type { UsageSummaryQuery } from "../store.ts";
 
 const unitMs: Readonly<Record<Resolution, number>> = { minute: 60_000, hour: 3_600_000 };
-const msPerHour = 3_600_000;
 const endOfTimeMs = Date.UTC(9999, 0);
 
 /** Figures by one of the groupings, times as people write them. */

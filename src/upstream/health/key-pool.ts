@@ -1,6 +1,7 @@
+import { msPerDay } from "../../base/clock.ts";
+
 const rejectedPauseMs = 300_000;
 const maxPauseMs = 600_000;
-const dayMs = 86_400_000;
 
 interface PooledKey<Key> {
   readonly key: Key;
@@ -45,7 +46,7 @@ export class KeyPool<Key> {
 
   /** The key's quota is used up. Returns true if another one is ready. */
   exhausted(key: Key | null, nowMs: number, resetMs: number): boolean {
-    return this.#pause(key, nowMs, Math.min(resetMs, dayMs));
+    return this.#pause(key, nowMs, Math.min(resetMs, msPerDay));
   }
 
   get size(): number {

@@ -2,14 +2,10 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import { isLoopback } from "../credentials/loopback.ts";
-import {
-  askTokenHost,
-  clockProblem,
-  type TokenAnswer,
-  type TokenRequest,
-} from "../credentials/token-host.ts";
+import { askTokenHost, type TokenAnswer, type TokenRequest } from "../credentials/token-host.ts";
 import type { Issue, Issued } from "../credentials/token-source.ts";
 import type { AwsKey } from "./signature.ts";
 
@@ -66,7 +62,7 @@ async function byWebIdentity(
     signal,
   );
   if (answer.status === 200) return keyIn(answer);
-  const advice = clockProblem(answer) ?? "check the role in AWS_ROLE_ARN and its trust policy";
+  const advice = clockProblem(answer.clockBehindMs) ?? "check the role in AWS_ROLE_ARN and its trust policy";
   throw new CredentialUnavailable(`Amazon's token service answered ${answer.status}; ${advice}`);
 }
 

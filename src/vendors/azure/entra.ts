@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, clockProblem, type TokenAnswer } from "../credentials/token-host.ts";
+import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 
 export const defaultAuthority = "https://login.microsoftonline.com";
@@ -96,7 +97,7 @@ function whyRefused(answer: TokenAnswer): string {
     const reason = typeof code === "number" ? reasons.get(code) : undefined;
     if (reason !== undefined) return reason;
   }
-  const clock = clockProblem(answer);
+  const clock = clockProblem(answer.clockBehindMs);
   const advice = clock ?? "check tenant_id, client_id and client_secret";
   return answer.status < 500
     ? `refuses to issue a token (${answer.status}); ${advice}`

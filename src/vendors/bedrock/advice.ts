@@ -1,3 +1,4 @@
+import { clockBehindMs, clockProblem } from "../credentials/clock-problem.ts";
 import type { RefusedAnswer } from "../provider.ts";
 import { exceptionOf, readBedrockRefusal } from "./refusal.ts";
 
@@ -13,7 +14,7 @@ export function adviseOnBedrock(answer: RefusedAnswer, model: string, region: st
       return "AWS does not know this key; check access_key_id (or api_key, which is valid in one region only)";
     case "InvalidSignatureException":
       return (
-        clockAdvice(head.get("date"), receivedAtMs) ??
+        clockProblem(clockBehindMs(head.get("date"), receivedAtMs)) ??
         (/Signature (?:expired|not yet current)/i.test(message)
           ? "the clock is off; set it right"
           : "the secret does not belong to the key; check secret_access_key")
@@ -34,14 +35,4 @@ export function adviseOnBedrock(answer: RefusedAnswer, model: string, region: st
     default:
       return null;
   }
-}
-
-const noticeableMs = 60_000;
-
-function clockAdvice(date: string | null, receivedAtMs: number): string | null {
-  const offMs = Math.abs(Date.parse(date ?? "") - receivedAtMs);
-  const minutes = Math.round(offMs / 60_000);
-  return offMs >= noticeableMs
-    ? `the clock is ${minutes} minute${minutes === 1 ? "" : "s"} off; set it right`
-    : null;
 }

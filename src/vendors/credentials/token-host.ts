@@ -1,11 +1,12 @@
 import type { JsonObject } from "../../base/json.ts";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
-import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
+import { collectAnswer } from "../../wire/collect.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
 import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
+import { clockBehindMs } from "./clock-problem.ts";
 import { CredentialUnavailable } from "./credential.ts";
 import type { HeaderToken } from "./token-credential.ts";
 import type { Issued } from "./token-source.ts";
@@ -38,7 +39,7 @@ export async function askTokenHost(request: TokenRequest, signal: AbortSignal): 
       status: answer.status,
       text: answer.text,
       body: parseObject(answer.text) ?? {},
-      clockBehindMs: clockBehind(answer),
+      clockBehindMs: clockBehindMs(answer.head.get("date"), Date.now()),
     };
   } catch (cause) {
     throw new CredentialUnavailable(`${url.hostname}, which issues it, ${whyUnreachable(cause)}`, { cause });
@@ -63,27 +64,10 @@ function send(url: URL, request: TokenRequest, receiver: Receiver): Transfer {
   return new HttpClient(serverAddressOf(url)).send(head, body, receiver, "tokens");
 }
 
-function clockBehind({ head }: CollectedAnswer): number {
-  const hostsMs = Date.parse(head.get("date") ?? "");
-  return Number.isNaN(hostsMs) ? 0 : hostsMs - Date.now();
-}
-
 function whyUnreachable(cause: unknown): string {
   if (cause instanceof Error && cause.name === "TimeoutError") return "does not answer";
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
   return `cannot be reached${code}`;
-}
-
-/** Servers tell the time to the second, and an answer may take some. */
-const noticeableMs = 60_000;
-
-/** What is wrong with this machine's clock; null if it is right. */
-export function clockProblem({ clockBehindMs }: TokenAnswer): string | null {
-  const offMs = Math.abs(clockBehindMs);
-  if (offMs < noticeableMs) return null;
-  const minutes = Math.round(offMs / 60_000);
-  const off = `${minutes} minute${minutes === 1 ? "" : "s"} off`;
-  return `the clock is ${off} (${clockBehindMs > 0 ? "slow" : "fast"}); set it right`;
 }
 
 /** Where a host does not say how long its token lives. */

@@ -1,3 +1,5 @@
+import { msPerDay } from "../../base/clock.ts";
+
 /** Google's daily quotas are renewed at midnight in California. */
 const clock = new Intl.DateTimeFormat("en-US", {
   timeZone: "America/Los_Angeles",
@@ -7,10 +9,8 @@ const clock = new Intl.DateTimeFormat("en-US", {
   second: "numeric",
 });
 
-const dayMs = 86_400_000;
-
 export function untilMidnightMs(nowMs: number): number {
   const parts = clock.formatToParts(nowMs);
   const figure = (type: string) => Number(parts.find((part) => part.type === type)?.value ?? 0);
-  return dayMs - ((figure("hour") * 60 + figure("minute")) * 60 + figure("second")) * 1000;
+  return msPerDay - ((figure("hour") * 60 + figure("minute")) * 60 + figure("second")) * 1000;
 }

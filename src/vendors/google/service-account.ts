@@ -1,9 +1,10 @@
 import type { JsonObject } from "../../base/json.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
+import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import { isLoopback } from "../credentials/loopback.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, clockProblem, type TokenAnswer } from "../credentials/token-host.ts";
+import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 
 const scope = "https://www.googleapis.com/auth/cloud-platform";
@@ -106,7 +107,7 @@ export async function issueByKey(
 
 function whyRefused(answer: TokenAnswer, { type }: GoogleKey): string {
   if (answer.status >= 500) return `fails with ${answer.status}`;
-  const clock = clockProblem(answer);
+  const clock = clockProblem(answer.clockBehindMs);
   if (clock !== null) return `refuses the key: ${clock}`;
   const code = answer.body["error"];
   if (code === "invalid_grant") {

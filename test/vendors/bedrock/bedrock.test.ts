@@ -185,7 +185,7 @@ describe("B11: what an operator is advised to do", () => {
       get: (name: string) => (name === "date" ? "Thu, 01 Jan 2026 00:07:00 GMT" : late.head.get(name)),
     };
     expect(adviseOnBedrock({ ...late, head }, "nova", "eu-west-1")).toBe(
-      "the clock is 7 minutes off; set it right",
+      "the clock is 7 minutes off (slow); set it right",
     );
   });
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { withoutSecrets } from "../../../src/base/secrets.ts";
+import { clockProblem } from "../../../src/vendors/credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
 import { TokenCredential } from "../../../src/vendors/credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, clockProblem } from "../../../src/vendors/credentials/token-host.ts";
+import { askTokenHost, bearerTokenIn } from "../../../src/vendors/credentials/token-host.ts";
 import { type Issued, TokenSource } from "../../../src/vendors/credentials/token-source.ts";
 import { TokenSources } from "../../../src/vendors/credentials/token-sources.ts";
 import { json, text } from "../../support/answers.ts";
@@ -207,7 +208,8 @@ describe("a token host", () => {
     const host = startProvider([dated(7 * 60_000), dated(-7 * 60_000), dated(20_000)]);
     const words: (string | null)[] = [];
     for (let time = 0; time < 3; time += 1) {
-      words.push(clockProblem(await askTokenHost({ method: "GET", url: host.url }, never())));
+      const { clockBehindMs } = await askTokenHost({ method: "GET", url: host.url }, never());
+      words.push(clockProblem(clockBehindMs));
     }
     expect(words).toEqual([
       "the clock is 7 minutes off (slow); set it right",

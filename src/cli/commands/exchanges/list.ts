@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
+import { msPerDay } from "../../../base/clock.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
@@ -18,7 +19,7 @@ interface Options extends DataOptions {
   readonly limit?: number;
 }
 
-const weekMs = 7 * 86_400_000;
+const weekMs = 7 * msPerDay;
 const defaultLimit = 50;
 const rowsPerPage = 500;
 const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] as const;

@@ -1,7 +1,7 @@
 import type { AttemptRecord } from "../../../base/attempt.ts";
 import type { Entry } from "../../records.ts";
 import { type ExchangeRow, listedExchange } from "../../reporting/exchange-row.ts";
-import { mergePages } from "../../reporting/merge-pages.ts";
+import { listExchanges } from "../../reporting/list-exchanges.ts";
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../../reports.ts";
 import type { Query } from "../client.ts";
 import { entryColumns } from "../tables/entry-table.ts";
@@ -11,21 +11,13 @@ interface EndingRow extends ExchangeRow {
   readonly attemptDetails: string | null;
 }
 
-/**
- * Exchanges that completed are the usage records of the ledger; all others are the kept endings. The two are read side
- * by side and merged by the moment they ended.
- */
-export async function listExchanges(
-  query: Query,
-  asked: ExchangeQuery,
-): Promise<Cut<ListedExchange, string>> {
-  const page = await mergePages(asked.cursor, asked.limit, {
-    completed: (beforeId) => (canBeCompleted(asked) ? searchCompleted(query, asked, beforeId) : null),
-    ended: (beforeId) => (asked.outcome === "completed" ? null : searchEnded(query, asked, beforeId)),
+export function searchExchanges(query: Query, asked: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
+  return listExchanges(asked, {
+    completed: (beforeId) => searchCompleted(query, asked, beforeId),
+    ended: (beforeId) => searchEnded(query, asked, beforeId),
     completedTimeAt: (id) => timeAt(query, "entries", id),
     endedTimeAt: (id) => timeAt(query, "exchange_endings", id),
   });
-  return { rows: page.rows.map(listedExchange), next: page.next };
 }
 
 export async function findExchange(query: Query, exchangeId: string): Promise<FiledExchange | null> {
@@ -60,11 +52,6 @@ function searchEnded(query: Query, asked: ExchangeQuery, beforeId: number | unde
   const { limit, sinceMs } = asked;
   const search = { select: selectEnding, table, conditions, beforeId, limit, sinceMs } as const;
   return searchRows<ExchangeRow>(query, search, (row) => row.rowId);
-}
-
-/** One that completed has no error. */
-function canBeCompleted({ outcome, code }: ExchangeQuery): boolean {
-  return (outcome === undefined || outcome === "completed") && code === undefined;
 }
 
 function conditionsOf(asked: ExchangeQuery, table: "entries" | "exchange_endings"): Conditions {

@@ -1,4 +1,5 @@
 import type { Entry } from "../../records.ts";
+import { type EndingsBounds, endingsKeptOf } from "../../reporting/endings-kept.ts";
 import type {
   Cut,
   EndingsKept,
@@ -15,7 +16,7 @@ import type {
   StepQuery,
 } from "../../reports.ts";
 import type { Database } from "../database.ts";
-import { findExchange, listExchanges } from "./exchange-searcher.ts";
+import { findExchange, searchExchanges } from "./exchange-searcher.ts";
 import { searchEntries } from "./row-searcher.ts";
 import { keyDays, latencyInSteps, usageBy, usageInSteps } from "./usage-sums.ts";
 
@@ -43,7 +44,7 @@ export class PostgresReports implements Reports {
   }
 
   exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
-    return listExchanges(this.#database.read, query);
+    return searchExchanges(this.#database.read, query);
   }
 
   /** Exchange ids are indexed, so that the entry's id is of no help. */
@@ -52,17 +53,11 @@ export class PostgresReports implements Reports {
   }
 
   async endingsKept(): Promise<EndingsKept> {
-    const [found] = await this.#database.read<{
-      first: number | null;
-      last: number | null;
-      oldestAtMs: number | null;
-    }>(
+    const [bounds] = await this.#database.read<EndingsBounds>(
       `SELECT min(id)::float8 AS first, max(id)::float8 AS last,
         (SELECT at_ms::float8 FROM exchange_endings ORDER BY id LIMIT 1) AS "oldestAtMs" FROM exchange_endings`,
     );
-    if (found === undefined || found.first === null || found.last === null)
-      return { oldestAtMs: null, count: 0 };
-    return { oldestAtMs: found.oldestAtMs, count: found.last - found.first + 1 };
+    return endingsKeptOf(bounds);
   }
 
   entries(query: EntrySearch): Promise<Cut<Entry, number>> {

@@ -1,6 +1,14 @@
+import { msPerDay, msPerHour } from "../../../base/clock.ts";
 import { figureNames } from "../../figures.ts";
 import { figureColumnNames, figureColumns } from "../../reporting/figure-columns.ts";
 import { bandOfColumn } from "../../reporting/latency-bands.ts";
+import {
+  isByKeyOverDays,
+  latencySourceOf,
+  usageSourceOf,
+  wholeDays,
+  wholeUnits,
+} from "../../reporting/usage-source.ts";
 import type {
   GroupFigures,
   GroupQuery,
@@ -17,16 +25,12 @@ import type { Parameter, Query } from "../client.ts";
  * were written, from the coarsest table that has the range, and the rows that they do not count yet.
  */
 
-const msPerMinute = 60_000;
-const msPerHour = 3_600_000;
-const msPerDay = 86_400_000;
-
 /** Every statement has these first: the range in units of its table and in milliseconds, and the key or NULL. */
 const keyNo = "(SELECT no FROM keys WHERE id = $5::text)";
 const [from, to, sinceMs, untilMs] = ["$1::int", "$2::int", "$3::int8", "$4::int8"];
 
 export async function usageInSteps(query: Query, asked: StepQuery): Promise<readonly StepFigures[]> {
-  const { table, column, unitMs } = source(asked);
+  const { table, column, unitMs } = usageSourceOf(asked);
   const rows = await query<Omit<StepFigures, "startMs"> & { step: number }>(
     `SELECT grouped::float8 AS step, ${summedFigures} FROM (
       SELECT ${column} / $6::int AS grouped, ${figureColumns} FROM ${table}
@@ -45,9 +49,8 @@ export function usageBy(
   column: "model" | "provider" | "key",
   asked: GroupQuery,
 ): Promise<readonly GroupFigures[]> {
-  const overDays = column === "key" && asked.keyId === undefined && asked.resolution === "hour";
-  if (overDays) return usageByKeyOverDays(query, asked);
-  const { table, column: time, unitMs } = source(asked, column === "key");
+  if (isByKeyOverDays(column, asked)) return usageByKeyOverDays(query, asked);
+  const { table, column: time, unitMs } = usageSourceOf(asked, column === "key");
   const grouped = column === "key" ? "key_no" : column;
   const name = column === "key" ? "(SELECT id FROM keys WHERE no = counted.grouped)" : "counted.grouped";
   return query<GroupFigures>(
@@ -64,8 +67,7 @@ export function usageBy(
 
 /** Whole days from the sums by day, the hours at both ends one by one. */
 function usageByKeyOverDays(query: Query, asked: GroupQuery): Promise<readonly GroupFigures[]> {
-  const firstDay = Math.ceil(asked.sinceMs / msPerDay);
-  const endDay = Math.max(firstDay, Math.floor(asked.untilMs / msPerDay));
+  const { firstDay, endDay } = wholeDays(asked);
   return query<GroupFigures>(`${byKeyOverDays} ${order(asked, "keys.id", "$8::int")}`, [
     ...rangeOf(asked, msPerHour),
     firstDay,
@@ -75,9 +77,7 @@ function usageByKeyOverDays(query: Query, asked: GroupQuery): Promise<readonly G
 }
 
 export function latencyInSteps(query: Query, asked: StepQuery): Promise<readonly LatencyBand[]> {
-  const isMinutes = asked.resolution === "minute";
-  const column = isMinutes ? "minute" : "hour";
-  const unitMs = isMinutes ? msPerMinute : msPerHour;
+  const { table, column, unitMs } = latencySourceOf(asked);
   const uncounted = (measure: "first_byte" | "total") => `
       SELECT (at_ms / $7::int8)::int, '${measure}', ${bandOfColumn(`${measure}_ms`)}, 1 FROM sluice_uncounted_usage()
       WHERE at_ms >= ${sinceMs} AND at_ms < ${untilMs} AND ${measure}_count = 1`;
@@ -86,7 +86,7 @@ export function latencyInSteps(query: Query, asked: StepQuery): Promise<readonly
       sum(requests)::float8 AS requests
     FROM (
       SELECT ${column} / $6::int AS step, measure, up_to_ms, requests
-      FROM ${isMinutes ? "latency_minutes" : "latency_all_hours"} WHERE ${column} >= ${from} AND ${column} < ${to}
+      FROM ${table} WHERE ${column} >= ${from} AND ${column} < ${to}
         AND $5::text IS NULL
       UNION ALL ${uncounted("first_byte")}
       UNION ALL ${uncounted("total")}
@@ -113,21 +113,9 @@ export function keyDays(
   );
 }
 
-interface Source {
-  readonly table: string;
-  readonly column: "minute" | "hour";
-  readonly unitMs: number;
-}
-
-function source(asked: StepQuery | GroupQuery, needsKey = false): Source {
-  if (asked.resolution === "minute") return { table: "usage_minutes", column: "minute", unitMs: msPerMinute };
-  const isOfKey = needsKey || asked.keyId !== undefined;
-  return { table: isOfKey ? "usage_key_hours" : "usage_all_hours", column: "hour", unitMs: msPerHour };
-}
-
 function rangeOf(range: TimeRange & { keyId?: string | undefined }, unitMs: number): Parameter[] {
-  const [first, end] = [Math.floor(range.sinceMs / unitMs), Math.ceil(range.untilMs / unitMs)];
-  return [first, end, first * unitMs, end * unitMs, range.keyId ?? null];
+  const whole = wholeUnits(range, unitMs);
+  return [whole.from, whole.to, whole.sinceMs, whole.untilMs, range.keyId ?? null];
 }
 
 function ofKey({ keyId }: { keyId?: string | undefined }): string {

@@ -1,6 +1,5 @@
 import { assert } from "../../../base/assert.ts";
-import { checkOperatorEntry, repeatedEntry } from "../../operator-entry.ts";
-import type { Entry, KeyRecord } from "../../records.ts";
+import { checkOperatorEntry, operatorEntryOf, repeatedEntry } from "../../operator-entry.ts";
 import type { OperatorEntry, RecordedEntry } from "../../store.ts";
 import type { Query } from "../client.ts";
 import { accountTotals, entryByReference } from "./entry-table.ts";
@@ -30,24 +29,7 @@ export async function recordOperatorEntry(
     await raiseRevision(query),
   ]);
   assert(row !== undefined, "a new entry has an id");
-  return { entry: entryOf(row.id, kind, entry, key), repeated: false };
-}
-
-function entryOf(id: number, kind: "topup" | "adjustment", entry: OperatorEntry, key: KeyRecord): Entry {
-  return {
-    id,
-    accountId: key.accountId,
-    keyId: key.id,
-    kind,
-    amount: entry.amountNano,
-    atMs: entry.atMs,
-    exchangeId: null,
-    basis: null,
-    outcome: null,
-    periodStartMs: 0,
-    reference: entry.reference,
-    note: entry.note,
-  };
+  return { entry: operatorEntryOf(row.id, kind, entry, key), repeated: false };
 }
 
 const insertEntry = `

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { AttemptRecord } from "../../../base/attempt.ts";
 import type { Entry } from "../../records.ts";
 import { type ExchangeRow, listedExchange } from "../../reporting/exchange-row.ts";
-import { mergePages } from "../../reporting/merge-pages.ts";
+import { listExchanges } from "../../reporting/list-exchanges.ts";
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../../reports.ts";
 import { selectEnding, selectEndingWithAttempts, selectRecord } from "./exchange-rows.ts";
 import { keyCondition, type Parameters, RowSearcher, rowsPerPiece, selectEntry } from "./row-searcher.ts";
@@ -15,10 +15,7 @@ interface EndingRow extends ExchangeRow {
   readonly attemptDetails: string | null;
 }
 
-/**
- * Lists and finds exchanges. Those that completed are the usage records of the ledger; all others are the kept endings.
- * The two are read side by side and merged by the moment they ended.
- */
+/** Lists and finds exchanges. */
 export class ExchangeSearcher {
   readonly #database: Database;
   readonly #rows: RowSearcher;
@@ -28,14 +25,13 @@ export class ExchangeSearcher {
     this.#rows = new RowSearcher(database);
   }
 
-  async list(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
-    const page = await mergePages(query.cursor, query.limit, {
-      completed: (beforeId) => (canBeCompleted(query) ? this.#completed(query, beforeId) : null),
-      ended: (beforeId) => (query.outcome === "completed" ? null : this.#ended(query, beforeId)),
+  list(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
+    return listExchanges(query, {
+      completed: (beforeId) => this.#completed(query, beforeId),
+      ended: (beforeId) => this.#ended(query, beforeId),
       completedTimeAt: async (id) => this.#rows.timeAt("entries", id),
       endedTimeAt: async (id) => this.#rows.timeAt("exchange_endings", id),
     });
-    return { rows: page.rows.map(listedExchange), next: page.next };
   }
 
   async find(exchangeId: string, entryId: number | null): Promise<FiledExchange | null> {
@@ -99,11 +95,6 @@ export class ExchangeSearcher {
     }
     return null;
   }
-}
-
-/** One that completed has no error. */
-function canBeCompleted({ outcome, code }: ExchangeQuery): boolean {
-  return (outcome === undefined || outcome === "completed") && code === undefined;
 }
 
 function conditionOf(

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Entry } from "../../records.ts";
+import { type EndingsBounds, endingsKeptOf } from "../../reporting/endings-kept.ts";
 import type {
   Cut,
   EndingsKept,
@@ -74,14 +75,12 @@ export class SqliteReports implements Reports {
   }
 
   async endingsKept(): Promise<EndingsKept> {
-    const [found] = await this.#all<{ first: number | null; last: number | null; oldestAtMs: number | null }>(
+    const [bounds] = await this.#all<EndingsBounds>(
       `SELECT min(id) AS first, max(id) AS last,
         (SELECT at_ms FROM exchange_endings ORDER BY id LIMIT 1) AS oldestAtMs FROM exchange_endings`,
       {},
     );
-    if (found === undefined || found.first === null || found.last === null)
-      return { oldestAtMs: null, count: 0 };
-    return { oldestAtMs: found.oldestAtMs, count: found.last - found.first + 1 };
+    return endingsKeptOf(bounds);
   }
 
   entries(query: EntrySearch): Promise<Cut<Entry, number>> {

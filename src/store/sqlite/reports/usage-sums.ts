@@ -1,6 +1,14 @@
 import type { Database } from "bun:sqlite";
+import { msPerHour } from "../../../base/clock.ts";
 import { figureColumns, summedFigures } from "../../reporting/figure-columns.ts";
 import { bandOfColumn } from "../../reporting/latency-bands.ts";
+import {
+  isByKeyOverDays,
+  latencySourceOf,
+  usageSourceOf,
+  wholeDays,
+  wholeUnits,
+} from "../../reporting/usage-source.ts";
 import type {
   GroupFigures,
   GroupQuery,
@@ -12,10 +20,6 @@ import type {
 import { patiently } from "../connection.ts";
 
 type Parameters = Record<string, string | number>;
-
-const msPerMinute = 60_000;
-const msPerHour = 3_600_000;
-const msPerDay = 86_400_000;
 
 /** Keys summed up before yielding: a month of them takes about 10 ms. */
 const keysPerPiece = 200;
@@ -34,7 +38,7 @@ export class UsageSums {
   }
 
   async inSteps(query: StepQuery): Promise<readonly StepFigures[]> {
-    const { table, column, unitMs } = source(query);
+    const { table, column, unitMs } = usageSourceOf(query);
     const rows = await this.#all<Omit<StepFigures, "startMs"> & { step: number }>(
       `SELECT grouped AS step, ${summedFigures} FROM (
         SELECT ${column} / $unitsPerStep AS grouped, ${figureColumns} FROM ${table}
@@ -49,10 +53,8 @@ export class UsageSums {
   }
 
   by(column: "model" | "provider" | "key", query: GroupQuery): Promise<readonly GroupFigures[]> {
-    if (column === "key" && query.keyId === undefined && query.resolution === "hour") {
-      return this.#byKeyOverDays(query);
-    }
-    const { table, column: time, unitMs } = source(query, column === "key");
+    if (isByKeyOverDays(column, query)) return this.#byKeyOverDays(query);
+    const { table, column: time, unitMs } = usageSourceOf(query, column === "key");
     const grouped = column === "key" ? "key_no" : column;
     const name = column === "key" ? "(SELECT id FROM keys WHERE no = grouped)" : "grouped";
     return this.#all<GroupFigures>(
@@ -68,16 +70,14 @@ export class UsageSums {
   }
 
   latencies(query: StepQuery): Promise<readonly LatencyBand[]> {
-    const isMinutes = query.resolution === "minute";
-    const column = isMinutes ? "minute" : "hour";
-    const unitMs = isMinutes ? msPerMinute : msPerHour;
+    const { table, column, unitMs } = latencySourceOf(query);
     const uncounted = (measure: "first_byte" | "total") => `
         SELECT at_ms / $stepMs, '${measure}', ${bandOfColumn(`${measure}_ms`)}, 1 FROM uncounted_usage
         WHERE at_ms >= $sinceMs AND at_ms < $untilMs AND ${measure}_count = 1`;
     return this.#all<LatencyBand>(
       `SELECT step * $stepMs AS startMs, measure, upToMs, sum(requests) AS requests FROM (
         SELECT ${column} / $unitsPerStep AS step, measure, up_to_ms AS upToMs, requests
-        FROM ${isMinutes ? "latency_minutes" : "latency_all_hours"} WHERE ${column} >= $from AND ${column} < $to
+        FROM ${table} WHERE ${column} >= $from AND ${column} < $to
         UNION ALL ${uncounted("first_byte")}
         UNION ALL ${uncounted("total")}
       ) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
@@ -87,8 +87,7 @@ export class UsageSums {
 
   /** Whole days from the sums by day, the hours at both ends one by one; key by key, so that nothing need be sorted. */
   async #byKeyOverDays(query: GroupQuery): Promise<readonly GroupFigures[]> {
-    const firstDay = Math.ceil(query.sinceMs / msPerDay);
-    const endDay = Math.max(firstDay, Math.floor(query.untilMs / msPerDay));
+    const { firstDay, endDay } = wholeDays(query);
     const parameters = {
       ...rangeOf(query, msPerHour),
       ...limitOf(query),
@@ -113,27 +112,9 @@ export class UsageSums {
   }
 }
 
-interface Source {
-  readonly table: string;
-  readonly column: "minute" | "hour";
-  readonly unitMs: number;
-}
-
-function source(query: StepQuery | GroupQuery, needsKey = false): Source {
-  if (query.resolution === "minute") return { table: "usage_minutes", column: "minute", unitMs: msPerMinute };
-  const isOfKey = needsKey || query.keyId !== undefined;
-  return { table: isOfKey ? "usage_key_hours" : "usage_all_hours", column: "hour", unitMs: msPerHour };
-}
-
-function rangeOf({ sinceMs, untilMs, keyId }: TimeRange & { keyId?: string | undefined }, unitMs: number) {
-  const [from, to] = [Math.floor(sinceMs / unitMs), Math.ceil(untilMs / unitMs)];
-  return {
-    from,
-    to,
-    sinceMs: from * unitMs,
-    untilMs: to * unitMs,
-    ...(keyId === undefined ? {} : { keyId }),
-  };
+function rangeOf(range: TimeRange & { keyId?: string | undefined }, unitMs: number) {
+  const { keyId } = range;
+  return { ...wholeUnits(range, unitMs), ...(keyId === undefined ? {} : { keyId }) };
 }
 
 function ofKey({ keyId }: { keyId?: string | undefined }): string {

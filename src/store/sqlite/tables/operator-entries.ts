@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { checkOperatorEntry, repeatedEntry } from "../../operator-entry.ts";
+import { checkOperatorEntry, operatorEntryOf, repeatedEntry } from "../../operator-entry.ts";
 import type { Entry } from "../../records.ts";
 import type { OperatorEntry, RecordedEntry } from "../../store.ts";
 import { otherAccount } from "./account-number.ts";
@@ -44,20 +44,7 @@ export class OperatorEntries {
         this.#revision.raise(),
       );
     this.#database.query(creditAccount).run(entry.amountNano, accountNo);
-    return {
-      id: Number(lastInsertRowid),
-      accountId: key.accountId,
-      keyId: key.id,
-      kind,
-      amount: entry.amountNano,
-      atMs: entry.atMs,
-      exchangeId: null,
-      basis: null,
-      outcome: null,
-      periodStartMs: 0,
-      reference: entry.reference,
-      note: entry.note,
-    };
+    return operatorEntryOf(Number(lastInsertRowid), kind, entry, key);
   }
 }
 
