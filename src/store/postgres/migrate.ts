@@ -3,6 +3,7 @@ import type { PostgresClient, Query } from "./client.ts";
 import first from "./migrations/001.sql" with { type: "text" };
 import second from "./migrations/002.sql" with { type: "text" };
 import third from "./migrations/003.sql" with { type: "text" };
+import fourth from "./migrations/004.sql" with { type: "text" };
 
 /**
  * The migrations, in order; a schema's version is how many have run. They only go forward, and while one runs the release
@@ -10,7 +11,7 @@ import third from "./migrations/003.sql" with { type: "text" };
  * that older releases cannot live with begins with the line `-- needs: N`, where N is the oldest schema a program
  * must know to use the database from then on.
  */
-export const migrations: readonly string[] = [first, second, third];
+export const migrations: readonly string[] = [first, second, third, fourth];
 
 export interface SchemaState {
   /** 0 for an empty database. */

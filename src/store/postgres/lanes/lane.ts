@@ -6,7 +6,7 @@ export interface LaneOptions<Item, Answer> {
   /** Sends one batch; resolves with an answer for each item once it is committed. */
   readonly send: (sequence: number, items: readonly Item[]) => Promise<readonly Answer[]>;
   /** How long a caller waits for an answer. */
-  readonly patienceMs: number;
+  readonly patienceMs: (item: Item) => number;
   /** What a caller gets that has waited for too long, or whose item cannot be sent any more. */
   readonly unavailable: () => Error;
   /**
@@ -105,11 +105,12 @@ export class Lane<Item, Answer> {
     await this.#running;
   }
 
-  /** Rejects everything that waits. Only while halted. */
-  rejectAll(): void {
+  /** Rejects what waits and need not be kept. Only while halted. */
+  rejectUnkept(): void {
     assert(this.#isHalted && this.#running === null, "only a lane at rest can be emptied");
-    for (const entry of this.#waiting) entry.reject(this.#options.unavailable());
-    this.#waiting = [];
+    const { isKept, unavailable } = this.#options;
+    for (const { item, reject } of this.#waiting) if (!isKept(item)) reject(unavailable());
+    this.#waiting = this.#waiting.filter(({ item }) => isKept(item));
   }
 
   /** Resolves true when nothing is pending any more, false when that takes longer than `mostMs`. */
@@ -216,22 +217,21 @@ export class Lane<Item, Answer> {
    * own time alone, because after a busy moment of this process an answer may have come and not been read.
    */
   #look(): void {
-    const { patienceMs } = this.#options;
     this.#silentMs += lookAfterMs;
-    if (this.#silentMs >= patienceMs) this.#abandon(performance.now() - patienceMs);
+    this.#abandon(performance.now());
     if (this.size > 0 || this.#patience === null) return;
     clearInterval(this.#patience);
     this.#patience = null;
   }
 
-  #abandon(addedBeforeMs: number): void {
-    for (const entry of [...this.#inFlight, ...this.#waiting]) {
-      if (entry.addedAtMs > addedBeforeMs) break;
-      if (entry.isAbandoned || entry.isEnded) continue;
+  #abandon(nowMs: number): void {
+    const { patienceMs, isKept, unavailable } = this.#options;
+    for (const entry of this.#pendingEntries()) {
+      const mostMs = patienceMs(entry.item);
+      if (entry.isAbandoned || this.#silentMs < mostMs || nowMs - entry.addedAtMs < mostMs) continue;
       entry.isAbandoned = true;
-      entry.reject(this.#options.unavailable());
+      entry.reject(unavailable());
     }
-    const { isKept } = this.#options;
     this.#waiting = this.#waiting.filter(({ isAbandoned, item }) => !isAbandoned || isKept(item));
   }
 }

@@ -1,5 +1,6 @@
 import type { NodeSettings } from "../../node.ts";
-import type { HoldEnd, SettleItem } from "../lanes/settle-batch.ts";
+import type { HoldEnd } from "../lanes/hold-end.ts";
+import type { MoneyItem } from "../lanes/money-batch.ts";
 import { UnacknowledgedCharges } from "./unacknowledged.ts";
 
 /** A charge that waits for longer is put into the file; nearly all are acknowledged within milliseconds. */
@@ -59,9 +60,8 @@ export class ChargeKeeper {
     return left;
   }
 
-  keepOverdue(pendingFor: (ms: number) => readonly SettleItem[]): void {
-    const overdue = pendingFor(overdueMs).filter((item) => item.kind === "end");
-    const unkept = overdue.filter(({ id, charge }) => charge !== null && !this.#kept.has(id));
+  keepOverdue(pendingFor: (ms: number) => readonly HoldEnd[]): void {
+    const unkept = pendingFor(overdueMs).filter(({ id, charge }) => charge !== null && !this.#kept.has(id));
     if (unkept.length > 0) this.#try(() => this.#keep(unkept));
   }
 
@@ -69,10 +69,10 @@ export class ChargeKeeper {
     this.#try(() => this.#keep([end]));
   }
 
-  acknowledged(items: readonly SettleItem[]): void {
+  acknowledged(items: readonly MoneyItem[]): void {
     if (this.#kept.size === 0) return;
-    const ends = items.filter((item) => item.kind === "end");
-    const ids = ends.map(({ id }) => id).filter((id) => this.#kept.delete(id));
+    const ends = items.flatMap((item) => (item.kind === "end" ? [item.end.id] : []));
+    const ids = ends.filter((id) => this.#kept.delete(id));
     if (ids.length > 0) this.#try(() => this.#file?.forget(ids));
   }
 

@@ -1,3 +1,4 @@
+import { assert } from "../../../base/assert.ts";
 import type { StoreStats } from "../../health.ts";
 import {
   type Charged,
@@ -9,16 +10,16 @@ import {
 } from "../../node.ts";
 import { PostgresClient } from "../client.ts";
 import { type ClaimItem, sendClaims } from "../lanes/claim-batch.ts";
-import { sendHolds } from "../lanes/hold-batch.ts";
+import { type HoldEnd, releaseOf } from "../lanes/hold-end.ts";
 import { Lane } from "../lanes/lane.ts";
-import { releaseOf, type SettleItem, sendEnds } from "../lanes/settle-batch.ts";
+import { type MoneyAnswer, type MoneyItem, sendMoney } from "../lanes/money-batch.ts";
 import type { ChargeKeeper } from "./charge-keeper.ts";
 import type { NodeHealth } from "./health.ts";
 import type { NodeContext } from "./settings.ts";
 
 /** The lanes' numbers in the database. */
-const laneNo = { holds: 1, settles: 2, claims: 3 } as const;
-export const laneCount = 3;
+const laneNo = { money: 1, claims: 2 } as const;
+export const laneCount = 2;
 
 const admissionPatienceMs = 1_000;
 /** How long the last bytes of an answer wait for its charge. */
@@ -34,13 +35,15 @@ export interface MoneyLanesParts {
   onFenced(): void;
 }
 
-/** The three lanes of a node, each with a connection of its own. */
+/**
+ * The lanes of a node, each with a connection of its own. Holds and their ends share one: they are about the same accounts, and would
+ * otherwise wait for each other's locks, commit by commit.
+ */
 export class MoneyLanes {
   readonly #parts: MoneyLanesParts;
   readonly #clients: readonly PostgresClient[];
-  readonly holds: Lane<HoldOrder, HoldVerdict>;
-  readonly settles: Lane<SettleItem, Charged>;
-  readonly claims: Lane<ClaimItem, ClaimVerdict>;
+  readonly #money: Lane<MoneyItem, MoneyAnswer>;
+  readonly #claims: Lane<ClaimItem, ClaimVerdict>;
   /** Progress that waits for the next batch; only the latest of each hold, however long the database is away. */
   #notes: Map<string, number> | null = null;
 
@@ -49,39 +52,32 @@ export class MoneyLanes {
     const { settings, health, keeper, nodeNo, onFenced } = parts;
     const { answerMs: deadlineMs } = settings.timing;
     const connect = () => new PostgresClient({ ...settings.connection, max: 1, deadlineMs });
-    const [holds, settles, claims] = [connect(), connect(), connect()];
-    this.#clients = [holds, settles, claims];
+    const [money, claims] = [connect(), connect()];
+    this.#clients = [money, claims];
     const shared = { unavailable: () => new NodeUnavailable(), onFenced };
-    this.holds = new Lane({
+    this.#money = new Lane({
       ...shared,
-      patienceMs: admissionPatienceMs,
-      isKept: () => false,
-      send: (sequence, orders) => sendHolds(holds.query, [nodeNo(), laneNo.holds, sequence], orders),
-      onAttempt: (failure) => health.attempted("holds", failure),
-      // Nobody waits for it any more.
-      onLateAnswer: ({ holdId }, { decision }) => {
-        if (decision === "held") this.release(holdId);
-      },
-    });
-    this.settles = new Lane({
-      ...shared,
-      patienceMs: chargePatienceMs,
-      isKept: () => true,
+      patienceMs: ({ kind }) => (kind === "hold" ? admissionPatienceMs : chargePatienceMs),
+      isKept: ({ kind }) => kind !== "hold",
       send: async (sequence, items) => {
         // A batch that is sent again must be the same: what comes from now on belongs to the next.
         if (items.some((item) => item.kind === "progress" && item.notes === this.#notes)) this.#notes = null;
         const answers = await this.#timed(items.length, () =>
-          sendEnds(settles.query, [nodeNo(), laneNo.settles, sequence], items),
+          sendMoney(money.query, [nodeNo(), laneNo.money, sequence], items),
         );
         keeper.acknowledged(items);
         return answers;
       },
-      onAttempt: (failure) => health.attempted("settles", failure),
+      onAttempt: (failure) => health.attempted("money", failure),
+      // Nobody waits for it any more.
+      onLateAnswer: (item, answer) => {
+        if (item.kind === "hold" && asVerdict(answer).decision === "held") this.release(item.order.holdId);
+      },
       onRejected: (item, error) => this.#rejected(item, error),
     });
-    this.claims = new Lane({
+    this.#claims = new Lane({
       ...shared,
-      patienceMs: admissionPatienceMs,
+      patienceMs: () => admissionPatienceMs,
       // Nobody waits for the end of a claim, and only this node can end it as long as it lives.
       isKept: ({ kind }) => kind === "end",
       send: (sequence, items) => sendClaims(claims.query, [nodeNo(), laneNo.claims, sequence], items),
@@ -92,16 +88,45 @@ export class MoneyLanes {
     });
   }
 
+  /** How much is on its way. */
+  get size(): number {
+    return this.#money.size;
+  }
+
+  /** Ends of holds that are not acknowledged, oldest first. */
+  get pendingEnds(): readonly HoldEnd[] {
+    return endsAmong(this.#money.pending);
+  }
+
+  /** Those of them that have waited for so long. */
+  endsPendingFor(ms: number): readonly HoldEnd[] {
+    return endsAmong(this.#money.pendingFor(ms));
+  }
+
+  async hold(order: HoldOrder): Promise<HoldVerdict> {
+    return asVerdict(await this.#money.add({ kind: "hold", order }));
+  }
+
+  async end(end: HoldEnd): Promise<Charged> {
+    const answer = await this.#money.add({ kind: "end", end });
+    assert("charged" in answer, "an end is answered with what it has charged");
+    return answer;
+  }
+
+  claim(order: ClaimOrder): Promise<ClaimVerdict> {
+    return this.#claims.add({ kind: "claim", ...order });
+  }
+
   progress(holdId: string, chargeSoFar: number): void {
     if (this.#notes === null) {
       this.#notes = new Map();
-      this.settles.add({ kind: "progress", notes: this.#notes }).catch(() => {});
+      this.#money.add({ kind: "progress", notes: this.#notes }).catch(() => {});
     }
     this.#notes.set(holdId, chargeSoFar);
   }
 
   release(holdId: string): void {
-    this.settles.add(releaseOf(holdId)).catch(() => {});
+    this.#money.add({ kind: "end", end: releaseOf(holdId) }).catch(() => {});
   }
 
   endClaim({
@@ -110,27 +135,28 @@ export class MoneyLanes {
     idempotencyKey,
     exchangeId,
   }: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): void {
-    this.claims.add({ kind: "end", keyId, route, idempotencyKey, exchangeId }).catch(() => {});
+    this.#claims.add({ kind: "end", keyId, route, idempotencyKey, exchangeId }).catch(() => {});
   }
 
   resume(): void {
-    for (const lane of [this.holds, this.settles, this.claims]) lane.resume();
+    this.#money.resume();
+    this.#claims.resume();
   }
 
   async halt(): Promise<void> {
-    await Promise.all([this.holds.halt(), this.settles.halt(), this.claims.halt()]);
+    await Promise.all([this.#money.halt(), this.#claims.halt()]);
   }
 
   /** What waits to be admitted is refused; charges wait on. */
   refuseAdmissions(): void {
-    this.holds.rejectAll();
-    this.claims.rejectAll();
+    this.#money.rejectUnkept();
+    this.#claims.rejectUnkept();
   }
 
   /** True when everything was answered in time. */
   async drained(mostMs: number): Promise<boolean> {
-    const all = [this.holds.drained(mostMs), this.settles.drained(mostMs), this.claims.drained(mostMs)];
-    return (await Promise.all(all)).every((isDrained) => isDrained);
+    const all = await Promise.all([this.#money.drained(mostMs), this.#claims.drained(mostMs)]);
+    return all.every((isDrained) => isDrained);
   }
 
   async close(): Promise<void> {
@@ -154,9 +180,18 @@ export class MoneyLanes {
   }
 
   /** It stays in the file, and is tried again at the next start. */
-  #rejected(item: SettleItem, error: unknown): void {
-    if (item.kind === "progress" || item.charge === null) return;
-    this.#parts.keeper.keep(item);
-    this.#parts.settings.report({ kind: "rejected", exchangeId: item.id, error });
+  #rejected(item: MoneyItem, error: unknown): void {
+    if (item.kind !== "end" || item.end.charge === null) return;
+    this.#parts.keeper.keep(item.end);
+    this.#parts.settings.report({ kind: "rejected", exchangeId: item.end.id, error });
   }
+}
+
+function asVerdict(answer: MoneyAnswer): HoldVerdict {
+  assert("decision" in answer, "a hold is answered with a verdict");
+  return answer;
+}
+
+function endsAmong(items: readonly MoneyItem[]): readonly HoldEnd[] {
+  return items.flatMap((item) => (item.kind === "end" ? [item.end] : []));
 }

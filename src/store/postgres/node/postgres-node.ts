@@ -15,7 +15,7 @@ import {
 } from "../../node.ts";
 import { PostgresClient } from "../client.ts";
 import { isTransient } from "../errors.ts";
-import { endOf } from "../lanes/settle-batch.ts";
+import { endOf } from "../lanes/hold-end.ts";
 import { TokenBatches } from "../lanes/token-batches.ts";
 import { ChargeKeeper } from "./charge-keeper.ts";
 import { NodeHealth } from "./health.ts";
@@ -96,12 +96,12 @@ export class PostgresNode implements StoreNode {
   }
 
   get stats(): Readonly<StoreStats> {
-    this.#stats.pendingItems = this.#lanes.settles.size;
+    this.#stats.pendingItems = this.#lanes.size;
     return this.#stats;
   }
 
   hold(order: HoldOrder): Promise<HoldVerdict> {
-    return this.#lanes.holds.add(order);
+    return this.#lanes.hold(order);
   }
 
   progress(holdId: string, chargeSoFar: number): void {
@@ -109,7 +109,7 @@ export class PostgresNode implements StoreNode {
   }
 
   settle(order: ChargeOrder): Promise<Charged> {
-    return this.#lanes.settles.add(endOf(order));
+    return this.#lanes.end(endOf(order));
   }
 
   release(holdId: string): void {
@@ -118,12 +118,12 @@ export class PostgresNode implements StoreNode {
 
   async claim(order: ClaimOrder): Promise<ClaimVerdict> {
     if (this.trouble !== null) throw new NodeUnavailable();
-    return this.#lanes.claims.add({ kind: "claim", ...order });
+    return this.#lanes.claim(order);
   }
 
   endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): void {
-    const isStoring = this.#lanes.settles.pending.some(
-      (item) => item.kind === "end" && item.id === claim.exchangeId && item.response !== null,
+    const isStoring = this.#lanes.pendingEnds.some(
+      ({ id, response }) => id === claim.exchangeId && response !== null,
     );
     if (!isStoring) this.#lanes.endClaim(claim);
   }
@@ -140,8 +140,7 @@ export class PostgresNode implements StoreNode {
   }
 
   describeLosses(): readonly string[] {
-    const ends = this.#lanes.settles.pending.filter((item) => item.kind === "end");
-    const charges = ends.filter(({ charge }) => charge !== null);
+    const charges = this.#lanes.pendingEnds.filter(({ charge }) => charge !== null);
     this.#keeper.keepOverdue(() => charges);
     const lost = charges.filter(({ id }) => !this.#keeper.isKept(id));
     const kept = charges.length - lost.length;
@@ -176,7 +175,7 @@ export class PostgresNode implements StoreNode {
     await this.#lanes.halt();
     // What could not be sent is in the file. Another node clears what this one leaves behind.
     if (isDrained) await this.#life.leave(this.#no).catch(() => {});
-    else this.#keeper.keepOverdue(() => this.#lanes.settles.pending);
+    else this.#keeper.keepOverdue(() => this.#lanes.pendingEnds);
     await this.#close();
   }
 
@@ -211,7 +210,7 @@ export class PostgresNode implements StoreNode {
     const left = this.#keeper.adopt(this.#databaseId);
     if (left.length === 0) return;
     const ends = left.flatMap((node) => node.ends);
-    const made = ends.map((end) => this.#lanes.settles.add({ kind: "end", ...end }));
+    const made = ends.map((end) => this.#lanes.end(end));
     // Those that are not made now are tried for as long as this process lives, and stay in its file.
     await Promise.allSettled(made);
     if (ends.length > 0) this.#settings.report({ kind: "made_up", charges: ends.length });
@@ -238,7 +237,7 @@ export class PostgresNode implements StoreNode {
   }
 
   #keepOverdue(): void {
-    if (this.#lanes.settles.size > 0) this.#keeper.keepOverdue((ms) => this.#lanes.settles.pendingFor(ms));
+    if (this.#lanes.size > 0) this.#keeper.keepOverdue((ms) => this.#lanes.endsPendingFor(ms));
   }
 
   /** Found by a sign of life or by any lane, and by several at once. */

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
-import type { HoldEnd } from "../lanes/settle-batch.ts";
+import type { HoldEnd } from "../lanes/hold-end.ts";
 
 const prefix = "sluice.node-";
 

@@ -19,7 +19,7 @@ function laneTo(answer: Send, overrides: Partial<LaneOptions<string, string>> = 
       sent.push({ sequence, items });
       return answer(sequence, items);
     },
-    patienceMs: 60_000,
+    patienceMs: () => 60_000,
     unavailable: () => new Error("unavailable"),
     isKept: () => true,
     onLateAnswer: (item, late) => events.push(`late ${item}: ${late}`),
@@ -118,19 +118,22 @@ describe("a lane", () => {
 
   test("keeps the rest of a batch that is fenced while its items are isolated", async () => {
     let calls = 0;
-    const { lane } = laneTo(async (_, items) => {
-      calls += 1;
-      if (calls === 1) throw serverError("23505");
-      if (calls === 3) throw serverError("SL001");
-      return items;
-    });
+    const { lane } = laneTo(
+      async (_, items) => {
+        calls += 1;
+        if (calls === 1) throw serverError("23505");
+        if (calls === 3) throw serverError("SL001");
+        return items;
+      },
+      { isKept: () => false },
+    );
     lane.resume();
     const answers = ["a", "b", "c"].map((item) => lane.add(item));
     expect(await answers[0]).toBe("a");
     await waitFor(() => calls === 3, "the fence");
     await lane.halt();
     expect(lane.pending).toEqual(["b", "c"]);
-    lane.rejectAll();
+    lane.rejectUnkept();
     expect((await Promise.allSettled(answers)).map(({ status }) => status)).toEqual([
       "fulfilled",
       "rejected",
@@ -143,7 +146,7 @@ describe("a lane", () => {
       await Bun.sleep(100);
       return items;
     };
-    const { lane } = laneTo(slow, { patienceMs: 300, mostItems: 1, isKept: () => false });
+    const { lane } = laneTo(slow, { patienceMs: () => 300, mostItems: 1, isKept: () => false });
     lane.resume();
     const items = ["a", "b", "c", "d", "e", "f"];
     expect(await Promise.all(items.map((item) => lane.add(item)))).toEqual(items);
@@ -154,7 +157,7 @@ describe("a lane", () => {
       await Bun.sleep(150);
       return items;
     };
-    const { lane, sent } = laneTo(soon, { patienceMs: 300, isKept: () => false });
+    const { lane, sent } = laneTo(soon, { patienceMs: () => 300, isKept: () => false });
     lane.resume();
     const adding = lane.add("a");
     await waitFor(() => sent.length === 1, "the batch");
@@ -170,7 +173,7 @@ describe("a lane", () => {
         if (sequence === 1) await gate.promise;
         return items;
       },
-      { patienceMs: 50, isKept: () => false },
+      { patienceMs: () => 50, isKept: () => false },
     );
     lane.resume();
     const first = lane.add("a");
@@ -191,7 +194,7 @@ describe("a lane", () => {
         if (sequence === 1) await gate.promise;
         return items;
       },
-      { patienceMs: 50, isKept: (item) => item === "end" },
+      { patienceMs: () => 50, isKept: (item) => item === "end" },
     );
     lane.resume();
     const first = lane.add("a");
@@ -209,7 +212,7 @@ describe("a lane", () => {
         if (sequence === 1) await gate.promise;
         return items;
       },
-      { patienceMs: 50 },
+      { patienceMs: () => 50 },
     );
     lane.resume();
     const answers = [lane.add("a")];

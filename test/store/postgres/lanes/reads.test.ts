@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import type { HoldOrder } from "../../../../src/store/node.ts";
 import type { Query } from "../../../../src/store/postgres/client.ts";
 import { sendClaims } from "../../../../src/store/postgres/lanes/claim-batch.ts";
-import { sendHolds } from "../../../../src/store/postgres/lanes/hold-batch.ts";
-import { endOf, type SettleItem, sendEnds } from "../../../../src/store/postgres/lanes/settle-batch.ts";
+import { endOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
+import { type MoneyItem, sendMoney } from "../../../../src/store/postgres/lanes/money-batch.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { chargeOrder, holdOrder, NodeWorld } from "../node/world.ts";
 
@@ -20,9 +20,11 @@ else
     const [joined] = await client.query<{ no: number }>("SELECT sluice_join('test', '1', 3600000, 3) AS no");
     const node = joined?.no ?? 0;
     const keyId = await world.addKey(1_000_000);
-    const holds = Array.from({ length: items }, () => holdOrder(keyId, 10));
-    const ends: SettleItem[] = holds.map((order: HoldOrder) => endOf(chargeOrder(order, 15)));
-    const claims = holds.map(({ holdId }) => ({
+    const orders = Array.from({ length: items }, () => holdOrder(keyId, 10));
+    const holds = orders.map(asHold);
+    const ends = orders.map((order) => asEnd(order, 15));
+    const others = Array.from({ length: items }, () => asHold(holdOrder(keyId, 10)));
+    const claims = orders.map(({ holdId }) => ({
       kind: "claim" as const,
       keyId,
       route: "/v1/messages",
@@ -35,25 +37,17 @@ else
     // Plans are made while the tables are known to be empty, and kept.
     await client.query("VACUUM ANALYZE");
     await client.transaction(async (query) => {
-      const first = [holdOrder(keyId, 10)];
-      await sendHolds(query, [node, 1, 1], first);
-      await sendEnds(
-        query,
-        [node, 2, 1],
-        first.map((order) => endOf(chargeOrder(order, 5))),
-      );
-      await sendEnds(
-        query,
-        [node, 2, 1],
-        first.map((order) => endOf(chargeOrder(order, 5))),
-      );
+      const first = holdOrder(keyId, 10);
+      await sendMoney(query, [node, 1, 1], [asHold(first)]);
+      for (let time = 0; time < 2; time += 1)
+        await sendMoney(query, [node, 1, 2], [asEnd(first, 5), asHold(holdOrder(keyId, 10))]);
       await sendClaims(query, [node, 3, 1], []);
       await query(fill, [rows, node]);
       for (const [name, work] of [
-        ["hold", () => sendHolds(query, [node, 1, 2], holds)],
-        ["hold again", () => sendHolds(query, [node, 1, 2], holds)],
-        ["settle", () => sendEnds(query, [node, 2, 2], ends)],
-        ["settle again", () => sendEnds(query, [node, 2, 2], ends)],
+        ["hold", () => sendMoney(query, [node, 1, 3], holds)],
+        ["hold again", () => sendMoney(query, [node, 1, 3], holds)],
+        ["settle and hold", () => sendMoney(query, [node, 1, 4], [...ends, ...others])],
+        ["settle and hold again", () => sendMoney(query, [node, 1, 4], [...ends, ...others])],
         ["claim", () => sendClaims(query, [node, 3, 2], claims)],
         ["claim again", () => sendClaims(query, [node, 3, 2], claims)],
       ] as const) {
@@ -67,6 +61,14 @@ else
       }
     });
   }, 60_000);
+
+function asHold(order: HoldOrder): MoneyItem {
+  return { kind: "hold", order };
+}
+
+function asEnd(order: HoldOrder, cost: number): MoneyItem {
+  return { kind: "end", end: endOf(chargeOrder(order, cost)) };
+}
 
 async function readSoFar(query: Query): Promise<number> {
   const [row] = await query<{ reads: number }>(

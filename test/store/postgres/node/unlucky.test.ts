@@ -24,13 +24,13 @@ describe("a node's health", () => {
     expect(health.trouble?.reason).toContain("joining anew");
     health.joined();
     health.attempted(
-      "settles",
+      "money",
       new SQL.PostgresError("no", { code: "ERR_POSTGRES_SERVER_ERROR", errno: state }),
     );
     expect(health.trouble).toBeNull();
     await waitFor(() => health.trouble !== null, "the trouble to last");
     expect(health.trouble?.reason).toBe(reason);
-    health.attempted("settles", null);
+    health.attempted("money", null);
     expect(health.trouble).toBeNull();
     health.state = "leaving";
     expect(health.trouble?.reason).toContain("leaving");

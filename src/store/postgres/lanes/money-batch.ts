@@ -1,0 +1,75 @@
+import { assert } from "../../../base/assert.ts";
+import type { Charged, HoldOrder, HoldVerdict } from "../../node.ts";
+import type { Query } from "../client.ts";
+import { storableJson } from "../text.ts";
+import { chargesOf, fieldsOfEnd, type HoldEnd, nothingCharged } from "./hold-end.ts";
+import { fieldsOfOrder, verdictsOf } from "./hold-order.ts";
+import { rowsText } from "./row-text.ts";
+
+/** What holds have produced so far. May be added to until it is first sent. */
+export interface ProgressNotes {
+  readonly kind: "progress";
+  readonly notes: ReadonlyMap<string, number>;
+}
+
+export type MoneyItem =
+  | { readonly kind: "hold"; readonly order: HoldOrder }
+  | { readonly kind: "end"; readonly end: HoldEnd }
+  | ProgressNotes;
+
+export type MoneyAnswer = HoldVerdict | Charged;
+
+interface BatchRow {
+  readonly charges: ArrayLike<number> | null;
+  readonly verdicts: ArrayLike<number> | null;
+}
+
+const statement = `SELECT charges, verdicts FROM sluice_do_batch($1, $2, $3, $4::sluice_hold_end[], $5::sluice_hold_order[],
+  $6::text::json, $7::text::json, $8::text[], $9::int8[])`;
+
+/** Holds are ended before others are opened, so that what they had reserved is there for these. */
+export async function sendMoney(
+  query: Query,
+  [node, lane, sequence]: readonly [number, number, number],
+  items: readonly MoneyItem[],
+): Promise<readonly MoneyAnswer[]> {
+  const ends: HoldEnd[] = [];
+  const orders: HoldOrder[] = [];
+  const notes: (readonly [string, number])[] = [];
+  for (const item of items) {
+    if (item.kind === "hold") orders.push(item.order);
+    else if (item.kind === "end") ends.push(item.end);
+    else notes.push(...item.notes);
+  }
+  const [row] = await query<BatchRow>(statement, [
+    node,
+    lane,
+    sequence,
+    rowsText(ends, fieldsOfEnd),
+    rowsText(orders, fieldsOfOrder),
+    endingsOf(ends),
+    responsesOf(ends),
+    notes.length === 0 ? null : notes.map(([id]) => id),
+    notes.length === 0 ? null : notes.map(([, chargeSoFar]) => chargeSoFar),
+  ]);
+  assert(row !== undefined, "sluice_do_batch returns a row");
+  const charges = chargesOf(ends.length, row.charges).values();
+  const verdicts = verdictsOf(orders.length, row.verdicts).values();
+  return items.map(({ kind }) => {
+    if (kind === "progress") return nothingCharged;
+    const { value } = kind === "hold" ? verdicts.next() : charges.next();
+    assert(value !== undefined, "the database answers every item of a batch");
+    return value;
+  });
+}
+
+/** How the charged exchanges ended, `n` being the place of each in the batch; null if there is none, as in nearly all batches. */
+function endingsOf(ends: readonly HoldEnd[]): string | null {
+  const endings = ends.flatMap(({ ending }, index) => (ending === null ? [] : [{ ...ending, n: index + 1 }]));
+  return endings.length === 0 ? null : storableJson(endings);
+}
+
+function responsesOf(ends: readonly HoldEnd[]): string | null {
+  const responses = ends.flatMap(({ response }) => (response === null ? [] : [response]));
+  return responses.length === 0 ? null : storableJson(responses);
+}

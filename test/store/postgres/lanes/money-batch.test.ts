@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { newId } from "../../../../src/base/id.ts";
+import type { HoldOrder } from "../../../../src/store/node.ts";
+import { endOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
+import { type MoneyItem, sendMoney } from "../../../../src/store/postgres/lanes/money-batch.ts";
+import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { unbalanced } from "../node/node-load.ts";
+import { chargeOrder, holdOrder, NodeWorld } from "../node/world.ts";
+
+const asHold = (order: HoldOrder): MoneyItem => ({ kind: "hold", order });
+const asEnd = (order: HoldOrder, cost: number): MoneyItem => ({
+  kind: "end",
+  end: endOf(chargeOrder(order, cost)),
+});
+
+if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
+else
+  describe("a batch of holds and their ends", () => {
+    let world: NodeWorld;
+    beforeAll(async () => {
+      world = await NodeWorld.create();
+    });
+    afterAll(() => world[Symbol.asyncDispose]());
+
+    async function join(): Promise<number> {
+      const [joined] = await world.client.query<{ no: number }>(
+        "SELECT sluice_join('test', '1', 3600000, 2) AS no",
+      );
+      return joined?.no ?? 0;
+    }
+
+    test.each([
+      ["quotes and backslashes", `a "quoted" \\ 'name' \\"`],
+      ["what rows and arrays are made of", "(a,b),{c,d},NULL"],
+      ["spaces, and lines", "  one\ttwo\nthree "],
+      ["nothing", ""],
+      ["other scripts", "模型 ü 🙂"],
+    ])("keeps texts as they are: %s", async (_, model) => {
+      const node = await join();
+      const order = holdOrder(await world.addKey(100), 10, { model });
+      const record = chargeOrder(order, 10).record;
+      if (record === null) throw new Error("there is one");
+      const charge = chargeOrder(order, 10, { model, record: { ...record, model, upstreamModel: model } });
+      await sendMoney(world.client.query, [node, 1, 1], [asHold(order)]);
+      const held = await world.client.query("SELECT model FROM holds WHERE id = $1", [order.holdId]);
+      await sendMoney(world.client.query, [node, 1, 2], [{ kind: "end", end: endOf(charge) }]);
+      const entries = await world.client.query(
+        "SELECT model, upstream_model AS upstream FROM entries WHERE exchange_id = $1",
+        [order.holdId],
+      );
+      expect({ held, entries }).toEqual({ held: [{ model }], entries: [{ model, upstream: model }] });
+    });
+
+    test("ends what it names first, so that others may hold what that had reserved", async () => {
+      const node = await join();
+      const keyId = await world.addKey(100);
+      const [first, second] = [holdOrder(keyId, 100), holdOrder(keyId, 60)];
+      const { query } = world.client;
+      expect(await sendMoney(query, [node, 1, 1], [asHold(first), asHold(second)])).toMatchObject([
+        { decision: "held", remaining: 0 },
+        { decision: "reserved" },
+      ]);
+      expect(await sendMoney(query, [node, 1, 2], [asHold(second), asEnd(first, 40)])).toMatchObject([
+        { decision: "held", balance: 60, remaining: 0 },
+        { charged: 40, overrun: 0 },
+      ]);
+    });
+
+    test("says nothing of a key that there is not, and decides about the others", async () => {
+      const node = await join();
+      const orders = [holdOrder(newId("key_"), 10), holdOrder(await world.addKey(10), 10)];
+      expect(await sendMoney(world.client.query, [node, 1, 1], orders.map(asHold))).toMatchObject([
+        { decision: "unknown_key" },
+        { decision: "held" },
+      ]);
+    });
+
+    test("is refused as a whole if it names a hold twice, which one by one is charged once", async () => {
+      const node = await join();
+      const { query } = world.client;
+      const order = holdOrder(await world.addKey(100), 50);
+      await sendMoney(query, [node, 1, 1], [asHold(order)]);
+      const twice = sendMoney(query, [node, 1, 2], [asEnd(order, 30), asEnd(order, 30)]);
+      await expect(twice).rejects.toMatchObject({ errno: "23000" });
+      for (const sequence of [2, 3]) {
+        const answer = await sendMoney(query, [node, 1, sequence], [asEnd(order, 30)]);
+        expect(answer).toEqual([{ charged: 30, overrun: 0 }]);
+      }
+      expect(await unbalanced(world.client)).toEqual([]);
+    });
+
+    test("may come beside those of a gateway of the release before, about the same account", async () => {
+      const [node, older] = [await join(), await join()];
+      const { query } = world.client;
+      const keyId = await world.addKey(100);
+      const [ours, theirs] = [holdOrder(keyId, 40), holdOrder(keyId, 50)];
+      await sendMoney(query, [node, 1, 1], [asHold(ours)]);
+      const items = JSON.stringify([
+        { n: 1, id: theirs.holdId, key: keyId, amount: 50, now: theirs.nowMs, model: "m" },
+        { n: 2, id: newId("req_"), key: keyId, amount: 20, now: theirs.nowMs, model: "m" },
+      ]);
+      const held = await query(
+        "SELECT verdicts, balances, frees FROM sluice_hold($1, 1, 1, $2::text::json)",
+        [older, items],
+      );
+      expect(held.map(plain)).toEqual([{ verdicts: [1, 3], balances: [100, 100], frees: [10, 10] }]);
+      const end = JSON.stringify([{ ...endOf(chargeOrder(theirs, 55)).charge, n: 1 }]);
+      for (let time = 0; time < 2; time += 1) {
+        const ended = await query(
+          `SELECT charges, overruns FROM sluice_settle($1, 2, 1, $2::text[], $3::text::json, NULL, NULL, '{}'::text[], '{}'::int8[])`,
+          [older, [theirs.holdId], end],
+        );
+        expect(ended.map(plain)).toEqual([{ charges: [55], overruns: [0] }]);
+      }
+      expect(await sendMoney(query, [node, 1, 2], [asEnd(ours, 60)])).toEqual([{ charged: 45, overrun: 15 }]);
+      expect(await unbalanced(world.client)).toEqual([]);
+    });
+  });
+
+/** Arrays may be typed ones. */
+function plain(row: unknown): unknown {
+  return Object.fromEntries(
+    Object.entries(row as Record<string, ArrayLike<number>>).map(([name, figures]) => [
+      name,
+      Array.from(figures),
+    ]),
+  );
+}
