@@ -79,7 +79,14 @@ describe("a stream whose pieces are taken", () => {
   /** The provider sends a frame for each call of `next`; time passes by `pass`. */
   async function open() {
     let offsetMs = 0;
-    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + offsetMs };
+    let looks = 0;
+    const clock = {
+      ...systemClock,
+      monotonicMs: () => {
+        looks += 1;
+        return systemClock.monotonicMs() + offsetMs;
+      },
+    };
     const asked = frames.map(() => Promise.withResolvers<void>());
     asked[0]?.resolve();
     const steps = frames.flatMap((write, index) => [
@@ -95,11 +102,16 @@ describe("a stream whose pieces are taken", () => {
       pass: (ms: number) => {
         offsetMs += ms;
       },
+      /** Every tick looks at the clock, and every fourth at a stream that has begun. */
+      awaitTick: () => {
+        const enough = looks + 5;
+        return waitFor(() => looks >= enough, "the stream's deadline to be looked at");
+      },
     };
   }
 
   test("goes on as long as they come, however long that is in all, and fails when they stay away", async () => {
-    const { opened, next, pass } = await open();
+    const { opened, next, pass, awaitTick } = await open();
     let text = "";
     const take = (bytes: Uint8Array) => {
       text += textOf(bytes);
@@ -111,6 +123,7 @@ describe("a stream whose pieces are taken", () => {
       pass(0.8 * gapMs);
       next(index);
       await waitFor(() => text === frames.slice(0, index + 1).join(""), "the piece to be taken");
+      await awaitTick();
     }
     pass(1.1 * gapMs);
     expect(await reading).toBe("upstream_error");
@@ -118,14 +131,14 @@ describe("a stream whose pieces are taken", () => {
   });
 
   test("is not blamed for the silence of a client that does not read", async () => {
-    const { opened, next, pass } = await open();
+    const { opened, next, pass, awaitTick } = await open();
     await opened.read();
     const woken = opened.read(() => false);
     next(1);
     expect(textOf(await woken)).toBe("");
-    // Two ticks, in which the deadlines are looked at.
+    await awaitTick();
     pass(3 * gapMs);
-    await Bun.sleep(60);
+    await awaitTick();
     next(2);
     expect(textOf(await opened.read())).toBe(frames[2] ?? "");
     opened.abort();

@@ -8,8 +8,8 @@ export function orNever(limitMs: number): number {
 
 /** The call that the deadlines belong to. */
 export interface DeadlineOwner {
-  /** Called 40 times a second. */
-  tick(): void;
+  /** See `Deadline`. */
+  tick(nowMs: number): void;
   /** The moment given to `remindAt` has come. */
   reminded(): void;
   /** A deadline was missed; `missed` says which. */
@@ -76,8 +76,8 @@ export class CallDeadlines implements Deadline {
     this.dueMs = this.#phaseDueMs;
   }
 
-  tick(): void {
-    this.#owner.tick();
+  tick(nowMs: number): void {
+    this.#owner.tick(nowMs);
   }
 
   expired(): void {

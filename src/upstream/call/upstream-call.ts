@@ -179,7 +179,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   reminded(): void {
     if (this.#state !== "first_frame") return;
     this.#state = "early_stream";
-    this.#begun.resolve(null);
+    this.#handOverStream();
   }
 
   timedOut(): void {
@@ -191,11 +191,11 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
    * only created for a request if someone listens. Also, a kept connection that turned out to be closed is replaced
    * by a new one, to which the limit for connecting applies.
    */
-  tick(): void {
+  tick(nowMs: number): void {
     if (this.#plan.isOver) this.abort();
-    else if (this.#state === "streaming") this.#restartGap();
+    else if (this.#state === "streaming") this.#restartGap(nowMs);
     else if (this.#state === "awaits_head" && this.#transfer?.isConnected === false) {
-      this.#deadlines.expectConnection(this.#nowMs(), this.deployment.timeouts.connectMs);
+      this.#deadlines.expectConnection(nowMs, this.deployment.timeouts.connectMs);
     }
   }
 
@@ -203,15 +203,11 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
    * At a tick and not with each piece, because a look at the clock costs more than the rest. The gap is limited only
    * while the reader waits: a client that reads slowly is not the provider's fault.
    */
-  #restartGap(): void {
+  #restartGap(nowMs: number): void {
     if (!this.#hasHeard) return;
     this.#hasHeard = false;
-    if (this.#queue.isAwaited) this.#expectMore();
+    if (this.#queue.isAwaited) this.#deadlines.expectWithin(nowMs, this.deployment.timeouts.gapMs);
     else this.#deadlines.expectOnlyEnd();
-  }
-
-  #expectMore(): void {
-    this.#deadlines.expectWithin(this.#nowMs(), this.deployment.timeouts.gapMs);
   }
 
   bytes(): Uint8Array {
@@ -220,7 +216,9 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   read(taker?: PieceTaker): Uint8Array | null | Promise<Uint8Array | null> {
-    if (this.#state === "streaming" && this.#queue.isEmpty) this.#expectMore();
+    if (this.#state === "streaming" && this.#queue.isEmpty) {
+      this.#deadlines.expectWithin(this.#nowMs(), this.deployment.timeouts.gapMs);
+    }
     const piece = this.#queue.take(taker);
     if (this.#isPaused && this.#queue.isEmpty) {
       this.#isPaused = false;
@@ -263,6 +261,11 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     this.#deadlines.cancelReminder();
     this.#deadlines.expectOnlyEnd();
     this.#state = "streaming";
+    this.#handOverStream();
+  }
+
+  #handOverStream(): void {
+    this.#context.timer.relax(this.#deadlines);
     this.#begun.resolve(null);
   }
 
