@@ -87,7 +87,7 @@ describe("starting", () => {
   test("tells the allocator to keep what it will need again, by starting itself again with the same id", async () => {
     const environment = await environmentOf({});
     expect(environment).toContain("MIMALLOC_PURGE_DELAY=1000");
-    expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=5000");
+    expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000");
   });
 
   test("leaves alone what the operator has told the allocator", async () => {
@@ -95,7 +95,7 @@ describe("starting", () => {
     expect(environment.filter((entry) => entry.startsWith("MIMALLOC_PURGE_DELAY="))).toEqual([
       "MIMALLOC_PURGE_DELAY=10",
     ]);
-    expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=5000");
+    expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000");
   });
 
   for (const name of ["HTTP_PROXY", "https_proxy", "ALL_PROXY"]) {

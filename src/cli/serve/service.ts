@@ -6,6 +6,7 @@ import { maintainFolder } from "../../store/open.ts";
 import { type FolderMaintenance, type Restored, StoreRefusal } from "../../store/store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { writeFilesForCommands } from "./files-for-commands.ts";
+import { collectWhenIdle } from "./idle-collection.ts";
 import { startWithKeys } from "./start.ts";
 
 const lookEveryMs = 250;
@@ -18,6 +19,7 @@ const startAgainEveryMs = 1_000;
 export class Service {
   readonly #terminal: Terminal;
   readonly #looking: ReturnType<typeof setInterval> | null;
+  readonly #collecting: ReturnType<typeof setInterval>;
   #settings: Settings;
   #url: string;
   /** Null while a backup is put in place. */
@@ -38,6 +40,7 @@ export class Service {
     this.#url = running.url;
     this.#terminal = terminal;
     this.#looking = folder === null ? null : setInterval(() => this.#look(folder), lookEveryMs);
+    this.#collecting = collectWhenIdle(() => this.#running?.gateway.ongoing ?? null);
   }
 
   static async start(settings: Settings, json: boolean, terminal: Terminal): Promise<Service> {
@@ -71,6 +74,7 @@ export class Service {
   async stop(): Promise<readonly string[]> {
     this.#isStopping = true;
     if (this.#looking !== null) clearInterval(this.#looking);
+    clearInterval(this.#collecting);
     await this.#restoring;
     return (await this.#running?.stop()) ?? [];
   }

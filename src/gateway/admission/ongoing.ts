@@ -33,6 +33,8 @@ export class Ongoing {
   readonly #perKey: Gates;
   #whenEmpty: (() => void) | null = null;
   isDraining = false;
+  /** How many have been given a place since the start. */
+  admitted = 0;
 
   constructor(limits: OngoingLimits) {
     this.#limits = limits;
@@ -60,6 +62,7 @@ export class Ongoing {
       return false;
     }
     this.#exchanges.set(exchange, null);
+    this.admitted += 1;
     return true;
   }
 
@@ -78,6 +81,7 @@ export class Ongoing {
       throw exchange.endedBy ?? busy("This key is at its limit of concurrent requests.");
     }
     this.#exchanges.set(exchange, null);
+    this.admitted += 1;
     if (exchange.endedBy === null) return;
     this.leave(exchange, keyId);
     throw exchange.endedBy;
@@ -121,7 +125,7 @@ export class Ongoing {
 
   /** Resolves true when the last exchange has ended, false when it takes longer than `graceMs`. */
   async drained(graceMs: number): Promise<boolean> {
-    if (this.#isEmpty) return true;
+    if (this.isEmpty) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => resolve(false), graceMs);
     this.#whenEmpty = () => resolve(true);
@@ -139,12 +143,13 @@ export class Ongoing {
     for (const exchange of this.#placeless) exchange.end(error);
   }
 
-  get #isEmpty(): boolean {
+  /** Nothing is in flight, with or without a place. */
+  get isEmpty(): boolean {
     return this.#exchanges.size === 0 && this.#placeless.size === 0;
   }
 
   #tellIfEmpty(): void {
-    if (this.#isEmpty) this.#whenEmpty?.();
+    if (this.isEmpty) this.#whenEmpty?.();
   }
 }
 
