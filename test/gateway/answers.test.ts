@@ -4,6 +4,7 @@ import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { json, sse } from "../support/answers.ts";
 import { dataOf, readStream, StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
+import { pairs, talker } from "./pairs.ts";
 import { hello, paths, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
@@ -13,29 +14,6 @@ beforeAll(async () => {
 });
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
-
-const talker = `
-[providers.talking]
-kind = "openai-compatible"
-base_url = "PROVIDER_URL/talking/v1"
-dialects = ["responses"]
-
-[[models]]
-id = "talker"
-provider = "talking"
-context_window = 8192
-max_output_tokens = 1024
-price = { input = 1.0, output = 2.0 }
-`;
-
-const pairs = [
-  { client: "chat", model: "gpt-test", provider: "chat" },
-  { client: "responses", model: "gpt-test", provider: "responses" },
-  { client: "messages", model: "claude-test", provider: "messages" },
-  { client: "chat", model: "claude-test", provider: "messages" },
-  { client: "responses", model: "local-test", provider: "chat" },
-  { client: "messages", model: "talker", provider: "responses" },
-] as const satisfies readonly { client: ClientDialectName; model: string; provider: ClientDialectName }[];
 
 const text = "Sluices keep the canal navigable.";
 const measured = [{ amount: -(100 * 1_000 + 20 * 2_000), basis: "measured", outcome: "completed" }] as const;

@@ -3,21 +3,9 @@ import { estimateInput } from "../../src/catalog/estimate.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
+import { type Pair, pairs, talker } from "./pairs.ts";
 import { hello, paths, type Said, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
-
-/** Who asks in which dialect, and what the provider of that model speaks: its own, or another. */
-const pairs = [
-  { client: "chat", model: "gpt-test", provider: "chat" },
-  { client: "responses", model: "gpt-test", provider: "responses" },
-  { client: "messages", model: "claude-test", provider: "messages" },
-  { client: "chat", model: "claude-test", provider: "messages" },
-  { client: "responses", model: "local-test", provider: "chat" },
-  { client: "messages", model: "local-test", provider: "chat" },
-  { client: "messages", model: "talker", provider: "responses" },
-] as const satisfies readonly { client: ClientDialectName; model: string; provider: ClientDialectName }[];
-
-type Pair = (typeof pairs)[number];
 
 /** By the tokenizer: the request of `hello`, the text, and its first two words. */
 const helloTokens = 5;
@@ -28,19 +16,8 @@ const twoWords = 4;
 /** At 1 and 2 USD per million tokens, in nano-credits. */
 const nano = (input: number, output: number) => input * 1_000 + output * 2_000;
 
-const onlyResponses = `
-[providers.talking]
-kind = "openai-compatible"
-base_url = "PROVIDER_URL/talking/v1"
-dialects = ["responses"]
-
-[[models]]
-id = "talker"
-provider = "talking"
-context_window = 8192
-max_output_tokens = 1024
-price = { input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25 }
-
+const models = `
+${talker}
 [[models]]
 id = "unbounded"
 provider = "local"
@@ -49,7 +26,7 @@ price = { input = 1000000.0, output = 1000000.0 }
 
 let world: World;
 beforeAll(async () => {
-  world = await World.start({ tail: onlyResponses });
+  world = await World.start({ tail: models });
 });
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());

@@ -1,21 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { json, sse } from "../support/answers.ts";
+import { talker } from "./pairs.ts";
 import { hello, paths, streamEvents, usageOf } from "./wire-answers.ts";
 import { World } from "./world.ts";
-
-const talker = `
-[providers.talking]
-kind = "openai-compatible"
-base_url = "PROVIDER_URL/talking/v1"
-dialects = ["responses"]
-
-[[models]]
-id = "talker"
-provider = "talking"
-context_window = 8192
-max_output_tokens = 1024
-price = { input = 1.0, output = 2.0 }
-`;
 
 let world: World;
 beforeAll(async () => {

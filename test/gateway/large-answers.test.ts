@@ -1,23 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
 import { type Answer, bytesOf, text as textAnswer } from "../support/answers.ts";
+import { type Pair, pairs, talker } from "./pairs.ts";
 import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
-
-const talker = `
-[providers.talking]
-kind = "openai-compatible"
-base_url = "PROVIDER_URL/talking/v1"
-dialects = ["responses"]
-
-[[models]]
-id = "talker"
-provider = "talking"
-context_window = 8192
-max_output_tokens = 1024
-price = { input = 1.0, output = 2.0 }
-`;
 
 const running = spyOn(LargeBodies.prototype, "run");
 
@@ -49,16 +35,7 @@ const comparable = (body: string) =>
     .replace(/"(id|item_id)":"[^"]+"/g, '"$1":"x"')
     .replace(/"(created|created_at|completed_at)":\d+/g, '"$1":1');
 
-const pairs = [
-  { client: "chat", model: "gpt-test", provider: "chat" },
-  { client: "responses", model: "gpt-test", provider: "responses" },
-  { client: "messages", model: "claude-test", provider: "messages" },
-  { client: "chat", model: "claude-test", provider: "messages" },
-  { client: "responses", model: "local-test", provider: "chat" },
-  { client: "messages", model: "talker", provider: "responses" },
-] as const satisfies readonly { client: ClientDialectName; model: string; provider: ClientDialectName }[];
-
-async function answered(pair: (typeof pairs)[number], answer: Answer, stream: boolean) {
+async function answered(pair: Pair, answer: Answer, stream: boolean) {
   const caller = await world.creditCaller();
   world.provider.script(answer);
   const body = hello(pair.client, pair.model, { stream });
@@ -110,7 +87,7 @@ describe("on that thread too", () => {
   test.each([
     ["broken JSON", pairs[0], `{"x":${manyValues},}`],
     ["without content", pairs[2], `{"x":${manyValues}}`],
-    ["an error", pairs[5], `{"x":${manyValues},"error":{"message":"It broke."},"output":[]}`],
+    ["an error", pairs[6], `{"x":${manyValues},"error":{"message":"It broke."},"output":[]}`],
   ] as const)("what is no answer is the provider's fault, and costs nothing: %s", async (_, asker, body) => {
     const { status, charges } = await answered(asker, textAnswer(body, "application/json"), false);
     expect(jobs()).toEqual(["answer"]);

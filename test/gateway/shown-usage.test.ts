@@ -1,21 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import { talker, translatedPairs } from "./pairs.ts";
 import { hello, paths, streamAnswer, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
-
-const talker = `
-[providers.talking]
-kind = "openai-compatible"
-base_url = "PROVIDER_URL/talking/v1"
-dialects = ["responses"]
-
-[[models]]
-id = "talker"
-provider = "talking"
-context_window = 8192
-max_output_tokens = 1024
-price = { input = 1.0, output = 2.0 }
-`;
 
 let world: World;
 beforeAll(async () => {
@@ -23,13 +10,6 @@ beforeAll(async () => {
 });
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
-
-const pairs = [
-  { client: "chat", model: "claude-test", provider: "messages" },
-  { client: "messages", model: "local-test", provider: "chat" },
-  { client: "responses", model: "local-test", provider: "chat" },
-  { client: "messages", model: "talker", provider: "responses" },
-] as const satisfies readonly { client: ClientDialectName; model: string; provider: ClientDialectName }[];
 
 /** The last figures in an answer, whatever the dialect calls them. */
 function shownIn(text: string): { input: number; output: number } {
@@ -46,7 +26,7 @@ const absurd = (provider: ClientDialectName) => ({ ...unreported, usage: usageOf
 const long = { text: "canal ".repeat(300_000) };
 
 describe("a client is shown what it is charged, also where that is counted here:", () => {
-  for (const { client, model, provider } of pairs) {
+  for (const { client, model, provider } of translatedPairs) {
     for (const [name, said] of [
       ["nothing reported", unreported],
       ["absurd figures", absurd(provider)],
