@@ -5,7 +5,7 @@ import type { Clock } from "../base/clock.ts";
 import { TokenCounter } from "../catalog/tokens/counter.ts";
 import type { Settings } from "../config/settings.ts";
 import { LargeBodies } from "../gateway/large/large-bodies.ts";
-import { GivenIds } from "../gateway/request/given-ids.ts";
+import { GivenIdRegistry } from "../gateway/request/given-ids.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { Log, Logs } from "../observe/log.ts";
 import { EndingQueue } from "../store/ending-queue.ts";
@@ -19,7 +19,7 @@ export interface Services {
   readonly logs: Logs;
   readonly backend: Backend;
   readonly keys: KeyRing;
-  readonly givenIds: GivenIds;
+  readonly givenIds: GivenIdRegistry;
   readonly live: Live;
   readonly tracing: CurrentTracing;
   readonly tokenCounter: TokenCounter;
@@ -38,7 +38,7 @@ export async function openServices(
 ): Promise<Services> {
   const { store } = backend;
   const keys = new KeyRing(clock, backend.keys);
-  const givenIds = new GivenIds({ store, clock });
+  const givenIds = new GivenIdRegistry({ store, clock });
   const live = new Live(clock);
   const tracing = await CurrentTracing.start(settings.tracing, version);
   opened.defer(() => tracing.close());

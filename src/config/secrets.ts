@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Environment } from "../base/environment.ts";
 import { isObject } from "../base/json.ts";
 import { rememberAccountName, rememberSecret } from "../base/secrets.ts";
-import type { Environment } from "./source.ts";
 
 /**
  * The result of resolving a reference to a secret. `unset` is not an error: a provider without its key is left out with a

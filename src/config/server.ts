@@ -2,12 +2,12 @@ import { isIP } from "node:net";
 import { hostname, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { msPerDay } from "../base/clock.ts";
+import type { Environment } from "../base/environment.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import type { ConfigFile } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
 import type { ServerSettings, Settings } from "./settings.ts";
-import type { Environment } from "./source.ts";
 import { didYouMean } from "./suggest.ts";
 
 /** Values from the command line. They take precedence over the environment, which does over the file. */

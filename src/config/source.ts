@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import defaultConfigText from "../../config/sluice.toml" with { type: "text" };
+import type { Environment } from "../base/environment.ts";
 import { configFileName } from "./defaults.ts";
 import { ConfigError } from "./problems.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The configuration's text and where it came from. */
 export interface ConfigSource {

@@ -35,10 +35,10 @@ export interface ClientDialect {
   /** Reads the output limits of a request, and rejects or caps what is above the model's. */
   limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit;
   readRequest(body: JsonObject, dropped: DroppedFields): IrRequest;
-  writeResponse(response: IrResponse, call: ClientCall): JsonObject;
+  writeResponse(response: IrResponse, call: WriterContext): JsonObject;
   /** The items of a written response. Only for a dialect whose clients refer to them by their ids. */
   itemsOf?(written: JsonObject): readonly JsonObject[];
-  createStreamWriter(call: ClientCall): StreamWriter;
+  createStreamWriter(call: WriterContext): StreamWriter;
   /**
    * Removes reasoning of other providers from a body that passes through; returns the same object if there is none.
    * Null if the dialect has no field that could hold it.
@@ -85,7 +85,7 @@ export interface Source {
 export type WallClock = Pick<Clock, "wallMs">;
 
 /** What a writer needs to write an answer. */
-export interface ClientCall {
+export interface WriterContext {
   readonly source: Source;
   /** `newId` of base/id.ts; replaced in tests to get stable ids. */
   readonly mint: (prefix: string) => string;

@@ -9,10 +9,10 @@ import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { ExchangeEnding } from "../store/store.ts";
 import type { Ongoing } from "./admission/ongoing.ts";
 import type { Watchdog } from "./answer/watchdog.ts";
-import type { TokenCounter } from "./charge/bill.ts";
+import type { LocalCounts } from "./charge/bill.ts";
 import type { Configured } from "./configured.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
-import type { GivenIds } from "./request/given-ids.ts";
+import type { GivenIdRegistry } from "./request/given-ids.ts";
 import type { KeptItems } from "./request/kept-items.ts";
 
 /** Everything that serving a request needs; put together in `src/app`. */
@@ -28,9 +28,9 @@ export interface Gateway {
   readonly largeBodies: LargeBodies;
   readonly accounts: Accounts;
   readonly claims: Claims;
-  readonly givenIds: GivenIds;
+  readonly givenIds: GivenIdRegistry;
   readonly keptItems: KeptItems;
-  readonly tokens: TokenCounter;
+  readonly tokens: LocalCounts;
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;
   readonly observe: ExchangeObserver;

@@ -5,7 +5,7 @@ import type { RateLimits } from "./rate-limits.ts";
 import { type RateVerdict, unlimited } from "./verdict.ts";
 
 /** Where the buckets are that several gateways share. */
-export interface TokenSource {
+export interface RateTokenSource {
   /** Rejects if it does not answer in time. */
   takeToken(keyId: string, capacity: number): Promise<{ readonly granted: boolean; readonly level: number }>;
 }
@@ -16,9 +16,9 @@ export interface TokenSource {
  */
 export class SharedRateLimits implements RateLimits {
   readonly #local: RateLimiter;
-  readonly #source: TokenSource;
+  readonly #source: RateTokenSource;
 
-  constructor(clock: Clock, source: TokenSource) {
+  constructor(clock: Clock, source: RateTokenSource) {
     this.#local = new RateLimiter(clock);
     this.#source = source;
   }

@@ -6,7 +6,7 @@ import { readErrorObject } from "../dialects/errors/refusal.ts";
 import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../dialects/registry.ts";
 import type { CredentialUnavailable } from "../vendors/credentials/credential.ts";
 import type { RefusalSubject, VendorRefusal } from "../vendors/provider.ts";
-import type { Evidence } from "./health/breaker.ts";
+import type { FailureEvidence } from "./health/breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
 export interface Failure {
@@ -21,7 +21,7 @@ export interface Failure {
   /** The same deployment may do better a moment later. */
   readonly mayRetry: boolean;
   /** What it says about the deployment; null if the request itself is wrong, or the client has left. */
-  readonly evidence: Evidence | null;
+  readonly evidence: FailureEvidence | null;
   /** Set if the provider is overloaded: how long it asked to be left alone, 0 if it did not say. */
   readonly coolDownMs: number | null;
   /** Set if the API key was refused, so that another key of the pool may do better. */

@@ -79,6 +79,19 @@ describe("the files", () => {
     expect(long.map((source) => source.path)).toEqual([]);
   });
 
+  test("export no two types of one name, but for counterparts in the two databases", () => {
+    const declared = /^export (?:abstract )?(?:class|interface|type) (\w+)/gm;
+    const homes = new Map<string, Set<string>>();
+    for (const { path, text } of sources.filter(({ path }) => !path.startsWith("src/dashboard/page/"))) {
+      const home = path.replace(/^src\/store\/(?:sqlite|postgres)\//, "src/store/*/");
+      for (const [, name = ""] of text.matchAll(declared)) {
+        homes.set(name, (homes.get(name) ?? new Set()).add(home));
+      }
+    }
+    const shared = [...homes].filter(([, places]) => places.size > 1);
+    expect(shared.map(([name, places]) => `${name}: ${[...places].join(", ")}`)).toEqual([]);
+  });
+
   test("are named after what they are, never `utils` or `helpers`", () => {
     expect(
       all.map((source) => source.path).filter((path) => /\b(utils?|helpers?|misc|common)\b/.test(path)),

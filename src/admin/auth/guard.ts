@@ -17,7 +17,7 @@ interface Admitted {
   readonly actor: Actor;
 }
 
-export interface Refused {
+export interface RefusedAccess {
   readonly kind: "refused";
   readonly status: 401 | 403 | 429;
   readonly message: string;
@@ -25,7 +25,7 @@ export interface Refused {
   readonly waitSeconds: number;
 }
 
-type Verdict = Admitted | Refused;
+type Verdict = Admitted | RefusedAccess;
 
 const cookieName = "sluice_session";
 
@@ -65,7 +65,7 @@ export function tryToken(guard: Guard, candidate: string, address: string): Verd
   return refused(401, "That is not the admin token.");
 }
 
-function lockedOut(waitSeconds: number): Refused {
+function lockedOut(waitSeconds: number): RefusedAccess {
   const message = `Too many wrong tokens from this address; wait ${waitSeconds} s before you try another.`;
   return refused(429, message, waitSeconds);
 }
@@ -89,6 +89,6 @@ function bearerOf(request: Request): string | null {
 
 const foreign = refused(403, "A change must come from this gateway's own page.");
 
-function refused(status: 401 | 403 | 429, message: string, waitSeconds = 0): Refused {
+function refused(status: 401 | 403 | 429, message: string, waitSeconds = 0): RefusedAccess {
   return { kind: "refused", status, message, waitSeconds };
 }

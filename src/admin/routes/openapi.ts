@@ -31,7 +31,7 @@ function operation(route: AdminRoute): object {
     ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
     responses: {
       200: { description: "Done.", content: jsonContent(route.answers) },
-      default: { description: "Refused.", content: jsonContent(errorView) },
+      default: { description: "RefusedAccess.", content: jsonContent(errorView) },
     },
   };
 }

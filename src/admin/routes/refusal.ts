@@ -1,6 +1,6 @@
 import { newId } from "../../base/id.ts";
 import { StoreRefusal } from "../../store/store.ts";
-import type { Refused } from "../auth/guard.ts";
+import type { RefusedAccess } from "../auth/guard.ts";
 import type { Lockout } from "../auth/lockout.ts";
 import { OperationRefusal } from "../operations/refusal.ts";
 import type { ErrorView } from "../views.ts";
@@ -29,12 +29,12 @@ export class AdminError extends Error {
 const refusedCodes = { 401: "invalid_credentials", 403: "foreign_origin", 429: "locked_out" } as const;
 
 /** The error for a request that is not authenticated. A locked address gets it late. */
-export async function accessError(lockout: Lockout, refused: Refused): Promise<AdminError> {
+export async function accessError(lockout: Lockout, refused: RefusedAccess): Promise<AdminError> {
   if (refused.status === 429) await lockout.slowDown();
   return notAdmitted(refused);
 }
 
-function notAdmitted({ status, message, waitSeconds }: Refused): AdminError {
+function notAdmitted({ status, message, waitSeconds }: RefusedAccess): AdminError {
   const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
   return new AdminError(status, refusedCodes[status], message, { headers });
 }

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import type { Environment } from "../../config/source.ts";
+import type { Environment } from "../../base/environment.ts";
 import { type Style, styleFor } from "./style.ts";
 
 /** The environment of a command; tests supply their own. */

@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import type { ClientCall, ClientDialect, StreamWriter } from "../client-dialect.ts";
+import type { ClientDialect, StreamWriter, WriterContext } from "../client-dialect.ts";
 import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
@@ -16,7 +16,7 @@ import type { StreamTranslator } from "./translation.ts";
 export interface TranslationContext {
   readonly client: ClientDialect;
   readonly target: Target;
-  readonly call: ClientCall;
+  readonly call: WriterContext;
   readonly toolMapping: ToolMapping;
 }
 

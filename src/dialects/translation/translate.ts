@@ -1,7 +1,7 @@
 import { systemClock } from "../../base/clock.ts";
 import { newId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ClientCall, ClientDialect, Source, WallClock } from "../client-dialect.ts";
+import type { ClientDialect, Source, WallClock, WriterContext } from "../client-dialect.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
@@ -45,7 +45,7 @@ export function translate(
  * If both speak the same dialect, requests and answers pass through as bytes. Only an answer in the wrong form (JSON
  * instead of a stream, or a stream instead of JSON) is read and written again.
  */
-function reread(source: Source, target: Target, call: ClientCall): Translation {
+function reread(source: Source, target: Target, call: WriterContext): Translation {
   const toolMapping = { names: null, formatTool: null, mint: call.mint };
   const context = {
     client: source.dialect,
@@ -69,7 +69,7 @@ export function translationOfAnswer(
   return new PairedDialects(source.body, dropped, context);
 }
 
-type Mint = ClientCall["mint"];
+type Mint = WriterContext["mint"];
 
 class PairedDialects implements Translation {
   readonly body: JsonObject;
@@ -102,7 +102,7 @@ class PairedDialects implements Translation {
   }
 }
 
-function writeWhole(client: ClientDialect, call: ClientCall, response: IrResponse): TranslatedResponse {
+function writeWhole(client: ClientDialect, call: WriterContext, response: IrResponse): TranslatedResponse {
   const body = client.writeResponse(response, call);
   return {
     body,

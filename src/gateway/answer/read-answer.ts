@@ -46,7 +46,11 @@ const noItems = () => nothingGiven;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Throws a GatewayError for what is no answer. `translation` is called only where the bytes cannot pass through. */
-export function readAnswer(bytes: Uint8Array, form: AnswerForm, translation: () => Translation): ReadAnswer {
+export function readAnswerBytes(
+  bytes: Uint8Array,
+  form: AnswerForm,
+  translation: () => Translation,
+): ReadAnswer {
   const body = parseAnswer(bytes);
   const dialect = providerDialect(form.dialect);
   if (form.asStream) return writtenAsStream(body, form, translation(), null);

@@ -8,7 +8,7 @@ import type { Attempt } from "../attempt/prepare.ts";
 import { isLargeBody } from "../large/is-large.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { Answering } from "./answering.ts";
-import { type AnswerForm, readAnswer, translated, type WholeAnswer } from "./read-answer.ts";
+import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
 
 /** Has to be awaited only where the answer is large, or the provider streams although it was not asked to. */
 export function readWhole({
@@ -26,7 +26,7 @@ export function readWhole({
     isThreaded: generation.request.isThreaded,
   };
   if (isLargeBody(bytes)) return readLarge(gateway.largeBodies, bytes, form, attempt, null);
-  return readAnswer(bytes, form, attempt.reread);
+  return readAnswerBytes(bytes, form, attempt.reread);
 }
 
 /** On another thread: what a provider sends must not hold up other clients either. */

@@ -7,16 +7,14 @@ import {
   type UsageBasis,
 } from "../../base/usage.ts";
 import { cost, type HoldTokens } from "../../catalog/price.ts";
+import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import type { Accounts, Hold } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
-export interface TokenCounter {
-  text(texts: string[]): Promise<number>;
-  request(body: Uint8Array): Promise<number>;
-}
+export type LocalCounts = Pick<TokenCounter, "text" | "request">;
 
 /** What is known of the call's tokens when it ends. */
 export interface Evidence {
@@ -32,7 +30,7 @@ export interface Evidence {
 /** What a bill needs of the gateway. */
 export interface BillTerms {
   readonly accounts: Accounts;
-  readonly tokens: TokenCounter;
+  readonly tokens: LocalCounts;
 }
 
 export interface BillParts {

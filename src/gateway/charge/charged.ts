@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Bill } from "./bill.ts";
-import { type HoldRequest, holdFor } from "./hold.ts";
+import { holdFor, type WantedHold } from "./hold.ts";
 
 /**
  * The frame around money, for every route that charges: hold, run, settle or release, exactly once.
@@ -14,7 +14,7 @@ import { type HoldRequest, holdFor } from "./hold.ts";
 export async function charged<Answer>(
   gateway: Gateway,
   exchange: Exchange,
-  wanted: HoldRequest,
+  wanted: WantedHold,
   run: (bill: Bill) => Promise<Answer>,
 ): Promise<Answer> {
   assert(exchange.hold === null, "an exchange has one hold");

@@ -8,7 +8,7 @@ import type { Gateway } from "../gateway.ts";
 import { Bill } from "./bill.ts";
 
 /** Who pays for a call, and what it may use at most. */
-export interface HoldRequest {
+export interface WantedHold {
   readonly key: KeyRecord;
   readonly model: ModelSettings;
   /** The input is a cheap estimate, an upper bound. */
@@ -22,7 +22,7 @@ export interface HoldRequest {
  * it: where it does not fit, the input is counted, and the count decides. With accounts in memory only that has to be
  * awaited.
  */
-export function holdFor(gateway: Gateway, exchange: Exchange, wanted: HoldRequest): Bill | Promise<Bill> {
+export function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Bill | Promise<Bill> {
   const { key, model, atMost, requestBytes } = wanted;
   const { catalog, settings } = exchange.configured;
   const { microUsdPerCredit } = settings;

@@ -7,7 +7,7 @@ import { parseWhole } from "../../dialects/schema/validate.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import { type AdaptedBytes, adaptBytes, adaptObject } from "../../vendors/adapt-body.ts";
-import { readAnswer } from "../answer/read-answer.ts";
+import { readAnswerBytes } from "../answer/read-answer.ts";
 import { changesAfterStripping, stripperFor } from "../attempt/strip-foreign-reasoning.ts";
 import { checkRequest } from "../request/request.ts";
 import type {
@@ -22,7 +22,7 @@ import type {
   Result,
   TranslateJob,
 } from "./jobs.ts";
-import { truncateBody } from "./truncate-body.ts";
+import { truncatedText } from "./truncated-text.ts";
 
 /** Runs a job on the calling thread. Throws a GatewayError for a refusal. */
 export function runJob(job: Job): Result {
@@ -41,7 +41,7 @@ export function runJob(job: Job): Result {
 function read({ bytes, expected, wantsHash }: ReadJob): ReadResult {
   const { truncated, cutBytes, spans, mentions, hostedTools } = checkRequest(bytes, expected);
   return {
-    truncated: truncateBody(truncated),
+    truncated: truncatedText(truncated),
     spans,
     references: mentions.references,
     audioInput: mentions.audioInput,
@@ -85,7 +85,7 @@ function translated(job: TranslateJob): PreparedResult {
 }
 
 function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
-  const read = readAnswer(bytes, form, () => translationFor(context));
+  const read = readAnswerBytes(bytes, form, () => translationFor(context));
   const whole = shown === null ? read : (read.showing?.(shown) ?? read);
   const { body, usage, given, extras } = whole;
   return {

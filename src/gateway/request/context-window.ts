@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import type { TokenCounter } from "../charge/bill.ts";
+import type { LocalCounts } from "../charge/bill.ts";
 
 /** Tokenizers differ by this much; what is closer to the window is left to the provider. */
 const clearlyOver = 1.1;
@@ -13,7 +13,7 @@ export function refuseOverlongInput(
   model: ModelSettings,
   estimatedInput: number,
   bytes: Uint8Array,
-  tokens: TokenCounter,
+  tokens: LocalCounts,
 ): Promise<void> | undefined {
   const window = model.contextWindow;
   if (window === null || estimatedInput <= window) return undefined;
@@ -25,7 +25,7 @@ async function refuseBeyond(
   window: number,
   estimatedInput: number,
   bytes: Uint8Array,
-  tokens: TokenCounter,
+  tokens: LocalCounts,
 ): Promise<void> {
   const counted = Math.min(await tokens.request(bytes), estimatedInput);
   if (counted <= window * clearlyOver) return;

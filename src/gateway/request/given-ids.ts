@@ -19,7 +19,7 @@ const maxIdChars = 1024;
  * A provider's ids belong to the key whose answer they came in. To the provider all keys are one account, so without
  * this a key could read another's conversations by naming them.
  */
-export class GivenIds {
+export class GivenIdRegistry {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #pruning = new Repeating();
@@ -83,7 +83,7 @@ function digestOf(id: string): string {
 
 /** The provider scope of a request that names stored resources: the provider that has them, if the key may use it. */
 export function scopeOf(
-  givenIds: GivenIds,
+  givenIds: GivenIdRegistry,
   configured: Configured,
   key: KeyRecord,
   model: ModelSettings,
@@ -93,7 +93,7 @@ export function scopeOf(
 }
 
 async function scopeOfGiver(
-  givenIds: GivenIds,
+  givenIds: GivenIdRegistry,
   { catalog }: Configured,
   key: KeyRecord,
   model: ModelSettings,

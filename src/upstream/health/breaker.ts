@@ -12,12 +12,12 @@ export type Pass = "closed" | "probe" | "open" | "cooling";
  * What a failed call is evidence of. `connection`: no connection, or no answer in time. `provider`: it answered with a
  * failure. `unclear`: it refused, which may be because of the request or because of the deployment.
  */
-export type Evidence = "connection" | "provider" | "unclear";
+export type FailureEvidence = "connection" | "provider" | "unclear";
 
 export interface FailedCall {
   /** The client's key. */
   readonly keyId: string;
-  readonly evidence: Evidence;
+  readonly evidence: FailureEvidence;
   readonly isProbe: boolean;
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { Environment } from "../../base/environment.ts";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
@@ -8,8 +9,6 @@ import { isLoopback } from "../credentials/loopback.ts";
 import { askTokenHost, type TokenAnswer, type TokenRequest } from "../credentials/token-host.ts";
 import type { Issue, Issued } from "../credentials/token-source.ts";
 import type { AwsKey } from "./signature.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Keys without an end are looked up again after this time: an operator may have changed them. */
 const longLifeMs = 60 * 60_000;

@@ -1,10 +1,9 @@
+import type { Environment } from "../../base/environment.ts";
 import { rememberSecret } from "../../base/secrets.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, type TokenRequest } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token */
 const metadataServer = "http://169.254.169.254/metadata/identity/oauth2/token";

@@ -2,7 +2,7 @@ import { newId } from "../../base/id.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { noUsage, type Usage } from "../../base/usage.ts";
 import {
-  type Progress,
+  type ResponseProgress,
   requestEcho,
   responseHead,
 } from "../../dialects/openai-responses/client/envelope-out.ts";
@@ -117,7 +117,7 @@ function closing(id: string, answer: DemoAnswer, output: JsonObject[]): JsonObje
 function responseOf(
   id: string,
   answer: DemoAnswer,
-  status: Progress["status"],
+  status: ResponseProgress["status"],
   output: JsonObject[],
 ): JsonObject {
   const { createdSeconds, request } = answer;

@@ -2,14 +2,13 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, TokenCredential } from "../credentials/token-credential.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import { issueByMetadata } from "./metadata.ts";
 import { issueByKey, readGoogleKey } from "./service-account.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What `credentials` may say in place of a key file. */
 export const googleCredentialWords = ["metadata", "adc"] as const;

@@ -1,9 +1,8 @@
+import type { Environment } from "../../base/environment.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Google's own libraries read this variable as well. */
 function addressOf(env: Environment): string {

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import type { Response as ModelResponse, ResponseStreamEvent } from "openai/resources/responses/responses";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { ClientCall, Source } from "../../../src/dialects/client-dialect.ts";
+import type { Source, WriterContext } from "../../../src/dialects/client-dialect.ts";
 import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import type { Target } from "../../../src/dialects/provider-dialect.ts";
@@ -16,7 +16,7 @@ export function countingMint(): (prefix: string) => string {
   };
 }
 
-export function callOf(body: JsonObject): ClientCall {
+export function callOf(body: JsonObject): WriterContext {
   const whole: JsonObject = { model: "house-model", input: "hi", ...body };
   const source: Source = {
     dialect: openAiResponses.client,

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { ClientCall } from "../../client-dialect.ts";
+import type { WriterContext } from "../../client-dialect.ts";
 import type { IrAssistantBlock, IrReasoning, IrResponse, IrText, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator, wrapProof } from "../../reasoning/reasoning-envelope.ts";
 import { callInput } from "../../tools/call-input.ts";
@@ -7,7 +7,7 @@ import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
 import { writeUsage } from "./usage-out.ts";
 
-export function writeResponse(response: IrResponse, call: ClientCall): JsonObject {
+export function writeResponse(response: IrResponse, call: WriterContext): JsonObject {
   const message: JsonObject = {
     id: call.mint("msg_"),
     type: "message",

@@ -2,7 +2,7 @@ import { assert } from "../../../base/assert.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage.ts";
-import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
+import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
@@ -24,7 +24,7 @@ interface Block {
 
 /** Writes Messages events. The dialect allows one open block at a time. */
 export class MessagesStreamWriter implements StreamWriter {
-  readonly #call: ClientCall;
+  readonly #call: WriterContext;
   readonly #order = new BlockOrder();
   #open: Block | null = null;
   #nextIndex = 0;
@@ -33,7 +33,7 @@ export class MessagesStreamWriter implements StreamWriter {
   #tier: string | null = null;
   #finish: IrFinish | null = null;
 
-  constructor(call: ClientCall) {
+  constructor(call: WriterContext) {
     this.#call = call;
   }
 

@@ -27,7 +27,7 @@ const documentFormats: Readonly<Record<string, string>> = {
 const aboutDocument = "The attached document.";
 
 /** Writes the content of one request: no two documents in it may have the same name. */
-export class ContentWriter {
+export class ConverseContentWriter {
   readonly #documentNames = new Set<string>();
   readonly #takesCachePoints: boolean;
 

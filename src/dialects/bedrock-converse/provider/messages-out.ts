@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { IrMessage, IrReasoning, IrToolResult, IrUserBlock } from "../../ir/ir.ts";
 import { callInput } from "../../tools/call-input.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
-import { type ContentWriter, withWords } from "./content-out.ts";
+import { type ConverseContentWriter, withWords } from "./content-out.ts";
 
 export interface WireMessage extends JsonObject {
   role: "user" | "assistant";
@@ -17,7 +17,7 @@ const noOutput = "(no output)";
 /** Turns alternate, and the user's is first. An instruction in the middle of the conversation is told by the user. */
 export function writeMessages(
   messages: readonly IrMessage[],
-  writer: ContentWriter,
+  writer: ConverseContentWriter,
   dropped: DroppedFields,
 ): WireMessage[] {
   const turns: WireMessage[] = [];
@@ -48,7 +48,11 @@ function inOrderOfCalls(message: IrMessage, callIds: readonly string[]): IrMessa
   return { ...message, blocks: message.blocks.toSorted((left, right) => place(left) - place(right)) };
 }
 
-function writeBlocks(message: IrMessage, writer: ContentWriter, dropped: DroppedFields): JsonObject[] {
+function writeBlocks(
+  message: IrMessage,
+  writer: ConverseContentWriter,
+  dropped: DroppedFields,
+): JsonObject[] {
   const written: JsonObject[] = [];
   for (const block of message.blocks) {
     switch (block.type) {
@@ -75,7 +79,7 @@ function writeBlocks(message: IrMessage, writer: ContentWriter, dropped: Dropped
   return written;
 }
 
-function writeResult(result: IrToolResult, writer: ContentWriter): JsonObject {
+function writeResult(result: IrToolResult, writer: ConverseContentWriter): JsonObject {
   const content = writer.write(result.content);
   return {
     toolResult: {

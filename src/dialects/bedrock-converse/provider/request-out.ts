@@ -9,7 +9,7 @@ import { functionSchema } from "../../tools/schema.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { modelName, takesOutputFormat, takesSampling } from "../../translation/model-traits.ts";
 import { limitCachePoints } from "./cache-points.ts";
-import { ContentWriter } from "./content-out.ts";
+import { ConverseContentWriter } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
 import { canBeForced, familyOf, type ModelFamily, takesCachePoints } from "./model-family.ts";
 
@@ -21,7 +21,7 @@ const noTools = "Do not call any tools now. Answer with text.";
 
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   const family = familyOf(modelName(target));
-  const writer = new ContentWriter(takesCachePoints(family));
+  const writer = new ConverseContentWriter(takesCachePoints(family));
   if (!takesCachePoints(family)) dropCacheMarks(request, dropped);
   const messages = writeMessages(request.messages, writer, dropped);
   const system = writeSystem(request, family, writer);
@@ -38,7 +38,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   return body;
 }
 
-function writeSystem(request: IrRequest, family: ModelFamily, writer: ContentWriter): JsonObject[] {
+function writeSystem(request: IrRequest, family: ModelFamily, writer: ConverseContentWriter): JsonObject[] {
   const written = writer.write(request.system);
   if (request.format !== null && !(request.format.type === "json_schema" && family === "claude"))
     written.push({ text: formatInWords(request.format) });
@@ -55,7 +55,7 @@ function formatInWords(format: IrFormat): string {
 function writeTool(
   tool: IrTool,
   target: Target,
-  writer: ContentWriter,
+  writer: ConverseContentWriter,
   dropped: DroppedFields,
 ): JsonObject[] {
   if (tool.type !== "function") return [];

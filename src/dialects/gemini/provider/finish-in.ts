@@ -30,12 +30,12 @@ const failures: ReadonlySet<string> = new Set([
 ]);
 
 /** How an answer ends: well, or by the failure that it reports. */
-export type Ending =
+export type GeminiEnding =
   | { readonly finish: IrFinish; readonly failure: null }
   | { readonly finish: null; readonly failure: string };
 
 /** Null if the candidate is not finished. An unknown reason is an end like any other. */
-export function readEnding(candidate: JsonObject): Ending | null {
+export function readEnding(candidate: JsonObject): GeminiEnding | null {
   const said = stringOf(candidate["finishReason"]);
   if (said === null || said === "" || said === "FINISH_REASON_UNSPECIFIED") return null;
   // Not the provider's message, which quotes what the model has written.
@@ -53,7 +53,7 @@ function explanationOf(reason: string, candidate: JsonObject): string {
 }
 
 /** A prompt that was blocked gets an answer without candidates. Null if it was not. */
-export function readBlocked(answer: JsonObject): Ending | null {
+export function readBlocked(answer: JsonObject): GeminiEnding | null {
   const feedback = objectOf(answer["promptFeedback"]);
   const reason = stringOf(feedback?.["blockReason"]);
   if (reason === null) return null;

@@ -6,7 +6,7 @@ import { listOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/j
 import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
 import type { SseFrame } from "../../sse/frame.ts";
-import { type Ending, readBlocked, readEnding } from "./finish-in.ts";
+import { type GeminiEnding, readBlocked, readEnding } from "./finish-in.ts";
 import { mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
 
 /** The figures that may change from chunk to chunk; those of the modalities are the prompt's. */
@@ -29,7 +29,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
   #begun = false;
   readonly #usage: JsonObject = {};
   #tier: string | null = null;
-  #ending: Ending | null = null;
+  #ending: GeminiEnding | null = null;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void, target: Target) {

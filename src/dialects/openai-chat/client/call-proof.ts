@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { ClientCall } from "../../client-dialect.ts";
+import type { WriterContext } from "../../client-dialect.ts";
 import type { IrReasoning, ReasoningProof } from "../../ir/ir.ts";
 import { isReasoningEnvelope, unwrapReasoning, wrapProof } from "../../reasoning/reasoning-envelope.ts";
 import { signatureIn } from "../call-signature.ts";
 
 /** The signature as the client gets it: in an envelope that also says where it is valid. Null if there is none. */
-export function signatureFor(proof: ReasoningProof | null, { keepsProofs }: ClientCall): string | null {
+export function signatureFor(proof: ReasoningProof | null, { keepsProofs }: WriterContext): string | null {
   if (proof?.maker !== "google" || proof.signature === null) return null;
   return keepsProofs === true ? proof.signature : wrapProof(proof, [0]);
 }

@@ -15,13 +15,13 @@ import { readCallProof } from "./call-proof.ts";
 import { readContent, readTexts } from "./content-in.ts";
 import { messageFields, partFields } from "./fields.ts";
 
-export interface Conversation {
+export interface ChatConversation {
   readonly system: readonly IrText[];
   readonly messages: readonly IrMessage[];
 }
 
 /** Instructions at the beginning become the system prompt; later ones keep their position. */
-export function readMessages(messages: Json | undefined, dropped: DroppedFields): Conversation {
+export function readMessages(messages: Json | undefined, dropped: DroppedFields): ChatConversation {
   const system: IrText[] = [];
   const turns = new Turns();
   listOf(messages).forEach((message, index) => {

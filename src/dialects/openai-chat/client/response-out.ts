@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { ClientCall } from "../../client-dialect.ts";
+import type { WriterContext } from "../../client-dialect.ts";
 import type { IrResponse, IrToolCall } from "../../ir/ir.ts";
 import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
@@ -8,7 +8,7 @@ import { writeFinish } from "../finish.ts";
 import { signatureFor } from "./call-proof.ts";
 import { writeUsage } from "./usage-out.ts";
 
-export function writeResponse(response: IrResponse, call: ClientCall): JsonObject {
+export function writeResponse(response: IrResponse, call: WriterContext): JsonObject {
   return {
     id: call.mint("chatcmpl-"),
     object: "chat.completion",
@@ -27,7 +27,7 @@ export function writeResponse(response: IrResponse, call: ClientCall): JsonObjec
   };
 }
 
-function writeMessage(response: IrResponse, clientCall: ClientCall): JsonObject {
+function writeMessage(response: IrResponse, clientCall: WriterContext): JsonObject {
   let text = "";
   let refusal = "";
   let reasoning = "";

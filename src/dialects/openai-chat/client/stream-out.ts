@@ -2,7 +2,7 @@ import { assert } from "../../../base/assert.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
-import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
+import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
@@ -29,7 +29,7 @@ interface OpenCall {
  * give each fragment to the newest call. So there is one at a time.
  */
 export class ChatStreamWriter implements StreamWriter {
-  readonly #call: ClientCall;
+  readonly #call: WriterContext;
   /** The start of every chunk, up to its choices. */
   readonly #head: string;
   /** The same, up to the delta. */
@@ -50,7 +50,7 @@ export class ChatStreamWriter implements StreamWriter {
   /** Of the next call. */
   #signature: string | null = null;
 
-  constructor(call: ClientCall) {
+  constructor(call: WriterContext) {
     this.#call = call;
     const head = JSON.stringify({
       id: call.mint("chatcmpl-"),
@@ -184,6 +184,6 @@ export class ChatStreamWriter implements StreamWriter {
 }
 
 /** A chat stream only includes usage if the client asks for it. */
-function asksForUsage({ source }: ClientCall): boolean {
+function asksForUsage({ source }: WriterContext): boolean {
   return objectOf(source.body["stream_options"])?.["include_usage"] === true;
 }

@@ -8,7 +8,7 @@ import { flattenContent } from "../../translation/flatten-content.ts";
 import { takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
 
 /** Writes a single text as a string, and anything else as parts, so that their boundaries are kept. */
-export class ContentWriter {
+export class ChatContentWriter {
   readonly #keepsCache: boolean;
   readonly #takesBreakpoints: boolean;
 

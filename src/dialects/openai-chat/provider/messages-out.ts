@@ -16,7 +16,7 @@ import { flattenContent, markError } from "../../translation/flatten-content.ts"
 import { modelName, wantsCallSignatures } from "../../translation/model-traits.ts";
 import { addSignature } from "../call-signature.ts";
 import { adapted } from "./adapt-messages.ts";
-import { ContentWriter } from "./content-out.ts";
+import { ChatContentWriter } from "./content-out.ts";
 
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
 type UserMessage = IrMessage & { readonly role: "user" };
@@ -25,7 +25,7 @@ type UserMessage = IrMessage & { readonly role: "user" };
 const attached = "The result is attached to the next user message.";
 
 export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject[] {
-  const content = new ContentWriter(target);
+  const content = new ChatContentWriter(target);
   const messages: JsonObject[] = [];
   if (request.system.length > 0) messages.push({ role: "system", content: content.write(request.system) });
   const currentTurn = wantsCallSignatures(target)
@@ -42,7 +42,7 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
 }
 
 /** Tool results come first, each as a message of its own, with nothing in between. */
-function addUser(messages: JsonObject[], message: UserMessage, content: ContentWriter): void {
+function addUser(messages: JsonObject[], message: UserMessage, content: ChatContentWriter): void {
   const said: IrContent[] = [];
   const attachments: IrContent[] = [];
   for (const block of message.blocks) {
@@ -72,7 +72,7 @@ function writeAnswer(result: IrToolResult, attachments: IrContent[]): JsonObject
 }
 
 interface AssistantContext {
-  readonly content: ContentWriter;
+  readonly content: ChatContentWriter;
   readonly target: Target;
   readonly dropped: DroppedFields;
   /** Whether the first call needs a signature. */

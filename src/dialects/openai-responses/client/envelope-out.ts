@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage.ts";
-import type { ClientCall } from "../../client-dialect.ts";
+import type { WriterContext } from "../../client-dialect.ts";
 import { booleanOf, listOf, numberOf, objectOf } from "../../json/json-fields.ts";
 
 /** The fields of a response that change during a stream. */
-export interface Progress {
+export interface ResponseProgress {
   readonly status: "in_progress" | "completed" | "incomplete" | "failed";
   /** Null unless it is completed. */
   readonly completedAtSeconds: number | null;
@@ -18,7 +18,7 @@ export interface Progress {
  * Every field that OpenAI's SDKs and the Open Responses schema require, so that a strict reader accepts the response.
  * `output` is added by the caller, because a stream has its items as text already.
  */
-export function responseHead(id: string, createdAtSeconds: number, progress: Progress): JsonObject {
+export function responseHead(id: string, createdAtSeconds: number, progress: ResponseProgress): JsonObject {
   return {
     id,
     object: "response",
@@ -33,12 +33,12 @@ export function responseHead(id: string, createdAtSeconds: number, progress: Pro
 }
 
 /** Never before the response was created, whatever the clock does. */
-export function completedAt({ source, clock }: ClientCall): number {
+export function completedAt({ source, clock }: WriterContext): number {
   return Math.max(source.nowSeconds, Math.floor(clock.wallMs() / 1000));
 }
 
 /** A finished response always has usage, because clients read it without a check. */
-function usageOf({ status, usage }: Progress): JsonObject | null {
+function usageOf({ status, usage }: ResponseProgress): JsonObject | null {
   if (status === "in_progress" || (status === "failed" && usage === null)) return null;
   return writeUsage(usage ?? noUsage);
 }

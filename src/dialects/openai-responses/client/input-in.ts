@@ -7,7 +7,7 @@ import { readReplayedReasoning } from "../reasoning.ts";
 import { readAnswer, readContent } from "./content-in.ts";
 import { type LateTools, toolSearchName } from "./tools-in.ts";
 
-export interface Conversation {
+export interface InputConversation {
   readonly system: IrText[];
   readonly messages: IrMessage[];
   readonly lateTools: LateTools[];
@@ -24,7 +24,7 @@ const hostedHistory = new Set([
 ]);
 
 /** Groups the flat list of items into turns: adjacent items of the same side become one turn. */
-export function readInput(input: Json | undefined, dropped: DroppedFields): Conversation {
+export function readInput(input: Json | undefined, dropped: DroppedFields): InputConversation {
   const reader = new InputReader(dropped);
   if (typeof input === "string") reader.readItem({ role: "user", content: input }, "input");
   else if (Array.isArray(input)) {
@@ -37,7 +37,7 @@ export function readInput(input: Json | undefined, dropped: DroppedFields): Conv
   return reader;
 }
 
-class InputReader implements Conversation {
+class InputReader implements InputConversation {
   readonly system: IrText[] = [];
   readonly messages: IrMessage[] = [];
   readonly lateTools: LateTools[] = [];

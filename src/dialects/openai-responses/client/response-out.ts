@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { ClientCall } from "../../client-dialect.ts";
+import type { WriterContext } from "../../client-dialect.ts";
 import type { IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { completedAt, requestEcho, responseHead } from "./envelope-out.ts";
 import {
@@ -13,7 +13,7 @@ import {
   reasoningItem,
 } from "./items-out.ts";
 
-export function writeResponse(response: IrResponse, call: ClientCall): JsonObject {
+export function writeResponse(response: IrResponse, call: WriterContext): JsonObject {
   const { nowSeconds, body, model } = call.source;
   const incomplete = incompleteReason(response.finish.reason);
   const head = responseHead(call.mint("resp_"), nowSeconds, {
@@ -32,7 +32,7 @@ export function unsaidRefusal(finish: IrFinish, refused: boolean): string | null
   return finish.reason === "refusal" && !refused ? finish.explanation : null;
 }
 
-function writeOutput({ blocks, finish }: IrResponse, call: ClientCall): JsonObject[] {
+function writeOutput({ blocks, finish }: IrResponse, call: WriterContext): JsonObject[] {
   const unsaid = unsaidRefusal(
     finish,
     blocks.some((block) => block.type === "refusal"),
@@ -61,7 +61,7 @@ function groupAnswers(blocks: readonly IrAssistantBlock[]): Run[] {
   return runs;
 }
 
-function writeRun(run: Run, status: ItemStatus, call: ClientCall): JsonObject {
+function writeRun(run: Run, status: ItemStatus, call: WriterContext): JsonObject {
   if (Array.isArray(run)) return messageItem(call.mint("msg_"), status, run);
   if (run.type === "reasoning") return reasoningItem(call.mint("rs_"), run.parts, run.proof);
   const input = completeInput(run.kind, run.input);

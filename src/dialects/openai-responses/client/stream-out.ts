@@ -2,11 +2,11 @@ import { assert, unreachable } from "../../../base/assert.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
-import type { ClientCall, StreamWriter } from "../../client-dialect.ts";
+import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { dataFrame } from "../../sse/sse.ts";
-import { completedAt, type Progress, requestEcho, responseHead } from "./envelope-out.ts";
+import { completedAt, type ResponseProgress, requestEcho, responseHead } from "./envelope-out.ts";
 import { heartbeat, responseError } from "./in-band.ts";
 import { callItemPrefix, type ItemStatus, incompleteReason } from "./items-out.ts";
 import { unsaidRefusal } from "./response-out.ts";
@@ -23,7 +23,7 @@ interface OpenBlock {
   readonly part: number;
 }
 
-export function createStreamWriter(call: ClientCall): StreamWriter {
+export function createStreamWriter(call: WriterContext): StreamWriter {
   return new ResponsesStreamWriter(call);
 }
 
@@ -33,7 +33,7 @@ export function createStreamWriter(call: ClientCall): StreamWriter {
  * item is closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
  */
 class ResponsesStreamWriter implements StreamWriter {
-  readonly #call: ClientCall;
+  readonly #call: WriterContext;
   readonly #frames = new Frames();
   readonly #id: string;
   readonly #items: StreamItem[] = [];
@@ -47,7 +47,7 @@ class ResponsesStreamWriter implements StreamWriter {
   #serviceTier: string | null = null;
   #echo: string | undefined;
 
-  constructor(call: ClientCall) {
+  constructor(call: WriterContext) {
     this.#call = call;
     this.#id = call.mint("resp_");
   }
@@ -185,7 +185,11 @@ class ResponsesStreamWriter implements StreamWriter {
     return this.#open;
   }
 
-  #progress(status: Progress["status"], incomplete: string | null, error: JsonObject | null): Progress {
+  #progress(
+    status: ResponseProgress["status"],
+    incomplete: string | null,
+    error: JsonObject | null,
+  ): ResponseProgress {
     const completedAtSeconds = status === "completed" ? completedAt(this.#call) : null;
     return {
       status,
@@ -198,7 +202,7 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   /** The echo may be long (all tools of the client) and is sent three times, so it is serialized once. */
-  #lifecycle(type: string, progress: Progress): string {
+  #lifecycle(type: string, progress: ResponseProgress): string {
     const head = JSON.stringify(responseHead(this.#id, this.#call.source.nowSeconds, progress));
     const output = this.items().join(",");
     const { body, model } = this.#call.source;

@@ -18,7 +18,7 @@ const mostNames = 2000;
  * A body as JSON with every number and shape, but with its long strings truncated until it is quick to parse. After
  * very many different names only the governed ones are kept.
  */
-export function truncateBody(body: JsonObject): string {
+export function truncatedText(body: JsonObject): string {
   let text = "";
   for (const length of lengths) {
     text = JSON.stringify(new Truncation(length).object(body, longestOwn));
