@@ -7,7 +7,7 @@ import { fieldsOfOrder, verdictsOf } from "./hold-order.ts";
 import { rowsText } from "./row-text.ts";
 
 /** What holds have produced so far. May be added to until it is first sent. */
-export interface ProgressNotes {
+export interface HoldProgressItem {
   readonly kind: "progress";
   readonly notes: ReadonlyMap<string, number>;
 }
@@ -15,7 +15,7 @@ export interface ProgressNotes {
 export type MoneyItem =
   | { readonly kind: "hold"; readonly order: HoldOrder }
   | { readonly kind: "end"; readonly end: HoldEnd }
-  | ProgressNotes;
+  | HoldProgressItem;
 
 export type MoneyAnswer = HoldVerdict | Charged;
 
