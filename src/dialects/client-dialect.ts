@@ -38,6 +38,8 @@ export interface ClientDialect {
   writeResponse(response: IrResponse, call: WriterContext): JsonObject;
   /** The items of a written response. Only for a dialect whose clients refer to them by their ids. */
   itemsOf?(written: JsonObject): readonly JsonObject[];
+  /** A request's body with such items in place of references to them; the same one if `find` has none. */
+  resolveReferences?(body: JsonObject, find: (id: string) => JsonObject | null): JsonObject;
   createStreamWriter(call: WriterContext): StreamWriter;
   /**
    * Removes reasoning of other providers from a body that passes through; returns the same object if there is none.

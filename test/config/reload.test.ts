@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { configInForce } from "../../src/admin/answers/config.ts";
-import { onReload, reloadable } from "../../src/config/reload.ts";
+import { reloadable } from "../../src/config/reload.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import type { Settings } from "../../src/config/settings.ts";
 import { load as loadFile } from "./fixtures.ts";
+import { onReload } from "./on-reload.ts";
 
 type Setting = keyof typeof onReload;
 

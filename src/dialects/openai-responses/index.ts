@@ -4,6 +4,7 @@ import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
+import { resolveReferences } from "./client/item-references.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
@@ -42,6 +43,7 @@ const client: ClientDialect = {
   readRequest,
   writeResponse,
   itemsOf: ({ output }) => objectsOf(output),
+  resolveReferences,
   createStreamWriter,
   stripForeignReasoning,
   stripProvenReasoning,

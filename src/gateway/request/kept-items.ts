@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { clientDialect } from "../../dialects/registry.ts";
 import { ClientRequest, checkRequest, type Expected } from "./request.ts";
 
 const keptForMs = 60 * 60_000;
@@ -74,19 +75,12 @@ export function withKeptItems(
   kept: KeptItems,
   keyId: string,
 ): ClientRequest {
-  if (request.mentions.references.length === 0 || expected.kind !== "responses") return request;
-  const { input } = request.body;
-  if (!Array.isArray(input)) return request;
-  const items = input.map((item) => referredItem(item, kept, keyId) ?? item);
-  if (items.every((item, index) => item === input[index])) return request;
-  const bytes = Buffer.from(JSON.stringify({ ...request.body, input: items }));
+  const { kind } = expected;
+  if (request.mentions.references.length === 0 || kind === "count_tokens") return request;
+  const { resolveReferences } = clientDialect(kind);
+  if (resolveReferences === undefined) return request;
+  const resolved = resolveReferences(request.body, (id) => kept.find(keyId, id));
+  if (resolved === request.body) return request;
+  const bytes = Buffer.from(JSON.stringify(resolved));
   return new ClientRequest(bytes, checkRequest(bytes, expected));
-}
-
-/** `type` may be left out of a reference, which then has no role either. */
-function referredItem(item: Json, kept: KeptItems, keyId: string): JsonObject | null {
-  if (!isObject(item) || typeof item["id"] !== "string") return null;
-  const isReference =
-    item["type"] === "item_reference" || ((item["type"] ?? null) === null && item["role"] === undefined);
-  return isReference ? kept.find(keyId, item["id"]) : null;
 }

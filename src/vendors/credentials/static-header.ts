@@ -12,8 +12,6 @@ export const keySchemes = {
   "api-key": (apiKey) => ({ "api-key": apiKey }),
 } as const satisfies Readonly<Record<string, KeyScheme>>;
 
-export type KeySchemeName = keyof typeof keySchemes;
-
 /** A credential that never changes. */
 export class StaticCredential implements Credential, CredentialUse {
   readonly #headers: CredentialHeaders;

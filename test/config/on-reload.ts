@@ -1,0 +1,38 @@
+/**
+ * What a reload does with each setting of the file. `follows`: the new value applies to everything that begins after the
+ * reload. `restart`: it is read once, when the gateway opens its ports and its data.
+ */
+export const onReload = {
+  "server.host": "restart",
+  "server.port": "restart",
+  "server.data": "restart",
+  "server.node": "restart",
+  "server.reuse_port": "restart",
+  "server.trusted_proxies": "follows",
+  "server.cors_origins": "follows",
+  "server.max_body_bytes": "follows",
+  "server.max_body_memory": "follows",
+  "server.max_body_members": "follows",
+  "server.max_list_items": "follows",
+  "server.heartbeat": "follows",
+  "server.shutdown_grace": "follows",
+  "server.stalled_reader": "follows",
+  "server.max_concurrent": "follows",
+  "server.max_concurrent_per_key": "follows",
+  "server.anonymous_rpm": "follows",
+  "store.url": "restart",
+  "store.password": "restart",
+  "store.prepare": "restart",
+  "log.level": "follows",
+  "log.format": "follows",
+  "money.usd_per_credit": "follows",
+  "retention.exchange_days": "follows",
+  "retention.exchange_rows": "follows",
+  "admin.token": "follows",
+  "admin.listen": "restart",
+  "admin.metrics_listen": "follows",
+  "tracing.otlp_endpoint": "follows",
+  "tracing.headers": "follows",
+  providers: "follows",
+  models: "follows",
+} as const satisfies Readonly<Record<string, "follows" | "restart">>;
