@@ -5,7 +5,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { configure } from "./gateway.ts";
 import type { Services } from "./services.ts";
 
-/** Takes over a new configuration as far as it can; what runs goes on with the old one. */
+/** Applies a new configuration as far as possible; requests in flight keep the old one. */
 export async function reloadGateway(
   gateway: Gateway,
   services: Services,

@@ -22,7 +22,7 @@ export interface RunningGateway {
   readonly store: Store;
   /** The admin token that was generated at this start, because there was none yet; to be shown once. */
   readonly generatedAdminToken: string | null;
-  /** Takes over a new configuration as far as it can; what runs goes on with the old one. */
+  /** Applies a new configuration as far as possible; requests in flight keep the old one. */
   reload(settings: Settings): Promise<Reloaded>;
   /**
    * Finishes what runs, within the grace time; then in-band errors, settled, or 503; then closes. Returns what could

@@ -20,7 +20,7 @@ export interface Backend {
   readonly stats: Readonly<StoreStats>;
   /** What would be lost if the process ended now, in sentences. */
   describeLosses(): readonly string[];
-  /** Called once, when the gateway stands: what it has in flight is told to others, and may have to end. */
+  /** Called once, when the gateway is built: other nodes are told what it has in flight, and may force it to end. */
   attach(gateway: AttachedGateway): void;
   /** Writes everything that waits, then closes. Nothing may be under way any more. */
   close(): Promise<void>;

@@ -11,7 +11,7 @@ export interface SqliteBackendOptions {
   /** The data folder. It has one gateway at a time. */
   readonly dir: string;
   readonly clock: Clock;
-  /** Told how many requests the last process left in the middle; what they had produced is charged. */
+  /** Called with the number of requests that the last process left unfinished; what they had produced is charged. */
   onInterrupted(requests: number): void;
 }
 

@@ -25,7 +25,7 @@ export class CannotListen extends Error {
 }
 
 /**
- * Opens a server with exclusive use of its port. Bun sets SO_REUSEPORT unless told otherwise, and then a
+ * Opens a server with exclusive use of its port. Bun sets SO_REUSEPORT by default, and then a
  * second gateway on the same port gets a share of the requests, with another ledger.
  */
 export async function openPort<Server>(
@@ -43,7 +43,7 @@ export async function openPort<Server>(
 
 /**
  * A name such as `localhost` may have several addresses, of which the server takes one. Clients may try another
- * one first, so none of them may be somebody else's.
+ * one first, so none of them may be in use by another program.
  */
 async function expectEveryAddressFree(host: string, port: number): Promise<void> {
   if (isIP(host) !== 0 || port === 0) return;

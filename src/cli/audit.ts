@@ -34,7 +34,7 @@ function systemUser(): string {
     const { username } = userInfo();
     if (username !== "" && username !== "unknown") return username;
   } catch {
-    // No such user on this machine; its number is told instead.
+    // No such user on this machine; its number is shown instead.
   }
   const uid = process.getuid?.();
   return (uid !== undefined && nameInPasswd(uid)) || `user ${uid ?? "unknown"}`;

@@ -46,7 +46,7 @@ export function loadOptions(
     if (secret.kind === "unset") unset.push(secret.reason);
     else context.problems.add(`${path}.${name}`, secret.message);
   }
-  // The cast holds because the schema has checked every value that stands in the file itself.
+  // The cast holds because the schema has checked every value that is written in the file itself.
   const loaded = options as ProviderOptions;
   for (const { option, message } of isComplete ? (vendor.checkOptions?.(loaded) ?? []) : []) {
     context.problems.add(`${path}.${option}`, message);

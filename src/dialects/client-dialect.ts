@@ -61,7 +61,7 @@ export interface ClientDialect {
 export interface ClientRoute {
   readonly path: string;
   readonly acceptsApiKeyHeader: boolean;
-  /** Some clients try a WebSocket here first, and go on by POST once they are told that there is none. */
+  /** Some clients try a WebSocket here first, and fall back to POST once it is refused. */
   readonly isTriedByWebSocket?: true;
 }
 

@@ -129,7 +129,7 @@ export interface StreamReader {
   end(): void;
   /** True once the provider's stream has ended properly. */
   readonly ended: boolean;
-  /** The answer is complete, although its stream goes on. Only for dialects whose providers forget to end it. */
+  /** The answer is complete, although its stream has not ended. Only for dialects whose providers forget to end it. */
   readonly isComplete?: boolean;
   /**
    * The text of a frame that emitted one delta and nothing else, if the same frame with another text would again emit

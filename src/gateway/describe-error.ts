@@ -4,7 +4,7 @@ import { StoreRefusal } from "../store/store.ts";
 
 const maxMessageChars = 500;
 
-/** A database that is away is no failure of the gateway: the client is told to come again. Anything else stays as it is. */
+/** An unreachable database is no failure of the gateway: the client may retry. Any other error is returned unchanged. */
 export function withoutStore(thrown: unknown): unknown {
   if (!(thrown instanceof StoreRefusal && thrown.reason === "unreachable")) return thrown;
   return new GatewayError(

@@ -43,7 +43,7 @@ function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
   return catalog.list(key === null ? catalog.publicModels() : catalog.modelsFor(key));
 }
 
-/** What stands in place of the route's wildcard. The edge has refused what cannot be decoded. */
+/** The part of the path that matches the route's wildcard. The edge has refused what cannot be decoded. */
 function nameIn(exchange: Exchange): string {
   const { path } = exchange.call.route;
   return decodeURIComponent(urlOf(exchange).pathname.slice(path.length - 1));

@@ -62,7 +62,7 @@ export async function startTracing(settings: Settings["tracing"], version: strin
   };
 }
 
-/** The ids of a span are known before it is made: the provider was told of it when the request was sent. */
+/** The ids of a span are known before it is created: they were sent to the provider with the request. */
 class PresetIds implements IdGenerator {
   next: TraceContext | null = null;
 

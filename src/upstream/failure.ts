@@ -10,7 +10,7 @@ import type { FailureEvidence } from "./health/breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
 export interface Failure {
-  /** What the client is told if no other attempt helps. */
+  /** The client's error if no other attempt succeeds. */
   readonly error: GatewayError;
   /** One word for the log. */
   readonly kind: string;

@@ -4,7 +4,7 @@ import { type Quirk, quirkNames } from "../dialects/openai-chat/quirks.ts";
 /** A setting that only some vendors have. */
 interface VendorOption {
   readonly schema: TSchema;
-  /** What stands in the file: the value itself, or a reference to a secret of one line or of several. */
+  /** What the file holds: the value itself, or a reference to a secret of one line or of several. */
   readonly holds: "value" | "secret" | "document";
   /** It names the operator's account, which clients must not see. */
   readonly isAccountName?: true;

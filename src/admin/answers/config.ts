@@ -6,7 +6,7 @@ const masked = "********";
 
 /**
  * The configuration in force. Every field is listed by name, so that a secret added to the settings is left out
- * until somebody lists it here.
+ * until it is listed here.
  */
 export function configInForce(settings: Settings): object {
   const { server, store, log, admin, tracing } = settings;

@@ -13,7 +13,7 @@ export class ExchangeFeed {
   readonly #recent: ExchangeFacts[] = [];
   readonly #listeners = new Map<Listener, () => void>();
   #next = 0;
-  /** Told the id of everything that this gateway shows, while somebody watches. */
+  /** Called with the id of every exchange that this gateway shows, while there are viewers. */
   onShown: ((exchangeId: string) => void) | null = null;
 
   readonly observe = (facts: ExchangeFacts): void => {

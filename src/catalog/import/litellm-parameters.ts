@@ -17,14 +17,14 @@ export class LiteLlmParameters {
     this.#env = env;
   }
 
-  /** As it stands in the file; null if it is missing. */
+  /** As written in the file; null if it is missing. */
   text(name: string): string | null {
     this.#read.add(name);
     const value = this.#parameters[name];
     return typeof value === "string" && value !== "" ? value : null;
   }
 
-  /** Something that stands in our own file as it is. A variable's value is looked up, and asked for if it is not set. */
+  /** A value that is copied into our own file as it is. A variable's value is looked up, and asked for if it is not set. */
   plain(name: string): string | null {
     const text = this.text(name);
     if (text === null || !text.startsWith(environmentMark)) return text;
@@ -35,7 +35,7 @@ export class LiteLlmParameters {
     return "enter-its-value";
   }
 
-  /** A reference to a secret. One that stands in the file is not copied: the operator is told where to put it. */
+  /** A reference to a secret. A secret that is written in the file itself is not copied; a note says where to put it. */
   secret(name: string, variable: string): string | null {
     const text = this.text(name);
     if (text === null) return null;

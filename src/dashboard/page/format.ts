@@ -11,7 +11,7 @@ export function shortCount(value: number): string {
   return value < 10_000 ? whole.format(value) : short.format(value);
 }
 
-/** Credits, with as many decimals as a small amount needs to be told from nothing. */
+/** Credits, with as many decimals as a small amount needs to differ from 0. */
 export function credits(value: number): string {
   const size = Math.abs(value);
   const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : 6;

@@ -16,7 +16,7 @@ systemIsDark.addEventListener("change", (event) => {
   systemDark.value = event.matches;
 });
 
-/** Read by the charts, which paint on a canvas and must be told when the colours change. */
+/** Read by the charts, which paint on a canvas and are notified when the colours change. */
 export function isDark(): boolean {
   return theme.value === "system" ? systemDark.value : theme.value === "dark";
 }

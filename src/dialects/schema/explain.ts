@@ -117,7 +117,7 @@ function arrayNameOf(schema: TArray): string {
   return schema.minItems === undefined ? `an array of ${items}` : `a non-empty array of ${items}`;
 }
 
-/** Without `null`: it stands for a missing field, which is nothing to advise. */
+/** Without `null`, which means a missing field and is no advice. */
 function alternativesOf({ anyOf }: TUnion): string {
   const members = anyOf.filter((member) => !KindGuard.IsNull(member));
   const names = members.map(nameOf);

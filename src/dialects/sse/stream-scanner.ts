@@ -92,7 +92,7 @@ export abstract class StreamScanner {
     return null;
   }
 
-  /** Whether the answer is complete, although its stream goes on. Only for dialects whose providers forget to end it. */
+  /** Whether the answer is complete, although its stream has not ended. Only for dialects whose providers forget to end it. */
   isComplete(): boolean {
     return false;
   }

@@ -7,7 +7,7 @@ const probe = "<another text>";
 /** The frames of a provider: like a template, with figures in them that change from frame to frame. */
 export interface FramePattern {
   readonly before: string;
-  /** What stands between the text and the end of the data, cut at the figures. */
+  /** The bytes between the text and the end of the data, split at the figures. */
   readonly segments: readonly string[];
   /** The names of the figures, one less than there are segments. */
   readonly figures: readonly string[];
@@ -69,7 +69,7 @@ function splitAtFigures(rest: string, probing: FigureProbe | undefined) {
   return { segments: [...segments, rest.slice(from)], figures };
 }
 
-/** What stands before the data. */
+/** The bytes before the data. */
 export function frameHead(event: string): string {
   return event === "" ? "data: " : `event: ${event}\ndata: `;
 }

@@ -35,7 +35,7 @@ const firstPrintable = 32;
 const zero = 48;
 const nine = 57;
 
-/** Told what frames held that were not parsed: all of their text, and the figures of the last one. */
+/** Called with the content of frames that were not parsed: all of their text, and the figures of the last one. */
 export type FrameListener = (text: string, figures: Readonly<Record<string, number>>) => void;
 
 /** Rewrites frames of one shape into another. Valid until a frame of another shape arrives. */

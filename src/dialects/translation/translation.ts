@@ -60,7 +60,7 @@ export interface StreamTranslator {
   readonly shortcut: Shortcut | null;
   /** For a provider that answers with one JSON body although a stream was asked for. */
   pushWhole(body: JsonObject): string;
-  /** The answer is complete, although the provider's stream goes on. */
+  /** The answer is complete, although the provider has not ended its stream. */
   readonly isComplete: boolean;
   /** At the end of the provider's body; decides whether that was a proper end (see `ended`). */
   end(): string;

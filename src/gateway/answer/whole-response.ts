@@ -19,7 +19,7 @@ export function refuseUnreadable({ exchange }: Answering): void {
   throw new GatewayError("invalid_request", "The client left before its answer came.");
 }
 
-/** A provider that fails and says what it has used is paid for that, before the client is told of the failure. */
+/** A provider that fails and reports usage is paid for it, before the client gets the error. */
 export function readOrChargeFailure(answering: Answering): WholeAnswer | Promise<WholeAnswer> {
   try {
     const reading = readWhole(answering);

@@ -48,7 +48,7 @@ async function lockBounds(query: Query): Promise<Bounds | null> {
 
 async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void> {
   // The range is a sliver of the ledger, which a plan that was made for any range cannot know. Where PostgreSQL has to scan all
-  // the same, it takes that for so dear that it would compile the statement first, for a fifth of a second each time.
+  // the same, it estimates such a high cost that it would compile the statement first, for a fifth of a second each time.
   await query("SET LOCAL enable_seqscan = off");
   await query("SET LOCAL jit = off");
   const range: Parameter[] = [from.entries, through.entries, from.endings, through.endings];

@@ -56,7 +56,7 @@ export class AnswerQueue {
     this.#reader = null;
   }
 
-  /** Somebody waits for the next piece. */
+  /** A reader waits for the next piece. */
   get isAwaited(): boolean {
     return this.#reader !== null;
   }

@@ -79,7 +79,7 @@ export class AttemptState {
     this.#shortestCoolDownMs = coolDownMs;
   }
 
-  /** What the client is told. An overload takes precedence, because it says when to come back. */
+  /** The client's error. An overload takes precedence, because it says when to come back. */
   error(): GatewayError {
     const failure = this.finalFailure ?? this.#firstOverload ?? this.#lastFailure;
     if (failure !== null) return failure.error;

@@ -15,7 +15,7 @@ interface Entry {
 
 /**
  * The token sources of all providers, by what their tokens are issued for. It outlives a reload of the configuration:
- * a provider with the same credentials goes on with the tokens it has.
+ * a provider with the same credentials keeps using the tokens it has.
  */
 export class TokenSources {
   readonly #clock: Clock;

@@ -34,7 +34,7 @@ export function formOf(key: KeyView): KeyForm {
   };
 }
 
-/** A text that is no such number is told in words, before anything is sent. */
+/** Text that is no such number is reported before anything is sent. */
 function wholeOrNull(text: string, field: string): number | null {
   if (text.trim() === "") return null;
   const value = wholeFromText(text);

@@ -11,7 +11,7 @@ interface WireMessage extends JsonObject {
   content: JsonObject[];
 }
 
-/** Stands before an answer to nobody. Always the same, so that the provider's cache still matches. */
+/** Inserted before an assistant turn that follows no user turn. Always the same, so that the provider's cache still matches. */
 const assistantBegins = "(The assistant begins.)";
 
 export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): WireMessage[] {

@@ -88,7 +88,7 @@ export function readFinish(stopReason: Json | undefined): IrFinish | null {
   return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: explanations[reason] ?? null };
 }
 
-/** As Anthropic's, the input figure does not include cached tokens. Reasoning is not told apart. */
+/** As Anthropic's, the input figure does not include cached tokens. Reasoning is not reported separately. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const { inputTokens: input, outputTokens: output } = usage;

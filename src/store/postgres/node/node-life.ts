@@ -4,7 +4,7 @@ import type { NodeContext } from "./settings.ts";
 
 /** Held only for milliseconds, so that charges of the same accounts do not wait. */
 const clearedAtOnce = 200;
-/** A difference of the clocks that operators should know of: periods and days are told by the nodes' clocks. */
+/** A difference of the clocks that operators should know of: periods and days follow the nodes' clocks. */
 const notableSkewMs = 2_000;
 
 /** What a node says about itself to the others, and does for them. */
