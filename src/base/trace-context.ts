@@ -19,6 +19,7 @@ const recorded = "01";
 /** The caller's context, continued by a span of ours if `isTraced`; a new one if it has none; null if there is none at all. */
 export function traceContextOf(headers: Headers, isTraced: boolean): TraceContext | null {
   const traceparent = headers.get("traceparent");
+  if (traceparent === null && !isTraced) return null;
   const [, traceId = "", parentId = "", flags = ""] = traceparentForm.exec(traceparent ?? "") ?? [];
   const isContinued = traceId !== "" && !allZero.test(traceId) && !allZero.test(parentId);
   const spanId = isTraced ? randomHex(8) : null;

@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { traceContextOf } from "../base/trace-context.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
+import type { KeyRecord } from "../store/store.ts";
 import { admit } from "./admission/admit.ts";
 import { streamResponse } from "./answer/stream-response.ts";
 import {
@@ -10,6 +11,7 @@ import {
   wholeResponse,
 } from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
+import type { Bill } from "./charge/bill.ts";
 import { charged } from "./charge/charged.ts";
 import { askedExtras, usedExtras } from "./charge/extras.ts";
 import type { Exchange } from "./exchange.ts";
@@ -67,27 +69,45 @@ export async function generate(
   exchange.claim = claimed.claim;
   if (!gateway.ongoing.tryEnter(exchange, key.id)) await gateway.ongoing.enter(exchange, key.id);
 
+  const { largeBodies } = gateway;
+  const keyId = key.id;
+  const parts = { largeBodies, exchange, model, scope, keyId, request, dialect, limit, estimatedInput };
+  return await runCharged(gateway, exchange, key, new Generation(parts));
+}
+
+function runCharged(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  generation: Generation,
+): Promise<Response> {
+  const { model, request, limit, estimatedInput } = generation;
   const atMost = { input: estimatedInput, output: limit.maxOutputTokens };
   const wanted = { key, model, atMost, requestBytes: request.bytes };
-  return charged(gateway, exchange, wanted, async (bill) => {
-    const { largeBodies } = gateway;
-    const keyId = key.id;
-    const parts = { largeBodies, exchange, model, scope, keyId, request, dialect, limit, estimatedInput };
-    const generation = new Generation(parts);
-    if (exchange.endedBy !== null) throw exchange.endedBy;
-    const opened = await configured.upstream.open(generation);
-    exchange.answeredBy(opened);
-    const { attempt } = generation;
-    assert(attempt !== null, "a provider has answered without an attempt");
-    exchange.dropped = attempt.dropped;
+  return charged(gateway, exchange, wanted, (bill) => answer(gateway, exchange, key, generation, bill));
+}
 
-    const answering = { gateway, exchange, key, generation, attempt, opened, bill };
-    if (request.stream && opened.streaming) return streamResponse(answering);
-    const reading = readOrChargeFailure(answering);
-    const whole = reading instanceof Promise ? await reading : reading;
-    refuseUnreadable(answering);
-    // The charge is durable before the body leaves.
-    await settleWhole(answering, whole);
-    return wholeResponse(answering, whole);
-  });
+/** Asks a provider, and answers the client with what it says. */
+async function answer(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  generation: Generation,
+  bill: Bill,
+): Promise<Response> {
+  if (exchange.endedBy !== null) throw exchange.endedBy;
+  const opened = await exchange.configured.upstream.open(generation);
+  exchange.answeredBy(opened);
+  const { attempt } = generation;
+  assert(attempt !== null, "a provider has answered without an attempt");
+  exchange.dropped = attempt.dropped;
+
+  const answering = { gateway, exchange, key, generation, attempt, opened, bill };
+  if (generation.stream && opened.streaming) return streamResponse(answering);
+  const reading = readOrChargeFailure(answering);
+  const whole = reading instanceof Promise ? await reading : reading;
+  refuseUnreadable(answering);
+  // The charge is durable before the body leaves.
+  await settleWhole(answering, whole);
+  return wholeResponse(answering, whole);
 }

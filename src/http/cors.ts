@@ -34,6 +34,10 @@ export class Cors {
     });
   }
 
+  async markLater(request: Request, responding: Promise<Response>): Promise<Response> {
+    return this.mark(request, await responding);
+  }
+
   /** Lets the page of an allowed origin read the response. */
   mark(request: Request, response: Response): Response {
     const origin = this.#allowedOrigin(request);

@@ -70,7 +70,7 @@ export function createEdge(
     const { server } = app;
     assert(server, "a request came before the server was there");
     const responding = respond(gateway, new HttpCall(request, route, server, trusted()));
-    return cors.isOn ? responding.then((response) => cors.mark(request, response)) : responding;
+    return cors.isOn ? cors.markLater(request, responding) : responding;
   };
   for (const route of served) {
     const native = nativeVariant(route);

@@ -88,29 +88,28 @@ export class Ledger implements Accounts {
     hold.chargedWith(settled.charged);
     const record = recordOf(settlement, account, settled);
     if (record !== null) account.count(record);
-    await this.#store.commit([
-      {
-        kind: "settle",
-        holdId: hold.id,
-        hasProgress: hold.journaledAtMs !== null,
-        charge: {
-          keyId: hold.keyId,
-          exchangeId: hold.id,
-          atMs,
-          periodStartMs: hold.periodStartMs,
-          charged: settled.charged,
-          overrun: settled.overrun,
-          basis: settlement.basis,
-          outcome: settlement.outcome,
-          model: hold.model,
-          provider: settlement.provider,
-          listCostNano: settlement.listCostNano,
-        },
-        record,
-        response: settlement.response,
-        ending: settlement.ending && { ...settlement.ending, atMs },
+    const item: JournalItem = {
+      kind: "settle",
+      holdId: hold.id,
+      hasProgress: hold.journaledAtMs !== null,
+      charge: {
+        keyId: hold.keyId,
+        exchangeId: hold.id,
+        atMs,
+        periodStartMs: hold.periodStartMs,
+        charged: settled.charged,
+        overrun: settled.overrun,
+        basis: settlement.basis,
+        outcome: settlement.outcome,
+        model: hold.model,
+        provider: settlement.provider,
+        listCostNano: settlement.listCostNano,
       },
-    ]);
+      record,
+      response: settlement.response,
+      ending: settlement.ending && { ...settlement.ending, atMs },
+    };
+    await this.#store.commit([item], this.#openHolds > 0);
     return settled;
   }
 

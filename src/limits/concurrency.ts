@@ -49,12 +49,16 @@ export class Gate {
   }
 
   leave(): void {
-    for (const first of this.#queue) {
-      this.#queue.delete(first);
-      first.resolve(true);
-      return;
-    }
-    this.#inside -= 1;
+    if (this.#queue.size === 0) this.#inside -= 1;
+    else this.#admitFirst();
+  }
+
+  /** The place goes to whoever has waited longest. */
+  #admitFirst(): void {
+    const [first] = this.#queue;
+    if (first === undefined) return;
+    this.#queue.delete(first);
+    first.resolve(true);
   }
 
   #wait(signal: AbortSignal): Promise<boolean> {

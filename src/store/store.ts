@@ -120,8 +120,11 @@ export interface JournaledStore extends Store {
   /** Charges passed to `commit` that are not durable: still waiting, or rejected. */
   readonly unwritten: readonly ChargeEntry[];
   readonly stats: Readonly<StoreStats>;
-  /** Resolves once the items are durable. The items of one call are written in one transaction. */
-  commit(items: readonly JournalItem[]): Promise<void>;
+  /**
+   * Resolves once the items are durable. The items of one call are written in one transaction. If nobody else is about
+   * to commit (`othersFollow` is false), they are written at once.
+   */
+  commit(items: readonly JournalItem[], othersFollow?: boolean): Promise<void>;
 }
 
 export interface Snapshot {

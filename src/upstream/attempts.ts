@@ -161,8 +161,19 @@ function prepare(
 ): Prepared | null | Promise<Prepared | null> {
   try {
     const prepared = plan.prepare(candidate.deployment);
-    if (!(prepared instanceof Promise)) return prepared;
-    return prepared.catch((error: unknown) => preparationFailed(candidate, state, error));
+    return prepared instanceof Promise ? preparedOrFailed(prepared, candidate, state) : prepared;
+  } catch (error) {
+    return preparationFailed(candidate, state, error);
+  }
+}
+
+async function preparedOrFailed(
+  preparing: Promise<Prepared>,
+  candidate: Candidate,
+  state: AttemptState,
+): Promise<Prepared | null> {
+  try {
+    return await preparing;
   } catch (error) {
     return preparationFailed(candidate, state, error);
   }

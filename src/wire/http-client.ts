@@ -106,7 +106,7 @@ export class HttpClient implements ConnectionPool {
     const at = isUnused ? 0 : this.#waiting.findIndex((it) => it.caller === caller && !it.needsNewConnection);
     if (at === -1) return undefined;
     for (const dialed of this.#dialing.splice(at, 1)) this.#spare.add(dialed);
-    this.#startSweeper();
+    if (this.#sweeper === null) this.#startSweeper();
     return this.#waiting.splice(at, 1)[0];
   }
 
@@ -125,11 +125,11 @@ export class HttpClient implements ConnectionPool {
   #keep(connection: Connection): void {
     connection.keepIdle();
     this.#idle.add(connection);
-    this.#startSweeper();
+    if (this.#sweeper === null) this.#startSweeper();
   }
 
   #startSweeper(): void {
-    this.#sweeper ??= setInterval(() => this.#sweep(), this.#sweepMs);
+    this.#sweeper = setInterval(() => this.#sweep(), this.#sweepMs);
     this.#sweeper.unref();
   }
 

@@ -19,11 +19,18 @@ interface Edit {
 
 /** The body with some members set or removed. All other bytes stay as they are. */
 export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Uint8Array {
+  if (isNothing(changes)) return bytes;
   const edits =
     changes["stream_options.include_usage"] === undefined
       ? editMembers(spans, changes)
       : editStreamOptions(bytes, spans, changes);
   return edits.length === 0 ? bytes : apply(bytes, edits);
+}
+
+/** As for most bodies. Allocates nothing, which listing the names would. */
+function isNothing(changes: BodyChanges): boolean {
+  for (const _ in changes) return false;
+  return true;
 }
 
 /** The same for any members of the top-level object, which is scanned for them. Throws if it is malformed. */

@@ -38,8 +38,7 @@ export function inspectBody({ truncated, cutBytes, memberCount }: ParsedBody, by
   const found = inspect(truncated);
   if (found.members !== memberCount) refuseDuplicate(bytes);
   const isCut = cutBytes > 0 && found.references.some(({ id }) => id === cutText);
-  const { references, toolLists, audioInput } = isCut ? inspect(parseWhole(bytes)) : found;
-  return { references, toolLists, audioInput };
+  return isCut ? inspect(parseWhole(bytes)) : found;
 }
 
 function refuseDuplicate(bytes: Uint8Array): void {
@@ -54,12 +53,24 @@ function inspect(body: JsonObject): BodyWalk {
   return walk;
 }
 
+const noReferences: readonly Reference[] = [];
+const noTools: readonly ToolList[] = [];
+
 class BodyWalk implements Mentions {
   members = 0;
-  readonly references: Reference[] = [];
-  readonly toolLists: ToolList[] = [];
   audioInput: string | null = null;
+  /** Most bodies have neither, so the lists are only made for the first. */
+  #references: Reference[] | null = null;
+  #toolLists: ToolList[] | null = null;
   readonly #path: (string | number)[] = [];
+
+  get references(): readonly Reference[] {
+    return this.#references ?? noReferences;
+  }
+
+  get toolLists(): readonly ToolList[] {
+    return this.#toolLists ?? noTools;
+  }
 
   object(object: JsonObject, place: Place): void {
     for (const name in object) {
@@ -114,7 +125,7 @@ class BodyWalk implements Mentions {
       case "tools":
         // A tool choice lists tools but offers none.
         if (Array.isArray(value) && this.#path[0] !== "tool_choice") {
-          this.toolLists.push({ path: pathOf([...this.#path, name]), tools: value });
+          this.#offer({ path: pathOf([...this.#path, name]), tools: value });
         }
         break;
       case "speech":
@@ -132,7 +143,7 @@ class BodyWalk implements Mentions {
     // A tool that is defined inside the conversation.
     if (type === "tool_definition" && isObject(object["definition"])) {
       const path = pathOf([...this.#path, "definition"]);
-      this.toolLists.push({ path, tools: [object["definition"]], isSingle: true });
+      this.#offer({ path, tools: [object["definition"]], isSingle: true });
     }
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
   }
@@ -148,7 +159,14 @@ class BodyWalk implements Mentions {
   }
 
   #refer(id: Json | undefined, ...steps: readonly (string | number)[]): void {
-    if (typeof id === "string") this.references.push({ path: pathOf([...this.#path, ...steps]), id });
+    if (typeof id !== "string") return;
+    this.#references ??= [];
+    this.#references.push({ path: pathOf([...this.#path, ...steps]), id });
+  }
+
+  #offer(tools: ToolList): void {
+    this.#toolLists ??= [];
+    this.#toolLists.push(tools);
   }
 
   #refusal(name: string, lookalike: string): Error {

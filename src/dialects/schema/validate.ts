@@ -44,7 +44,7 @@ export function parseBody(bytes: Uint8Array, truncated = truncateBody(bytes)): P
   if (bytes.length === 0) throw invalidRequest("The request body is empty; send a JSON object.");
   if (truncated === null) {
     const tally = { members: 0 };
-    const spans = scanTopLevel(bytes, [], tally);
+    const spans = scanTopLevel(bytes, undefined, tally);
     const memberCount = spans.memberCount + tally.members;
     return { truncated: parseWhole(bytes), cutBytes: 0, spans, memberCount };
   }

@@ -5,6 +5,8 @@ const maxIds = 1000;
 
 const deepestLevel = 32;
 
+const none: readonly string[] = [];
+
 /** The fields that hold ids of files and containers in a tool's output. */
 const idNames: ReadonlySet<string> = new Set(["file_id", "container_id"]);
 
@@ -13,10 +15,17 @@ const idNames: ReadonlySet<string> = new Set(["file_id", "container_id"]);
  * and the containers and files of its tools. Ids in the part that only echoes the request do not count.
  */
 export class IdCollector {
-  readonly all: string[] = [];
+  /** Most answers have none, so the list is only made for the first. */
+  #all: string[] | null = null;
+
+  get all(): readonly string[] {
+    return this.#all ?? none;
+  }
 
   add(id: Json | undefined): void {
-    if (typeof id === "string" && id !== "" && this.all.length < maxIds) this.all.push(id);
+    if (typeof id !== "string" || id === "") return;
+    this.#all ??= [];
+    if (this.#all.length < maxIds) this.#all.push(id);
   }
 
   addId(thing: Json | undefined): void {

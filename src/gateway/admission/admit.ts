@@ -9,9 +9,17 @@ import { authenticate } from "./authenticate.ts";
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. Only an unknown key is awaited. */
 export function admit(gateway: Gateway, exchange: Exchange): KeyRecord | Promise<KeyRecord> {
   const key = authenticate(gateway, exchange);
-  if (key instanceof Promise) return key.then((found) => takeToken(gateway, exchange, found));
+  if (key instanceof Promise) return takeTokenOf(key, gateway, exchange);
   assert(key !== null, "only the models are described without a key");
   return takeToken(gateway, exchange, key);
+}
+
+async function takeTokenOf(
+  finding: Promise<KeyRecord>,
+  gateway: Gateway,
+  exchange: Exchange,
+): Promise<KeyRecord> {
+  return takeToken(gateway, exchange, await finding);
 }
 
 /** The same for the routes that also serve callers without a key. */
@@ -24,8 +32,15 @@ export async function admitOptional(gateway: Gateway, exchange: Exchange): Promi
 
 function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): KeyRecord | Promise<KeyRecord> {
   const verdict = gateway.rateLimits.take(key.id, key.rpmLimit);
-  if (!(verdict instanceof Promise)) return heed(verdict, exchange, key);
-  return verdict.then((known) => heed(known, exchange, key));
+  return verdict instanceof Promise ? heedLater(verdict, exchange, key) : heed(verdict, exchange, key);
+}
+
+async function heedLater(
+  deciding: Promise<RateVerdict>,
+  exchange: Exchange,
+  key: KeyRecord,
+): Promise<KeyRecord> {
+  return heed(await deciding, exchange, key);
 }
 
 function heed(verdict: RateVerdict, exchange: Exchange, key: KeyRecord): KeyRecord {

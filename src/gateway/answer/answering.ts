@@ -29,11 +29,13 @@ export interface Shown {
 }
 
 /** Stores the ids the client knows now, and what is charged beside tokens. Call it before settling. */
-export function recordShown(answering: Answering, { given, extras, items }: Shown): void {
+export function recordShown(answering: Answering, shown: Shown): void {
   const { gateway, exchange, key, generation, attempt, opened } = answering;
-  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, given);
-  if (attempt.translation !== null && generation.request.mayStore) gateway.keptItems.keep(key.id, items());
-  exchange.extras = usedExtras(exchange.askedExtras, extras);
+  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, shown.given);
+  if (attempt.translation !== null && generation.request.mayStore) {
+    gateway.keptItems.keep(key.id, shown.items());
+  }
+  exchange.extras = usedExtras(exchange.askedExtras, shown.extras);
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

@@ -41,31 +41,60 @@ export interface AnswerForm {
 }
 
 const nothingGiven: readonly string[] = [];
-const noItems = () => nothingGiven;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Throws a GatewayError for what is no answer. `translation` is called only where the bytes cannot pass through. */
-export function readAnswerBytes(
-  bytes: Uint8Array,
-  form: AnswerForm,
-  translation: () => Translation,
-): ReadAnswer {
+/** Makes the translation of an answer, where its bytes cannot pass through. */
+interface Reader {
+  reread(): Translation;
+}
+
+/** Throws a GatewayError for what is no answer. */
+export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Reader): ReadAnswer {
   const body = parseAnswer(bytes);
   const dialect = providerDialect(form.dialect);
-  if (form.asStream) return writtenAsStream(body, form, translation(), null);
+  if (form.asStream) return writtenAsStream(body, form, reader.reread(), null);
   const extras = dialect.readExtras(body);
   const { passthrough } = dialect;
-  if (form.isTranslated || passthrough === null) return translated(translation().response(body), extras);
+  if (form.isTranslated || passthrough === null) return translated(reader.reread().response(body), extras);
   refuseOtherBodies(body, passthrough);
-  return {
-    body: bytes,
-    usage: isObject(body["usage"]) ? dialect.readUsage(body["usage"]) : null,
-    produced: () => producedText(passthrough, body),
-    given: passthrough.givenIds(body, form.isThreaded),
-    extras,
-    items: noItems,
-  };
+  const usage = isObject(body["usage"]) ? dialect.readUsage(body["usage"]) : null;
+  const given = passthrough.givenIds(body, form.isThreaded);
+  return new PassthroughAnswer(bytes, body, passthrough, usage, given, extras);
+}
+
+/** An answer that reaches the client as it came. */
+class PassthroughAnswer implements WholeAnswer {
+  readonly body: Uint8Array;
+  readonly usage: ReportedUsage | null;
+  readonly given: readonly string[];
+  readonly extras: ReportedExtras | null;
+  readonly #parsed: JsonObject;
+  readonly #passthrough: Passthrough;
+
+  constructor(
+    body: Uint8Array,
+    parsed: JsonObject,
+    passthrough: Passthrough,
+    usage: ReportedUsage | null,
+    given: readonly string[],
+    extras: ReportedExtras | null,
+  ) {
+    this.body = body;
+    this.#parsed = parsed;
+    this.#passthrough = passthrough;
+    this.usage = usage;
+    this.given = given;
+    this.extras = extras;
+  }
+
+  produced(): string {
+    return producedText(this.#passthrough, this.#parsed);
+  }
+
+  items(): readonly string[] {
+    return nothingGiven;
+  }
 }
 
 function writtenAsStream(

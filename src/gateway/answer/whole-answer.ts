@@ -26,7 +26,7 @@ export function readWhole({
     isThreaded: generation.request.isThreaded,
   };
   if (isLargeBody(bytes)) return readLarge(gateway.largeBodies, bytes, form, attempt, null);
-  return readAnswerBytes(bytes, form, attempt.reread);
+  return readAnswerBytes(bytes, form, attempt);
 }
 
 /** On another thread: what a provider sends must not hold up other clients either. */

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
@@ -23,22 +23,31 @@ export function refuseUnreadable({ exchange }: Answering): void {
 export function readOrChargeFailure(answering: Answering): WholeAnswer | Promise<WholeAnswer> {
   try {
     const reading = readWhole(answering);
-    if (!(reading instanceof Promise)) return showCharged(answering, reading);
-    return reading.then(
-      (whole) => showCharged(answering, whole),
-      (error: unknown) => chargeFailure(answering, error),
-    );
+    return reading instanceof Promise ? readLater(answering, reading) : showCharged(answering, reading);
   } catch (error) {
     return chargeFailure(answering, error);
   }
+}
+
+async function readLater(answering: Answering, reading: Promise<WholeAnswer>): Promise<WholeAnswer> {
+  let whole: WholeAnswer;
+  try {
+    whole = await reading;
+  } catch (error) {
+    return chargeFailure(answering, error);
+  }
+  return showCharged(answering, whole);
 }
 
 /** A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here. */
 function showCharged(answering: Answering, whole: WholeAnswer): WholeAnswer | Promise<WholeAnswer> {
   if (whole.showing === undefined) return whole;
   const estimating = answering.bill.estimated(evidenceOf(answering, whole));
-  if (estimating === null) return whole;
-  return estimating.then((usage) => whole.showing?.(usage) ?? whole);
+  return estimating === null ? whole : showEstimated(whole, estimating);
+}
+
+async function showEstimated(whole: WholeAnswer, estimating: Promise<Usage>): Promise<WholeAnswer> {
+  return whole.showing?.(await estimating) ?? whole;
 }
 
 /** Rejects with the failure. */
@@ -76,18 +85,26 @@ export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<u
 }
 
 function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
-  return {
-    usage: whole.usage,
-    partialUsage: null,
-    produced: () => producedBy(whole),
-    requestBytes: generation.request.bytes,
-  };
+  return new WholeEvidence(whole, generation.request.bytes);
 }
 
-function producedBy(whole: WholeAnswer): Produced {
-  const produced = new Produced();
-  produced.add(whole.produced());
-  return produced;
+class WholeEvidence implements Evidence {
+  readonly usage: ReportedUsage | null;
+  readonly partialUsage = null;
+  readonly requestBytes: Uint8Array;
+  readonly #whole: WholeAnswer;
+
+  constructor(whole: WholeAnswer, requestBytes: Uint8Array) {
+    this.#whole = whole;
+    this.usage = whole.usage;
+    this.requestBytes = requestBytes;
+  }
+
+  produced(): Produced {
+    const produced = new Produced();
+    produced.add(this.#whole.produced());
+    return produced;
+  }
 }
 
 export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {

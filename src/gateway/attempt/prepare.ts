@@ -63,8 +63,14 @@ export function dialectToward(
   spoken: readonly ProviderDialectName[],
   body: JsonObject,
 ): ProviderDialectName {
-  const own = spoken.find((name) => name === client);
-  if (own !== undefined) return own;
+  return spoken.includes(client) ? client : richestToward(client, spoken, body);
+}
+
+function richestToward(
+  client: ClientDialectName,
+  spoken: readonly ProviderDialectName[],
+  body: JsonObject,
+): ProviderDialectName {
   const able = hasStopSequences(client, body) ? spoken.filter(takesStopSequences) : spoken;
   return richest(able) ?? richest(spoken) ?? client;
 }
@@ -195,16 +201,43 @@ function passthroughAttempt(
   deployment: Deployment,
   { body, dropped }: { readonly body: Uint8Array; readonly dropped: readonly string[] },
 ): Attempt {
-  const { request, clientDialect: dialect, limit } = generation;
-  const hideUsage = askingForUsage(generation, deployment) !== null;
-  request.forgetBody();
-  const reread = () => {
-    return translate(sourceOf(generation, readableBody(request)), targetOf(deployment, dialect));
-  };
-  const answerContext = () => answerContextOf(generation, deployment, dialect, null);
-  const prepared = preparedFor(generation, deployment, dialect, body);
+  const { limit } = generation;
+  generation.request.forgetBody();
   const allDropped = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
-  return { dialect, prepared, translation: null, dropped: allDropped, reread, answerContext, hideUsage };
+  return new PassthroughAttempt(generation, deployment, body, allDropped);
+}
+
+class PassthroughAttempt implements Attempt {
+  readonly dialect: ClientDialectName;
+  readonly prepared: Prepared;
+  readonly translation = null;
+  readonly dropped: readonly string[];
+  readonly hideUsage: boolean;
+  readonly #generation: PreparableRequest;
+  readonly #deployment: Deployment;
+
+  constructor(
+    generation: PreparableRequest,
+    deployment: Deployment,
+    body: Uint8Array,
+    dropped: readonly string[],
+  ) {
+    this.dialect = generation.clientDialect;
+    this.prepared = preparedFor(generation, deployment, this.dialect, body);
+    this.dropped = dropped;
+    this.hideUsage = askingForUsage(generation, deployment) !== null;
+    this.#generation = generation;
+    this.#deployment = deployment;
+  }
+
+  reread(): Translation {
+    const source = sourceOf(this.#generation, readableBody(this.#generation.request));
+    return translate(source, targetOf(this.#deployment, this.dialect));
+  }
+
+  answerContext(): AnswerContext {
+    return answerContextOf(this.#generation, this.#deployment, this.dialect, null);
+  }
 }
 
 function translated(

@@ -91,12 +91,21 @@ export class Bill {
       if (isMeasured(reported, evidence)) {
         return this.#charge(outcome, reported, "measured", status, response);
       }
-      return this.#estimate(reported, evidence).then((estimated) =>
-        this.#charge(outcome, estimated, "estimated", status, response),
-      );
+      return this.#chargeEstimated(outcome, reported, evidence, status, response);
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  async #chargeEstimated(
+    outcome: Outcome,
+    reported: ReportedUsage,
+    evidence: Evidence,
+    status: number,
+    response: StoredResponse | null,
+  ): Promise<void> {
+    const estimated = await this.#estimate(reported, evidence);
+    await this.#charge(outcome, estimated, "estimated", status, response);
   }
 
   /** The usage that will be charged if it has to be counted here; null if the provider's own figures will be. */
@@ -156,10 +165,12 @@ export class Bill {
       response,
       ending,
     });
-    if (ending === null) return settling;
-    return settling.then(() => {
-      exchange.isEndingKept = true;
-    });
+    return ending === null ? settling : this.#keepEnding(settling);
+  }
+
+  async #keepEnding(settling: Promise<unknown>): Promise<void> {
+    await settling;
+    this.#parts.exchange.isEndingKept = true;
   }
 
   /** Stored in the transaction that charges. Null if the exchange completed at the first attempt. */

@@ -43,7 +43,15 @@ export function askedExtras(request: ClientRequest, destination: Destination): A
   const modality = otherModality(truncated);
   const isText = modality === null && !speaks && mentions.audioInput === null;
   if (isText && tier === null && hostedTools.length === 0) return null;
-  const prices = new Prices(destination);
+  return pricedExtras(request, tier, modality, new Prices(destination));
+}
+
+function pricedExtras(
+  { hostedTools, speaks, mentions }: ClientRequest,
+  tier: AskedTier | null,
+  modality: string | null,
+  prices: Prices,
+): AskedExtras {
   if (modality !== null) prices.refuseUnlessFree("modalities", modality);
   if (tier !== null) prices.demand(tier.field, `tiers.${tier.name}`, (price) => price.tiers?.[tier.name]);
   if (mentions.audioInput !== null) {

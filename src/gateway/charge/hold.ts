@@ -23,31 +23,72 @@ export interface WantedHold {
  * awaited.
  */
 export function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Bill | Promise<Bill> {
-  const { key, model, atMost, requestBytes } = wanted;
-  const { catalog, settings } = exchange.configured;
-  const { microUsdPerCredit } = settings;
-  const price = catalog.holdPrice(model);
-  const extras = exchange.askedExtras?.most ?? null;
-  const amountOf = (tokens: HoldTokens) => holdAmount(key.mode, tokens, price, microUsdPerCredit, extras);
-  const billFor = (held: HoldTokens, hold: Hold): Bill => {
-    exchange.hold = hold;
-    return new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held });
-  };
-  const take = (held: HoldTokens): Bill | Promise<Bill> => {
-    const request = { keyId: key.id, exchangeId: exchange.id, model: model.id, amount: amountOf(held) };
-    const hold = gateway.accounts.hold(request);
-    return hold instanceof Promise ? hold.then((given) => billFor(held, given)) : billFor(held, hold);
-  };
-  const takeCounted = async (error: unknown): Promise<Bill> => {
-    const fitsWithoutInput = error instanceof TooLittle && amountOf({ ...atMost, input: 0 }) < error.balance;
-    if (!fitsWithoutInput) throw error;
-    const counted = await gateway.tokens.request(requestBytes);
-    return take({ ...atMost, input: Math.min(counted, atMost.input) });
-  };
   try {
-    const taken = take(atMost);
-    return taken instanceof Promise ? taken.catch(takeCounted) : taken;
+    const taken = take(gateway, exchange, wanted, wanted.atMost);
+    return taken instanceof Promise ? orCounted(taken, gateway, exchange, wanted) : taken;
   } catch (error) {
-    return takeCounted(error);
+    return takeCounted(gateway, exchange, wanted, error);
   }
+}
+
+function take(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+  held: HoldTokens,
+): Bill | Promise<Bill> {
+  const { key, model } = wanted;
+  const amount = amountOf(exchange, wanted, held);
+  const hold = gateway.accounts.hold({ keyId: key.id, exchangeId: exchange.id, model: model.id, amount });
+  if (hold instanceof Promise) return billWhenGiven(hold, gateway, exchange, key, held);
+  return billFor(gateway, exchange, key, held, hold);
+}
+
+function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldTokens): number {
+  const { catalog, settings } = exchange.configured;
+  const extras = exchange.askedExtras?.most ?? null;
+  return holdAmount(key.mode, held, catalog.holdPrice(model), settings.microUsdPerCredit, extras);
+}
+
+async function billWhenGiven(
+  giving: Promise<Hold>,
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  held: HoldTokens,
+): Promise<Bill> {
+  return billFor(gateway, exchange, key, held, await giving);
+}
+
+function billFor(gateway: Gateway, exchange: Exchange, key: KeyRecord, held: HoldTokens, hold: Hold): Bill {
+  exchange.hold = hold;
+  const { microUsdPerCredit } = exchange.configured.settings;
+  return new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held });
+}
+
+async function orCounted(
+  taking: Promise<Bill>,
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+): Promise<Bill> {
+  try {
+    return await taking;
+  } catch (error) {
+    return takeCounted(gateway, exchange, wanted, error);
+  }
+}
+
+async function takeCounted(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+  error: unknown,
+): Promise<Bill> {
+  const { atMost, requestBytes } = wanted;
+  const fitsWithoutInput =
+    error instanceof TooLittle && amountOf(exchange, wanted, { ...atMost, input: 0 }) < error.balance;
+  if (!fitsWithoutInput) throw error;
+  const counted = await gateway.tokens.request(requestBytes);
+  return take(gateway, exchange, wanted, { ...atMost, input: Math.min(counted, atMost.input) });
 }

@@ -85,7 +85,7 @@ function translated(job: TranslateJob): PreparedResult {
 }
 
 function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
-  const read = readAnswerBytes(bytes, form, () => translationFor(context));
+  const read = readAnswerBytes(bytes, form, { reread: () => translationFor(context) });
   const whole = shown === null ? read : (read.showing?.(shown) ?? read);
   const { body, usage, given, extras } = whole;
   return {

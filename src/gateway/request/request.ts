@@ -188,8 +188,7 @@ function mayNotUse(key: KeyRecord, model: ModelSettings): string {
 
 /** Credit keys pay for what they use, so a model without a price must be declared free. */
 export function refuseUnpriced(key: KeyRecord, model: ModelSettings): void {
-  const isPriced = model.free || model.deployments.every((deployment) => deployment.price !== null);
-  if (key.mode !== "credit" || isPriced) return;
+  if (key.mode !== "credit" || model.free || isPriced(model)) return;
   throw new GatewayError(
     "key_disabled",
     `This key may not use the model "${model.id}": it has no price, and credit keys pay for what they use.`,
@@ -197,6 +196,11 @@ export function refuseUnpriced(key: KeyRecord, model: ModelSettings): void {
       param: "model",
     },
   );
+}
+
+function isPriced({ deployments }: ModelSettings): boolean {
+  for (const { price } of deployments) if (price === null) return false;
+  return true;
 }
 
 export function refuseUnusableTools(body: JsonObject, model: ModelSettings): void {

@@ -30,6 +30,8 @@ interface Commit {
 const mostItemsPerBatch = 512;
 /** After a batch of this size, more commits are expected within a turn. After smaller ones, waiting gained nothing. */
 const crowdItems = 8;
+/** With 32 concurrent requests, 4 turns take 5 % off a request's CPU time compared to 2, and 8 take off no more. */
+const mostTurns = 4;
 const rollUpEveryMs = 1_000;
 /** A shorter lock by another process makes commits wait, but does not make the journal unhealthy. */
 const patienceWithLocksMs = 1_000;
@@ -39,8 +41,8 @@ const longestPauseMs = 250;
 
 /**
  * Collects commits and writes them in batches: one transaction and one fsync for all that are waiting. A batch is
- * written on the next turn of the event loop, or on the one after it under load; waiting longer costs more than
- * fuller batches save. A batch that cannot be written for now is retried, in order, until it succeeds: nothing is
+ * written on the next turn of the event loop; under load a few turns later, as long as each of them brings more commits;
+ * at once if nobody else is about to commit. A batch that cannot be written for now is retried, in order, until it succeeds: nothing is
  * dropped. The journal knows no database; a `BatchWriter` does the writing.
  */
 export class Journal {
@@ -55,6 +57,8 @@ export class Journal {
   /** Charges of commits that were rejected. */
   readonly #lost: ChargeEntry[] = [];
   #draining: Promise<void> | null = null;
+  /** The latest commit is not followed by others. */
+  #isLast = false;
   #rollUpDue = false;
   #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
   #failingSinceMs: number | null = null;
@@ -90,7 +94,7 @@ export class Journal {
     return [...this.#lost, ...pending.flatMap(chargesOf)];
   }
 
-  commit(items: readonly JournalItem[]): Promise<void> {
+  commit(items: readonly JournalItem[], othersFollow = true): Promise<void> {
     if (this.#closingUntilMs !== null) {
       this.#lost.push(...chargesOf({ items }));
       return Promise.reject(new Error("The store is closed."));
@@ -98,6 +102,7 @@ export class Journal {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ items, resolve, reject, isEnded: false });
     this.#stats.pendingItems += items.length;
+    this.#isLast = !othersFollow;
     this.#start();
     return promise;
   }
@@ -120,9 +125,7 @@ export class Journal {
 
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0 || this.#rollUpDue) {
-      await nextTurn();
-      // Under load one more turn pays off: a quarter fewer syncs with 32 concurrent requests.
-      if (this.#stats.lastBatchItems >= crowdItems) await nextTurn();
+      await this.#gather();
       const rollUp = this.#rollUpDue;
       this.#rollUpDue = false;
       this.#writing = this.#takeBatch();
@@ -130,6 +133,18 @@ export class Journal {
       this.#writing = [];
     }
     this.#draining = null;
+  }
+
+  /** Lets others join the batch. */
+  async #gather(): Promise<void> {
+    if (this.#isLast) return;
+    await nextTurn();
+    if (this.#stats.lastBatchItems < crowdItems) return;
+    let known = 0;
+    for (let turn = 1; turn < mostTurns && this.#waiting.length > known; turn += 1) {
+      known = this.#waiting.length;
+      await nextTurn();
+    }
   }
 
   #takeBatch(): readonly Commit[] {

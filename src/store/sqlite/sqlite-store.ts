@@ -141,11 +141,11 @@ export class SqliteStore implements JournaledStore {
     return this.#change(() => this.#operator.record("adjustment", adjustment));
   }
 
-  commit(items: readonly JournalItem[]): Promise<void> {
+  commit(items: readonly JournalItem[], othersFollow = true): Promise<void> {
     const { journal } = this.#parts;
     return journal === null
       ? Promise.reject(new Error("Only the gateway writes to the journal."))
-      : journal.commit(items);
+      : journal.commit(items, othersFollow);
   }
 
   currentRevision(): Promise<number> {

@@ -34,7 +34,11 @@ export class DeadlineTimer {
 
   add(deadline: Deadline): void {
     this.#prompt.add(deadline);
-    this.#timer ??= setInterval(() => this.#tick(), tickMs);
+    if (this.#timer === null) this.#start();
+  }
+
+  #start(): void {
+    this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
   /** From now on it is looked at less often. Does nothing if it was removed. */

@@ -83,7 +83,9 @@ function beginsWell(bytes: Buffer): boolean {
 }
 
 function hasErrorMark(bytes: Buffer): boolean {
-  return bytes.indexOf(quotedError) !== -1 || disguises.some((mark) => bytes.indexOf(mark) !== -1);
+  if (bytes.indexOf(quotedError) !== -1) return true;
+  for (const mark of disguises) if (bytes.indexOf(mark) !== -1) return true;
+  return false;
 }
 
 /** The error, if the JSON text is one. */

@@ -116,6 +116,16 @@ export class HttpProvider implements Provider {
   ): Transfer {
     const waiting = credential?.prepare() ?? null;
     if (waiting === null) return this.#send(prepared, credential, receiver, caller);
+    return this.#sendAfter(waiting, prepared, credential, receiver, caller);
+  }
+
+  #sendAfter(
+    waiting: Promise<void>,
+    prepared: Prepared,
+    credential: CredentialUse | null,
+    receiver: Receiver,
+    caller: string,
+  ): Transfer {
     const send = () => this.#send(prepared, credential, receiver, caller);
     return new DeferredTransfer(waiting, send, receiver);
   }

@@ -94,6 +94,58 @@ describe("a batch", () => {
   );
 });
 
+describe("a batch in a crowd", () => {
+  test.each([
+    ["as long as each brings more", [1, 1, 1, 1, 1], 4],
+    ["and no longer than four turns", [1, 1, 1, 1, 1, 1, 1], 4],
+    ["until one brings none", [1, 1, 0, 0, 1], 2],
+  ])("is gathered for several turns, %s", async (_, commitsPerTurn, expectedSize) => {
+    const writer = notingWriter();
+    const journal = newJournal(writer);
+    await journal.commit(releases(...Array.from({ length: 8 }, () => "first")));
+    await nextTurn();
+    const commits: Promise<void>[] = [];
+    for (const count of commitsPerTurn) {
+      for (let made = 0; made < count; made += 1) commits.push(journal.commit(releases("next")));
+      await nextTurn();
+    }
+    await Promise.all(commits);
+    expect(writer.batches[1]).toHaveLength(expectedSize);
+    await journal.close();
+  });
+});
+
+describe("a commit that no other follows", () => {
+  test("is written within the turn", async () => {
+    const writer = notingWriter();
+    const journal = newJournal(writer);
+    const hasTurned = nextTurn().then(() => true);
+    const commit = journal.commit(releases("last"), false);
+    expect(await Promise.race([hasTurned, commit.then(() => false)])).toBe(false);
+    expect(writer.batches).toEqual([["last"]]);
+    await journal.close();
+  });
+
+  test("joins what was committed just before, such as the ids of its answer", async () => {
+    const writer = notingWriter();
+    const journal = newJournal(writer);
+    await Promise.all([journal.commit(releases("ids")), journal.commit(releases("last"), false)]);
+    expect(writer.batches).toEqual([["ids", "last"]]);
+    await journal.close();
+  });
+
+  test("waits again once others follow", async () => {
+    const writer = notingWriter();
+    const journal = newJournal(writer);
+    await journal.commit(releases("alone"), false);
+    const early = journal.commit(releases("early"));
+    await Promise.resolve();
+    await Promise.all([early, journal.commit(releases("late"))]);
+    expect(writer.batches).toEqual([["alone"], ["early", "late"]]);
+    await journal.close();
+  });
+});
+
 describe("closing", () => {
   test("does not wait forever for a disk that stays full", async () => {
     const writer: BatchWriter = {
