@@ -1,14 +1,14 @@
 import { totalInput } from "../../../base/usage.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
-import type { ExchangeEnding, StoredResponse, UsageRecord } from "../../records.ts";
+import type { ExchangeEnding, StoredResponse } from "../../records.ts";
 import { figureAt } from "./figure-at.ts";
-import type { Field } from "./row-text.ts";
+import { type Field, plainField, textField } from "./row-text.ts";
 
 /** What ends a hold, as the database takes it. Plain JSON, because it may have to be kept in a file. */
 export interface HoldEnd {
   readonly id: string;
   /** Null for a release. */
-  readonly charge: Columns | null;
+  readonly charge: ChargeColumns | null;
   readonly ending: Columns | null;
   readonly response: Columns | null;
 }
@@ -17,38 +17,57 @@ interface Columns {
   readonly [name: string]: Field;
 }
 
-/** The columns of `sluice_hold_end`, in their order. */
-const columnsOfEnd = [
-  "id",
-  "key",
-  "opened",
-  "period",
-  "cost",
-  "at",
-  "basis",
-  "outcome",
-  "list_cost",
-  "model",
-  "provider",
-  "recorded",
-  "route",
-  "upstream_model",
-  "stream",
-  "status",
-  "uncached",
-  "cached",
-  "cache_write",
-  "input",
-  "output",
-  "reasoning",
-  "first_byte",
-  "total",
-  "attempts",
-] as const;
+/** By the names of `sluice_hold_end`'s columns. Those from `recorded` on are the usage record. */
+interface ChargeColumns {
+  readonly id: string;
+  readonly key: string;
+  readonly opened: number;
+  readonly period: number;
+  readonly cost: number;
+  readonly at: number;
+  readonly basis: string;
+  readonly outcome: string;
+  readonly list_cost: number | null;
+  readonly model: string;
+  readonly provider: string;
+  readonly recorded?: number | undefined;
+  readonly route?: string | undefined;
+  readonly upstream_model?: string | undefined;
+  readonly stream?: boolean | undefined;
+  readonly status?: number | undefined;
+  readonly uncached?: number | undefined;
+  readonly cached?: number | undefined;
+  readonly cache_write?: number | undefined;
+  readonly input?: number | undefined;
+  readonly output?: number | undefined;
+  readonly reasoning?: number | undefined;
+  readonly first_byte?: number | null | undefined;
+  readonly total?: number | null | undefined;
+  readonly attempts?: number | undefined;
+}
 
-export function fieldsOfEnd({ id, charge }: HoldEnd): readonly Field[] {
-  const columns: Columns = charge ?? { id };
-  return columnsOfEnd.map((name) => columns[name] ?? null);
+const columnsOfRecord = 14;
+const columnsAfterId = 10 + columnsOfRecord;
+
+/** A row of `sluice_hold_end`. */
+export function endRow({ id, charge }: HoldEnd): string {
+  if (charge === null) return `(${textField(id)}${",".repeat(columnsAfterId)})`;
+  const { key, opened, period, cost, at, basis, outcome, list_cost, model, provider } = charge;
+  const paid =
+    `(${textField(id)},${textField(key)},${opened},${period},${cost},${at},${textField(basis)},${textField(outcome)},` +
+    `${plainField(list_cost)},${textField(model)},${textField(provider)}`;
+  return charge.recorded === undefined
+    ? `${paid}${",".repeat(columnsOfRecord)})`
+    : `${paid},${recordFields(charge)})`;
+}
+
+function recordFields(charge: ChargeColumns): string {
+  const { recorded, route = "", upstream_model = "", stream, status, uncached, cached, cache_write } = charge;
+  const { input, output, reasoning, first_byte, total, attempts } = charge;
+  return (
+    `${recorded},${textField(route)},${textField(upstream_model)},${stream},${status},${uncached},${cached},${cache_write},` +
+    `${input},${output},${reasoning},${plainField(first_byte)},${plainField(total)},${attempts}`
+  );
 }
 
 const figuresPerCharge = 3;
@@ -72,6 +91,7 @@ export function releaseOf(holdId: string): HoldEnd {
 
 export function endOf(order: ChargeOrder): HoldEnd {
   const { holdId, record, ending, response } = order;
+  const usage = record?.usage;
   return {
     id: holdId,
     charge: {
@@ -86,30 +106,23 @@ export function endOf(order: ChargeOrder): HoldEnd {
       list_cost: order.listCostNano,
       model: record?.model ?? order.model,
       provider: record?.provider ?? order.provider,
-      ...(record === null ? {} : columnsOf(record)),
+      recorded: record?.atMs,
+      route: record?.route,
+      upstream_model: record?.upstreamModel,
+      stream: record?.stream,
+      status: record?.status,
+      uncached: usage?.inputTokens,
+      cached: usage?.cachedInputTokens,
+      cache_write: usage?.cacheWriteTokens,
+      input: usage && totalInput(usage),
+      output: usage?.outputTokens,
+      reasoning: usage?.reasoningTokens,
+      first_byte: record && rounded(record.firstByteMs),
+      total: record && rounded(record.totalMs),
+      attempts: record?.attempts,
     },
     ending: ending && endingOf(ending),
     response: response && responseOf(holdId, response),
-  };
-}
-
-function columnsOf(record: UsageRecord) {
-  const { usage } = record;
-  return {
-    recorded: record.atMs,
-    route: record.route,
-    upstream_model: record.upstreamModel,
-    stream: record.stream,
-    status: record.status,
-    uncached: usage.inputTokens,
-    cached: usage.cachedInputTokens,
-    cache_write: usage.cacheWriteTokens,
-    input: totalInput(usage),
-    output: usage.outputTokens,
-    reasoning: usage.reasoningTokens,
-    first_byte: rounded(record.firstByteMs),
-    total: rounded(record.totalMs),
-    attempts: record.attempts,
   };
 }
 

@@ -1,11 +1,11 @@
 import { assert } from "../../../base/assert.ts";
 import type { HoldDecision, HoldOrder, HoldVerdict } from "../../node.ts";
 import { figureAt } from "./figure-at.ts";
-import type { Field } from "./row-text.ts";
+import { textField } from "./row-text.ts";
 
-/** The columns of `sluice_hold_order`. */
-export function fieldsOfOrder({ holdId, keyId, amount, nowMs, model }: HoldOrder): readonly Field[] {
-  return [holdId, keyId, amount, nowMs, model];
+/** A row of `sluice_hold_order`. */
+export function orderRow({ holdId, keyId, amount, nowMs, model }: HoldOrder): string {
+  return `(${textField(holdId)},${textField(keyId)},${amount},${nowMs},${textField(model)})`;
 }
 
 /** By the numbers that `sluice_open_holds` gives, from 1 on. */

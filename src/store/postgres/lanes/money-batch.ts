@@ -2,8 +2,8 @@ import { assert } from "../../../base/assert.ts";
 import type { Charged, HoldOrder, HoldVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
-import { chargesOf, fieldsOfEnd, type HoldEnd, nothingCharged } from "./hold-end.ts";
-import { fieldsOfOrder, verdictsOf } from "./hold-order.ts";
+import { chargesOf, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
+import { orderRow, verdictsOf } from "./hold-order.ts";
 import { rowsText } from "./row-text.ts";
 
 /** What holds have produced so far. May be added to until it is first sent. */
@@ -45,21 +45,22 @@ export async function sendMoney(
     node,
     lane,
     sequence,
-    rowsText(ends, fieldsOfEnd),
-    rowsText(orders, fieldsOfOrder),
+    rowsText(ends, endRow),
+    rowsText(orders, orderRow),
     endingsOf(ends),
     responsesOf(ends),
     notes.length === 0 ? null : notes.map(([id]) => id),
     notes.length === 0 ? null : notes.map(([, chargeSoFar]) => chargeSoFar),
   ]);
   assert(row !== undefined, "sluice_do_batch returns a row");
-  const charges = chargesOf(ends.length, row.charges).values();
-  const verdicts = verdictsOf(orders.length, row.verdicts).values();
+  const charges = chargesOf(ends.length, row.charges);
+  const verdicts = verdictsOf(orders.length, row.verdicts);
+  let [nextCharge, nextVerdict] = [0, 0];
   return items.map(({ kind }) => {
     if (kind === "progress") return nothingCharged;
-    const { value } = kind === "hold" ? verdicts.next() : charges.next();
-    assert(value !== undefined, "the database answers every item of a batch");
-    return value;
+    const answer = kind === "hold" ? verdicts[nextVerdict++] : charges[nextCharge++];
+    assert(answer !== undefined, "the database answers every item of a batch");
+    return answer;
   });
 }
 

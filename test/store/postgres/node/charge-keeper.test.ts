@@ -2,12 +2,15 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { NodeEvent } from "../../../../src/store/node.ts";
+import { endOf, type HoldEnd } from "../../../../src/store/postgres/lanes/hold-end.ts";
 import { ChargeKeeper } from "../../../../src/store/postgres/node/charge-keeper.ts";
 import { UnacknowledgedCharges } from "../../../../src/store/postgres/node/unacknowledged.ts";
 import { temporaryFolder } from "../../fixtures.ts";
+import { chargeOrder, holdOrder } from "./world.ts";
 
 const databaseId = "database";
-const charge = { id: "exchange", charge: { n: 0, id: "exchange", cost: 60 }, ending: null, response: null };
+/** As it is read from a file. */
+const charge: HoldEnd = JSON.parse(JSON.stringify(endOf(chargeOrder(holdOrder("key_1", 100), 60))));
 
 test("the charges that an earlier process has left are copied, and its file goes", () => {
   using folder = folderWithCharge();
