@@ -53,6 +53,7 @@ const unreported: ReportedUsage = { ...noInput, ...noOutput };
  */
 export class Bill {
   readonly #parts: BillParts;
+  #estimated: Promise<Usage> | null = null;
 
   constructor(parts: BillParts) {
     this.#parts = parts;
@@ -104,14 +105,19 @@ export class Bill {
     status: number,
     response: StoredResponse | null,
   ): Promise<void> {
-    const estimated = await this.#estimate(reported, evidence);
+    const estimated = await (this.#estimated ?? this.#estimate(reported, evidence));
     await this.#charge(outcome, estimated, "estimated", status, response);
   }
 
-  /** The usage that will be charged if it has to be counted here; null if the provider's own figures will be. */
+  /**
+   * The usage that will be charged if it has to be counted here; null if the provider's own figures will be. Called once
+   * the answer is complete, so that `settle` need not count it again.
+   */
   estimated(evidence: Evidence): Promise<Usage> | null {
     const reported = this.#believed(evidence);
-    return isMeasured(reported, evidence) ? null : this.#estimate(reported, evidence);
+    if (isMeasured(reported, evidence)) return null;
+    this.#estimated = this.#estimate(reported, evidence);
+    return this.#estimated;
   }
 
   #believed({ usage, partialUsage }: Evidence): ReportedUsage {
