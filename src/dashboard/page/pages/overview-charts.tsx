@@ -1,81 +1,41 @@
 import { useMemo } from "preact/hooks";
 import type { OverviewPointView, OverviewView } from "../../../admin/views.ts";
 import { count, credits, duration, shortCount } from "../format.ts";
-import { Chart } from "../parts/chart.tsx";
+import { Chart, type Line } from "../parts/chart.tsx";
 
 function short(value: number): string {
   return value >= 1000 ? shortCount(value) : String(Math.round(value * 10_000) / 10_000);
 }
 
+/** The figures of a point that are summed up, and so have a total. */
+type SummedFigure = "spend" | "requests" | "failed" | "refused" | "input_tokens" | "output_tokens";
+
 export function OverviewCharts({ overview }: { overview: OverviewView }) {
   const { points, totals } = overview;
   const at = useMemo(() => points.map((point) => point.at), [points]);
   const values = (pick: (point: OverviewPointView) => number | null) => points.map(pick);
+  const area = (label: string, figure: SummedFigure, colour: Line["colour"], format = count): Line => ({
+    label,
+    values: values((point) => point[figure]),
+    colour,
+    shape: "area",
+    overall: format(totals[figure]),
+  });
+  const spend: Line = { ...area("credits", "spend", 1, credits), shape: "bars" };
+  const requests = [
+    area("recorded", "requests", 1),
+    area("failed", "failed", 4),
+    area("refused", "refused", 3),
+  ];
+  const tokens = [
+    area("input", "input_tokens", 1, shortCount),
+    area("output", "output_tokens", 2, shortCount),
+  ];
   return (
     <div class="charts">
-      <Chart
-        title="Spend"
-        at={at}
-        format={short}
-        lines={[
-          {
-            label: "credits",
-            values: values((point) => point.spend),
-            colour: 1,
-            shape: "bars",
-            overall: credits(totals.spend),
-          },
-        ]}
-      />
-      <Chart
-        title="Requests"
-        at={at}
-        format={short}
-        lines={[
-          {
-            label: "recorded",
-            values: values((point) => point.requests),
-            colour: 1,
-            shape: "area",
-            overall: count(totals.requests),
-          },
-          {
-            label: "failed",
-            values: values((point) => point.failed),
-            colour: 4,
-            shape: "area",
-            overall: count(totals.failed),
-          },
-          {
-            label: "refused",
-            values: values((point) => point.refused),
-            colour: 3,
-            shape: "area",
-            overall: count(totals.refused),
-          },
-        ]}
-      />
-      <Chart
-        title="Tokens"
-        at={at}
-        format={shortCount}
-        lines={[
-          {
-            label: "input",
-            values: values((point) => point.input_tokens),
-            colour: 1,
-            shape: "area",
-            overall: shortCount(totals.input_tokens),
-          },
-          {
-            label: "output",
-            values: values((point) => point.output_tokens),
-            colour: 2,
-            shape: "area",
-            overall: shortCount(totals.output_tokens),
-          },
-        ]}
-      />
+      <Chart title="Spend" at={at} format={short} lines={[spend]} />
+      <Chart title="Requests" at={at} format={short} lines={requests} />
+      <Chart title="Tokens" at={at} format={shortCount} lines={tokens} />
       <Latency
         title="First byte"
         at={at}

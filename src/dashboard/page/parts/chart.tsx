@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { isDark } from "../theme.ts";
 import { colourOf } from "./colour.ts";
 
-interface Line {
+export interface Line {
   readonly label: string;
   readonly values: readonly (number | null)[];
   /** The number of a chart colour in tokens.css. */
