@@ -22,7 +22,7 @@ const needTheMachine: ReadonlySet<string> = new Set([
   "test/wire/many-streams.test.ts",
 ]);
 
-const startsPrograms = /\bBun\.spawn\(|"node:child_process"|"playwright-core"/;
+const startsPrograms = /\bBun\.spawn(?:Sync)?\(|"node:child_process"|"playwright-core"/;
 
 /** Sorted by what the files themselves import and do, so that a new one needs no entry anywhere. */
 export function sortSuites(): Suites {

@@ -1,7 +1,7 @@
 import { describe, expect } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import { openBench, startProcess } from "../ledger/fixtures.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { newIdempotency, requestOf, serve } from "./fixtures.ts";
 
 const answer = [new TextEncoder().encode("data: né\n\n"), new TextEncoder().encode("data: [DONE]\n\n")];

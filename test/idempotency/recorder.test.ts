@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { openBench } from "../ledger/fixtures.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { newIdempotency, requestOf, serve } from "./fixtures.ts";
 
 const mebibyte = 1024 * 1024;

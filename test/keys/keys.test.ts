@@ -5,7 +5,7 @@ import { issueKey, rotateKey } from "../../src/keys/issue.ts";
 import { KeyRing } from "../../src/keys/keyring.ts";
 import { effectiveStatus, mayBecome } from "../../src/keys/status.ts";
 import { openBench } from "../ledger/fixtures.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { audit } from "../../src/ledger/audit.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 
 testEachJournal(

@@ -1,6 +1,6 @@
 import { describe, expect } from "bun:test";
 import type { KeyRecord } from "../../src/store/store.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { type Bench, holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 

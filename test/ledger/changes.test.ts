@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { StoreWatcher } from "../../src/store/watcher.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { type ExportFormat, exportEntries } from "../../src/ledger/export.ts";
 import type { JournalItem } from "../../src/store/store.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { settleItem } from "../store/fixtures.ts";
 import { type Bench, openBench } from "./fixtures.ts";
 

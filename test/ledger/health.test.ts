@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { FaultyWriter } from "../simulation/faulty-writer.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";

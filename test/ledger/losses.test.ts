@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { describeLosses } from "../../src/ledger/losses.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { settleItem } from "../store/fixtures.ts";
 import { openBench } from "./fixtures.ts";
 

@@ -4,7 +4,7 @@ import { Ledger } from "../../src/ledger/ledger.ts";
 import { recoverHolds } from "../../src/ledger/recover.ts";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { emptyTotals, type JournalItem } from "../../src/store/store.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect } from "bun:test";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Entry, Store } from "../../src/store/store.ts";
-import { testEachJournal } from "../store/each-store.ts";
+import { testEachJournal } from "../store/each-journal.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 
 async function entriesOf(store: Store, kind: Entry["kind"]): Promise<readonly Entry[]> {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { journaledKinds } from "../store/each-store.ts";
+import { journaledKinds } from "../store/each-journal.ts";
 import type { JournaledDatabase, StoreKind } from "../store/kind.ts";
 import { SeededRandom } from "./random.ts";
 import { Simulation } from "./simulation.ts";

@@ -1,6 +1,6 @@
 import { describe, expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
-import { testEachJournal } from "../each-store.ts";
+import { testEachJournal } from "../each-journal.ts";
 import { keyRecord, settleItem } from "../fixtures.ts";
 
 describe("a batch", () => {

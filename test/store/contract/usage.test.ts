@@ -2,7 +2,8 @@ import { describe, expect } from "bun:test";
 import type { Store } from "../../../src/store/store.ts";
 import { FaultyWriter } from "../../simulation/faulty-writer.ts";
 import { FakeClock } from "../../support/clock.ts";
-import { testEachJournal, testEachStore } from "../each-store.ts";
+import { testEachJournal } from "../each-journal.ts";
+import { testEachStore } from "../each-store.ts";
 import { keyRecord, settleItem, usageRecord } from "../fixtures.ts";
 import type { GatewayStore } from "../kind.ts";
 
