@@ -18,13 +18,11 @@ afterEach(() => {
   sending.mockClear();
 });
 
-/** Sends a request, and reads nothing of its answer before it is told to. */
-async function stalledClient(world: World, { secret }: Caller, path: string, body: object) {
+/** Sends a request, and reads nothing of its answer. Resolves when the gateway waits for it. */
+async function stalledClient(world: World, { secret }: Caller, path: string, body: object): Promise<void> {
   const { hostname, port } = new URL(world.running.url);
   const socket = connect(Number(port), hostname);
   sockets.push(socket);
-  const pieces: Buffer[] = [];
-  socket.on("data", (piece) => void pieces.push(Buffer.from(piece)));
   socket.on("error", () => {});
   socket.pause();
   const text = JSON.stringify(body);
@@ -36,7 +34,6 @@ async function stalledClient(world: World, { secret }: Caller, path: string, bod
   const clients = () => sending.mock.contexts as readonly ClientStream[];
   const isBlocked = () => clients().some((client) => client.isBlocked(performance.now()));
   await waitFor(isBlocked, "the gateway to wait for the client");
-  return { socket, received: () => Buffer.concat(pieces).toString() };
 }
 
 function endlessChat(): Answer {
@@ -51,11 +48,9 @@ test("a stream whose reader has stalled is charged and ended by a shutdown, with
   const caller = await world.creditCaller();
   world.provider.script(endlessChat());
   const body = hello("chat", "gpt-test", { stream: true });
-  const { socket, received } = await stalledClient(world, caller, paths.chat, body);
+  await stalledClient(world, caller, paths.chat, body);
   world.gateway.ongoing.interruptAll(shuttingDown);
   expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "failed", basis: "estimated" }]);
-  socket.resume();
-  await waitFor(() => received().includes('data: {"error":{'), "the error to reach the client after all");
   expect(world.observed).toMatchObject([{ outcome: "failed", errorCode: "service_unavailable" }]);
 });
 
@@ -76,10 +71,8 @@ test("a stream that is charged, and whose last bytes nobody reads, is over for a
   const event = { type: "response.completed", sequence_number: 1, response };
   world.provider.script(sse(`event: response.completed\ndata: ${JSON.stringify(event)}\n\n`));
   const body = hello("responses", "gpt-test", { stream: true });
-  const { socket, received } = await stalledClient(world, caller, paths.responses, body);
+  await stalledClient(world, caller, paths.responses, body);
   world.gateway.ongoing.interruptAll(shuttingDown);
   expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "completed", basis: "measured" }]);
-  socket.resume();
-  await waitFor(() => received().length > long.length, "the last bytes to reach the client after all");
-  expect(received()).not.toContain("service_unavailable");
+  expect(world.observed).toMatchObject([{ outcome: "completed", errorCode: null }]);
 });

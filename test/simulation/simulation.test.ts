@@ -4,9 +4,11 @@ import type { JournaledDatabase, StoreKind } from "../store/kind.ts";
 import { SeededRandom } from "./random.ts";
 import { Simulation } from "./simulation.ts";
 
-/** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night. */
+/** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night; `test:fast` runs a few. */
 const replay = process.env["SEED"];
-const runs = process.env["SLUICE_SOAK"] === "1" ? 100_000 : 500;
+const isSoak = process.env["SLUICE_SOAK"] === "1";
+const isFast = process.env["SLUICE_TEST_FAST"] === "1";
+const runs = isSoak ? 100_000 : isFast ? 100 : 500;
 const steps = 150;
 
 async function simulate(kind: StoreKind<JournaledDatabase>, seed: number): Promise<void> {
@@ -22,9 +24,9 @@ test.each(journaledKinds)(
   `the ledger agrees with the model and the database in ${replay ?? runs} random histories ($name)`,
   async (kind) => {
     if (replay !== undefined) return simulate(kind, Number(replay));
-    const firstSeed = process.env["SLUICE_SOAK"] === "1" ? Date.now() % 1_000_000_000 : 1;
+    const firstSeed = isSoak ? Date.now() % 1_000_000_000 : 1;
     for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) await simulate(kind, seed);
-    expect(runs).toBeGreaterThanOrEqual(500);
+    expect(runs).toBeGreaterThanOrEqual(isFast ? 100 : 500);
   },
   { timeout: 24 * 3_600_000 },
 );
