@@ -54,6 +54,7 @@ export class ChunkedBody {
     let start = 0;
     let end = 0;
     while (at < bytes.length && !this.isOver) {
+      if (this.#state === "size" && this.#sizeDigits === 0) at = this.#readPlainSize(bytes, at);
       if (this.#state !== "data") {
         this.#readControlByte(bytes[at] ?? 0);
         at += 1;
@@ -65,10 +66,33 @@ export class ChunkedBody {
       end += next - at;
       this.#size -= next - at;
       at = next;
-      if (this.#size === 0) this.#state = "data_cr";
+      if (this.#size > 0) break;
+      if (bytes[at] === cr && bytes[at + 1] === lf) {
+        at += 2;
+        this.#beginSize();
+      } else this.#state = "data_cr";
     }
     this.surplusBytes = bytes.length - at;
     return bytes.subarray(start, end);
+  }
+
+  /**
+   * Reads the whole line with a chunk's size, and returns the index after it. If the line is not all there, has
+   * extensions, is malformed or the last chunk's, nothing is read: the states read it byte by byte. This is a shortcut
+   * for what nearly all lines are: byte by byte, they took a tenth of the main thread under fast streams.
+   */
+  #readPlainSize(bytes: Uint8Array, from: number): number {
+    let size = 0;
+    let at = from;
+    for (; at - from < maxSizeDigits; at += 1) {
+      const digit = hexDigit(bytes[at] ?? cr);
+      if (digit === noDigit) break;
+      size = size * 16 + digit;
+    }
+    if (size === 0 || bytes[at] !== cr || bytes[at + 1] !== lf) return from;
+    this.#size = size;
+    this.#state = "data";
+    return at + 2;
   }
 
   #readControlByte(byte: number): void {

@@ -137,11 +137,7 @@ export abstract class StreamScanner {
     const kept: Uint8Array[] = [];
     let keptFrom = 0;
     let keptTo = events.length;
-    // Searched as a whole only once: with a mark in every event, that would be quadratic.
-    const firstEvent = wholeEventsEnd(events.subarray(0, this.firstMark(events)));
-    for (let at = firstEvent, end = at; at < events.length; at = end) {
-      end = eventEnd(events, at);
-      if (this.firstMark(events.subarray(at, end)) === none) continue;
+    for (let at = this.#nextMarked(events, 0); at < events.length; ) {
       const event = rawEvent(events, at);
       const action = this.actionFor(event);
       if (action === "hold") this.held = events.subarray(event.start);
@@ -153,11 +149,26 @@ export abstract class StreamScanner {
         if (event.start > keptFrom) kept.push(events.subarray(keptFrom, event.start));
         keptFrom = event.end;
       }
+      at = this.#nextMarked(events, event.end);
     }
     if (keptTo > keptFrom || kept.length === 0) kept.push(events.subarray(keptFrom, keptTo));
     // A dropped event mostly comes right before the held one, so that there is one piece and nothing is copied.
     const first = kept[0];
     return kept.length === 1 && first !== undefined ? first : Buffer.concat(kept);
+  }
+
+  /**
+   * The start of the next event with a mark, or the end. Most events have none, so they are not searched one by one: after
+   * the first, each search covers as much again as was searched before. To search everything that follows would be
+   * quadratic if every event has a mark.
+   */
+  #nextMarked(events: Buffer, from: number): number {
+    for (let at = from, end = at; at < events.length; at = end) {
+      end = eventEnd(events, at + (at - from));
+      const mark = this.firstMark(events.subarray(at, end));
+      if (mark !== none) return at + wholeEventsEnd(events.subarray(at, at + mark));
+    }
+    return events.length;
   }
 
   /** Parses events up to and including the first content; returns the index after it. */

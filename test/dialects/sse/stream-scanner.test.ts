@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
+import type { RawEvent } from "../../../src/dialects/sse/raw-events.ts";
 import { type EventAction, StreamScanner } from "../../../src/dialects/sse/stream-scanner.ts";
+import { seededRandom } from "../../support/random.ts";
 
 const mark = Buffer.from('"mark"');
 
@@ -17,9 +19,9 @@ class CountingScanner extends StreamScanner {
     return events.indexOf(mark);
   }
 
-  protected actionFor(): EventAction {
+  protected actionFor({ data }: RawEvent): EventAction {
     this.marked += 1;
-    return "forward";
+    return data.includes("drop") ? "drop" : "forward";
   }
 
   protected producedBy(): string {
@@ -33,4 +35,21 @@ test("a read with a mark in every event is searched a few times, and not once pe
   expect(scanner.pass(read)).toEqual(read);
   expect(scanner.marked).toBe(2000);
   expect(scanner.searchedBytes).toBeLessThanOrEqual(3 * read.length);
+});
+
+test("a mark now and then is found without a search per event, wherever it is", () => {
+  const random = seededRandom(20);
+  for (let run = 0; run < 300; run += 1) {
+    const share = 1 / (1 + random.below(40));
+    const lineEnd = random.pick(["\n", "\r\n"]);
+    const events = Array.from({ length: 200 }, () => {
+      const member = random.chance(share) ? random.pick([`"mark":1`, `"mark":"drop"`]) : "";
+      return `data: {${member}}${" ".repeat(random.below(90))}${lineEnd}${lineEnd}`;
+    });
+    const read = Buffer.from(events.join(""));
+    const scanner = new CountingScanner();
+    expect(scanner.pass(read).toString()).toBe(events.filter((event) => !event.includes("drop")).join(""));
+    expect(scanner.marked).toBe(events.filter((event) => event.includes("mark")).length);
+    expect(scanner.searchedBytes).toBeLessThanOrEqual(6 * read.length);
+  }
 });
