@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { type Step, sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
+import { isSoak } from "../support/effort.ts";
 import { fixture } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { seededRandom } from "../support/random.ts";
@@ -9,7 +10,6 @@ import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { RawClient } from "./raw-client.ts";
 
-const isSoak = process.env["SLUICE_SOAK"] === "1";
 const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
 const streams = isCompiled ? 2000 : 300;
 const rounds = isSoak ? 20 : isCompiled ? 3 : 1;

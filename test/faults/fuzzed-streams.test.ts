@@ -13,13 +13,14 @@ import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
 import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
+import { isFast, isSoak } from "../support/effort.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 import { mutateBytes, mutateJson } from "./mutate.ts";
 
 /** `SEED=n` runs one again. */
 const only = process.env["SEED"] === undefined ? null : Number(process.env["SEED"]);
-const runs = process.env["SLUICE_SOAK"] === "1" ? 100_000 : 1_200;
+const runs = isSoak ? 100_000 : isFast ? 300 : 1_200;
 
 /** Without one of these in it, no stream of the dialect has ended properly. */
 const ends: Readonly<Record<ProviderDialectName, RegExp>> = {

@@ -1,14 +1,13 @@
 import { expect, test } from "bun:test";
 import { journaledKinds } from "../store/each-journal.ts";
 import type { JournaledDatabase, StoreKind } from "../store/kind.ts";
+import { isFast, isSoak } from "../support/effort.ts";
 import { SeededRandom } from "./random.ts";
 import { Simulation } from "./simulation.ts";
 
 /** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night; `test:fast` runs a few. */
 const replay = process.env["SEED"];
-const isSoak = process.env["SLUICE_SOAK"] === "1";
-const isFast = process.env["SLUICE_TEST_FAST"] === "1";
-const runs = isSoak ? 100_000 : isFast ? 100 : 500;
+const runs = isSoak ? 100_000 : isFast ? 50 : 500;
 const steps = 150;
 
 async function simulate(kind: StoreKind<JournaledDatabase>, seed: number): Promise<void> {
@@ -26,7 +25,7 @@ test.each(journaledKinds)(
     if (replay !== undefined) return simulate(kind, Number(replay));
     const firstSeed = isSoak ? Date.now() % 1_000_000_000 : 1;
     for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) await simulate(kind, seed);
-    expect(runs).toBeGreaterThanOrEqual(isFast ? 100 : 500);
+    expect(runs).toBeGreaterThanOrEqual(isFast ? 50 : 500);
   },
   { timeout: 24 * 3_600_000 },
 );

@@ -5,13 +5,13 @@ import { audit } from "../../../src/ledger/audit.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { FakeClock } from "../../support/clock.ts";
+import { isSoak } from "../../support/effort.ts";
 import { type TemporaryFolder, temporaryFolder } from "../fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
 
 const noonMs = Date.UTC(2026, 10, 15, 12);
 /** The schema before keys and accounts were told apart. */
 const before = migrations.slice(0, 4);
-const isSoak = process.env["SLUICE_SOAK"] === "1";
 
 function oldDatabase({ dir }: TemporaryFolder, fill: (database: Database) => void): void {
   const file = join(dir, "sluice.db");

@@ -6,9 +6,9 @@ import { audit } from "../../../src/ledger/audit.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { fillStore } from "../../bench/fill.ts";
+import { isSoak } from "../../support/effort.ts";
 import { temporaryFolder } from "../fixtures.ts";
 
-const isSoak = process.env["SLUICE_SOAK"] === "1";
 const size = isSoak ? { keys: 10_000, records: 1_000_000 } : { keys: 300, records: 20_000 };
 
 test(
