@@ -33,13 +33,6 @@ interface Entry<Item, Answer> {
   isEnded: boolean;
 }
 
-interface Delivery<Item, Answer> {
-  /** Committed, but their callers do not know yet. */
-  readonly answered: readonly { readonly entry: Entry<Item, Answer>; readonly answer: Answer }[];
-  /** What could not be sent because the lane was halted. */
-  readonly unanswered: readonly Entry<Item, Answer>[];
-}
-
 const defaultMostItems = 256;
 const firstPauseMs = 10;
 const longestPauseMs = 250;
@@ -141,48 +134,39 @@ export class Lane<Item, Answer> {
   }
 
   async #run(): Promise<void> {
-    // What is added at once becomes one batch. Whatever else this turn adds need not be waited for: it is the next.
+    // What is added at once becomes one batch, and need not wait for whatever else this turn of the event loop adds.
     await null;
-    let sending = this.#sendNext();
-    while (sending !== null) {
-      const { answered, unanswered } = await sending;
+    while (this.#waiting.length > 0 && !this.#isHalted) {
+      this.#inFlight = this.#waiting.splice(0, this.#options.mostItems ?? defaultMostItems);
+      const unanswered = await this.#deliver(this.#inFlight);
       this.#inFlight = [];
       if (unanswered.length > 0) this.#waiting = [...unanswered, ...this.#waiting];
-      // The database gets its next work before the answers are dealt with, which takes as long as the work itself.
-      sending = this.#sendNext();
-      if (sending !== null) await nextTurn();
-      for (const { entry, answer } of answered) this.#answer(entry, answer);
+      // What the answers set off goes with the next batch: fewer and fuller ones cost the database less.
+      await nextTurn();
     }
   }
 
-  /** Null if there is nothing to send. */
-  #sendNext(): Promise<Delivery<Item, Answer>> | null {
-    if (this.#isHalted || this.#waiting.length === 0) return null;
-    this.#inFlight = this.#waiting.splice(0, this.#options.mostItems ?? defaultMostItems);
-    return this.#deliver(this.#inFlight);
-  }
-
-  /** Sends a batch until it is answered. */
-  async #deliver(batch: readonly Entry<Item, Answer>[]): Promise<Delivery<Item, Answer>> {
+  /** Sends a batch until it is answered. Returns what could not be sent because the lane was halted. */
+  async #deliver(batch: readonly Entry<Item, Answer>[]): Promise<readonly Entry<Item, Answer>[]> {
     const { send, onAttempt, onFenced } = this.#options;
     const sequence = this.#sequence + 1;
     const items = batch.map(({ item }) => item);
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      if (this.#isHalted) return { answered: [], unanswered: batch };
+      if (this.#isHalted) return batch;
       try {
         const answers = await send(sequence, items);
         assert(answers.length === items.length, `${items.length} items need as many answers`);
         onAttempt(null);
         this.#silentMs = 0;
         this.#sequence = sequence;
-        const answered = batch.map((entry, index) => ({ entry, answer: answers[index] as Answer }));
-        return { answered, unanswered: [] };
+        for (const [index, entry] of batch.entries()) this.#answer(entry, answers[index] as Answer);
+        return [];
       } catch (error) {
         switch (failureOf(error)) {
           case "fenced":
             this.#isHalted = true;
             onFenced();
-            return { answered: [], unanswered: batch };
+            return batch;
           case "rejected":
             return this.#isolate(batch, error);
           case "unreachable":
@@ -194,18 +178,20 @@ export class Lane<Item, Answer> {
   }
 
   /** The batch was rolled back, so its number is free. Its items are sent one by one; only the one at fault fails. */
-  async #isolate(batch: readonly Entry<Item, Answer>[], error: unknown): Promise<Delivery<Item, Answer>> {
+  async #isolate(
+    batch: readonly Entry<Item, Answer>[],
+    error: unknown,
+  ): Promise<readonly Entry<Item, Answer>[]> {
     const [only, ...others] = batch;
     if (others.length === 0) {
       if (only !== undefined) this.#reject(only, error);
-      return { answered: [], unanswered: [] };
+      return [];
     }
     for (const [index, entry] of batch.entries()) {
-      const { answered, unanswered } = await this.#deliver([entry]);
-      if (unanswered.length > 0) return { answered: [], unanswered: batch.slice(index) };
-      for (const { answer } of answered) this.#answer(entry, answer);
+      const unanswered = await this.#deliver([entry]);
+      if (unanswered.length > 0) return batch.slice(index);
     }
-    return { answered: [], unanswered: [] };
+    return [];
   }
 
   #reject(entry: Entry<Item, Answer>, error: unknown): void {
