@@ -49,11 +49,15 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
     mayCount: (deployment) => counting.dialectToward(deployment) !== null,
     prepare: (deployment) => counting.prepare(deployment),
   };
-  const exact = await gateway.ongoing.withoutPlace(exchange, () => countUpstream(configured, plan));
-  const inputTokens = exact ?? (await gateway.tokens.request(request.bytes));
+  // A shutdown waits for the local count too, which may have to load its tokenizer first.
+  const { tokens, basis } = await gateway.ongoing.withoutPlace(exchange, async () => {
+    const exact = await countUpstream(configured, plan);
+    if (exact !== null) return { tokens: exact, basis: "exact" };
+    return { tokens: await gateway.tokens.request(request.bytes), basis: "estimate" };
+  });
   return Response.json(
-    { input_tokens: inputTokens },
-    { headers: { ...commonHeaders(exchange), "x-sluice-count": exact === null ? "estimate" : "exact" } },
+    { input_tokens: tokens },
+    { headers: { ...commonHeaders(exchange), "x-sluice-count": basis } },
   );
 }
 
