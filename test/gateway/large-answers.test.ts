@@ -84,6 +84,25 @@ describe("on that thread too", () => {
     expect(charges).toMatchObject([{ basis: "measured", outcome: "failed" }]);
   });
 
+  describe("a Responses answer that names its error and reports usage is charged by it, whoever asks:", () => {
+    const error = { code: "server_error", message: "It broke." };
+    const head = { id: "resp_up", object: "response", created_at: 1, model: "up", status: "failed" };
+    const failed = { ...head, output: [], error, usage: usageOf("responses", 100, 20) };
+    for (const asker of pairs.filter(({ provider }) => provider === "responses")) {
+      for (const stream of [false, true]) {
+        test(`${asker.client}${stream ? ", asked for as a stream" : ""}`, async () => {
+          const answer = textAnswer(JSON.stringify(failed));
+          const { status, body, charges } = await answered(asker, made(true, answer), stream);
+          expect(jobs()).toEqual(["answer"]);
+          expect(status).toBe(502);
+          expect(body).toContain("It broke.");
+          const amount = -(100 * 1_000 + 20 * 2_000);
+          expect(charges).toEqual([{ amount, basis: "measured", outcome: "failed" }]);
+        });
+      }
+    }
+  });
+
   test.each([
     ["broken JSON", pairs[0], `{"x":${manyValues},}`],
     ["without content", pairs[2], `{"x":${manyValues}}`],

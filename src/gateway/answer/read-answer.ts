@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import { malformedAnswer, reportedFailure } from "../../dialects/errors/failure.ts";
+import { FailedAnswer, malformedAnswer, reportedFailure } from "../../dialects/errors/failure.ts";
 import { producedText } from "../../dialects/produced.ts";
 import type { Passthrough } from "../../dialects/provider-dialect.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
@@ -57,8 +57,8 @@ export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Rea
   const extras = dialect.readExtras(body);
   const { passthrough } = dialect;
   if (form.isTranslated || passthrough === null) return translated(reader.reread().response(body), extras);
-  refuseOtherBodies(body, passthrough);
   const usage = isObject(body["usage"]) ? dialect.readUsage(body["usage"]) : null;
+  refuseOtherBodies(body, passthrough, usage);
   const given = passthrough.givenIds(body, form.isThreaded);
   return new PassthroughAnswer(bytes, body, passthrough, usage, given, extras);
 }
@@ -150,7 +150,11 @@ function parseAnswer(bytes: Uint8Array): JsonObject {
  * Rejects an error in a 200 and anything else that is not an answer; a translation does so by itself. Only errors of
  * large answers have not been found before.
  */
-function refuseOtherBodies(body: JsonObject, { answerField }: Passthrough): void {
-  if (isObject(body["error"])) throw reportedFailure(body);
+function refuseOtherBodies(
+  body: JsonObject,
+  { answerField }: Passthrough,
+  usage: ReportedUsage | null,
+): void {
+  if (isObject(body["error"])) throw FailedAnswer.of(reportedFailure(body), usage);
   if (!Array.isArray(body[answerField])) throw malformedAnswer("it has no content");
 }
