@@ -1,3 +1,4 @@
+import { releaseBytes } from "../../base/release.ts";
 import type { Usage } from "../../base/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";
@@ -25,7 +26,7 @@ export function readWhole({
     asStream: generation.stream,
     isThreaded: generation.request.isThreaded,
   };
-  if (isLargeBody(bytes)) return readLarge(gateway.largeBodies, bytes, form, attempt, null);
+  if (isLargeBody(bytes)) return readLarge(gateway.largeBodies, shareBytes(bytes), form, attempt, null);
   return readAnswerBytes(bytes, form, attempt);
 }
 
@@ -37,19 +38,20 @@ async function readLarge(
   attempt: Attempt,
   shown: Usage | null,
 ): Promise<WholeAnswer> {
-  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  shared.set(bytes);
   const context = attempt.answerContext();
-  const { body, produced, items, ...rest } = await largeBodies.run({
-    type: "answer",
-    bytes: shared,
-    form,
-    context,
-    shown,
-  });
+  const job = { type: "answer", bytes, form, context, shown } as const;
+  const { body, produced, items, ...rest } = await largeBodies.run(job);
   const whole = { ...rest, produced: () => produced, items: () => items };
   if (body === null) return { ...whole, body: bytes };
   return { ...whole, body, showing: (usage) => readLarge(largeBodies, bytes, form, attempt, usage) };
+}
+
+/** Moves the bytes to memory that both threads see. */
+function shareBytes(bytes: Uint8Array): Uint8Array {
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  releaseBytes(bytes);
+  return shared;
 }
 
 /**
