@@ -16,14 +16,12 @@ export class Produced {
 
   add(text: string): void {
     if (text === "") return;
-    const tokens = estimateText(text);
-    this.#estimatedTokens += tokens;
-    if (this.#keptChars + text.length > maxKeptChars) {
-      this.#tokensOfTheRest += tokens;
-      return;
-    }
-    this.#keptChars += text.length;
-    this.#pieces.push(text);
+    this.#estimatedTokens += estimateText(text);
+    const room = maxKeptChars - this.#keptChars;
+    const kept = text.length <= room ? text : text.slice(0, room);
+    if (kept !== "") this.#pieces.push(kept);
+    this.#keptChars += kept.length;
+    if (kept.length < text.length) this.#tokensOfTheRest += estimateText(text.slice(kept.length));
   }
 
   get isEmpty(): boolean {
