@@ -213,6 +213,14 @@ describe("a service tier", () => {
     expect(provider.requests[0]?.body["service_tier"]).toBe("priority");
   });
 
+  test("that no provider was asked for has no price: its field is dropped in a translation", async () => {
+    provider.script(json({ ...wholeChat, usage: chatUsage, service_tier: undefined }));
+    const translated = { ...messages, body: { ...messages.body, model: "local-priced" } };
+    for (const speed of ["flex", "priority"]) expect(await microCost(translated, { speed })).toBe(120);
+    expect(await microCost(translated, { speed: "flex", stream: true })).toBe(120);
+    for (const { body } of provider.requests) expect(body["speed"]).toBeUndefined();
+  });
+
   test("is held for at the higher price", async () => {
     const poor = await sluice.createKey({ credit: 0.0005 });
     await known(poor);

@@ -21,6 +21,8 @@ export interface AskedExtras {
   readonly most: ExtraUsage;
   /** What is used in any case. */
   readonly least: ToolCalls;
+  /** The field that asks for the tier; null if none does. */
+  readonly tierField: string | null;
 }
 
 /** Where a request may go: deployments of the model and its fallbacks, within the scope. */
@@ -67,6 +69,7 @@ function pricedExtras(
       audioOutputTokens: speaks ? 1 : 0,
     },
     least,
+    tierField: tier?.field ?? null,
   };
 }
 
@@ -196,15 +199,26 @@ function priceMissing(model: ModelSettings, name: HostedToolName): string {
   return `and ${model.id} has no price for it (\`price.${name}\`)`;
 }
 
-/** What is charged for: what the provider reports, and what was asked for where it says nothing. Null for nothing extra. */
-export function usedExtras(asked: AskedExtras | null, reported: ReportedExtras | null): ExtraUsage | null {
+/**
+ * What is charged for: what the provider reports, and what was asked for where it says nothing. Null for nothing extra.
+ * A tier whose field was dropped on the way is not asked for: no price follows from what the provider has not seen.
+ */
+export function usedExtras(
+  asked: AskedExtras | null,
+  reported: ReportedExtras | null,
+  dropped: readonly string[],
+): ExtraUsage | null {
   if (asked === null && (reported === null || reported === nothingReported)) return null;
-  const told = reported?.tier ?? asked?.most.tier ?? null;
+  const told = reported?.tier ?? (asked === null ? null : tierSent(asked, dropped));
   const tier = told === null || usualTiers.has(told) ? null : told;
   const calls = withLeast(reported?.calls ?? noCalls, asked?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
   const isNothing = tier === null && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
   return isNothing ? null : { tier, calls, audioInputTokens, audioOutputTokens };
+}
+
+function tierSent({ most, tierField }: AskedExtras, dropped: readonly string[]): string | null {
+  return tierField !== null && dropped.includes(tierField) ? null : most.tier;
 }
 
 function withLeast(calls: ToolCalls, least: ToolCalls): ToolCalls {
