@@ -7,12 +7,11 @@ import { currentProxies } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
 import { addressOn, HttpCall } from "./call.ts";
 import { Cors } from "./cors.ts";
-import { directRoutes } from "./direct-routes.ts";
 import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { plainError, plainJson } from "./plain.ts";
 import { respond } from "./respond.ts";
-import { isAt, isGeneration, isNative, isOfInterface, nativeVariant, routes } from "./routes.ts";
+import { isAt, isNative, isOfInterface, nativeVariant, routes } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
@@ -30,9 +29,9 @@ const idleTimeoutSeconds = 30;
 
 /**
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. `listen`
- * registers the routes with Bun's router, which matches the target as it was sent: generations directly, the others with
- * Elysia's handlers. Every other target passes the guard patterns on its way to Elysia's router, which handles wildcards
- * and trailing slashes. If the admin side has its own listener, its edge does not serve the interface.
+ * registers the routes with Bun's router, which matches the target as it was sent. Every other target passes the
+ * guard patterns on its way to Elysia's router, which handles wildcards and trailing slashes. If the admin side has
+ * its own listener, its edge does not serve the interface.
  */
 export function createEdge(
   gateway: Gateway,
@@ -48,26 +47,12 @@ export function createEdge(
     return plainError(path, new GatewayError("internal_error", "The gateway failed unexpectedly."));
   };
 
-  const answer = (request: Request, route: Route) => {
-    const { server } = app;
-    assert(server, "a request came before the server was there");
-    const responding = respond(gateway, new HttpCall(request, route, server, trusted()));
-    return cors.isOn ? cors.markLater(request, responding) : responding;
-  };
-  const answerDirectly = (request: Request, route: Route) => {
-    const problem = hostProblem(request);
-    return problem === null ? answer(request, route) : plainError(pathOf(request), problem);
-  };
-
   const app: Elysia = new Elysia({
     precompile: true,
     // Elysia would otherwise expect a host of at least four characters.
     handler: { standardHostname: false },
     serve: {
-      routes: {
-        ...guardPatterns((request) => app.fetch(request), notFound),
-        ...directRoutes(served.filter(isGeneration), answerDirectly),
-      },
+      routes: guardPatterns((request) => app.fetch(request), notFound),
       error: (error) => failed(error, "unknown"),
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize,
@@ -81,8 +66,13 @@ export function createEdge(
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
 
+  const answer = (request: Request, route: Route) => {
+    const { server } = app;
+    assert(server, "a request came before the server was there");
+    const responding = respond(gateway, new HttpCall(request, route, server, trusted()));
+    return cors.isOn ? cors.markLater(request, responding) : responding;
+  };
   for (const route of served) {
-    if (isGeneration(route)) continue;
     const native = nativeVariant(route);
     const handle =
       native === null

@@ -68,8 +68,3 @@ export function isNative(request: Request): boolean {
 export function nativeVariant(route: Route): Route | null {
   return describesModels(route) ? { ...route, errors: "anthropic" } : null;
 }
-
-/** Generations are nearly all of a gateway's requests. */
-export function isGeneration({ operation }: Route): boolean {
-  return operation === "generate";
-}
