@@ -1,4 +1,5 @@
 import { releaseBytes } from "../../base/release.ts";
+import { sharedCopy } from "../../base/shared-bytes.ts";
 import type { Usage } from "../../base/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";
@@ -48,8 +49,7 @@ async function readLarge(
 
 /** Moves the bytes to memory that both threads see. */
 function shareBytes(bytes: Uint8Array): Uint8Array {
-  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  shared.set(bytes);
+  const shared = sharedCopy(bytes);
   releaseBytes(bytes);
   return shared;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
+import { sharedCopy } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { patchBody } from "../../dialects/json/patch.ts";
@@ -106,10 +107,6 @@ function translationFor({ client, toward, toolMapping, ...context }: AnswerConte
     : translationOfAnswer(source, target, toolMapping, []);
 }
 
-/** Passing shared memory on costs nothing, whatever its size. */
 function shared(bytes: Uint8Array): Uint8Array {
-  if (bytes.buffer instanceof SharedArrayBuffer) return bytes;
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
+  return bytes.buffer instanceof SharedArrayBuffer ? bytes : sharedCopy(bytes);
 }

@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { sharedBytes } from "../../base/shared-bytes.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 
 /** The limits for one body. */
@@ -70,9 +71,4 @@ async function fill(reader: Pieces, bytes: Uint8Array, from: number, limit: Body
     size += piece.length;
   }
   return bytes.subarray(0, size);
-}
-
-/** The system gives memory to it only as it is written to, so that setting much of it aside costs nothing. */
-function sharedBytes(length: number): Uint8Array {
-  return new Uint8Array(new SharedArrayBuffer(length));
 }
