@@ -1,5 +1,6 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
+import { Gathering } from "../base/gathering.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { DeliveryCheck } from "./delivery-check.ts";
 import { RequestWriter } from "./request-writer.ts";
@@ -43,6 +44,8 @@ export class Connection {
   #mayBeStale = false;
   #deliveryCheck: DeliveryCheck | null = null;
   #brokenBy: unknown = null;
+  /** Arrived in this turn of the event loop, and read at its end. */
+  #unread: Buffer | null = null;
 
   constructor(pool: ConnectionPool, isSecure: boolean) {
     this.#pool = pool;
@@ -83,6 +86,7 @@ export class Connection {
     this.#state = "closed";
     this.#transfer = null;
     this.#socket = null;
+    this.#unread = null;
     this.#writer.abandon();
     this.#deliveryCheck?.release();
     socket?.terminate();
@@ -114,6 +118,23 @@ export class Connection {
   }
 
   arrived(bytes: Buffer): void {
+    this.readArrived();
+    if (arrivals.shouldAdd()) {
+      this.#unread = bytes;
+      arrivals.add(this);
+    } else {
+      this.#take(bytes);
+    }
+  }
+
+  readArrived(): void {
+    const bytes = this.#unread;
+    if (bytes === null) return;
+    this.#unread = null;
+    this.#take(bytes);
+  }
+
+  #take(bytes: Buffer): void {
     switch (this.#state) {
       case "in_flight":
         this.#read(bytes);
@@ -136,6 +157,7 @@ export class Connection {
    * a preceding close proves nothing, because the request may have been read.
    */
   endedByPeer(socket: Socket<Connection>): void {
+    this.readArrived();
     if (this.#state !== "in_flight" || !this.#mayResend()) return;
     const { sentBytes, hasFailed } = this.#writer;
     if (sentBytes > 0 && !hasFailed) this.#deliveryCheck = DeliveryCheck.begin(socket, sentBytes);
@@ -143,6 +165,7 @@ export class Connection {
 
   closed(cause: unknown): void {
     this.#socket = null;
+    this.readArrived();
     this.#brokenBy ??= cause ?? null;
     switch (this.#state) {
       case "in_flight":
@@ -222,7 +245,8 @@ export class Connection {
     this.#state = "idle";
     this.#mayBeStale = true;
     if (transfer.isPaused) this.resume();
-    if (this.#reader.isReusable && this.#writer.isDone) this.#pool.ready(this);
+    const isOpen = this.#socket !== null;
+    if (isOpen && this.#reader.isReusable && this.#writer.isDone) this.#pool.ready(this);
     else this.drop();
     transfer.ended();
   }
@@ -234,6 +258,9 @@ export class Connection {
     return transfer;
   }
 }
+
+/** The pieces of all providers: events of many streams that come in one turn are relayed together. */
+const arrivals = new Gathering<Connection>((connection) => connection.readArrived());
 
 /** Passes a socket's events to its connection. */
 export const connectionEvents: SocketHandler<Connection> = {

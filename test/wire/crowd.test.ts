@@ -1,0 +1,85 @@
+import { describe, expect, test } from "bun:test";
+import { waitFor } from "../support/wait.ts";
+import { clientOf, post, type Sent } from "./recorder.ts";
+import { answerWith, type Peer, TestServer } from "./server.ts";
+
+/** Enough for pieces of several answers to come in one turn of the event loop, which are read together then. */
+const crowd = 100;
+const rounds = 3;
+
+/** Sends a crowd's requests, and lets all of them be answered in one turn of the server. */
+async function answerTogether(
+  server: TestServer,
+  waiting: Peer[],
+  answer: (peer: Peer, number: number) => void,
+): Promise<Sent[]> {
+  const client = clientOf(server);
+  let sent: Sent[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    waiting.length = 0;
+    sent = Array.from({ length: crowd }, (_, number) => post(client, `${number}`));
+    await waitFor(() => waiting.length === crowd, "all requests");
+    for (const peer of [...waiting]) answer(peer, Number(Buffer.from(peer.requests.at(-1)?.body ?? "")));
+    await Promise.all(sent.map(({ recorder }) => recorder.over));
+  }
+  return sent;
+}
+
+describe("answers to a crowd, which come in one turn of the event loop", () => {
+  test("are each given to the request that they answer", async () => {
+    const waiting: Peer[] = [];
+    using server = new TestServer((peer) => void waiting.push(peer));
+    const sent = await answerTogether(server, waiting, (peer, number) => {
+      void peer.write(answerWith(`answer ${number}`));
+    });
+    expect(sent.map(({ recorder }) => recorder.text)).toEqual(sent.map((_, number) => `answer ${number}`));
+    expect(server.peers).toHaveLength(crowd);
+  });
+
+  test("are whole if every server closes its connection right behind them", async () => {
+    const waiting: Peer[] = [];
+    using server = new TestServer((peer) => void waiting.push(peer));
+    const sent = await answerTogether(server, waiting, (peer, number) => {
+      void peer.write(answerWith(`answer ${number}`));
+      peer.end();
+    });
+    expect(sent.map(({ recorder }) => recorder.text)).toEqual(sent.map((_, number) => `answer ${number}`));
+    expect(sent.every(({ recorder }) => recorder.events.at(-1) === "ended")).toBe(true);
+  });
+
+  test("are whole if only the close of the connection ends them", async () => {
+    const waiting: Peer[] = [];
+    using server = new TestServer((peer) => void waiting.push(peer));
+    const sent = await answerTogether(server, waiting, (peer, number) => {
+      void peer.write(`HTTP/1.1 200 OK\r\n\r\nanswer ${number}`);
+      peer.end();
+    });
+    expect(sent.map(({ recorder }) => recorder.text)).toEqual(sent.map((_, number) => `answer ${number}`));
+  });
+
+  test("do not reach a request that was cancelled in the same turn", async () => {
+    const waiting: Peer[] = [];
+    using server = new TestServer((peer) => void waiting.push(peer));
+    const client = clientOf(server);
+    await answerTogether(server, waiting, (peer) => void peer.write(answerWith("warm")));
+    waiting.length = 0;
+    const sent = Array.from({ length: crowd }, () => post(client));
+    const heard: number[] = [];
+    for (const [number, { recorder }] of sent.entries()) {
+      recorder.onHead = () => {
+        heard.push(number);
+        for (const other of sent) if (other.recorder !== recorder) other.transfer.cancel();
+      };
+    }
+    await waitFor(() => waiting.length === crowd, "all requests");
+    for (const peer of [...waiting]) void peer.write(answerWith("ok"));
+    await waitFor(() => heard.length > 0, "the first answer");
+    const first = sent[heard[0] ?? 0];
+    expect(await first?.recorder.over).toBe("ended");
+    await waitFor(
+      () => server.peers.filter(({ isGone }) => isGone).length === crowd - 1,
+      "the others to close",
+    );
+    expect(heard).toHaveLength(1);
+  });
+});
