@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { IrMessage, IrRequest, IrTool } from "../ir/ir.ts";
+import type { IrMessage, IrRequest, IrText, IrTool } from "../ir/ir.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 
 /** A client's cache marks are dropped where the provider caches by itself and takes none. */
@@ -36,17 +36,13 @@ function collectMarked(parts: readonly Json[], marked: JsonObject[]): void {
 }
 
 function countMarks({ system, messages, tools }: IrRequest): number {
-  const inSystem = system.filter((block) => block.cache !== undefined).length;
-  const inMessages = messages.reduce((sum, message) => sum + marksIn(message), 0);
-  return inSystem + inMessages + tools.filter(isMarkedTool).length;
-}
-
-function marksIn({ blocks }: IrMessage): number {
-  let marks = 0;
-  for (const block of blocks) if ("cache" in block && block.cache !== undefined) marks += 1;
+  let marks = marksIn(system) + marksIn(tools);
+  for (const { blocks } of messages) marks += marksIn(blocks);
   return marks;
 }
 
-function isMarkedTool(tool: IrTool): boolean {
-  return tool.type === "function" && tool.cache !== undefined;
+function marksIn(parts: readonly (IrText | IrTool | IrMessage["blocks"][number])[]): number {
+  let marks = 0;
+  for (const part of parts) if ("cache" in part && part.cache !== undefined) marks += 1;
+  return marks;
 }

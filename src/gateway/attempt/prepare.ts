@@ -85,7 +85,11 @@ function takesStopSequences(name: ProviderDialectName): boolean {
 }
 
 function richest(names: readonly ProviderDialectName[]): ProviderDialectName | undefined {
-  return names.toSorted((one, other) => providerDialect(other).richness - providerDialect(one).richness)[0];
+  let found = names[0];
+  for (const name of names) {
+    if (found !== undefined && providerDialect(name).richness > providerDialect(found).richness) found = name;
+  }
+  return found;
 }
 
 export function prepareAttempt(generation: PreparableRequest, deployment: Deployment): Attempt {
@@ -325,8 +329,21 @@ function targetFor(
   return sendsProofs ? target : { ...target, refusesProofs: true };
 }
 
+/** A deployment stays as it is until the configuration is loaded again, which makes another one. */
+const targets = new WeakMap<Deployment, Partial<Record<ProviderDialectName, Target>>>();
+
 /** What a translation needs to know of a deployment. */
 export function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
+  let known = targets.get(deployment);
+  if (known === undefined) {
+    known = {};
+    targets.set(deployment, known);
+  }
+  known[toward] ??= newTarget(deployment, toward);
+  return known[toward];
+}
+
+function newTarget(deployment: Deployment, toward: ProviderDialectName): Target {
   const { settings } = deployment.provider;
   const vendor = vendorOf(settings.kind);
   return {

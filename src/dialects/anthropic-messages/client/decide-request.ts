@@ -22,7 +22,8 @@ export function decideRequest(body: JsonObject, dropped: DroppedFields): void {
   for (const tool of objectsOf(body["tools"])) {
     if ((tool["type"] ?? "custom") === "custom") decideFields(tool, toolFields, dropped, "tools[].");
   }
-  for (const message of objectsOf(body["messages"])) {
+  for (const message of listOf(body["messages"])) {
+    if (!isObject(message)) continue;
     decideFields(message, messageFields, dropped, "messages[].");
     decideParts(message["content"], blockFields, dropped);
   }

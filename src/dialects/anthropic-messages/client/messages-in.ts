@@ -20,6 +20,7 @@ import { readBlock, readBlocks, readContent, readText, readTexts, withMark } fro
 const billingMark = "x-anthropic-billing-header:";
 
 export function readSystem(system: Json | undefined): IrText[] {
+  if (system === undefined) return [];
   const texts = readTexts(system);
   if (typeof system === "string" && system.startsWith(billingMark)) {
     const rest = system.slice(system.indexOf("\n") + 1);
@@ -31,14 +32,21 @@ export function readSystem(system: Json | undefined): IrText[] {
 export function readMessages(messages: Json | undefined, dropped: DroppedFields): IrMessage[] {
   const read: IrMessage[] = [];
   const all = listOf(messages);
-  const lastUser = all.findLastIndex((message) => isObject(message) && message["role"] === "user");
-  all.forEach((message, index) => {
+  const lastUser = all.findLastIndex(isUserMessage);
+  let index = -1;
+  for (const message of all) {
+    index += 1;
+    if (!isObject(message)) continue;
     // What an instruction says until the next user message is not shown after it.
-    if (!isObject(message) || (message["clear_at"] === "next_user_message" && index < lastUser)) return;
+    if (message["clear_at"] === "next_user_message" && index < lastUser) continue;
     const turn = readMessage(message, `messages[${index}].content`, dropped);
     if (turn.blocks.length > 0) read.push(turn);
-  });
+  }
   return read;
+}
+
+function isUserMessage(message: Json): boolean {
+  return isObject(message) && message["role"] === "user";
 }
 
 function readMessage({ role, content }: JsonObject, path: string, dropped: DroppedFields): IrMessage {

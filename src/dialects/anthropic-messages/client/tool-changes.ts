@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrTool } from "../../ir/ir.ts";
-import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 
 const changes: ReadonlySet<Json> = new Set(["tool_addition", "tool_removal"]);
@@ -36,12 +36,14 @@ export class ToolChanges {
   }
 
   apply(messages: Json | undefined): void {
-    objectsOf(messages).forEach((message, index) => {
-      if (message["role"] !== "system") return;
+    let index = -1;
+    for (const message of listOf(messages)) {
+      index += 1;
+      if (!isObject(message) || message["role"] !== "system") continue;
       objectsOf(message["content"]).forEach((block, at) => {
         if (isToolChange(block)) this.#change(block, `messages[${index}].content[${at}]`);
       });
-    });
+    }
   }
 
   #change(block: JsonObject, path: string): void {

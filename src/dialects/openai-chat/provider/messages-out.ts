@@ -31,7 +31,9 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
   const currentTurn = wantsCallSignatures(target)
     ? currentTurnStart(request.messages)
     : Number.POSITIVE_INFINITY;
-  for (const [index, message] of request.messages.entries()) {
+  let index = -1;
+  for (const message of request.messages) {
+    index += 1;
     if (message.role === "system") messages.push({ role: "system", content: content.write(message.blocks) });
     else if (message.role === "user") addUser(messages, message, content);
     else addAssistant(messages, message, { content, target, dropped, signsCalls: index >= currentTurn });

@@ -30,8 +30,9 @@ export function readResponse(body: JsonObject, target: Target): IrResponse {
 /** Copilot sends text and calls of one answer as two choices. */
 function choiceOf(body: JsonObject, { quirks }: Target): JsonObject | null {
   const first = firstObjectOf(body["choices"]);
+  if (first === null || quirks?.includes("split_choices") !== true) return first;
   const all = objectsOf(body["choices"]);
-  if (first === null || all.length < 2 || quirks?.includes("split_choices") !== true) return first;
+  if (all.length < 2) return first;
   const messages = all.map((choice) => objectOf(choice["message"]) ?? {});
   const message = {
     role: "assistant",
