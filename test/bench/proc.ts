@@ -24,6 +24,14 @@ function microsIn(stat: string): number {
   return (ticks / ticksPerSecond) * 1e6;
 }
 
+/** The ticks of all processors since the machine started, and those that its host gave to other machines. */
+export function processorTicks(): { readonly all: number; readonly stolen: number } {
+  const line = /^cpu +(.*)$/m.exec(readFileSync("/proc/stat", "latin1"))?.[1] ?? "";
+  // user, nice, system, idle, iowait, irq, softirq, steal
+  const ticks = line.split(" ").slice(0, 8).map(Number);
+  return { all: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[7] ?? 0 };
+}
+
 export function residentMegabytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
   return Number(kilobytes ?? 0) / 1024;
