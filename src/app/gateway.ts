@@ -35,7 +35,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     ongoing: new Ongoing({
       maxConcurrent: () => serverSettings().maxConcurrent,
       maxPerKey: () => serverSettings().maxConcurrentPerKey,
-      lagMs: () => live.lag.recentMs,
+      lagMs: () => live.lag.lastingMs,
     }),
     endings: services.endings,
     observe: (facts) => {

@@ -9,7 +9,8 @@ export class EventLoopLag {
   #windowEndMs: number;
   #longestMs = 0;
   #longestBeforeMs = 0;
-  #recentMs = 0;
+  #lastMs = 0;
+  #lastingMs = 0;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -24,15 +25,19 @@ export class EventLoopLag {
     return Math.max(this.#longestMs, this.#longestBeforeMs);
   }
 
-  /** The current lag. It decays by half per measurement once the loop has caught up. */
-  get recentMs(): number {
-    return this.#recentMs;
+  /**
+   * The lag of two measurements in a row. A process that was suspended, or a machine that stood still, is late once and has
+   * caught up by the next measurement; one with too much work is late each time. Decays by half per measurement.
+   */
+  get lastingMs(): number {
+    return this.#lastingMs;
   }
 
   measure(): void {
     const now = this.#now();
     const lateMs = Math.max(0, now - this.#dueMs);
-    this.#recentMs = Math.max(lateMs, this.#recentMs / 2);
+    this.#lastingMs = Math.max(Math.min(lateMs, this.#lastMs), this.#lastingMs / 2);
+    this.#lastMs = lateMs;
     if (now >= this.#windowEndMs) {
       this.#longestBeforeMs = this.#longestMs;
       this.#longestMs = 0;

@@ -36,6 +36,18 @@ function databaseOf(sluice: Sluice): string {
   return join(sluice.folder, "data", "sluice.db");
 }
 
+test("a gateway that was suspended for seconds serves as soon as it goes on", async () => {
+  await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
+  const key = await sluice.createKey();
+  process.kill(sluice.pid, "SIGSTOP");
+  await Bun.sleep(3_000);
+  const asked = Array.from({ length: 8 }, () => sluice.request("/v1/chat/completions", { key, body: ask }));
+  process.kill(sluice.pid, "SIGCONT");
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+  const next = await sluice.request("/v1/chat/completions", { key, body: ask });
+  expect(next.status).toBe(200);
+});
+
 describe("SIGTERM", () => {
   test("makes the gateway not ready at once, refuses new work with 503, and lets streams finish", async () => {
     await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
