@@ -8,7 +8,7 @@ import { adaptBytes, type BodyVendor, bodyVendorOf } from "../vendors/adapt-body
 import type { Prepared } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { admit } from "./admission/admit.ts";
-import { targetOf } from "./attempt/prepare.ts";
+import { targetOf } from "./attempt/target.ts";
 import type { Configured } from "./configured.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";

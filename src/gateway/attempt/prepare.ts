@@ -16,11 +16,12 @@ import type { SerializedToolMapping, Translation } from "../../dialects/translat
 import type { Deployment } from "../../upstream/upstream.ts";
 import { adaptBytes, adaptObject, type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { Prepared } from "../../vendors/provider.ts";
-import { vendorOf } from "../../vendors/registry.ts";
 import type { AnswerContext } from "../large/jobs.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { ClientRequest } from "../request/request.ts";
+import { dialectToward } from "./dialect-toward.ts";
 import { rejectsForeignReasoning, type StrippedReasoning, stripBody } from "./strip-foreign-reasoning.ts";
+import { targetOf } from "./target.ts";
 
 /** The parts of a generation that its attempts are prepared from. */
 interface PreparableRequest {
@@ -52,44 +53,6 @@ export interface Attempt {
   answerContext(): AnswerContext;
   /** The gateway asked for a usage chunk that the client did not ask for. */
   readonly hideUsage: boolean;
-}
-
-/**
- * The client's own dialect if the provider speaks it, else the richest one that it speaks. A request with stop
- * sequences prefers a dialect that has them.
- */
-export function dialectToward(
-  client: ClientDialectName,
-  spoken: readonly ProviderDialectName[],
-  body: JsonObject,
-): ProviderDialectName {
-  return spoken.includes(client) ? client : richestToward(client, spoken, body);
-}
-
-function richestToward(
-  client: ClientDialectName,
-  spoken: readonly ProviderDialectName[],
-  body: JsonObject,
-): ProviderDialectName {
-  const able = hasStopSequences(client, body) ? spoken.filter(takesStopSequences) : spoken;
-  return richest(able) ?? richest(spoken) ?? client;
-}
-
-function hasStopSequences(client: ClientDialectName, body: JsonObject): boolean {
-  const stops = body[clientDialect(client).fieldNames.stop];
-  return typeof stops === "string" || (Array.isArray(stops) && stops.length > 0);
-}
-
-function takesStopSequences(name: ProviderDialectName): boolean {
-  return providerDialect(name).takesStopSequences;
-}
-
-function richest(names: readonly ProviderDialectName[]): ProviderDialectName | undefined {
-  let found = names[0];
-  for (const name of names) {
-    if (found !== undefined && providerDialect(name).richness > providerDialect(found).richness) found = name;
-  }
-  return found;
 }
 
 export function prepareAttempt(generation: PreparableRequest, deployment: Deployment): Attempt {
@@ -327,36 +290,4 @@ function targetFor(
 ): Target {
   const target = targetOf(deployment, toward);
   return sendsProofs ? target : { ...target, refusesProofs: true };
-}
-
-/** A deployment stays as it is until the configuration is loaded again, which makes another one. */
-const targets = new WeakMap<Deployment, Partial<Record<ProviderDialectName, Target>>>();
-
-/** What a translation needs to know of a deployment. */
-export function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
-  let known = targets.get(deployment);
-  if (known === undefined) {
-    known = {};
-    targets.set(deployment, known);
-  }
-  known[toward] ??= newTarget(deployment, toward);
-  return known[toward];
-}
-
-function newTarget(deployment: Deployment, toward: ProviderDialectName): Target {
-  const { settings } = deployment.provider;
-  const vendor = vendorOf(settings.kind);
-  return {
-    dialect: providerDialect(toward),
-    upstreamModel: deployment.upstreamModel,
-    family: deployment.family ?? undefined,
-    provider: settings.name,
-    isStrict: vendor.strictDialects.includes(toward),
-    maxOutputTokens: deployment.model.maxOutputTokens,
-    maxTokensField: deployment.maxTokensField,
-    quirks: settings.quirks,
-    streamUsage: settings.streamUsage,
-    capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
-    ...(vendor.requestFields === undefined ? {} : { fields: vendor.requestFields(settings.options, toward) }),
-  };
 }
