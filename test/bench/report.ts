@@ -81,7 +81,8 @@ function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
     const { sluice, bare } = paced;
     lines.push(
       `${sluice.streams} paced streams: ${sluice.cpuMicrosPerEvent.toFixed(1)} µs CPU per relayed event ` +
-        `(bare ${bare.cpuMicrosPerEvent.toFixed(1)}), gaps p99 ${sluice.gapP99Ms.toFixed(0)} and longest ` +
+        `(bare ${bare.cpuMicrosPerEvent.toFixed(1)}; from the third second on ${sluice.steadyCpuMicrosPerEvent.toFixed(1)} ` +
+        `and ${bare.steadyCpuMicrosPerEvent.toFixed(1)}), gaps p99 ${sluice.gapP99Ms.toFixed(0)} and longest ` +
         `${sluice.longestGapMs.toFixed(0)} ms (bare ${bare.gapP99Ms.toFixed(0)} and ${bare.longestGapMs.toFixed(0)}), memory ${megabytes(sluice.idleMegabytes)} → ` +
         `${megabytes(sluice.peakMegabytes)} → ${megabytes(sluice.afterwardsMegabytes)}`,
     );
