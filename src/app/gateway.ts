@@ -35,7 +35,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     ongoing: new Ongoing({
       maxConcurrent: () => serverSettings().maxConcurrent,
       maxPerKey: () => serverSettings().maxConcurrentPerKey,
-      lagMs: () => live.lag.lastingMs,
+      lagMs: () => live.lag.overloadMs,
     }),
     endings: services.endings,
     observe: (facts) => {

@@ -2,6 +2,8 @@
 const crowdItems = 2;
 /** How many turns the average is about, so that a single small one does not end the gathering. */
 const averagedTurns = 8;
+/** More than this are handled in several turns, so that others get theirs in between. More together gain nothing. */
+const mostItemsPerTurn = 64;
 /** While there is no crowd, every so many items a turn is gathered to see whether there is one by now. */
 const itemsBetweenLooks = 64;
 
@@ -41,8 +43,7 @@ export class Gathering<Item> {
   }
 
   readonly #endTurn = (): void => {
-    const items = this.#waiting;
-    this.#waiting = [];
+    const items = this.#take();
     const weight = this.#isCrowd ? averagedTurns : 1;
     this.#itemsPerTurn += (items.length - this.#itemsPerTurn) / weight;
     let handled = 0;
@@ -53,4 +54,14 @@ export class Gathering<Item> {
       for (const item of items.slice(handled + 1)) this.add(item);
     }
   };
+
+  #take(): Item[] {
+    const all = this.#waiting;
+    if (all.length > mostItemsPerTurn) {
+      setImmediate(this.#endTurn);
+      return all.splice(0, mostItemsPerTurn);
+    }
+    this.#waiting = [];
+    return all;
+  }
 }

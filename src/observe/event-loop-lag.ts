@@ -1,19 +1,27 @@
 const everyMs = 250;
 const windowMs = 10_000;
 
+/** A loop that was late and worked for this share of the time was late because of its work. */
+const busyShare = 0.5;
+
 /** Measures how late the event loop runs a timer. It is late when there is more work than the loop can do. */
 export class EventLoopLag {
   readonly #timer: Timer;
   readonly #now: () => number;
+  readonly #workedMs: () => number;
   #dueMs: number;
   #windowEndMs: number;
   #longestMs = 0;
   #longestBeforeMs = 0;
   #lastMs = 0;
-  #lastingMs = 0;
+  #lastWorkedMs: number;
+  #overloadMs = 0;
 
-  constructor(now: () => number = () => performance.now()) {
+  /** `workedMs` tells how long the process has had the processor so far. */
+  constructor(now: () => number = () => performance.now(), workedMs: () => number = processorMs) {
     this.#now = now;
+    this.#workedMs = workedMs;
+    this.#lastWorkedMs = workedMs();
     this.#dueMs = now() + everyMs;
     this.#windowEndMs = now() + windowMs;
     this.#timer = setInterval(() => this.measure(), everyMs);
@@ -26,18 +34,23 @@ export class EventLoopLag {
   }
 
   /**
-   * The lag of two measurements in a row. A process that was suspended, or a machine that stood still, is late once and has
-   * caught up by the next measurement; one with too much work is late each time. Decays by half per measurement.
+   * The lag that is due to too much work. A process that was suspended, or whose machine stood still, is late too, but has
+   * not worked meanwhile, and has caught up by the next measurement: without work a lag counts as far as two measurements in
+   * a row have it. Decays by half per measurement.
    */
-  get lastingMs(): number {
-    return this.#lastingMs;
+  get overloadMs(): number {
+    return this.#overloadMs;
   }
 
   measure(): void {
     const now = this.#now();
     const lateMs = Math.max(0, now - this.#dueMs);
-    this.#lastingMs = Math.max(Math.min(lateMs, this.#lastMs), this.#lastingMs / 2);
+    const workedMs = this.#workedMs();
+    const hasWorked = workedMs - this.#lastWorkedMs >= lateMs * busyShare;
+    const countedMs = hasWorked ? lateMs : Math.min(lateMs, this.#lastMs);
+    this.#overloadMs = Math.max(countedMs, this.#overloadMs / 2);
     this.#lastMs = lateMs;
+    this.#lastWorkedMs = workedMs;
     if (now >= this.#windowEndMs) {
       this.#longestBeforeMs = this.#longestMs;
       this.#longestMs = 0;
@@ -50,4 +63,9 @@ export class EventLoopLag {
   stop(): void {
     clearInterval(this.#timer);
   }
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }

@@ -44,6 +44,8 @@ export class Connection {
   #mayBeStale = false;
   #deliveryCheck: DeliveryCheck | null = null;
   #brokenBy: unknown = null;
+  /** The server sends nothing more. It may have read nothing more either. */
+  #hasPeerEnded = false;
   /** Arrived in this turn of the event loop, and read at its end. */
   #unread: Buffer | null = null;
 
@@ -117,9 +119,10 @@ export class Connection {
     this.#writer.continue(socket);
   }
 
+  /** Only an answer is gathered: what an idle connection is sent must spoil it before it is given another request. */
   arrived(bytes: Buffer): void {
     this.readArrived();
-    if (arrivals.shouldAdd()) {
+    if (this.#state === "in_flight" && arrivals.shouldAdd()) {
       this.#unread = bytes;
       arrivals.add(this);
     } else {
@@ -157,6 +160,7 @@ export class Connection {
    * a preceding close proves nothing, because the request may have been read.
    */
   endedByPeer(socket: Socket<Connection>): void {
+    this.#hasPeerEnded = true;
     this.readArrived();
     if (this.#state !== "in_flight" || !this.#mayResend()) return;
     const { sentBytes, hasFailed } = this.#writer;
@@ -245,7 +249,7 @@ export class Connection {
     this.#state = "idle";
     this.#mayBeStale = true;
     if (transfer.isPaused) this.resume();
-    const isOpen = this.#socket !== null;
+    const isOpen = this.#socket !== null && !this.#hasPeerEnded;
     if (isOpen && this.#reader.isReusable && this.#writer.isDone) this.#pool.ready(this);
     else this.drop();
     transfer.ended();

@@ -57,6 +57,19 @@ describe("what arrives in one turn of the event loop", () => {
     expect(await watched.manyTurns(20, 1)).toBe(0);
   });
 
+  test("is handled in several turns if it is very much, so that others get theirs", async () => {
+    const watched = new Watched();
+    await watched.manyTurns(63, 1);
+    expect(await watched.turn(150)).toBe(150);
+    const handled = () => watched.turns.slice(63).flat().length;
+    expect(handled()).toBe(64);
+    await nextTurn();
+    expect(handled()).toBe(128);
+    await nextTurn();
+    expect(handled()).toBe(150);
+    expect(watched.turns.flat()).toEqual(Array.from({ length: 213 }, (_, item) => item));
+  });
+
   test("is handled even if what came before it throws", async () => {
     const gathering = new URL("../../src/base/gathering.ts", import.meta.url).pathname;
     const script = `

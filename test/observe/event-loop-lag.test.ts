@@ -2,46 +2,57 @@ import { describe, expect, test } from "bun:test";
 import { EventLoopLag } from "../../src/observe/event-loop-lag.ts";
 
 describe("the event loop's lag", () => {
-  test("lasts if two measurements in a row are late, and decays once they are not", () => {
+  test("is an overload at once if the process has worked meanwhile, and decays", () => {
     using lag = new Measured();
-    lag.measureAfter(3250);
-    lag.measureAfter(2250);
-    expect(lag.lastingMs).toBe(2000);
-    for (let tick = 0; tick < 10; tick += 1) lag.measureAfter(250);
-    expect(lag.lastingMs).toBe(2000 / 2 ** 10);
+    lag.measureAfter(3250, 2000);
+    expect(lag.overloadMs).toBe(3000);
+    for (let tick = 0; tick < 10; tick += 1) lag.measureAfter(250, 100);
+    expect(lag.overloadMs).toBe(3000 / 2 ** 10);
   });
 
-  test("does not last if the process only stood still once", () => {
+  test("is no overload if the process only stood still once", () => {
     using lag = new Measured();
-    lag.measureAfter(60_000);
-    expect(lag.lastingMs).toBe(0);
-    lag.measureAfter(250);
-    expect(lag.lastingMs).toBe(0);
+    lag.measureAfter(60_000, 20);
+    expect(lag.overloadMs).toBe(0);
+    lag.measureAfter(250, 100);
+    expect(lag.overloadMs).toBe(0);
   });
 
-  test("is visible to metrics for a while, lasting or not", () => {
+  test("is one if the process hardly gets the processor, and is late again and again", () => {
     using lag = new Measured();
-    lag.measureAfter(3250);
+    lag.measureAfter(3250, 60);
+    lag.measureAfter(2250, 60);
+    expect(lag.overloadMs).toBe(2000);
+  });
+
+  test("is visible to metrics for a while, whatever caused it", () => {
+    using lag = new Measured();
+    lag.measureAfter(3250, 0);
     expect(lag.longestMs).toBe(3000);
-    for (let tick = 0; tick < 10; tick += 1) lag.measureAfter(250);
+    for (let tick = 0; tick < 10; tick += 1) lag.measureAfter(250, 0);
     expect(lag.longestMs).toBe(3000);
-    for (let tick = 0; tick < 100; tick += 1) lag.measureAfter(250);
+    for (let tick = 0; tick < 100; tick += 1) lag.measureAfter(250, 0);
     expect(lag.longestMs).toBe(0);
   });
 });
 
-/** With a clock of its own. */
+/** With clocks of its own. */
 class Measured implements Disposable {
   #nowMs = 0;
-  readonly #lag = new EventLoopLag(() => this.#nowMs);
+  #workedMs = 0;
+  readonly #lag = new EventLoopLag(
+    () => this.#nowMs,
+    () => this.#workedMs,
+  );
 
-  measureAfter(ms: number): void {
+  measureAfter(ms: number, workedMs: number): void {
     this.#nowMs += ms;
+    this.#workedMs += workedMs;
     this.#lag.measure();
   }
 
-  get lastingMs(): number {
-    return this.#lag.lastingMs;
+  get overloadMs(): number {
+    return this.#lag.overloadMs;
   }
 
   get longestMs(): number {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
+import type { Connection } from "../../src/wire/connection.ts";
+import { dialByBun } from "../../src/wire/http-client.ts";
 import { waitFor } from "../support/wait.ts";
 import { clientOf, post, type Sent } from "./recorder.ts";
 import { answerWith, type Peer, TestServer } from "./server.ts";
 
-/** Enough for pieces of several answers to come in one turn of the event loop, which are read together then. */
-const crowd = 100;
+/** Enough for pieces of several answers to come in one turn of the event loop, and for more than are read in one. */
+const crowd = 150;
 const rounds = 3;
 
 /** Sends a crowd's requests, and lets all of them be answered in one turn of the server. */
@@ -55,6 +57,31 @@ describe("answers to a crowd, which come in one turn of the event loop", () => {
       peer.end();
     });
     expect(sent.map(({ recorder }) => recorder.text)).toEqual(sent.map((_, number) => `answer ${number}`));
+  });
+
+  test("are not what an idle connection was sent unasked just before it was used", async () => {
+    const waiting: Peer[] = [];
+    using server = new TestServer((peer) => void waiting.push(peer));
+    await answerTogether(server, waiting, (peer) => void peer.write(answerWith("warm")));
+    waiting.length = 0;
+    const connections: Connection[] = [];
+    const client = clientOf(server, {
+      dial: (address, connection) => {
+        connections.push(connection);
+        return dialByBun(address, connection);
+      },
+    });
+    const first = post(client);
+    await waitFor(() => waiting.length === 1, "the first request");
+    await waiting[0]?.write(answerWith("ok"));
+    expect(await first.recorder.over).toBe("ended");
+    connections[0]?.arrived(Buffer.from(answerWith("unasked")));
+    const next = post(client);
+    await waitFor(() => waiting.length === 2, "the next request");
+    await waiting[1]?.write(answerWith("asked"));
+    expect(await next.recorder.over).toBe("ended");
+    expect(next.recorder.text).toBe("asked");
+    expect(connections).toHaveLength(2);
   });
 
   test("do not reach a request that was cancelled in the same turn", async () => {

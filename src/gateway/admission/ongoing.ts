@@ -10,7 +10,7 @@ export interface Interruptible {
 export interface OngoingLimits {
   maxConcurrent(): number;
   maxPerKey(): number | null;
-  /** The event loop's lag, as far as it lasts. */
+  /** The event loop's lag, as far as too much work causes it. */
   lagMs(): number;
 }
 
