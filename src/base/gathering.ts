@@ -2,7 +2,7 @@
 const crowdItems = 2;
 /** How many turns the average is about, so that a single small one does not end the gathering. */
 const averagedTurns = 8;
-/** More than this are handled in several turns, so that others get theirs in between. More together gain nothing. */
+/** More are handled in several turns, so that others get theirs in between. More together would gain a little. */
 const mostItemsPerTurn = 64;
 /** While there is no crowd, every so many items a turn is gathered to see whether there is one by now. */
 const itemsBetweenLooks = 64;
