@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { renameSync } from "node:fs";
+import { join } from "node:path";
 import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -124,5 +126,22 @@ describe("after SIGHUP", () => {
     await sluice.told("configuration reloaded in part");
     await reload(sluice, demo);
     expect((await inForce(sluice)).warnings).toEqual([]);
+  });
+
+  test("a file that is gone is missed, and the demo's models do not take its place", async () => {
+    // Found in the working folder, not named: a start without it would take the built-in configuration.
+    await using sluice = await Sluice.start({ config: demo, env: { SLUICE_CONFIG: "" } });
+    const file = join(sluice.folder, "sluice.toml");
+    const models = async () => {
+      const list = (await (await sluice.request("/v1/models")).json()) as { data: { id: string }[] };
+      return list.data.map(({ id }) => id);
+    };
+    renameSync(file, `${file}.aside`);
+    process.kill(sluice.pid, "SIGHUP");
+    await sluice.told("the old configuration stays in force");
+    await sluice.told("there is no such file");
+    expect(await models()).toEqual(["m"]);
+    await reload(sluice, demo.replace('"m"', '"n"'));
+    expect(await models()).toEqual(["n"]);
   });
 });

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Settings } from "../../config/settings.ts";
+import type { LoadedSettings } from "../../config/load.ts";
 import { host, port } from "../arguments.ts";
 import { type DataOptions, examples, newCommand } from "../help.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -32,7 +32,7 @@ export function serveCommand(terminal: Terminal): Command {
 }
 
 async function serve(options: Options, terminal: Terminal): Promise<void> {
-  const settings = await load(options, terminal);
+  const { settings, source } = await load(options, terminal);
   const { Service } = await import("../serve/service.ts");
   const { reloadOnHangup } = await import("../serve/reload.ts");
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
@@ -40,7 +40,9 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { serviceManager } = await import("../serve/service-manager.ts");
   const running = await Service.start(settings, options.json === true, terminal);
   const manager = serviceManager(terminal.env);
-  reloadOnHangup(running, () => load(options, terminal), terminal, manager);
+  // From the same file: if it is gone, the built-in configuration must not take its place.
+  const again = source.file === null ? options : { ...options, config: source.file };
+  reloadOnHangup(running, async () => (await load(again, terminal)).settings, terminal, manager);
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
     terminal.note("stopping: open requests may finish");
@@ -57,8 +59,8 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   process.exit(losses.length === 0 ? 0 : 1);
 }
 
-async function load(options: Options, { env, cwd }: Terminal): Promise<Settings> {
+async function load(options: Options, { env, cwd }: Terminal): Promise<LoadedSettings> {
   const { loadSettings } = await import("../../config/load.ts");
   const { config, ...flags } = options;
-  return loadSettings({ file: config, env, cwd, flags }).settings;
+  return loadSettings({ file: config, env, cwd, flags });
 }
