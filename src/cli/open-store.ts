@@ -5,9 +5,10 @@ import { locateData } from "../config/locate-data.ts";
 import type { StoreAddress } from "../config/settings.ts";
 import { locateStore } from "../config/store.ts";
 import { maintainFolder, nameOfDatabase, openStore } from "../store/open.ts";
-import type { Store } from "../store/store.ts";
+import type { FolderMaintenance, Store } from "../store/store.ts";
 import { Refused } from "./failure.ts";
 import type { DataOptions } from "./help.ts";
+import { servedStore } from "./serve/files-for-commands.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Where the data is, as results show it. */
@@ -37,8 +38,10 @@ export async function withStore<Result>(
   const { config: file, data } = options;
   const address = locateStore({ file, store: options.store, env, cwd });
   const dir = locateData({ file, data, env, cwd });
-  if (address === null && !create && !(await maintainFolder(dir)).hasData()) {
-    throw new Refused(nothingThere(dir, cwd));
+  if (address === null) {
+    const hasData = await withFolder(dir, async (folder) => folder.hasData());
+    if (!hasData || writes) refuseOtherStore(dir);
+    if (!hasData && !create) throw new Refused(nothingThere(dir, cwd));
   }
   const store = address === null ? await openFolder(dir, terminal) : await openDatabase(address);
   const name = address === null ? dir : nameOfDatabase(address);
@@ -55,17 +58,36 @@ export async function withStore<Result>(
   }
 }
 
-/** Opens the folder, creating it if requested. An unusable folder is reported with what to do. */
-export async function openFolder(dir: string, terminal: Terminal): Promise<Store> {
+/** Opens the folder, creating it if it does not exist. */
+export function openFolder(dir: string, terminal: Terminal): Promise<Store> {
+  const onClosedToOthers = (file: string) =>
+    terminal.note(`${file} could be read by other users of this machine; now only by its owner`);
+  return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", onClosedToOthers }));
+}
+
+/** Works on the data folder's files. An unusable folder is reported with what to do. */
+export async function withFolder<Result>(
+  dir: string,
+  work: (folder: FolderMaintenance) => Promise<Result>,
+): Promise<Result> {
+  const folder = await maintainFolder(dir);
   try {
-    const onClosedToOthers = (file: string) =>
-      terminal.note(`${file} could be read by other users of this machine; now only by its owner`);
-    return await openStore({ dir, clock: systemClock, role: "operator", onClosedToOthers });
+    return await work(folder);
   } catch (error) {
-    const problem = (await maintainFolder(dir)).describeProblem(error);
+    const problem = folder.describeProblem(error);
     if (problem === null) throw error;
     throw new Refused(`${dir} ${problem} name another with --data`);
   }
+}
+
+/** A key that is made in the folder would be unknown to its gateway. */
+function refuseOtherStore(dir: string): void {
+  const store = servedStore(dir);
+  if (store === null) return;
+  throw new Refused(
+    `the gateway of ${dir} keeps its data in the database ${store}; name that with --store or SLUICE_STORE, ` +
+      "or the configuration that does with --config",
+  );
 }
 
 export function openDatabase(location: StoreAddress, { migrates = false } = {}): Promise<Store> {

@@ -4,17 +4,24 @@ import type { KnownNames } from "../../admin/operations/known-names.ts";
 import { isObject } from "../../base/json.ts";
 import { configuredDataDir, pointerFile } from "../../config/locate-data.ts";
 import type { Settings } from "../../config/settings.ts";
+import { nameOfDatabase } from "../../store/open.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 const servedFile = "served.json";
 
 /**
- * Files that a gateway leaves for the commands: in its data folder, the names that it serves; in its working
- * directory, where the data is, if commands would look elsewhere. If they cannot be written, commands work without
- * them.
+ * Files that a gateway leaves for the commands: in its data folder, the names that it serves, and the database if it
+ * uses one; in its working directory, where the data is, if commands would look elsewhere. If they cannot be written,
+ * commands work without them.
  */
-export function writeFilesForCommands({ server, named }: Settings, { env, cwd }: Terminal): void {
-  attempt(() => writeFileSync(join(server.dataDir, servedFile), JSON.stringify(named), { mode: 0o600 }));
+export function writeFilesForCommands(
+  { server, store, named }: Settings,
+  { env, cwd }: Pick<Terminal, "env" | "cwd">,
+): void {
+  attempt(() => {
+    const served = store === null ? named : { ...named, store: nameOfDatabase(store) };
+    writeFileSync(join(server.dataDir, servedFile), JSON.stringify(served), { mode: 0o600 });
+  });
   attempt(() => {
     if (configuredDataDir({ env, cwd }) === server.dataDir) rmSync(pointerFile(cwd), { force: true });
     else writeFileSync(pointerFile(cwd), `${server.dataDir}\n`, { mode: 0o644 });
@@ -31,17 +38,28 @@ function attempt(write: () => void): void {
 
 /** Every name that the gateway on this data last served; null if it never ran. */
 export function servedNames(dir: string): KnownNames | null {
+  const served = readServed(dir);
+  return served === null ? null : { providers: texts(served["providers"]), models: texts(served["models"]) };
+}
+
+/** The database that the gateway on this folder last used in its place; null if it was the folder itself. */
+export function servedStore(dir: string): string | null {
+  const store = readServed(dir)?.["store"];
+  return typeof store === "string" ? store : null;
+}
+
+/** The data of this folder has changed hands: what a gateway has left here is about other data. */
+export function forgetServed(dir: string): void {
+  attempt(() => rmSync(join(dir, servedFile), { force: true }));
+}
+
+function readServed(dir: string): Record<string, unknown> | null {
   try {
-    const { providers, models } = parsed(readFileSync(join(dir, servedFile), "utf8"));
-    return { providers: texts(providers), models: texts(models) };
+    const value: unknown = JSON.parse(readFileSync(join(dir, servedFile), "utf8"));
+    return isObject(value) ? value : {};
   } catch {
     return null;
   }
-}
-
-function parsed(text: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(text);
-  return isObject(value) ? value : {};
 }
 
 function texts(list: unknown): string[] {

@@ -2,8 +2,8 @@ import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
 import { CannotListen } from "../../base/open-port.ts";
 import type { Settings } from "../../config/settings.ts";
-import { maintainFolder } from "../../store/open.ts";
 import { type FolderMaintenance, type Restored, StoreRefusal } from "../../store/store.ts";
+import { withFolder } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { writeFilesForCommands } from "./files-for-commands.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
@@ -47,10 +47,12 @@ export class Service {
     if (settings.store !== null) {
       return new Service(settings, null, await startWithKeys(settings, json, terminal), terminal);
     }
-    const folder = await maintainFolder(settings.server.dataDir);
-    await putInPlace(folder, terminal);
-    const finished = await folder.finishRestore(systemClock.wallMs());
-    if (finished !== null) terminal.note(finished);
+    const folder = await withFolder(settings.server.dataDir, async (found) => {
+      await putInPlace(found, terminal);
+      const finished = await found.finishRestore(systemClock.wallMs());
+      if (finished !== null) terminal.note(finished);
+      return found;
+    });
     const running = await startWithKeys(settings, json, terminal);
     folder.endStagedRestore();
     return new Service(settings, folder, running, terminal);

@@ -5,6 +5,7 @@ import { isReference } from "../../../config/secrets.ts";
 import { locateStore } from "../../../config/store.ts";
 import type { StoreLocation } from "../../../store/settings.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { forgetServed } from "../../serve/files-for-commands.ts";
 import { count, plural } from "../../terminal/format.ts";
 import { startProgress } from "../../terminal/progress.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -39,6 +40,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
             progress.show(`${table}: ${count(rows)} rows, ${Math.floor(share * 100)} % of all entries`),
         });
         progress.end();
+        if ("dir" in to) forgetServed(to.dir);
         if (options.json) printJson({ ...copied, audit: "clean" }, terminal);
         else {
           const what = `${plural(copied.keys, "key")}, ${plural(copied.entries, "entry", "entries")}`;

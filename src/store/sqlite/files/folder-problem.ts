@@ -1,13 +1,17 @@
 /** Why a data folder cannot be used, by the system's or SQLite's error code; null for errors of another kind. */
 export function describeFolderProblem(error: unknown): string | null {
   // Errors of the system and of SQLite both carry their code in `code`.
-  switch ((error as NodeJS.ErrnoException | null)?.code) {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  switch (code) {
     case "EEXIST":
     case "ENOTDIR":
     case "ELOOP":
       return "is not a folder;";
     case "EACCES":
     case "EPERM":
+      return syscall === "mkdir"
+        ? "cannot be made by this user;"
+        : "is closed to this user; run this as its owner or as root, or";
     case "EROFS":
     case "SQLITE_READONLY":
     case "SQLITE_READONLY_DBMOVED":
