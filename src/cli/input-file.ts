@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { whyUnreadable } from "../base/unreadable.ts";
 import { Refused } from "./failure.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -9,7 +10,7 @@ export async function readInput(file: string, { cwd }: Terminal): Promise<string
   try {
     return await Bun.file(resolve(cwd, file)).text();
   } catch (error) {
-    throw new Refused(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"})`);
+    throw new Refused(`${file} cannot be read: ${whyUnreadable(error)}`);
   }
 }
 

@@ -19,9 +19,9 @@ import type { Terminal } from "./terminal/terminal.ts";
 
 /**
  * The whole command line. These files are light: each command imports what it needs when it runs, so that `serve`
- * and `--help` start fast.
+ * and `--help` start fast. With `json`, a misuse is not printed here but reported by `run`, as JSON.
  */
-export function buildProgram(terminal: Terminal): Command {
+export function buildProgram(terminal: Terminal, json = false): Command {
   const program = new Command("sluice")
     .description("A self-hosted gateway in front of text-generation models.")
     .helpOption("-h, --help", "show this help")
@@ -35,7 +35,9 @@ export function buildProgram(terminal: Terminal): Command {
       getErrHelpWidth: () => terminal.noteColumns ?? 100,
       getOutHasColors: () => terminal.style !== plain,
       getErrHasColors: () => terminal.noteStyle !== plain,
-      outputError: (text, write) => write(text.replace(/^error:/, terminal.noteStyle.bad("error:"))),
+      outputError: (text, write) => {
+        if (!json) write(text.replace(/^error:/, terminal.noteStyle.bad("error:")));
+      },
     })
     .exitOverride()
     .addHelpText(
@@ -66,6 +68,7 @@ export function buildProgram(terminal: Terminal): Command {
     program.addCommand(command);
   }
   inheritSettings(program);
+  if (!json) pointToHelp(program);
   return program;
 }
 
@@ -73,9 +76,13 @@ export function buildProgram(terminal: Terminal): Command {
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent);
-    command.showHelpAfterError(`Try \`${fullName(command)} --help\`.`);
     inheritSettings(command);
   }
+}
+
+function pointToHelp(command: Command): void {
+  command.showHelpAfterError(`Try \`${fullName(command)} --help\`.`);
+  for (const each of command.commands) pointToHelp(each);
 }
 
 export function fullName(command: Command): string {

@@ -11,23 +11,32 @@ import type { Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const json = argv.includes("--json");
   try {
-    const program = buildProgram(terminal);
+    const program = buildProgram(terminal, json);
     await program.parseAsync(expandHelpAliases(argv, program), { from: "user" });
     return 0;
   } catch (error) {
-    return tell(error, terminal, argv.includes("--json"));
+    return tell(error, terminal, json);
   }
 }
 
 function tell(error: unknown, terminal: Terminal, json: boolean): number {
   if (error instanceof CommandFailed) return error.exitCode;
-  // Commander has printed its own message. It reports a request for help as an error, which it is not.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof CommanderError) return tellMisuse(error, terminal, json);
   const message = messageOf(error);
   if (json) terminal.note(JSON.stringify({ error: { message, ...problemsOf(error) } }));
   else terminal.note(`${terminal.noteStyle.bad("error:")} ${message}`);
   return error instanceof Misuse ? 2 : 1;
+}
+
+/** Commander has printed its message, unless it is wanted as JSON. It reports a request for help as an error, too. */
+function tellMisuse({ code, exitCode, message }: CommanderError, terminal: Terminal, json: boolean): number {
+  if (exitCode === 0) return 0;
+  if (json && code !== "commander.help") {
+    terminal.note(JSON.stringify({ error: { message: message.replace(/^error: /, "") } }));
+  }
+  return 2;
 }
 
 const expected = [Misuse, Refused, CannotListen, ConfigError, StoreRefusal, OperationRefusal];

@@ -63,5 +63,6 @@ function foundString(value: string, schema: DescribedSchema): string {
   }
   if (schema.pattern !== undefined && /^(?:env|file):/.test(value))
     return "; only secrets may refer to the environment or a file";
-  return schema.type === "string" ? "" : ", not a string";
+  if (schema.type === "string") return "";
+  return value === "" ? ", not an empty one" : ", not a string";
 }

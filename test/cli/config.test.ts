@@ -105,7 +105,10 @@ test("config schema describes every name, with its default", async () => {
 });
 
 test("models list shows prices as the file has them", async () => {
-  const { stdout } = await sluice(newPlace(), "models", "list");
+  const { stdout, stderr } = await sluice(newPlace(), "models", "list");
+  expect(stderr).toStartWith(
+    "! there is no sluice.toml here, so this is the built-in demo; name a configuration",
+  );
   const lines = stdout.split("\n").map((line) => line.split(/\s{2,}/));
   const figures = ["128,000", "8,192", "0.15", "0.60"];
   expect(lines[1]).toEqual(["demo-small", "demo", ...figures, "tools vision", "web_search 10"]);
@@ -138,8 +141,9 @@ describe("models check", () => {
   });
 
   test("gives status 1 and the reason when one does not", async () => {
-    const { code, stdout } = await sluice(withProvider("http://127.0.0.1:1/v1"), "models", "check", "--json");
-    expect(code).toBe(1);
+    const place = withProvider("http://127.0.0.1:1/v1");
+    const { code, stdout, stderr } = await sluice(place, "models", "check", "--json");
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject([{ provider: "local", ok: false, status: null }]);
   });
 });

@@ -23,17 +23,17 @@ const refused: [line: string, said: string][] = [
   ["serve --data file/below --port 0", "is not a folder; name another with --data"],
   ["serve --data /proc/1/foo/bar --port 0", "/proc/1/foo/bar"],
   ["serve --config missing.toml", "there is no such file"],
-  ["serve --config folder", "it cannot be read (EISDIR)"],
+  ["serve --config folder", "it cannot be read: it is a folder"],
   ["keys create --mode credit --data /proc/foo", "/proc/foo cannot be made there"],
   ["keys create --mode credit --data file", "is not a folder"],
   ["keys list --data /proc/foo", "there is no data in /proc/foo yet"],
   ["keys list --data file", "is not a folder; name another with --data"],
-  ["keys list --config folder", "it cannot be read (EISDIR)"],
-  ["config check folder", "it cannot be read (EISDIR)"],
+  ["keys list --config folder", "it cannot be read: it is a folder"],
+  ["config check folder", "it cannot be read: it is a folder"],
   ["config init folder", "exists; move it away first"],
   ["config init /proc/foo", "cannot be written"],
-  ["config import litellm folder", "cannot be read"],
-  ["models import folder", "cannot be read"],
+  ["config import litellm folder", "folder cannot be read: it is a folder"],
+  ["models import missing.json", "missing.json cannot be read: it does not exist"],
   ["restore missing.db --yes", "There is no file"],
   ["restore folder --yes", "the database cannot be used"],
   ["health --port 1", "nothing answers at http://127.0.0.1:1"],
@@ -42,7 +42,9 @@ const refused: [line: string, said: string][] = [
 const misused: [line: string, said: string][] = [
   ["help nonsense", 'there is no command "nonsense"'],
   ["help keys craete", 'there is no command "keys craete", did you mean "create"?'],
-  ["nonsense", "unknown command"],
+  ["nonsense", "Try `sluice --help`"],
+  ["nonsense --help", 'there is no command "nonsense"'],
+  ["keys craete --help", 'there is no command "keys craete", did you mean "create"?'],
   ["keys nonsense", "unknown command"],
   ["serve extra", "too many arguments"],
   ["serve --nonsense", "unknown option"],
@@ -88,6 +90,20 @@ describe("what makes no sense is told in a sentence", () => {
       expect(stderr).toContain(said);
     });
   }
+
+  test("and as JSON where that is wanted", async () => {
+    for (const [line, said] of [
+      ["keys create --mode nonsense --json", "Allowed choices are credit, token_budget"],
+      ["keys nonsense --json", "unknown command 'nonsense'"],
+      ["usage --nonsense --json", "unknown option '--nonsense'"],
+    ] as const) {
+      const { code, stdout, stderr } = await sluice(newPlace(), ...line.split(" "));
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      const { message } = (JSON.parse(stderr) as { error: { message: string } }).error;
+      expect(message).toContain(said);
+      expect(message).not.toStartWith("error:");
+    }
+  });
 
   test("in the environment too", async () => {
     const env = { SLUICE_PORT: "http", SLUICE_HOST: "a b", SLUICE_LOG_LEVEL: "loud" };

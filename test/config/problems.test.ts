@@ -45,6 +45,13 @@ describe("all problems are reported at once", () => {
     ]);
   });
 
+  test("an empty secret is called empty", () => {
+    const toml = `[providers.p]\nkind = "openai"\napi_key = ""\n${demoModel}`;
+    expect(problemsOf(toml)).toContain(
+      "providers.p.api_key: must be a string that is not empty or a list with at least one element, not an empty one",
+    );
+  });
+
   test("a name leads to one model: aliases are neither ids nor other aliases", () => {
     const model = (id: string, aliases: string) =>
       `[[models]]\nid = "${id}"\nprovider = "demo"\nfree = true\naliases = ${aliases}\n`;

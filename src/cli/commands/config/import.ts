@@ -19,7 +19,7 @@ function liteLlmCommand(terminal: Terminal): Command {
     "litellm",
     "Turn LiteLLM's config.yaml into a configuration, and say what could not come along",
   )
-    .argument("<file>", "LiteLLM's config.yaml; - reads it")
+    .argument("<file>", "LiteLLM's config.yaml, or - for standard input")
     .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
     .addHelpText(
       "after",

@@ -2,20 +2,18 @@ import type { Command } from "commander";
 import type { ProviderCheck } from "../../../admin/operations/check-providers.ts";
 import { CommandFailed } from "../../failure.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { loadAndWarn } from "../../load-settings.ts";
 import { plural, span } from "../../terminal/format.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
-import { showWarnings } from "../../warnings.ts";
 
 export function modelsCheckCommand(terminal: Terminal): Command {
   return newConfigCommand("check", "Send one small request to each provider")
     .addHelpText("after", examples(["sluice models check", "exit status 1 when any provider fails"]))
     .action(async (options: ConfigOptions) => {
-      const { loadSettings } = await import("../../../config/load.ts");
       const { checkProviders } = await import("../../../admin/operations/check-providers.ts");
-      const { settings } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
-      showWarnings(settings.warnings, terminal);
+      const settings = await loadAndWarn(options, terminal);
       const asking = `asking ${plural(settings.providers.size, "provider")}`;
       const checks = await withProgress(asking, checkProviders(settings), terminal);
       if (options.json) printJson(checks.map(documentOf), terminal);

@@ -16,7 +16,7 @@ export function modelsImportCommand(terminal: Terminal): Command {
   return newCommand("import", "Turn a price list into models for the configuration")
     .argument(
       "<file>",
-      "LiteLLM's model_prices_and_context_window.json, or models.dev's api.json; - reads it",
+      "LiteLLM's model_prices_and_context_window.json or models.dev's api.json, or - for standard input",
     )
     .option("--provider <name>", "only what this provider sells, as the file names it")
     .option("--match <pattern>", 'only names that fit, such as "claude-*"')

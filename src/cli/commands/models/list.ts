@@ -3,10 +3,10 @@ import { publishedPrice } from "../../../catalog/price.ts";
 import { describeExtras, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { loadAndWarn } from "../../load-settings.ts";
 import { count, usdPerMillion } from "../../terminal/format.ts";
 import { table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
-import { showWarnings } from "../../warnings.ts";
 
 export function modelsListCommand(terminal: Terminal): Command {
   return newConfigCommand("list", "List the models of the configuration with their prices")
@@ -15,9 +15,7 @@ export function modelsListCommand(terminal: Terminal): Command {
       examples(["sluice models list", ""], ["sluice models list --json | jq '.[].id'", ""]),
     )
     .action(async (options: ConfigOptions) => {
-      const { loadSettings } = await import("../../../config/load.ts");
-      const { settings } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
-      showWarnings(settings.warnings, terminal);
+      const settings = await loadAndWarn(options, terminal);
       if (options.json) printJson(settings.models.map(asJson), terminal);
       else terminal.print(asTable(settings.models, terminal));
     });

@@ -1,0 +1,17 @@
+import { configFileName } from "../config/defaults.ts";
+import type { Settings } from "../config/settings.ts";
+import type { ConfigOptions } from "./help.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+import { showWarnings } from "./warnings.ts";
+
+/**
+ * The settings for a command that reports on them, after their warnings. The built-in configuration is reported as
+ * such: a gateway that runs elsewhere, as a service say, has another one.
+ */
+export async function loadAndWarn(options: ConfigOptions, terminal: Terminal): Promise<Settings> {
+  const { loadSettings } = await import("../config/load.ts");
+  const { settings, source } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
+  const notice = `there is no ${configFileName} here, so this is the built-in demo; name a configuration with --config or SLUICE_CONFIG`;
+  showWarnings(source.file === null ? [notice, ...settings.warnings] : settings.warnings, terminal);
+  return settings;
+}
