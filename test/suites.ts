@@ -17,6 +17,7 @@ const needTheMachine: ReadonlySet<string> = new Set([
   "test/clients/crowd.test.ts",
   "test/executable/kill9.test.ts",
   "test/faults/host.test.ts",
+  "test/faults/pause.test.ts",
   "test/faults/slow-disk.test.ts",
   "test/scenarios/figures.test.ts",
   "test/wire/many-streams.test.ts",

@@ -7,6 +7,19 @@ const mostItemsPerTurn = 64;
 /** While there is no crowd, every so many items a turn is gathered to see whether there is one by now. */
 const itemsBetweenLooks = 64;
 
+/** All there are. They live as long as the process. */
+const gatherings: { readonly addedCount: number; readonly handledCount: number }[] = [];
+
+/** Calls back when everything that is gathered by now has been handled. */
+export function whenGatheredIsHandled(callback: () => void): void {
+  const awaited = gatherings.map(({ addedCount }) => addedCount);
+  const look = () => {
+    if (gatherings.every(({ handledCount }, index) => handledCount >= (awaited[index] ?? 0))) callback();
+    else setImmediate(look);
+  };
+  look();
+}
+
 /**
  * Gathers what arrives in one turn of the event loop, and handles it together at the turn's end. The code for one item
  * is then still in the processor's caches when the next comes, instead of being displaced by receiving and sending
@@ -19,9 +32,21 @@ export class Gathering<Item> {
   /** Items per gathered turn, on average. */
   #itemsPerTurn = 0;
   #itemsUntilLook = itemsBetweenLooks;
+  #addedCount = 0;
 
   constructor(handle: (item: Item) => void) {
     this.#handle = handle;
+    gatherings.push(this);
+  }
+
+  /** How many items have been added so far. */
+  get addedCount(): number {
+    return this.#addedCount;
+  }
+
+  /** How many of them, oldest first, have been handled. */
+  get handledCount(): number {
+    return this.#addedCount - this.#waiting.length;
   }
 
   /** To be asked once for every item: whether to add it. If not, it should be handled now. */
@@ -39,6 +64,7 @@ export class Gathering<Item> {
 
   /** It is handled at the end of this turn, after those that were added before it. */
   add(item: Item): void {
+    this.#addedCount += 1;
     if (this.#waiting.push(item) === 1) setImmediate(this.#endTurn);
   }
 

@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import type { Elysia } from "elysia";
 import { assert } from "../base/assert.ts";
+import { startDeadline } from "../base/deadline.ts";
 import { type ListenAddress, listenAddress, openPort } from "../base/open-port.ts";
 import type { ServerSettings } from "../config/settings.ts";
 
@@ -33,8 +34,8 @@ async function listenAt(edge: Elysia, address: ListenAddress): Promise<Listening
 
 async function stopServing(server: Server<unknown>, withinMs: number): Promise<void> {
   const tooLate = Promise.withResolvers<void>();
-  const timer = setTimeout(tooLate.resolve, withinMs);
+  const cancelDeadline = startDeadline(withinMs, tooLate.resolve);
   await Promise.race([server.stop(), tooLate.promise]);
-  clearTimeout(timer);
+  cancelDeadline();
   await server.stop(true);
 }

@@ -1,3 +1,5 @@
+import { startDeadline } from "../base/deadline.ts";
+
 /**
  * Limits concurrency. Beyond the limit a few callers may wait briefly, first come, first served; the rest are refused
  * at once, because a long queue only turns overload into timeouts. Entering below the limit is one comparison and
@@ -66,9 +68,9 @@ export class Gate {
       const giveUp = () => {
         if (this.#queue.delete(waiting)) settle(false);
       };
-      const timer = setTimeout(giveUp, this.#options.waitMs);
+      const cancelDeadline = startDeadline(this.#options.waitMs, giveUp);
       const settle = (entered: boolean) => {
-        clearTimeout(timer);
+        cancelDeadline();
         signal.removeEventListener("abort", giveUp);
         resolve(entered);
       };

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { type Dial, dialByBun } from "../../src/wire/http-client.ts";
 import { delayed, json, silence } from "../support/answers.ts";
+import { FakeClock } from "../support/clock.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { answerWith, TestServer } from "../wire/server.ts";
 import { setUp } from "./fixtures.ts";
@@ -70,3 +71,37 @@ describe("a provider that is not connected to yet", () => {
     expect(error).toMatchObject({ status: 504, code: "upstream_timeout" });
   });
 });
+
+describe("a gateway that stood still while it was connecting", () => {
+  const limits = { connectMs: 400, firstByteMs: 400 };
+
+  test("goes on from there: the provider could not be asked meanwhile", async () => {
+    provider.script(good);
+    const clock = new FakeClock();
+    const dialing = Promise.withResolvers<void>();
+    const dial: Dial = (target, connection) => dialing.promise.then(() => dialByBun(target, connection));
+    const { upstream, plan } = setUp([{ url: provider.url, timeouts: limits }], { clock, dial });
+    const opening = upstream.open(plan());
+    clock.advance(60_000);
+    await untilJudged();
+    dialing.resolve();
+    expect((await opening).attempts).toBe(1);
+    expect(provider.requests).toHaveLength(1);
+  });
+
+  test("gives up a host that does not answer, by the same limit", async () => {
+    const clock = new FakeClock();
+    const { upstream, plan } = setUp([{ url: provider.url, timeouts: limits }], { clock, dial: swallow });
+    const opening = upstream.open(plan()).catch((it: GatewayError) => it);
+    clock.advance(60_000);
+    await untilJudged();
+    const running = setInterval(() => clock.advance(100), 20);
+    expect(await opening).toMatchObject({ status: 502, code: "provider_unavailable" });
+    clearInterval(running);
+  });
+});
+
+/** Long enough for a deadline that has passed to be found, and to fail its call. */
+function untilJudged(): Promise<void> {
+  return Bun.sleep(250);
+}

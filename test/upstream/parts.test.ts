@@ -39,6 +39,7 @@ describe("deadlines", () => {
       dueMs,
       expired: () => void expired.push(name),
       tick() {},
+      hasStoodStill() {},
     });
     const soon = deadline("soon", 100);
     const later = deadline("later", 1000);

@@ -1,3 +1,4 @@
+import { abortAfter } from "../../base/deadline.ts";
 import { withoutSecrets } from "../../base/secrets.ts";
 import { shownModel } from "../../base/shown-model.ts";
 import type { DeploymentSettings, Settings } from "../../config/settings.ts";
@@ -86,7 +87,7 @@ function ask(
   };
   return collectAnswer(
     (receiver) => provider.send(prepared, provider.credentials[0]?.use() ?? null, receiver, "models check"),
-    AbortSignal.timeout(timeoutMs),
+    abortAfter(timeoutMs),
   );
 }
 

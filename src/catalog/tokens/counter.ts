@@ -1,3 +1,4 @@
+import { startDeadline } from "../../base/deadline.ts";
 import { startThread } from "../../base/start-thread.ts";
 import { parseModelInput } from "./model-input.ts";
 import type { Countable, CountDone, CountJob } from "./worker.ts";
@@ -12,7 +13,7 @@ export interface TokenCounterOptions {
 interface Waiting {
   readonly resolve: (tokens: number) => void;
   readonly what: Countable;
-  readonly timer: ReturnType<typeof setTimeout>;
+  readonly cancelDeadline: () => void;
 }
 
 const defaultDeadlineMs = 5000;
@@ -75,8 +76,8 @@ export class TokenCounter {
     this.#nextId += 1;
     const job: CountJob = { id: this.#nextId, what, budgetMs: workerBudgetMs };
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#settle(job.id, null), this.#deadlineMs);
-      this.#waiting.set(job.id, { resolve, what, timer });
+      const cancelDeadline = startDeadline(this.#deadlineMs, () => this.#settle(job.id, null));
+      this.#waiting.set(job.id, { resolve, what, cancelDeadline });
       worker.postMessage(job);
     });
   }
@@ -109,7 +110,7 @@ export class TokenCounter {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);
-    clearTimeout(waiting.timer);
+    waiting.cancelDeadline();
     waiting.resolve(tokens ?? roughCount(waiting.what));
   }
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { abortAfter } from "../../base/deadline.ts";
 import type { ServerSettings } from "../../config/settings.ts";
 import { host, port } from "../arguments.ts";
 import { Refused } from "../failure.ts";
@@ -40,7 +41,7 @@ async function expectReady(url: string): Promise<void> {
   try {
     // Bun would use a proxy from the environment for 127.0.0.1 too.
     const session = new Bun.FetchSession({ proxy: false });
-    response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs), session });
+    response = await fetch(`${url}/readyz`, { signal: abortAfter(timeoutMs), session });
   } catch {
     throw new Refused(`nothing answers at ${url}`);
   }

@@ -1,3 +1,4 @@
+import { startDeadline } from "../../base/deadline.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { Gate, Gates } from "../../limits/concurrency.ts";
 import type { Exchange } from "../exchange.ts";
@@ -127,10 +128,10 @@ export class Ongoing {
   async drained(graceMs: number): Promise<boolean> {
     if (this.isEmpty) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => resolve(false), graceMs);
+    const cancelDeadline = startDeadline(graceMs, () => resolve(false));
     this.#whenEmpty = () => resolve(true);
     const isEmpty = await promise;
-    clearTimeout(timer);
+    cancelDeadline();
     return isEmpty;
   }
 

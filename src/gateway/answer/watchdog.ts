@@ -1,3 +1,5 @@
+import { afterArrivals } from "../../base/deadline.ts";
+
 /** Something to check regularly while it runs. */
 export interface Guarded {
   /** Called every tick with the monotonic time. */
@@ -5,6 +7,8 @@ export interface Guarded {
 }
 
 const tickMs = 100;
+/** A tick that is so late has found the process suspended or busy, and answers may have come and not been read. */
+const lateMs = 100;
 
 /**
  * One timer for all open streams: thousands of timers, set and cleared per event, cost more than the events. It only
@@ -13,6 +17,7 @@ const tickMs = 100;
 export class Watchdog {
   readonly #monotonicMs: () => number;
   readonly #guarded = new Set<Guarded>();
+  #dueMs = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 
   constructor(monotonicMs: () => number) {
@@ -21,7 +26,7 @@ export class Watchdog {
 
   watch(guarded: Guarded): void {
     this.#guarded.add(guarded);
-    this.#timer ??= setInterval(() => this.#tick(), tickMs);
+    if (this.#timer === null) this.#start();
   }
 
   forget(guarded: Guarded): void {
@@ -35,7 +40,20 @@ export class Watchdog {
     return this.#guarded.size;
   }
 
+  #start(): void {
+    this.#dueMs = this.#monotonicMs() + tickMs;
+    this.#timer = setInterval(() => this.#tick(), tickMs);
+  }
+
   #tick(): void {
+    const nowMs = this.#monotonicMs();
+    const isLate = nowMs - this.#dueMs > lateMs;
+    this.#dueMs = nowMs + tickMs;
+    if (isLate) afterArrivals(() => this.#checkAll());
+    else this.#checkAll();
+  }
+
+  #checkAll(): void {
     const nowMs = this.#monotonicMs();
     for (const guarded of this.#guarded) guarded.check(nowMs);
   }

@@ -1,4 +1,5 @@
 import { SQL } from "bun";
+import { startDeadline } from "../../base/deadline.ts";
 import type { PostgresAddress } from "./address.ts";
 import { DeadlinePassed } from "./errors.ts";
 import { storableText } from "./text.ts";
@@ -26,8 +27,6 @@ export interface ClientOptions {
 }
 
 const connectTimeoutSeconds = 5;
-/** A timer that is so late was held up by other work. */
-const busyMs = 100;
 
 /**
  * A pool of connections. Bun.SQL has no time limit for a query, so a connection that has become a black hole would block
@@ -68,24 +67,15 @@ export class PostgresClient {
   }
 
   async #within<Result>(sql: SQL, deadlineMs: number, answer: Promise<Result>): Promise<Result> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const deadline = new Promise<never>((_, reject) => {
-      const giveUp = () => {
-        reject(new DeadlinePassed(deadlineMs));
-        this.#drop(sql);
-      };
-      const dueMs = performance.now() + deadlineMs;
-      timer = setTimeout(() => {
-        // After a busy moment of this process an answer may have come and not been read.
-        const wasBusy = performance.now() - dueMs > busyMs;
-        if (wasBusy) timer = setTimeout(giveUp, busyMs);
-        else giveUp();
-      }, deadlineMs);
+    const { promise: deadline, reject } = Promise.withResolvers<never>();
+    const cancelDeadline = startDeadline(deadlineMs, () => {
+      reject(new DeadlinePassed(deadlineMs));
+      this.#drop(sql);
     });
     try {
       return await Promise.race([answer, deadline]);
     } finally {
-      clearTimeout(timer);
+      cancelDeadline();
     }
   }
 

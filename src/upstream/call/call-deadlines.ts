@@ -30,7 +30,9 @@ export class CallDeadlines implements Deadline {
   #totalDueMs = Number.POSITIVE_INFINITY;
   /** For what is awaited now: the first byte, the next chunk, or only the end. */
   #phaseDueMs = Number.POSITIVE_INFINITY;
+  #phaseLimitMs = 0;
   #isConnecting = false;
+  #connectLimitMs = 0;
   #hasReminder = false;
 
   constructor(clock: Clock, owner: DeadlineOwner) {
@@ -43,6 +45,7 @@ export class CallDeadlines implements Deadline {
   }
 
   expectWithin(nowMs: number, limitMs: number): void {
+    this.#phaseLimitMs = limitMs;
     this.#phaseDueMs = this.dueMs = Math.min(this.#totalDueMs, nowMs + orNever(limitMs));
   }
 
@@ -55,6 +58,7 @@ export class CallDeadlines implements Deadline {
   expectConnection(nowMs: number, limitMs: number): void {
     if (this.#isConnecting) return;
     this.#isConnecting = true;
+    this.#connectLimitMs = limitMs;
     this.dueMs = Math.min(this.dueMs, nowMs + orNever(limitMs));
   }
 
@@ -78,6 +82,14 @@ export class CallDeadlines implements Deadline {
 
   tick(nowMs: number): void {
     this.#owner.tick(nowMs);
+  }
+
+  /** A provider that could not be asked meanwhile was not slow: its time begins anew. */
+  hasStoodStill(nowMs: number): void {
+    if (!this.#isConnecting) return;
+    this.#isConnecting = false;
+    this.expectWithin(nowMs, this.#phaseLimitMs);
+    this.expectConnection(nowMs, this.#connectLimitMs);
   }
 
   expired(): void {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { afterArrivals } from "../../base/deadline.ts";
 
 /** A deadline that can be moved by assigning `dueMs`. */
 export interface Deadline {
@@ -8,15 +9,19 @@ export interface Deadline {
   expired(): void;
   /** Called at every tick: 40 times a second, and 10 times once it is relaxed. */
   tick(nowMs: number): void;
+  /** Called before the tick, if the process has not run for a while; not once it is relaxed. */
+  hasStoodStill(nowMs: number): void;
 }
 
 const tickMs = 25;
 const ticksPerRelaxedTick = 4;
+/** With so much between two ticks, the process was suspended, or very busy. */
+const stillMs = 500;
 
 /**
  * Keeps the deadlines of all calls with one timer. A call moves its deadline with every chunk, and with a timer per
  * call that would mean thousands of timers made and cleared each second. Here it is an assignment, plus a look at
- * every open call at each tick. Deadlines are up to one tick late, which is fine for limits of seconds.
+ * every open call at each tick. Deadlines are some ticks late, which is fine for limits of seconds.
  *
  * Streams that have begun are many and last long, and are looked at less often: at 40 times a second, the looks took
  * as much time as the relaying of 20 events a second.
@@ -26,7 +31,10 @@ export class DeadlineTimer {
   readonly #prompt = new Set<Deadline>();
   readonly #relaxed = new Set<Deadline>();
   #ticks = 0;
+  #lastTickMs = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
+  /** A tick has found something due, and what has arrived is read before it expires. */
+  #isJudging = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -38,6 +46,7 @@ export class DeadlineTimer {
   }
 
   #start(): void {
+    this.#lastTickMs = this.#clock.monotonicMs();
     this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
@@ -58,16 +67,41 @@ export class DeadlineTimer {
       return;
     }
     const nowMs = this.#clock.monotonicMs();
+    const sinceLastTickMs = nowMs - this.#lastTickMs;
+    this.#lastTickMs = nowMs;
     this.#ticks += 1;
-    lookAt(this.#prompt, nowMs);
-    if (this.#ticks % ticksPerRelaxedTick === 0) lookAt(this.#relaxed, nowMs);
+    if (sinceLastTickMs > stillMs) for (const deadline of this.#prompt) deadline.hasStoodStill(nowMs);
+    const isPromptDue = isAnyDue(this.#prompt, nowMs);
+    const isRelaxedDue = this.#ticks % ticksPerRelaxedTick === 0 && isAnyDue(this.#relaxed, nowMs);
+    if ((isPromptDue || isRelaxedDue) && !this.#isJudging) this.#judge(nowMs);
+  }
+
+  #judge(foundAtMs: number): void {
+    this.#isJudging = true;
+    afterArrivals(() => {
+      this.#isJudging = false;
+      const nowMs = this.#clock.monotonicMs();
+      expire(this.#prompt, foundAtMs, nowMs);
+      expire(this.#relaxed, foundAtMs, nowMs);
+    });
   }
 }
 
-function lookAt(deadlines: ReadonlySet<Deadline>, nowMs: number): void {
+function isAnyDue(deadlines: ReadonlySet<Deadline>, nowMs: number): boolean {
+  let isDue = false;
   for (const deadline of deadlines) {
     deadline.tick(nowMs);
-    if (deadline.dueMs > nowMs) continue;
+    if (deadline.dueMs <= nowMs) isDue = true;
+  }
+  return isDue;
+}
+
+/** Those that were due already, and have not been moved by what was read since. */
+function expire(deadlines: ReadonlySet<Deadline>, foundAtMs: number, nowMs: number): void {
+  for (const deadline of deadlines) {
+    if (deadline.dueMs > foundAtMs) continue;
+    deadline.tick(nowMs);
+    if (deadline.dueMs > foundAtMs) continue;
     deadline.dueMs = Number.POSITIVE_INFINITY;
     deadline.expired();
   }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { abortAfter } from "../../base/deadline.ts";
 import type { Environment } from "../../base/environment.ts";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
@@ -95,10 +96,7 @@ async function fromMetadata(env: Environment, signal: AbortSignal): Promise<Issu
   if (env["AWS_EC2_METADATA_DISABLED"]?.toLowerCase() === "true") return null;
   const server = env["AWS_EC2_METADATA_SERVICE_ENDPOINT"] ?? metadataServer;
   const ask = (request: Pick<TokenRequest, "method" | "url" | "headers">) =>
-    askTokenHost(
-      { ...request, isLocal: true },
-      AbortSignal.any([signal, AbortSignal.timeout(metadataTimeoutMs)]),
-    );
+    askTokenHost({ ...request, isLocal: true }, AbortSignal.any([signal, abortAfter(metadataTimeoutMs)]));
   const lifetime = { "x-aws-ec2-metadata-token-ttl-seconds": "21600" };
   let session: TokenAnswer;
   try {

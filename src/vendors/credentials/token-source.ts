@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { abortAfter } from "../../base/deadline.ts";
 import { CredentialUnavailable } from "./credential.ts";
 
 /** Something with a limited life that was just issued: a token, or a set of temporary keys. */
@@ -101,7 +102,7 @@ export class TokenSource<Token extends object> {
 
   async #ask(isReplacement: boolean): Promise<Token> {
     try {
-      const { token, lifeMs } = await this.#issue(AbortSignal.timeout(issueTimeoutMs));
+      const { token, lifeMs } = await this.#issue(abortAfter(issueTimeoutMs));
       const expiresAtMs = this.#nowMs() + lifeMs * (1 - marginShare);
       this.#held = { token, expiresAtMs, isUnproven: isReplacement };
       this.#failure = null;
