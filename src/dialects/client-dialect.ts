@@ -103,7 +103,9 @@ export interface StreamPosition {
   readonly responseId: string;
   readonly model: string;
   readonly createdAtSeconds: number;
-  /** Of an answer that the provider has ended as failed; null if it reports none. */
+  /** Something of the answer has been sent. */
+  readonly hasBegun: boolean;
+  /** What was charged for the answer; null for nothing. */
   readonly usage: Usage | null;
 }
 
@@ -116,8 +118,8 @@ export interface StreamWriter {
   recordDeltas(index: number, text: string): void;
   /** The frames that end the stream properly; called once, after `finish`. */
   terminal(): string;
-  /** The in-band error; may be called at any point, even before anything was written. */
-  failure(error: GatewayError, requestId: string): string;
+  /** The in-band error, with what was charged; may be called at any point, even before anything was written. */
+  failure(error: GatewayError, requestId: string, charged: Usage | null): string;
   /** Legal between any two writes. */
   heartbeat(): string;
   /** The JSON of the items written so far. Only for a dialect whose clients refer to them by their ids. */

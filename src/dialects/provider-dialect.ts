@@ -1,6 +1,5 @@
-import type { ReportedExtras } from "../base/extra-usage.ts";
-import type { Json, JsonObject } from "../base/json.ts";
-import type { ReportedUsage } from "../base/usage.ts";
+import type { GatewayError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
@@ -9,6 +8,7 @@ import type { SseFrame } from "./sse/frame.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/dropped-fields.ts";
 import type { FigureProbe } from "./translation/frame-pattern.ts";
+import type { AnswerFigures } from "./usage/answer-figures.ts";
 
 /**
  * The gateway as a client of a wire format. Writers throw an `invalid_request` GatewayError for what their dialect
@@ -17,7 +17,7 @@ import type { FigureProbe } from "./translation/frame-pattern.ts";
  * Before `writeRequest` the request has been adapted to the target (see adapt-request.ts): tool names and ids
  * are legal there, tools are ones that the target can have, calls and results are paired.
  */
-export interface ProviderDialect {
+export interface ProviderDialect extends AnswerFigures {
   readonly name: string;
   /** If a provider speaks several dialects, the richest is used, because it loses the least. */
   readonly richness: number;
@@ -28,10 +28,6 @@ export interface ProviderDialect {
   readonly countTokens?: TokenCounting;
   /** The forwarded headers that this dialect defines, and those that it requires. */
   requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders;
-  /** The figures in the `usage` of an answer; null if it reports neither input nor output. */
-  readUsage(usage: Json | undefined): ReportedUsage | null;
-  /** What a whole answer reports of its service tier, hosted tools and audio. */
-  readExtras(answer: JsonObject): ReportedExtras;
   /** A request for a few tokens, to check whether a model answers. */
   smallRequest(question: string, target: SmallTarget): JsonObject;
   readonly toolRules: ToolRules;
@@ -47,6 +43,8 @@ export interface ProviderDialect {
 export interface Passthrough {
   /** The field of a whole answer that holds the model's output; a body without it is not an answer. */
   readonly answerField: string;
+  /** What the provider says in place of a whole answer, or of one that failed; null if it has not failed. */
+  failureIn(answer: JsonObject): GatewayError | null;
   /** The option that makes a stream report its usage; null if it always does. */
   readonly usageOption: UsageOption | null;
   createScanner(options: ScannerOptions): StreamScanner;

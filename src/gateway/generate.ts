@@ -3,7 +3,9 @@ import { Gathering } from "../base/gathering.ts";
 import { traceContextOf } from "../base/trace-context.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { KeyRecord } from "../store/store.ts";
+import type { Opened } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
+import { chargeFailure } from "./answer/charge-failure.ts";
 import { streamResponse } from "./answer/stream-response.ts";
 import {
   readOrChargeFailure,
@@ -101,7 +103,12 @@ async function answer(
   bill: Bill,
 ): Promise<Response> {
   if (exchange.endedBy !== null) throw exchange.endedBy;
-  const opened = await exchange.configured.upstream.open(generation);
+  let opened: Opened;
+  try {
+    opened = await exchange.configured.upstream.open(generation);
+  } catch (error) {
+    return await chargeFailure({ exchange, generation, bill }, error);
+  }
   exchange.answeredBy(opened);
   const { attempt } = generation;
   assert(attempt !== null, "a provider has answered without an attempt");

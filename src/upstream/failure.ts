@@ -1,9 +1,14 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
-import { reportedFailure } from "../dialects/errors/failure.ts";
+import { FailedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { readErrorObject } from "../dialects/errors/refusal.ts";
-import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  type ProviderDialectName,
+  providerDialect,
+} from "../dialects/registry.ts";
 import type { CredentialUnavailable } from "../vendors/credentials/credential.ts";
 import type { RefusalSubject, VendorRefusal } from "../vendors/provider.ts";
 import type { FailureEvidence } from "./health/breaker.ts";
@@ -99,15 +104,20 @@ export function unusable(problem: string): Failure {
   return { ...tryOthers, error, kind: "nonsense" };
 }
 
-/** An error that came with status 200, as the body or as the first frame. */
-export function errorWithin(body: JsonObject): Failure {
-  const reported = reportedFailure(body);
+/**
+ * An error that came with status 200, as the body or as the first frame. No second attempt if the provider has used
+ * something for it, which is charged: the client would pay for both.
+ */
+export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Failure {
+  const reported = reportedFailure(body, providerDialect(spoken));
   const { message: said, refusesProofs = false } = readErrorObject(body);
   if (reported.code === "context_length_exceeded")
     return { ...final, error: reported, kind: "overflow", said };
   const error = new GatewayError("upstream_error", reported.message, { cause: reported.cause });
   const evidence = reported.code === "invalid_request" ? null : "provider";
-  return { ...tryOthers, error, kind: "error_in_200", said, evidence, refusesProofs };
+  const failure = { ...tryOthers, error, kind: "error_in_200", said, evidence } as const;
+  if (!isBilled(reported)) return { ...failure, refusesProofs };
+  return { ...failure, error: new FailedAnswer(error, reported.usage, reported.extras), mayTryOthers: false };
 }
 
 /** The client left, or the gateway ended the exchange, before the answer. */

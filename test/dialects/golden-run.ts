@@ -51,7 +51,8 @@ export function clientText(golden: Golden, body: JsonObject, pieces: Iterable<Ui
     return text + stream.terminal();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return text + stream.failure(error, "req_1");
+    // What is charged is not known here; what the provider has reported stands in for it.
+    return text + stream.failure(error, "req_1", stream.usage);
   }
 }
 

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/base/json.ts";
+import type { Json, JsonObject } from "../../src/base/json.ts";
 import { mergeUsage } from "../../src/dialects/anthropic-messages/provider/usage-in.ts";
 import { type ClientDialectName, providerDialect } from "../../src/dialects/registry.ts";
+
+/** The figures of an answer with this usage. */
+function usageIn(dialect: ClientDialectName, usage: Json | undefined) {
+  return providerDialect(dialect).usageIn({ usage });
+}
 
 const none = {
   inputTokens: 0,
@@ -26,14 +31,14 @@ describe("C61 input is told apart from what came from a cache", () => {
       outputTokens: 9,
       reasoningTokens: 4,
     };
-    expect(providerDialect("chat").readUsage(chat)).toEqual(usage);
+    expect(usageIn("chat", chat)).toEqual(usage);
     const responses = {
       input_tokens: 100,
       output_tokens: 9,
       input_tokens_details: { cached_tokens: 75, cache_write_tokens: 5 },
       output_tokens_details: { reasoning_tokens: 4 },
     };
-    expect(providerDialect("responses").readUsage(responses)).toEqual(usage);
+    expect(usageIn("responses", responses)).toEqual(usage);
   });
 
   test("Anthropic's does not", () => {
@@ -44,7 +49,7 @@ describe("C61 input is told apart from what came from a cache", () => {
       output_tokens: 9,
       output_tokens_details: { thinking_tokens: 4 },
     };
-    expect(providerDialect("messages").readUsage(messages)).toEqual({
+    expect(usageIn("messages", messages)).toEqual({
       inputTokens: 7,
       cachedInputTokens: 10_000,
       cacheWriteTokens: 3,
@@ -55,7 +60,7 @@ describe("C61 input is told apart from what came from a cache", () => {
 
   test("DeepSeek tells its cache elsewhere, Anthropic sometimes by age", () => {
     expect(
-      providerDialect("chat").readUsage({
+      usageIn("chat", {
         prompt_tokens: 10,
         completion_tokens: 1,
         prompt_cache_hit_tokens: 8,
@@ -67,9 +72,7 @@ describe("C61 input is told apart from what came from a cache", () => {
       outputTokens: 1,
     });
     const byAge = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 3 };
-    expect(
-      providerDialect("messages").readUsage({ input_tokens: 1, output_tokens: 1, cache_creation: byAge }),
-    ).toEqual({
+    expect(usageIn("messages", { input_tokens: 1, output_tokens: 1, cache_creation: byAge })).toEqual({
       ...none,
       inputTokens: 1,
       cacheWriteTokens: 5,
@@ -81,24 +84,24 @@ describe("C61 input is told apart from what came from a cache", () => {
 
 describe("C65 only figures that can be believed count", () => {
   test("an explicit 0 is a figure, nothing is none", () => {
-    expect(providerDialect("chat").readUsage({ prompt_tokens: 0, completion_tokens: 0 })).toEqual(none);
-    expect(providerDialect("messages").readUsage({ input_tokens: 0, output_tokens: 0 })).toEqual(none);
+    expect(usageIn("chat", { prompt_tokens: 0, completion_tokens: 0 })).toEqual(none);
+    expect(usageIn("messages", { input_tokens: 0, output_tokens: 0 })).toEqual(none);
     for (const nothing of [null, undefined, {}, [], "12", { prompt_tokens: "12" }, { prompt_tokens: true }]) {
-      expect(providerDialect("chat").readUsage(nothing)).toBeNull();
+      expect(usageIn("chat", nothing)).toBeNull();
     }
   });
 
   test("a detail that is left out or null is none", () => {
     const details = { cached_tokens: null, cache_write_tokens: null };
     const chat = { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: details };
-    expect(providerDialect("chat").readUsage(chat)).toEqual({ ...none, inputTokens: 3, outputTokens: 2 });
+    expect(usageIn("chat", chat)).toEqual({ ...none, inputTokens: 3, outputTokens: 2 });
     const messages = {
       input_tokens: 3,
       output_tokens: 2,
       cache_read_input_tokens: null,
       cache_creation: null,
     };
-    expect(providerDialect("messages").readUsage(messages)).toEqual({
+    expect(usageIn("messages", messages)).toEqual({
       ...none,
       inputTokens: 3,
       outputTokens: 2,
@@ -108,7 +111,7 @@ describe("C65 only figures that can be believed count", () => {
   test("what is written to a cache and read from it is counted once", () => {
     const details = { cached_tokens: 8, cache_write_tokens: 5 };
     const usage = { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: details };
-    expect(providerDialect("chat").readUsage(usage)).toEqual({
+    expect(usageIn("chat", usage)).toEqual({
       ...none,
       cachedInputTokens: 8,
       cacheWriteTokens: 2,
@@ -119,14 +122,14 @@ describe("C65 only figures that can be believed count", () => {
   test("reasoning that the output leaves out is added to it, where the total says so", () => {
     const details = { completion_tokens_details: { reasoning_tokens: 94 } };
     const apart = { prompt_tokens: 32, completion_tokens: 9, total_tokens: 135, ...details };
-    expect(providerDialect("chat").readUsage(apart)).toEqual({
+    expect(usageIn("chat", apart)).toEqual({
       ...none,
       inputTokens: 32,
       outputTokens: 103,
       reasoningTokens: 94,
     });
     const within = { prompt_tokens: 32, completion_tokens: 103, total_tokens: 135, ...details };
-    expect(providerDialect("chat").readUsage(within)).toEqual({
+    expect(usageIn("chat", within)).toEqual({
       ...none,
       inputTokens: 32,
       outputTokens: 103,
@@ -187,7 +190,7 @@ function nested(path: readonly string[], value: unknown): JsonObject {
 }
 
 describe.each(names)("D23 half-believable usage of $dialect", (of) => {
-  const read = (usage: object) => providerDialect(of.dialect).readUsage(usage as JsonObject);
+  const read = (usage: object) => usageIn(of.dialect, usage as JsonObject);
 
   test("makes the side doubtful that lacks its figure, and keeps the other", () => {
     for (const wrong of [...nonsense, null, undefined]) {

@@ -134,7 +134,7 @@ function expectSound(
     expect(["upstream_error", "invalid_request", "context_length_exceeded", "service_unavailable"]).toContain(
       failure.code,
     );
-    expect(relayer.failure(failure)).toContain("error");
+    expect(relayer.failure(failure, null)).toContain("error");
   }
   expect(relayer.heartbeat()).toEndWith("\n\n");
   expect(typeof relayer.takeProduced()).toBe("string");

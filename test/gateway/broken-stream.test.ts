@@ -67,7 +67,9 @@ describe("a stream that fails in the same chunk as the content before it", () =>
         expect(relayer.ended).toBe(false);
         expect(relayer.started).toBe(true);
         if (client === "responses")
-          expect(relayer.failure(failed)).toContain(`"sequence_number":${leaving.split("\n\n").length - 1}`);
+          expect(relayer.failure(failed, null)).toContain(
+            `"sequence_number":${leaving.split("\n\n").length - 1}`,
+          );
       });
     }
   }

@@ -161,7 +161,7 @@ describe("a chat stream", () => {
     const failing = Buffer.from(`data: {"error":{"message":"boom","type":"server_error"}}\n\n`);
     through.push(failing);
     expect(through.brokenBy?.message).toBe("boom");
-    const failure = through.failure(new GatewayError("upstream_error", "boom"));
+    const failure = through.failure(new GatewayError("upstream_error", "boom"), null);
     expect(failure).toStartWith('data: {"error":');
     expect(failure).not.toContain("[DONE]");
   });
@@ -179,7 +179,7 @@ test("a failed responses stream goes on with its own numbers and its own id", ()
   const events = fixture("responses/text.sse").split(/(?<=\n\n)/);
   const through = relayer("responses");
   through.push(Buffer.from(events.slice(0, 3).join("")));
-  const failure = through.failure(new GatewayError("upstream_error", "boom"));
+  const failure = through.failure(new GatewayError("upstream_error", "boom"), null);
   const id = /"id":"(resp_[^"]+)"/.exec(events[0] ?? "")?.[1] ?? "missing";
   expect(failure).toContain(id);
   expect(failure).toContain('"sequence_number":3');

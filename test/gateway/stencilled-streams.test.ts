@@ -115,7 +115,7 @@ function run(dialect: ClientDialectName, hideUsage: boolean, pieces: readonly Bu
     left: Buffer.concat(out).toString(),
     terminal: Buffer.from(relayer.terminal()).toString(),
     brokenBy: relayer.brokenBy?.message ?? null,
-    failure: relayer.failure(new GatewayError("upstream_error", "It broke off.")),
+    failure: relayer.failure(new GatewayError("upstream_error", "It broke off."), null),
     produced,
     started: relayer.started,
     usage: relayer.usage,

@@ -2,7 +2,7 @@ import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { FailedAnswer } from "../../src/dialects/errors/failure.ts";
+import { isBilled } from "../../src/dialects/errors/failure.ts";
 import type { SseFrame } from "../../src/dialects/sse/frame.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../src/dialects/translation/translation.ts";
@@ -28,7 +28,7 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
   const translator = translationOf(golden, body).stream();
   const decoder = new SseDecoder();
   let text = "";
-  let isBilled = false;
+  let failure: unknown = null;
   try {
     for (const frame of [...decoder.push(stream), ...decoder.end()]) {
       if (!translator.ended) text += translator.push(frame);
@@ -37,11 +37,11 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
     text += translator.terminal();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    text += translator.failure(error, "req_1");
-    isBilled = error instanceof FailedAnswer && error.usage !== null;
+    text += translator.failure(error, "req_1", null);
+    failure = error;
   }
   const { usage } = translator;
-  const started = translator.started || isBilled;
+  const started = translator.started || isBilled(failure);
   return { text, produced: translator.takeProduced(), started, usage };
 }
 
@@ -50,7 +50,7 @@ function inTransit(translator: StreamTranslator, pieces: Iterable<Uint8Array>): 
   let text = "";
   for (const piece of pieces) if (relayer.brokenBy === null) text += relayer.push(piece);
   if (relayer.brokenBy === null && !relayer.ended) text += relayer.end();
-  text += relayer.brokenBy === null ? relayer.terminal() : relayer.failure(relayer.brokenBy);
+  text += relayer.brokenBy === null ? relayer.terminal() : relayer.failure(relayer.brokenBy, null);
   return { text, produced: relayer.takeProduced(), started: relayer.started, usage: relayer.partialUsage };
 }
 

@@ -11,11 +11,11 @@ import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-fore
 import { forwardHeaders, requestHeaders } from "./headers.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { readResponse } from "./provider/response-in.ts";
+import { failureIn, readResponse } from "./provider/response-in.ts";
 import { MessagesStreamReader } from "./provider/stream-in.ts";
 import { MessagesScanner } from "./provider/stream-scanner.ts";
 import { toolRules } from "./provider/tool-rules.ts";
-import { readExtras, readUsage } from "./provider/usage-in.ts";
+import { figures } from "./provider/usage-in.ts";
 
 /** Anthropic defines the names and schemas of these tools, and the client runs them. */
 const clientTools = /^(bash|text_editor|memory|computer)_/;
@@ -57,8 +57,7 @@ const provider: ProviderDialect = {
   paths: { generate: "/messages", countTokens: "/messages/count_tokens" },
   countTokens: { writeRequest: (body) => body, countField: "input_tokens" },
   requestHeaders,
-  readUsage,
-  readExtras,
+  ...figures,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
     model,
     messages: [{ role: "user", content: question }],
@@ -69,6 +68,7 @@ const provider: ProviderDialect = {
   readResponse,
   passthrough: {
     answerField: "content",
+    failureIn,
     usageOption: null,
     createScanner: (options) => new MessagesScanner(options),
     givenIds,

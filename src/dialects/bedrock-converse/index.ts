@@ -1,7 +1,6 @@
 import type { ProviderDialect } from "../provider-dialect.ts";
-import { tierOf } from "../usage/extra-usage.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { readResponse, readTier, readUsage } from "./provider/response-in.ts";
+import { figures, readResponse } from "./provider/response-in.ts";
 import { ConverseStreamReader } from "./provider/stream-in.ts";
 import { toolRules } from "./provider/tool-rules.ts";
 
@@ -21,8 +20,7 @@ const provider: ProviderDialect = {
     countField: "inputTokens",
   },
   requestHeaders: () => ({}),
-  readUsage,
-  readExtras: (answer) => tierOf(readTier(answer)),
+  ...figures,
   smallRequest: (question, { maxOutputTokens }) => ({
     messages: [{ role: "user", content: [{ text: question }] }],
     inferenceConfig: { maxTokens: maxOutputTokens },

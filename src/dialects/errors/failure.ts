@@ -1,6 +1,8 @@
-import { type ErrorCode, type ErrorDetails, GatewayError } from "../../base/errors.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
+import type { AnswerFigures } from "../usage/answer-figures.ts";
 import { readErrorObject } from "./refusal.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
 
@@ -13,9 +15,13 @@ const client = /invalid_request|invalid_prompt|\b(?:400|413|422|1026|2013)\b/;
 
 /**
  * An error that a provider reported instead of an answer: in a stream, or as the body of a 200. Keeps the provider's
- * message where it may help the client.
+ * message where it may help the client, and what the provider says that it has used.
  */
-export function reportedFailure(body: JsonObject): GatewayError {
+export function reportedFailure(body: JsonObject, figures: AnswerFigures): GatewayError {
+  return failedAnswer(explainFailure(body), figures.usageIn(body), figures.readExtras(body));
+}
+
+function explainFailure(body: JsonObject): GatewayError {
   const refusal = readErrorObject(body);
   const kind = `${refusal.type ?? ""} ${refusal.code ?? ""}`;
   // First, because "too many tokens" may also be said of those in a minute.
@@ -44,27 +50,38 @@ export function cutShort(): GatewayError {
   return new GatewayError("upstream_error", "The provider's stream ended before the answer was complete.");
 }
 
-/** The provider has ended its answer by saying that it failed, and bills what it reports. */
+/**
+ * The provider says that its answer failed, and what it has used for it. That is charged once, before the client is told of
+ * the failure: whether the answer is whole or a stream, small or large, passed through or translated. If it is more than
+ * nothing, nobody is asked again, because the client would pay for both.
+ */
 export class FailedAnswer extends GatewayError {
-  readonly usage: ReportedUsage | null;
+  readonly usage: ReportedUsage;
+  /** What it reports beside tokens, in the answer or in the event that says that it failed. */
+  readonly extras: ReportedExtras;
 
-  constructor(
-    message: string,
-    usage: ReportedUsage | null,
-    code: ErrorCode = "upstream_error",
-    details: ErrorDetails = {},
-  ) {
-    super(code, message, details);
+  constructor(failure: GatewayError, usage: ReportedUsage, extras: ReportedExtras) {
+    super(failure.code, failure.message, failure);
     this.usage = usage;
-  }
-
-  /** Adds the usage to a failure that the provider has explained. */
-  static of(failure: GatewayError, usage: ReportedUsage | null): FailedAnswer {
-    return new FailedAnswer(failure.message, usage, failure.code, failure);
+    this.extras = extras;
   }
 }
 
+/** The failure, with what the provider says that it has used; without that, the failure itself. */
+export function failedAnswer(
+  failure: GatewayError,
+  usage: ReportedUsage | null,
+  extras: ReportedExtras,
+): GatewayError {
+  return usage === null ? failure : new FailedAnswer(failure, usage, extras);
+}
+
+/** Whether the provider says that it has used something for what failed. */
+export function isBilled(failure: unknown): failure is FailedAnswer {
+  return failure instanceof FailedAnswer && totalTokens(failure.usage) > 0;
+}
+
 /** The provider says that its answer failed, and no more. */
-export function failedAnswer(usage: ReportedUsage | null): FailedAnswer {
-  return new FailedAnswer("The provider says that its answer failed.", usage);
+export function unexplainedFailure(): GatewayError {
+  return new GatewayError("upstream_error", "The provider says that its answer failed.");
 }

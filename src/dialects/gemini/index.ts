@@ -5,7 +5,7 @@ import { readResponse } from "./provider/response-in.ts";
 import { GeminiStreamReader } from "./provider/stream-in.ts";
 import { paths } from "./provider/targets.ts";
 import { toolRules } from "./provider/tool-rules.ts";
-import { readExtras, readUsage } from "./provider/usage-in.ts";
+import { figures } from "./provider/usage-in.ts";
 
 /** Google's generateContent, of the Gemini API and of Vertex AI. https://ai.google.dev/api/generate-content */
 const provider: ProviderDialect = {
@@ -15,8 +15,7 @@ const provider: ProviderDialect = {
   paths,
   countTokens,
   requestHeaders: () => ({}),
-  readUsage,
-  readExtras,
+  ...figures,
   smallRequest: (question, { maxOutputTokens }) => ({
     contents: [{ role: "user", parts: [{ text: question }] }],
     generationConfig: { maxOutputTokens },

@@ -12,11 +12,11 @@ import { ChatStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { readResponse } from "./provider/response-in.ts";
+import { failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";
 import { ChatScanner } from "./provider/stream-scanner.ts";
 import { toolRules } from "./provider/tool-rules.ts";
-import { readExtras, readUsage } from "./provider/usage-in.ts";
+import { figures } from "./provider/usage-in.ts";
 import { usageOption } from "./provider/usage-option.ts";
 
 /** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
@@ -55,8 +55,7 @@ const provider: ProviderDialect = {
   takesStopSequences: true,
   paths: { generate: "/chat/completions", countTokens: null },
   requestHeaders,
-  readUsage,
-  readExtras,
+  ...figures,
   smallRequest: (question, { upstreamModel: model, maxTokensField, maxOutputTokens }) => ({
     model,
     messages: [{ role: "user", content: question }],
@@ -67,6 +66,7 @@ const provider: ProviderDialect = {
   readResponse,
   passthrough: {
     answerField: "choices",
+    failureIn,
     usageOption,
     createScanner: (options) => new ChatScanner(options),
     givenIds,

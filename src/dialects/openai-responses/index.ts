@@ -13,11 +13,11 @@ import { createStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { readResponse } from "./provider/response-in.ts";
+import { failureIn, readResponse } from "./provider/response-in.ts";
 import { createStreamReader } from "./provider/stream-in.ts";
 import { ResponsesScanner } from "./provider/stream-scanner.ts";
 import { toolRules } from "./provider/tool-rules.ts";
-import { readExtras, readUsage } from "./provider/usage-in.ts";
+import { figures } from "./provider/usage-in.ts";
 
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
 const client: ClientDialect = {
@@ -57,8 +57,7 @@ const provider: ProviderDialect = {
   takesStopSequences: false,
   paths: { generate: "/responses", countTokens: null },
   requestHeaders,
-  readUsage,
-  readExtras,
+  ...figures,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
     model,
     input: question,
@@ -69,6 +68,7 @@ const provider: ProviderDialect = {
   readResponse,
   passthrough: {
     answerField: "output",
+    failureIn,
     usageOption: null,
     createScanner: (options) => new ResponsesScanner(options),
     givenIds,

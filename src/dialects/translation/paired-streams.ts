@@ -97,8 +97,8 @@ export class PairedStreams implements StreamTranslator {
     return this.#writer.items?.() ?? noItems;
   }
 
-  failure(error: GatewayError, requestId: string): string {
-    return this.#writer.failure(error, requestId);
+  failure(error: GatewayError, requestId: string, charged: Usage | null): string {
+    return this.#writer.failure(error, requestId, charged);
   }
 
   heartbeat(): string {

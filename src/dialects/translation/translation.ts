@@ -70,8 +70,8 @@ export interface StreamTranslator {
   showUsage(usage: Usage): void;
   /** The frames that end the client's stream; called once, after `ended`. */
   terminal(): string;
-  /** The client's in-band error; never looks like a proper end. */
-  failure(error: GatewayError, requestId: string): string;
+  /** The client's in-band error; never looks like a proper end. Shows what was charged, null for nothing. */
+  failure(error: GatewayError, requestId: string, charged: Usage | null): string;
   /** A heartbeat that is legal after the frames written so far. */
   heartbeat(): string;
   /** The JSON of the items written so far, if the client's dialect has such. */

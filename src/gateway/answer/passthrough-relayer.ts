@@ -1,9 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
-import { cutShort } from "../../dialects/errors/failure.ts";
+import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { type ClientDialectName, clientDialect, providerDialect } from "../../dialects/registry.ts";
 
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
@@ -93,14 +93,15 @@ export class PassthroughRelayer implements StreamRelayer {
     return this.#terminal ?? nothing;
   }
 
-  failure(error: GatewayError): string {
+  failure(error: GatewayError, charged: Usage | null): string {
     const { sequenceNumber, responseId } = this.#scanner.position;
     return this.#dialect.inBandError(error, this.#call.requestId, {
       sequenceNumber,
       responseId: responseId ?? "resp_failed",
       model: this.#call.model,
       createdAtSeconds: this.#call.atSeconds,
-      usage: this.usage,
+      hasBegun: this.#scanner.started,
+      usage: charged,
     });
   }
 
@@ -109,6 +110,7 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   get usage(): ReportedUsage | null {
+    if (this.brokenBy instanceof FailedAnswer) return this.brokenBy.usage;
     return this.ended || this.brokenBy !== null ? this.#scanner.usage : null;
   }
 
@@ -130,7 +132,7 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   get started(): boolean {
-    return this.#scanner.started;
+    return this.#scanner.started || isBilled(this.brokenBy);
   }
 
   takeProduced(): string {

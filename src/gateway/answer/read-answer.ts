@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import { FailedAnswer, malformedAnswer, reportedFailure } from "../../dialects/errors/failure.ts";
+import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { producedText } from "../../dialects/produced.ts";
 import type { Passthrough } from "../../dialects/provider-dialect.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
@@ -57,10 +57,9 @@ export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Rea
   const extras = dialect.readExtras(body);
   const { passthrough } = dialect;
   if (form.isTranslated || passthrough === null) return translated(reader.reread().response(body), extras);
-  const usage = isObject(body["usage"]) ? dialect.readUsage(body["usage"]) : null;
-  refuseOtherBodies(body, passthrough, usage);
+  refuseOtherBodies(body, passthrough);
   const given = passthrough.givenIds(body, form.isThreaded);
-  return new PassthroughAnswer(bytes, body, passthrough, usage, given, extras);
+  return new PassthroughAnswer(bytes, body, passthrough, dialect.usageIn(body), given, extras);
 }
 
 /** An answer that reaches the client as it came. */
@@ -150,11 +149,8 @@ function parseAnswer(bytes: Uint8Array): JsonObject {
  * Rejects an error in a 200 and anything else that is not an answer; a translation does so by itself. Only errors of
  * large answers have not been found before.
  */
-function refuseOtherBodies(
-  body: JsonObject,
-  { answerField }: Passthrough,
-  usage: ReportedUsage | null,
-): void {
-  if (isObject(body["error"])) throw FailedAnswer.of(reportedFailure(body), usage);
+function refuseOtherBodies(body: JsonObject, { answerField, failureIn }: Passthrough): void {
+  const failure = failureIn(body);
+  if (failure !== null) throw failure;
   if (!Array.isArray(body[answerField])) throw malformedAnswer("it has no content");
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { GatewayError } from "../../base/errors.ts";
+import type { Usage } from "../../base/usage.ts";
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Interruptible } from "../admission/ongoing.ts";
@@ -10,7 +11,7 @@ import type { Exchange } from "../exchange.ts";
 import { costText } from "../headers.ts";
 import { type Answering, recordShown, streamHeaders } from "./answering.ts";
 import { ClientStream, type DirectController } from "./client-stream.ts";
-import type { Piece, StreamRelayer } from "./stream-relayer.ts";
+import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 import type { Guarded } from "./watchdog.ts";
 
 /** How often what was produced is journaled while a stream runs. */
@@ -294,15 +295,17 @@ export class StreamPump implements Guarded, Interruptible {
     if (this.#state === "over") return;
     this.#state = "ending";
     let error = publicErrorOf(this.#interruptedBy ?? thrown);
+    let charged: Usage | null = null;
     this.#opened.abort();
     try {
       this.#exchange.brokenBy = error;
       await this.#settleBrokenOff("failed");
+      charged = this.#exchange.usage;
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
     try {
-      await this.#write(this.#relayer.failure(error));
+      await this.#write(this.#relayer.failure(error, charged));
     } catch {
       // The client has left too.
     }
@@ -341,10 +344,4 @@ export class StreamPump implements Guarded, Interruptible {
 function publicErrorOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError("internal_error", "The gateway failed.", { cause: error });
-}
-
-const encoder = new TextEncoder();
-
-function bytesOf(piece: Piece): Uint8Array {
-  return typeof piece === "string" ? encoder.encode(piece) : piece;
 }

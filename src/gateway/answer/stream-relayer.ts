@@ -5,6 +5,12 @@ import type { ReportedUsage, Usage } from "../../base/usage.ts";
 /** Output for the client: bytes that pass through, or text that was written here. */
 export type Piece = Uint8Array | string;
 
+const encoder = new TextEncoder();
+
+export function bytesOf(piece: Piece): Uint8Array {
+  return typeof piece === "string" ? encoder.encode(piece) : piece;
+}
+
 /**
  * Turns a provider's stream into the client's, passed through or translated; the pump (stream-pump.ts) need not know
  * which. `push` and `end` never return the pieces that end the client's stream: those come from `terminal`, after the
@@ -27,8 +33,8 @@ export interface StreamRelayer {
   /** The client is shown this usage in place of what the provider has reported. Called before `terminal`. */
   showUsage(usage: Usage): void;
   terminal(): Piece;
-  /** The dialect's in-band failure, which never looks like a proper end. */
-  failure(error: GatewayError): string;
+  /** The dialect's in-band failure, which never looks like a proper end; shows what was charged, null for nothing. */
+  failure(error: GatewayError, charged: Usage | null): string;
   /** Sent while the provider is silent. */
   heartbeat(): string;
   /** The provider's final usage; null until its stream has ended, or if it reported none. */

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import { FailedAnswer } from "../../dialects/errors/failure.ts";
+import { FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/translation.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -80,8 +80,8 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#translator.terminal();
   }
 
-  failure(error: GatewayError): string {
-    return this.#translator.failure(error, this.#requestId);
+  failure(error: GatewayError, charged: Usage | null): string {
+    return this.#translator.failure(error, this.#requestId, charged);
   }
 
   heartbeat(): string {
@@ -99,15 +99,15 @@ export class TranslatedRelayer implements StreamRelayer {
 
   /** Hosted tools are dropped from a translated request, so only the tier can cost extra. */
   get extras(): ReportedExtras | null {
-    const { serviceTier } = this.#translator;
-    return serviceTier === null ? null : { tier: serviceTier };
+    const failedIn = this.brokenBy instanceof FailedAnswer ? this.brokenBy.extras.tier : null;
+    const tier = failedIn ?? this.#translator.serviceTier;
+    return tier === null ? null : { tier };
   }
 
   readonly items = (): readonly string[] => this.#translator.items();
 
   get started(): boolean {
-    const isBilled = this.brokenBy instanceof FailedAnswer && this.brokenBy.usage !== null;
-    return this.#translator.started || isBilled;
+    return this.#translator.started || isBilled(this.brokenBy);
   }
 
   takeProduced(): string {

@@ -1,11 +1,11 @@
 import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
+import { chargeFailure } from "./charge-failure.ts";
 import type { WholeAnswer } from "./read-answer.ts";
 import { readWhole } from "./whole-answer.ts";
 
@@ -19,7 +19,7 @@ export function refuseUnreadable({ exchange }: Answering): void {
   throw new GatewayError("invalid_request", "The client left before its answer came.");
 }
 
-/** A provider that fails and reports usage is paid for it, before the client gets the error. */
+/** Rejects with the failure if there is no answer, once that is charged. */
 export function readOrChargeFailure(answering: Answering): WholeAnswer | Promise<WholeAnswer> {
   try {
     const reading = readWhole(answering);
@@ -48,26 +48,6 @@ function showCharged(answering: Answering, whole: WholeAnswer): WholeAnswer | Pr
 
 async function showEstimated(whole: WholeAnswer, estimating: Promise<Usage>): Promise<WholeAnswer> {
   return whole.showing?.(await estimating) ?? whole;
-}
-
-/** Rejects with the failure. */
-async function chargeFailure(answering: Answering, error: unknown): Promise<never> {
-  if (error instanceof FailedAnswer && error.usage !== null) {
-    await settleFailure(answering, error, error.usage);
-  }
-  throw error;
-}
-
-function settleFailure(answering: Answering, error: FailedAnswer, usage: ReportedUsage): Promise<unknown> {
-  const { exchange, generation, bill } = answering;
-  exchange.brokenBy = error;
-  const evidence = {
-    usage,
-    partialUsage: null,
-    produced: () => new Produced(),
-    requestBytes: generation.request.bytes,
-  };
-  return bill.settle("failed", evidence, error.status, null);
 }
 
 /** Resolves when the charge is durable. */

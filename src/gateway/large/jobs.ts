@@ -126,6 +126,6 @@ export interface ExpectedError {
   readonly message: string;
   readonly param: string | undefined;
   readonly vendor: VendorError | undefined;
-  /** Set for an answer that the provider ended as failed: what it reports for it, if anything. */
-  readonly failedUsage?: ReportedUsage | null;
+  /** What the provider says that it has used for an answer that failed; null for any other error. */
+  readonly reported: { readonly usage: ReportedUsage; readonly extras: ReportedExtras } | null;
 }

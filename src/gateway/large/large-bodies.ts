@@ -91,9 +91,9 @@ export class LargeBodies {
   }
 }
 
-function refused({ code, message, param, vendor, failedUsage }: ExpectedError): GatewayError {
+function refused({ code, message, param, vendor, reported }: ExpectedError): GatewayError {
   const error = new GatewayError(code, message, { param, vendor });
-  return failedUsage === undefined ? error : FailedAnswer.of(error, failedUsage);
+  return reported === null ? error : new FailedAnswer(error, reported.usage, reported.extras);
 }
 
 function threadLost(): GatewayError {

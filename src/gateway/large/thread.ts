@@ -17,7 +17,7 @@ function done(id: number, job: JobMessage["job"]): DoneMessage {
   } catch (error) {
     if (!(error instanceof GatewayError)) return { id, failure: String((error as Error)?.stack ?? error) };
     const { code, message, param, vendor } = error;
-    const failed = error instanceof FailedAnswer ? { failedUsage: error.usage } : {};
-    return { id, refusal: { code, message, param, vendor, ...failed } };
+    const reported = error instanceof FailedAnswer ? { usage: error.usage, extras: error.extras } : null;
+    return { id, refusal: { code, message, param, vendor, reported } };
   }
 }

@@ -57,8 +57,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   #refusalHead: Head | null = null;
   /** The content type says that the answer is JSON. */
   #isNamedJson = false;
-  /** The dialect of the request; null before it is sent. */
-  #spoken: ProviderDialectName | null = null;
+  /** The dialect of the request; the client's before it is sent. */
+  #spoken: ProviderDialectName;
   #isPaused = false;
   /** Something of the stream has come since the last tick. */
   #hasHeard = false;
@@ -69,6 +69,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     this.#candidate = candidate;
     this.#plan = plan;
     this.deployment = candidate.deployment;
+    this.#spoken = plan.clientDialect;
     this.#deadlines = new CallDeadlines(context.clock, this);
   }
 
@@ -255,7 +256,9 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     const found = inspectStart(this.#queue.pieces, isEnd);
     if (found === "more") return;
     if (found !== "fine") {
-      this.#fail(found === "empty" ? unusable("its stream ends before it begins") : errorWithin(found));
+      this.#fail(
+        found === "empty" ? unusable("its stream ends before it begins") : errorWithin(found, this.#spoken),
+      );
       return;
     }
     this.#deadlines.cancelReminder();
@@ -284,7 +287,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   #inspectWhole(): void {
     const found = inspectWhole(this.#queue.joined());
     if (found === "fine") return;
-    this.#fail(found === "broken" ? unusable("it is not a JSON object") : errorWithin(found));
+    this.#fail(found === "broken" ? unusable("it is not a JSON object") : errorWithin(found, this.#spoken));
   }
 
   #failRefused(): void {
@@ -293,8 +296,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
     const receivedAtMs = this.#context.clock.wallMs();
     const refusal = this.deployment.provider.readRefusal({ head, text, receivedAtMs });
-    const { clientDialect } = this.#plan;
-    this.#fail(refused(head.status, refusal, clientDialect, this.#spoken ?? clientDialect));
+    this.#fail(refused(head.status, refusal, this.#plan.clientDialect, this.#spoken));
   }
 
   /** Ends the call early. Who caused it determines the error. */

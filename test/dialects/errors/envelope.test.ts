@@ -3,7 +3,14 @@ import { type ErrorCode, GatewayError } from "../../../src/base/errors.ts";
 import { renderError } from "../../../src/dialects/errors/envelope.ts";
 import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 
-const unknown = { sequenceNumber: 0, responseId: "resp_failed", model: "", createdAtSeconds: 0, usage: null };
+const unknown = {
+  sequenceNumber: 0,
+  responseId: "resp_failed",
+  model: "",
+  createdAtSeconds: 0,
+  hasBegun: false,
+  usage: null,
+};
 
 function inBand(dialect: ClientDialectName, error: GatewayError, position = unknown): string {
   return clientDialect(dialect).inBandError(error, "req_1", position);
@@ -117,6 +124,7 @@ describe("C74 an error inside a stream is none of the ways in which a stream end
       responseId: "resp_7",
       model: "m",
       createdAtSeconds: 5,
+      hasBegun: false,
       usage: null,
     };
     const [event = "", done] = inBand("responses", error, position).split("\n\n");

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { reportedFailure } from "../../../src/dialects/errors/failure.ts";
 import { readRefusal, readTokenLimit } from "../../../src/dialects/errors/refusal.ts";
+import { providerDialect } from "../../../src/dialects/registry.ts";
 
 const json = "application/json";
+const chat = providerDialect("chat");
 
 describe("C85 a complaint is read in whatever shape it comes", () => {
   const shapes: readonly [string, string, string, string][] = [
@@ -92,7 +94,8 @@ describe("C82 an overflow is recognised by its code or by its words", () => {
 });
 
 test("C75 an error in place of an answer keeps its meaning", () => {
-  const codes = (error: { type?: string; code?: string; message: string }) => reportedFailure({ error }).code;
+  const codes = (error: { type?: string; code?: string; message: string }) =>
+    reportedFailure({ error }, chat).code;
   expect(codes({ type: "overloaded_error", message: "m" })).toBe("service_unavailable");
   expect(codes({ code: "rate_limit_exceeded", message: "m" })).toBe("service_unavailable");
   expect(codes({ type: "invalid_request_error", message: "m" })).toBe("invalid_request");
@@ -103,7 +106,10 @@ test("C75 an error in place of an answer keeps its meaning", () => {
 });
 
 test("C84 what the provider says of its own account is not told to the client", () => {
-  const failure = reportedFailure({ error: { type: "authentication_error", message: "invalid x-api-key" } });
+  const failure = reportedFailure(
+    { error: { type: "authentication_error", message: "invalid x-api-key" } },
+    chat,
+  );
   expect(failure.code).toBe("upstream_error");
   expect(failure.message).toBe("The provider refused the request.");
 });

@@ -137,7 +137,7 @@ describe.each(requests)("a request %s", (_name, fields) => {
         // Some streams have no event that ends them.
         if (kept === frames.length) text += stream.end();
         if (stream.ended) text += stream.terminal();
-        else text += stream.failure(new GatewayError("upstream_error", "It broke off."), "req_1");
+        else text += stream.failure(new GatewayError("upstream_error", "It broke off."), "req_1", null);
         expect(lacksOfStream(text)).toEqual([]);
         expect(text).toContain(stream.ended ? '"status":"completed"' : '"status":"failed"');
       }
@@ -171,6 +171,7 @@ test("a stream that passes through and breaks ends with a complete response, too
       responseId: "resp_1",
       model: "m",
       createdAtSeconds: 5,
+      hasBegun: false,
       usage: null,
     };
     const text = openAiResponses.client.inBandError(error, "req_1", position);

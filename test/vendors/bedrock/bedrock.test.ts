@@ -40,11 +40,14 @@ test("B46: what is written to the cache for an hour is told apart", () => {
     { ttl: "1h", inputTokens: 30 },
     { ttl: "5m", inputTokens: 20 },
   ];
-  const { readUsage } = providerDialect("converse");
+  const { usageIn } = providerDialect("converse");
   const written = { inputTokens: 10, cachedInputTokens: 7, cacheWriteTokens: 50, outputTokens: 5 };
-  expect(readUsage({ ...usage, cacheDetails })).toMatchObject({ ...written, cacheWriteHourTokens: 30 });
-  expect(readUsage(usage)).toMatchObject(written);
-  expect(readUsage(usage)).not.toHaveProperty("cacheWriteHourTokens");
+  expect(usageIn({ usage: { ...usage, cacheDetails } })).toMatchObject({
+    ...written,
+    cacheWriteHourTokens: 30,
+  });
+  expect(usageIn({ usage })).toMatchObject(written);
+  expect(usageIn({ usage })).not.toHaveProperty("cacheWriteHourTokens");
 });
 
 test("B02: a model's id is one segment of the path, an ARN too", () => {

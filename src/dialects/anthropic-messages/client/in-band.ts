@@ -1,9 +1,30 @@
 import type { GatewayError } from "../../../base/errors.ts";
+import type { Usage } from "../../../base/usage.ts";
+import type { StreamPosition } from "../../client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
 import { keepaliveComment } from "../../sse/frame.ts";
+import { namedFrame } from "../../sse/sse.ts";
+import { writeUsage } from "./usage-out.ts";
 
-export function inBandError(error: GatewayError, requestId: string): string {
-  return `event: error\ndata: ${JSON.stringify(errorBody("anthropic", error, requestId))}\n\n`;
+/**
+ * A message begins with an estimate of its input, or with what the provider has counted by then. So what was charged
+ * follows, without a reason to stop: the answer has not ended.
+ */
+export function inBandError(
+  error: GatewayError,
+  requestId: string,
+  { hasBegun, usage }: Pick<StreamPosition, "hasBegun" | "usage">,
+): string {
+  const charged = usage === null || !hasBegun ? "" : usageFrame(usage);
+  return charged + namedFrame("error", JSON.stringify(errorBody("anthropic", error, requestId)));
+}
+
+function usageFrame(usage: Usage): string {
+  const delta = { stop_reason: null, stop_sequence: null };
+  return namedFrame(
+    "message_delta",
+    JSON.stringify({ type: "message_delta", delta, usage: writeUsage(usage, null) }),
+  );
 }
 
 export function heartbeat(hasBegun: boolean): string {

@@ -87,8 +87,8 @@ export class MessagesStreamWriter implements StreamWriter {
     return frame(end) + frame({ type: "message_stop" });
   }
 
-  failure(error: GatewayError, requestId: string): string {
-    return inBandError(error, requestId);
+  failure(error: GatewayError, requestId: string, usage: Usage | null): string {
+    return inBandError(error, requestId, { hasBegun: this.#begun, usage });
   }
 
   heartbeat(): string {

@@ -1,3 +1,4 @@
+import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
@@ -5,10 +6,11 @@ import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
-import { readUsage } from "./usage-in.ts";
+import { figures, readUsage } from "./usage-in.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
-  if (body["type"] === "error" || isObject(body["error"])) throw reportedFailure(body);
+  const failure = failureIn(body);
+  if (failure !== null) throw failure;
   const finish = readFinish(body);
   if (!Array.isArray(body["content"])) throw malformedAnswer("a message without content");
   if (finish === null) throw malformedAnswer("a message without a stop_reason");
@@ -18,6 +20,11 @@ export function readResponse(body: JsonObject): IrResponse {
     usage: readUsage(body["usage"]),
     serviceTier: readTier(body),
   };
+}
+
+export function failureIn(body: JsonObject): GatewayError | null {
+  const hasFailed = body["type"] === "error" || isObject(body["error"]);
+  return hasFailed ? reportedFailure(body, figures) : null;
 }
 
 /** Blocks of hosted tools are skipped: no client of another dialect can ask for them. */

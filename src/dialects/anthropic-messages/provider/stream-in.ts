@@ -8,7 +8,7 @@ import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
-import { mergeUsage, readUsage } from "./usage-in.ts";
+import { figures, mergeUsage, readUsage } from "./usage-in.ts";
 
 interface OpenBlock {
   readonly index: number;
@@ -41,7 +41,7 @@ export class MessagesStreamReader implements StreamReader {
       throw malformedAnswer("a Messages event that is no JSON object");
     }
     const type = stringOf(data["type"]) ?? frame.event;
-    if (type === "error" || isObject(data["error"])) throw reportedFailure(data);
+    if (type === "error" || isObject(data["error"])) this.#fail(data);
     this.#read(type, data);
   }
 
@@ -55,6 +55,15 @@ export class MessagesStreamReader implements StreamReader {
 
   plainText(data: JsonObject): string | null {
     return textOf(objectOf(data["delta"]) ?? {});
+  }
+
+  /** Figures beside the error complete those before it. */
+  #fail(data: JsonObject): never {
+    const { usage } = data;
+    throw reportedFailure(
+      isObject(usage) ? { ...data, usage: mergeUsage(this.#usage, usage) } : data,
+      figures,
+    );
   }
 
   #read(type: string, data: JsonObject): void {

@@ -1,3 +1,4 @@
+import type { GatewayError } from "../../../base/errors.ts";
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
@@ -7,7 +8,7 @@ import { jsonOf, type RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
-import { countBlock, extrasOf, readUsage } from "./usage-in.ts";
+import { countBlock, extrasOf, figures, readUsage } from "./usage-in.ts";
 
 const messageMark = Buffer.from('"message_');
 const blockMark = Buffer.from('"content_block_start"');
@@ -48,7 +49,7 @@ export class MessagesScanner extends StreamScanner {
       case "message_stop":
         return "hold";
       case "error":
-        this.failure = reportedFailure(event);
+        this.failure = this.#failureIn(event);
         return "stop";
       case "content_block_start":
         this.#recordIds(event);
@@ -65,6 +66,12 @@ export class MessagesScanner extends StreamScanner {
       default:
         return "forward";
     }
+  }
+
+  /** Figures beside the error complete those before it. */
+  #failureIn(event: JsonObject): GatewayError {
+    const hasFigures = this.#readUsage(event["usage"]);
+    return reportedFailure(hasFigures ? { ...event, usage: this.#figures } : event, figures);
   }
 
   #recordIds(event: JsonObject): void {

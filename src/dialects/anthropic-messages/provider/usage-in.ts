@@ -3,6 +3,7 @@ import { type HostedToolName, hostedToolNames } from "../../../base/hosted-tools
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { CallCounter, countOf, reportedTogether, tierOf } from "../../usage/extra-usage.ts";
 import { detailsOf, isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
 
@@ -45,6 +46,8 @@ export function readExtras(answer: JsonObject): ReportedExtras {
   for (const block of objectsOf(answer["content"])) countBlock(block, calls);
   return extrasOf(objectOf(answer["usage"]) ?? {}, calls);
 }
+
+export const figures: AnswerFigures = { usageIn: ({ usage }) => readUsage(usage), readExtras };
 
 /** Some tools are counted in the usage, some only appear as blocks, some are both: the larger count is used. */
 export function extrasOf(usage: JsonObject, counted: CallCounter): ReportedExtras {

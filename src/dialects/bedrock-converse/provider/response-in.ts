@@ -1,17 +1,20 @@
+import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import type { AnswerFigures } from "../../usage/answer-figures.ts";
+import { tierOf } from "../../usage/extra-usage.ts";
 import { isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
-  if (isObject(body["error"])) throw reportedFailure(body);
+  if (isObject(body["error"])) throw reportedFailure(body, figures);
   const message = objectOf(objectOf(body["output"])?.["message"]);
   if (message === null || !Array.isArray(message["content"])) throw malformedAnswer("no message");
   const usage = readUsage(body["usage"]);
   const failure = readFailure(body["stopReason"]);
-  if (failure !== null) throw new FailedAnswer(failure, usage);
+  if (failure !== null) throw failedAnswer(failure, usage, figures.readExtras(body));
   const finish = readFinish(body["stopReason"]);
   if (finish === null) throw malformedAnswer("a message without a stopReason");
   return {
@@ -76,9 +79,9 @@ const explanations: Readonly<Record<string, string>> = {
 const failures: ReadonlySet<string> = new Set(["malformed_model_output", "malformed_tool_use"]);
 
 /** How the model failed; null if it did not. */
-export function readFailure(stopReason: Json | undefined): string | null {
+export function readFailure(stopReason: Json | undefined): GatewayError | null {
   const reason = stringOf(stopReason) ?? "";
-  return failures.has(reason) ? malformedAnswer(`its stopReason is ${reason}`).message : null;
+  return failures.has(reason) ? malformedAnswer(`its stopReason is ${reason}`) : null;
 }
 
 /** Null if there is no reason yet. */
@@ -108,3 +111,8 @@ export function readUsage(usage: Json | undefined): ReportedUsage | null {
 export function readTier(answer: JsonObject): string | null {
   return stringOf(objectOf(answer["serviceTier"])?.["type"]);
 }
+
+export const figures: AnswerFigures = {
+  usageIn: ({ usage }) => readUsage(usage),
+  readExtras: (answer) => tierOf(readTier(answer)),
+};

@@ -1,11 +1,13 @@
+import type { GatewayError } from "../../../base/errors.ts";
+import { nothingReported } from "../../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { cutShort, FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
-import { readFailure, readFinish, readTier, readUsage } from "./response-in.ts";
+import { figures, readFailure, readFinish, readTier } from "./response-in.ts";
 
 interface OpenBlock {
   readonly index: number;
@@ -26,8 +28,9 @@ export class ConverseStreamReader implements StreamReader {
   #blocks = 0;
   #hasBegun = false;
   #finish: IrFinish | null = null;
-  #failure: string | null = null;
+  #failure: GatewayError | null = null;
   #usage: ReportedUsage | null = null;
+  #extras = nothingReported;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void) {
@@ -37,7 +40,7 @@ export class ConverseStreamReader implements StreamReader {
   push(frame: SseFrame): void {
     const data = parseObject(frame.data);
     if (data === null) throw malformedAnswer("an event that is no JSON object");
-    if (frame.event === "error" || isObject(data["error"])) throw reportedFailure(data);
+    if (frame.event === "error" || isObject(data["error"])) throw reportedFailure(data, figures);
     this.#begin();
     const index = numberOf(data["contentBlockIndex"]) ?? 0;
     switch (frame.event) {
@@ -63,7 +66,7 @@ export class ConverseStreamReader implements StreamReader {
   end(): void {
     if (this.ended) return;
     // Not before the end: what a failed answer has used, and is billed for, comes behind its stop.
-    if (this.#failure !== null) throw new FailedAnswer(this.#failure, this.#usage);
+    if (this.#failure !== null) throw failedAnswer(this.#failure, this.#usage, this.#extras);
     if (this.#finish === null) throw cutShort();
     for (const index of this.#open.keys()) this.#stop(index);
     this.#emit({ type: "finish", finish: this.#finish });
@@ -124,8 +127,9 @@ export class ConverseStreamReader implements StreamReader {
   }
 
   #metadata(data: JsonObject): void {
-    const usage = readUsage(data["usage"]);
+    const usage = figures.usageIn(data);
     this.#usage = usage ?? this.#usage;
+    this.#extras = figures.readExtras(data);
     if (usage !== null) this.#emit({ type: "usage", usage });
     const tier = readTier(data);
     if (tier !== null) this.#emit({ type: "service_tier", tier });

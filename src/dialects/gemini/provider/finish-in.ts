@@ -1,3 +1,4 @@
+import { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { FinishReason, IrFinish } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
@@ -32,18 +33,21 @@ const failures: ReadonlySet<string> = new Set([
 /** How an answer ends: well, or by the failure that it reports. */
 export type GeminiEnding =
   | { readonly finish: IrFinish; readonly failure: null }
-  | { readonly finish: null; readonly failure: string };
+  | { readonly finish: null; readonly failure: GatewayError };
 
 /** Null if the candidate is not finished. An unknown reason is an end like any other. */
 export function readEnding(candidate: JsonObject): GeminiEnding | null {
   const said = stringOf(candidate["finishReason"]);
   if (said === null || said === "" || said === "FINISH_REASON_UNSPECIFIED") return null;
   // Not the provider's message, which quotes what the model has written.
-  if (failures.has(said))
-    return { finish: null, failure: `The model's answer failed with ${said}. Please try again.` };
+  if (failures.has(said)) return { finish: null, failure: modelFailure(said) };
   const reason = reasons[said] ?? "stop";
   const explanation = reason === "refusal" ? explanationOf(said, candidate) : null;
   return { finish: { reason, stopSequence: null, explanation }, failure: null };
+}
+
+function modelFailure(reason: string): GatewayError {
+  return new GatewayError("upstream_error", `The model's answer failed with ${reason}. Please try again.`);
 }
 
 /** The provider's own words, else the category that was blocked, else the reason. */

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { cutShort, FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { type GeminiEnding, readBlocked, readEnding } from "./finish-in.ts";
-import { mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
+import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
 
 /** The figures that may change from chunk to chunk; those of the modalities are the prompt's. */
 const usageFigures = /"((?:prompt|candidates|thoughts|total|cachedContent|toolUsePrompt)TokenCount)":\s*\d+/g;
@@ -44,7 +44,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
   }
 
   read(answer: JsonObject): void {
-    if (isObject(answer["error"])) throw reportedFailure(answer);
+    if (isObject(answer["error"])) this.#fail(answer);
     const candidate = objectsOf(answer["candidates"]).find(isFirst);
     const blocked = readBlocked(answer);
     if (candidate === undefined && blocked === null && !isObject(answer["usageMetadata"])) {
@@ -70,9 +70,20 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
     if (this.#ending === null) throw cutShort();
     this.#close(null);
     const { finish, failure } = this.#ending;
-    if (failure !== null) throw new FailedAnswer(failure, readUsage(this.#usage));
+    const reported = { usageMetadata: this.#usage };
+    if (failure !== null)
+      throw failedAnswer(failure, figures.usageIn(reported), figures.readExtras(reported));
     this.#emit({ type: "finish", finish });
     this.ended = true;
+  }
+
+  /** Figures beside the error complete those before it. */
+  #fail(answer: JsonObject): never {
+    mergeUsage(this.#usage, answer);
+    throw reportedFailure(
+      isObject(answer["usageMetadata"]) ? { ...answer, usageMetadata: this.#usage } : answer,
+      figures,
+    );
   }
 
   /** Only for a chunk with one text of the open block and no end. */

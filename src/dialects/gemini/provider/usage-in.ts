@@ -2,6 +2,7 @@ import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
 
 /** Thoughts are billed as output and counted apart. Figures of 0 are left out. */
@@ -85,3 +86,8 @@ export function readExtras(answer: JsonObject): ReportedExtras {
   const tier = tierOf(objectOf(answer["usageMetadata"]) ?? {});
   return tier === null ? {} : { tier };
 }
+
+export const figures: AnswerFigures = {
+  usageIn: ({ usageMetadata }) => readUsage(usageMetadata),
+  readExtras,
+};

@@ -1,5 +1,6 @@
+import type { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { failedAnswer, malformedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
@@ -8,15 +9,17 @@ import { googleProof } from "../../reasoning/google-proof.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
 import { callsOf, chatProof, citationsOf, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
 import { splitThinkTags } from "./think-tags.ts";
-import { readUsage } from "./usage-in.ts";
+import { figures } from "./usage-in.ts";
 
 export function readResponse(body: JsonObject, target: Target): IrResponse {
-  if (isFailure(body)) throw reportedFailure(body);
+  const failure = failureIn(body);
+  if (failure !== null) throw failure;
   const choice = choiceOf(body, target);
   const message = objectOf(choice?.["message"]);
   if (choice === null || message === null) throw malformedAnswer("a chat completion without a message");
-  const usage = readUsage(body["usage"]);
-  if (isFailedFinish(choice["finish_reason"])) throw failedAnswer(usage);
+  const usage = figures.usageIn(body);
+  if (isFailedFinish(choice["finish_reason"]))
+    throw failedAnswer(unexplainedFailure(), usage, figures.readExtras(body));
   const finish = readFinish(choice["finish_reason"]);
   if (finish === null) throw malformedAnswer("a chat completion without a finish_reason");
   return {
@@ -25,6 +28,10 @@ export function readResponse(body: JsonObject, target: Target): IrResponse {
     usage,
     serviceTier: stringOf(body["service_tier"]),
   };
+}
+
+export function failureIn(body: JsonObject): GatewayError | null {
+  return isFailure(body) ? reportedFailure(body, figures) : null;
 }
 
 /** Copilot sends text and calls of one answer as two choices. */

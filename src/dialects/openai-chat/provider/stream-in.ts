@@ -1,5 +1,11 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import {
+  cutShort,
+  failedAnswer,
+  malformedAnswer,
+  reportedFailure,
+  unexplainedFailure,
+} from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
@@ -9,7 +15,7 @@ import { isFailedFinish, readFinish } from "../finish.ts";
 import { callsOf, chatProof, citationsOf, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
 import { CallAssembler } from "./stream-calls.ts";
 import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
-import { readUsage, usageOf } from "./usage-in.ts";
+import { figures } from "./usage-in.ts";
 
 const stopped: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
 
@@ -48,7 +54,7 @@ export class ChatStreamReader implements StreamReader {
     }
     const chunk = parseObject(frame.data);
     if (chunk === null) throw malformedAnswer("a chat chunk that is no JSON object");
-    if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk);
+    if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk, figures);
     if (!this.#begun) this.#emit({ type: "start", usage: null });
     this.#begun = true;
     this.#read(chunk);
@@ -84,9 +90,10 @@ export class ChatStreamReader implements StreamReader {
     const tier = stringOf(chunk["service_tier"]);
     if (tier !== null && tier !== this.#tier) this.#emit({ type: "service_tier", tier });
     this.#tier = tier ?? this.#tier;
-    const usage = readUsage(usageOf(chunk));
+    const usage = figures.usageIn(chunk);
     if (usage !== null) this.#emit({ type: "usage", usage });
-    if (isFailedFinish(choice?.["finish_reason"])) throw failedAnswer(usage);
+    if (isFailedFinish(choice?.["finish_reason"]))
+      throw failedAnswer(unexplainedFailure(), usage, figures.readExtras(chunk));
     const finish = readFinish(choice?.["finish_reason"]);
     if (finish !== null && this.#finish === null) this.#end(finish);
   }

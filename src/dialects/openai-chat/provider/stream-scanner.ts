@@ -1,13 +1,13 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { reportedFailure } from "../../errors/failure.ts";
+import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { jsonOf, type RawEvent, rawEvents } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, none, StreamScanner } from "../../sse/stream-scanner.ts";
 import { isFailure } from "./delta-in.ts";
 import { givenIds } from "./given-ids.ts";
-import { readExtras, readUsage, usageOf } from "./usage-in.ts";
+import { figures, readExtras, readUsage, usageOf } from "./usage-in.ts";
 
 const doneMark = Buffer.from("[DONE]");
 const usageMark = Buffer.from('"usage"');
@@ -73,13 +73,14 @@ export class ChatScanner extends StreamScanner {
     const chunk = jsonOf(data);
     if (chunk === null) return "forward";
     if (isFailure(chunk)) {
-      this.failure = reportedFailure(chunk);
+      this.failure = reportedFailure(chunk, figures);
+      if (this.failure instanceof FailedAnswer) this.extras = this.failure.extras;
       return "stop";
     }
     if (this.#readsExtras) this.#recordIds(chunk);
-    const figures = usageOf(chunk);
-    if (!isObject(figures)) return "forward";
-    const usage = readUsage(figures);
+    const reported = usageOf(chunk);
+    if (!isObject(reported)) return "forward";
+    const usage = readUsage(reported);
     if (usage !== null) {
       this.partialUsage = usage;
       this.#figuresEnd = end;

@@ -2,6 +2,7 @@ import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, objectOf } from "../../json/json-fields.ts";
+import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { audioOf, countOf, reportedTogether, tierOf } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
 
@@ -29,7 +30,7 @@ function cacheIsApart(usage: JsonObject, cached: Json | undefined): boolean {
   return sources !== undefined && isTokenCount(input) && isTokenCount(cached) && cached > input;
 }
 
-/** The usage of a chunk: its own, that of its choice (Moonshot), or Groq's. */
+/** The usage of an answer or a chunk: its own, that of its choice (Moonshot), or Groq's. */
 export function usageOf(chunk: JsonObject): Json | undefined {
   return chunk["usage"] ?? firstObjectOf(chunk["choices"])?.["usage"] ?? objectOf(chunk["x_groq"])?.["usage"];
 }
@@ -52,3 +53,5 @@ export function readExtras(answer: JsonObject): ReportedExtras {
     audioOf(usage?.["prompt_tokens_details"], usage?.["completion_tokens_details"]),
   );
 }
+
+export const figures: AnswerFigures = { usageIn: (answer) => readUsage(usageOf(answer)), readExtras };

@@ -104,7 +104,8 @@ class ResponsesStreamWriter implements StreamWriter {
     return this.#lifecycle(`response.${status}`, this.#progress(status, incomplete, null)) + endMarker;
   }
 
-  failure(error: GatewayError, requestId: string): string {
+  failure(error: GatewayError, requestId: string, charged: Usage | null): string {
+    this.#usage = charged;
     const said = { ...responseError(error), request_id: requestId };
     return (
       this.#begin() + this.#lifecycle("response.failed", this.#progress("failed", null, said)) + endMarker

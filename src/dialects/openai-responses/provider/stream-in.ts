@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { cutShort, FailedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
@@ -7,7 +7,7 @@ import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
-import { readUsage } from "./usage-in.ts";
+import { figures, readUsage } from "./usage-in.ts";
 
 interface TextEvent {
   readonly channel: Channel;
@@ -61,7 +61,8 @@ class ResponsesStreamReader implements StreamReader {
     const event = parseObject(frame.data);
     if (event === null) throw malformedAnswer("an event that is no JSON object");
     const type = stringOf(event["type"]) ?? frame.event;
-    if (type === "error" || (type === "" && event["error"] !== undefined)) throw reportedFailure(event);
+    if (type === "error" || (type === "" && event["error"] !== undefined))
+      throw reportedFailure(event, figures);
     if (!this.#begun) {
       this.#begun = true;
       this.#emit({ type: "start", usage: null });
@@ -100,7 +101,7 @@ class ResponsesStreamReader implements StreamReader {
         this.#finish(responseOf(event), type);
         break;
       case "response.failed":
-        this.#fail(responseOf(event));
+        throw reportedFailure(responseOf(event), figures);
     }
   }
 
@@ -130,12 +131,6 @@ class ResponsesStreamReader implements StreamReader {
     const status = type === "response.incomplete" ? "incomplete" : "completed";
     this.#emit({ type: "finish", finish: readFinish({ ...response, status }, this.#blocks) });
     this.ended = true;
-  }
-
-  #fail({ error = null, usage: reported }: JsonObject): never {
-    const usage = readUsage(reported);
-    if (usage !== null) this.#emit({ type: "usage", usage });
-    throw FailedAnswer.of(reportedFailure({ error }), usage);
   }
 
   #find(item: JsonObject, at: number): IncomingItem | undefined {

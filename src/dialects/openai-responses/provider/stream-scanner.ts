@@ -7,7 +7,7 @@ import { jsonOf, type RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { givenIds } from "./given-ids.ts";
-import { countItem, readExtras, readUsage } from "./usage-in.ts";
+import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
 const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
   Buffer.from(mark),
@@ -54,14 +54,12 @@ export class ResponsesScanner extends StreamScanner {
     const event = jsonOf(data);
     switch (event?.["type"]) {
       case "response.failed":
-        this.failure = reportedFailure(isObject(event["response"]) ? event["response"] : event);
-        this.#readUsage(event);
-        // What the provider bills is charged, whether or not text came before.
-        if (this.usage !== null) this.started = true;
+        this.failure = reportedFailure(isObject(event["response"]) ? event["response"] : event, figures);
+        this.#readResponse(event);
         return "stop";
       case "response.completed":
       case "response.incomplete":
-        this.#readUsage(event);
+        this.#readResponse(event);
         return "hold";
       case "response.output_item.done":
         if (isObject(event["item"])) countItem(event["item"], this.#calls);
@@ -72,14 +70,14 @@ export class ResponsesScanner extends StreamScanner {
         if (isObject(event["response"])) this.given = givenIds(event["response"]);
         return "forward";
       case "error":
-        this.failure = reportedFailure(event);
+        this.failure = reportedFailure(event, figures);
         return "stop";
       default:
         return "forward";
     }
   }
 
-  #readUsage(event: JsonObject): void {
+  #readResponse(event: JsonObject): void {
     const response = event["response"];
     if (!isObject(response)) return;
     this.given = givenIds(response);

@@ -3,6 +3,7 @@ import type { HostedToolName } from "../../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { audioOf, CallCounter, reportedTogether, tierOf } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";
 
@@ -28,6 +29,8 @@ export function readExtras(response: JsonObject): ReportedExtras {
     audioOf(usage?.["input_tokens_details"], usage?.["output_tokens_details"]),
   );
 }
+
+export const figures: AnswerFigures = { usageIn: ({ usage }) => readUsage(usage), readExtras };
 
 /** Counts an output item if it is a call of a hosted tool. */
 export function countItem(item: JsonObject, calls: CallCounter): void {

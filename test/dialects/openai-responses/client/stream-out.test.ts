@@ -222,7 +222,10 @@ describe("the official helper accepts", () => {
       .map((event) => broken.write(event))
       .join("");
     const untouched = openAiResponses.client.createStreamWriter(callOf({}));
-    for (const stream of [sofar + broken.failure(error, "req_1"), untouched.failure(error, "req_1")]) {
+    for (const stream of [
+      sofar + broken.failure(error, "req_1", null),
+      untouched.failure(error, "req_1", null),
+    ]) {
       expect(typesOf(stream)[0]).toBe("response.created");
       expect(typesOf(stream).at(-1)).toBe("response.failed");
       expect(stream.endsWith("data: [DONE]\n\n")).toBe(true);
@@ -255,7 +258,7 @@ describe("the official helper accepts", () => {
 
 test("C82 Codex reads from the code of a failure what it may do about it", () => {
   const failedResponse = (error: GatewayError) =>
-    dataOf(openAiResponses.client.createStreamWriter(callOf({})).failure(error, "req_1")).at(-1)?.[
+    dataOf(openAiResponses.client.createStreamWriter(callOf({})).failure(error, "req_1", null)).at(-1)?.[
       "response"
     ];
   const overflow = failedResponse(new GatewayError("context_length_exceeded", "too long"));

@@ -1,0 +1,31 @@
+import { assert } from "../../base/assert.ts";
+import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
+import { usedExtras } from "../charge/extras.ts";
+import { Produced } from "../charge/produced.ts";
+import type { Answering } from "./answering.ts";
+
+/**
+ * A provider that fails and says what it has used is paid for it, before the client gets the error. Rejects with the
+ * failure. A stream that the client has begun to read is charged by its pump instead.
+ */
+export async function chargeFailure(failing: FailingCall, error: unknown): Promise<never> {
+  if (isBilled(error)) await settleFailure(failing, error);
+  throw error;
+}
+
+type FailingCall = Pick<Answering, "exchange" | "generation" | "bill">;
+
+function settleFailure({ exchange, generation, bill }: FailingCall, error: FailedAnswer): Promise<unknown> {
+  const { attempt, request } = generation;
+  assert(attempt !== null, "a provider has failed without an attempt");
+  exchange.brokenBy = error;
+  exchange.dropped = attempt.dropped;
+  exchange.extras = usedExtras(exchange.askedExtras, error.extras, attempt.dropped);
+  const evidence = {
+    usage: error.usage,
+    partialUsage: null,
+    produced: () => new Produced(),
+    requestBytes: request.bytes,
+  };
+  return bill.settle("failed", evidence, error.status, null);
+}
