@@ -246,6 +246,7 @@ export class Exchange {
       method: this.call.route.method,
       route: this.call.route.path,
       atMs: this.atMs,
+      endedAtMs: this.#clock.wallMs(),
       keyId: this.key?.id ?? null,
       keyPrefix: this.key?.prefix ?? null,
       model: this.model?.id ?? null,

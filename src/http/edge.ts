@@ -11,7 +11,7 @@ import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { plainError, plainJson } from "./plain.ts";
 import { respond } from "./respond.ts";
-import { isAt, isNative, isOfInterface, nativeVariant, routes } from "./routes.ts";
+import { isAt, isNative, isOfInterface, meantPath, nativeVariant, routes } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
@@ -52,7 +52,10 @@ export function createEdge(
     // Elysia would otherwise expect a host of at least four characters.
     handler: { standardHostname: false },
     serve: {
-      routes: guardPatterns((request) => app.fetch(request), notFound),
+      routes: guardPatterns(
+        (request) => app.fetch(request),
+        (request) => notFound(request, served),
+      ),
       error: (error) => failed(error, "unknown"),
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize,
@@ -98,7 +101,7 @@ function unrouted(request: Request, served: readonly Route[], cors: Cors): Respo
   const isCrossOrigin = cors.isOn && isOfInterface(path);
   const preflight = isCrossOrigin ? cors.preflight(request, route?.method ?? "GET, POST") : null;
   if (preflight !== null) return preflight;
-  const response = route === undefined ? notFound(request) : wrongMethod(request, route);
+  const response = route === undefined ? notFound(request, served) : wrongMethod(request, route);
   return isCrossOrigin ? cors.mark(request, response) : response;
 }
 
@@ -117,7 +120,13 @@ function wrongMethod(request: Request, route: Route): Response {
   return plainError(path, new GatewayError("method_not_allowed", message), { allow: route.method });
 }
 
-function notFound(request: Request): Response {
-  const message = `There is nothing at ${request.method} ${pathOf(request).slice(0, 200)}.`;
-  return plainError(pathOf(request), new GatewayError("not_found", message));
+function notFound(request: Request, served: readonly Route[]): Response {
+  const path = pathOf(request);
+  const meant = meantPath(path, served);
+  const hint =
+    meant === null
+      ? ""
+      : `; use ${meant}. The base URL of OpenAI clients ends in /v1, that of Anthropic clients does not`;
+  const message = `There is nothing at ${request.method} ${path.slice(0, 200)}${hint}.`;
+  return plainError(path, new GatewayError("not_found", message));
 }

@@ -59,6 +59,13 @@ export function isAt({ path: pattern }: Route, path: string): boolean {
   return path === pattern || path === `${pattern}/`;
 }
 
+/** The path of a route that a client with a wrong base URL has missed, without `/v1` or with two of them; else null. */
+export function meantPath(path: string, served: readonly Route[]): string | null {
+  const [, origin = "", rest = ""] = /^(\/token)?(?:\/v1)*(\/.*)$/.exec(path) ?? [];
+  const meant = `${origin}/v1${rest}`;
+  return served.some((route) => route.path === meant) ? meant : null;
+}
+
 /** Models are described in Anthropic's shape to its own clients, which always send this header. */
 export function isNative(request: Request): boolean {
   return request.headers.has("anthropic-version");

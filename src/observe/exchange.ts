@@ -13,6 +13,7 @@ export interface ExchangeFacts {
   readonly method: string;
   readonly route: string;
   readonly atMs: number;
+  readonly endedAtMs: number;
   readonly keyId: string | null;
   readonly keyPrefix: string | null;
   readonly model: string | null;

@@ -97,7 +97,7 @@ function jsonSink(): Sink {
 
 function exchangeLine(facts: ExchangeFacts): string {
   const { usage } = facts;
-  let line = `{"level":30,"time":${facts.atMs},"msg":"exchange","request_id":"${facts.requestId}","key":${keyText(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)},"deployment":${quote(facts.deployment)},"stream":${facts.stream},"status":${facts.status},"outcome":"${facts.outcome}"`;
+  let line = `{"level":30,"time":${facts.endedAtMs},"msg":"exchange","request_id":"${facts.requestId}","key":${keyText(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)},"deployment":${quote(facts.deployment)},"stream":${facts.stream},"status":${facts.status},"outcome":"${facts.outcome}"`;
   if (facts.errorCode !== null) line += `,"error":"${facts.errorCode}"`;
   if (facts.cause !== null) line += `,"cause":${JSON.stringify(facts.cause)}`;
   if (facts.callerRequestId !== null) line += `,"caller_request_id":${JSON.stringify(facts.callerRequestId)}`;

@@ -65,6 +65,22 @@ describe("paths", () => {
     expect(status).toBe(200);
   });
 
+  test("beside the right ones name them, since a base URL has /v1 or has it not by the client's vendor", async () => {
+    for (const [path, right] of [
+      ["/chat/completions", "/v1/chat/completions"],
+      ["/token/responses", "/token/v1/responses"],
+      ["/v1/v1/messages", "/v1/messages"],
+      ["/token/v1/v1/messages/count_tokens", "/token/v1/messages/count_tokens"],
+    ]) {
+      const response = await sluice.request(path ?? "", { body });
+      const { error } = (await response.json()) as { error: { message: string } };
+      expect(response.status).toBe(404);
+      expect(error.message).toStartWith(`There is nothing at POST ${path}; use ${right}. The base URL of `);
+    }
+    const elsewhere = await (await sluice.request("/v1/embeddings", { body })).text();
+    expect(elsewhere).toContain("There is nothing at POST /v1/embeddings.");
+  });
+
   test("that exist answer other methods with 405 and Allow", async () => {
     for (const method of ["OPTIONS", "DELETE", "PUT", "PATCH"]) {
       const { status, text } = await raw(`${method} /v1/chat/completions`, ["Host: example.org"]);

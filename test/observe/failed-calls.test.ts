@@ -48,7 +48,11 @@ test("the line of a failed call names the deployment and each attempt, and none 
   provider.script(openAiError(500, `I choke on ${secretPrompt} and on sk-upstream-openai-canary`));
   const { id, status } = await ask();
   expect(status).toBe(502);
-  expect(await exchangeLine(id)).toMatchObject({
+  const attempts = () => linesOf(id).filter(({ msg }) => msg === "attempt failed");
+  const line = await exchangeLine(id);
+  // A line's time is that of its writing, as in every other one: the exchange's comes after those of its attempts.
+  for (const { time } of attempts()) expect(Number(line["time"])).toBeGreaterThanOrEqual(Number(time));
+  expect(line).toMatchObject({
     outcome: "failed",
     error: "upstream_error",
     deployment: "openai/gpt-upstream",
@@ -58,7 +62,7 @@ test("the line of a failed call names the deployment and each attempt, and none 
       { deployment: "openai/gpt-upstream", failure: "status_500", left: "ended" },
     ],
   });
-  expect(linesOf(id).filter(({ msg }) => msg === "attempt failed")).toHaveLength(2);
+  expect(attempts()).toHaveLength(2);
   expect(sluice.output).not.toContain("canary");
 });
 

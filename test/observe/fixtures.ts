@@ -9,6 +9,7 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     method: "POST",
     route: "/v1/chat/completions",
     atMs: Date.UTC(2026, 10, 15, 12),
+    endedAtMs: Date.UTC(2026, 10, 15, 12, 0, 1),
     keyId: "key_1",
     keyPrefix: "slu_12345678",
     model: "house-model",
