@@ -16,8 +16,20 @@ export const configSchema = Type.Object(
     server: Type.Optional(
       Type.Object(
         {
-          host: Type.Optional(Type.String({ default: defaults.host })),
-          port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: defaults.port })),
+          host: Type.Optional(
+            Type.String({
+              default: defaults.host,
+              description: 'The address to listen on; "0.0.0.0" to be reached from other machines.',
+            }),
+          ),
+          port: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: 65_535,
+              default: defaults.port,
+              description: "The port to listen on; 0: any free one.",
+            }),
+          ),
           data: Type.Optional(
             Type.String({
               minLength: 1,
@@ -49,7 +61,13 @@ export const configSchema = Type.Object(
                 'Origins whose pages may call the interface from a browser, such as "https://chat.example.com"; "*": all.',
             }),
           ),
-          max_body_bytes: Type.Optional(Type.Integer({ minimum: 1024, default: defaults.maxBodyBytes })),
+          max_body_bytes: Type.Optional(
+            Type.Integer({
+              minimum: 1024,
+              default: defaults.maxBodyBytes,
+              description: "The largest body of a request.",
+            }),
+          ),
           max_body_memory: Type.Optional(
             Type.Integer({
               minimum: 1024,
@@ -75,13 +93,26 @@ export const configSchema = Type.Object(
             seconds("Silence before a heartbeat in a stream; 0 turns it off.", defaults.heartbeat),
           ),
           shutdown_grace: Type.Optional(
-            Type.Number({ minimum: 0, maximum: 300, default: defaults.shutdownGrace }),
+            Type.Number({
+              minimum: 0,
+              maximum: 300,
+              default: defaults.shutdownGrace,
+              description: "Seconds in which open requests may finish when the gateway is stopped.",
+            }),
           ),
           stalled_reader: Type.Optional(
             seconds("A client that reads nothing for so long is closed.", defaults.stalledReader),
           ),
-          max_concurrent: Type.Optional(Type.Integer({ minimum: 1, default: defaults.maxConcurrent })),
-          max_concurrent_per_key: Type.Optional(Type.Integer({ minimum: 1 })),
+          max_concurrent: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              default: defaults.maxConcurrent,
+              description: "Requests under way at once; more get 503.",
+            }),
+          ),
+          max_concurrent_per_key: Type.Optional(
+            Type.Integer({ minimum: 1, description: "The same for each key; default: no limit." }),
+          ),
           anonymous_rpm: Type.Optional(
             Type.Integer({
               minimum: 1,
@@ -120,12 +151,13 @@ export const configSchema = Type.Object(
           level: Type.Optional(
             Type.Union(
               logLevels.map((level) => Type.Literal(level)),
-              { default: defaults.logLevel },
+              { default: defaults.logLevel, description: "What is logged: this level and those above it." },
             ),
           ),
           format: Type.Optional(
             Type.Union([Type.Literal("auto"), Type.Literal("json"), Type.Literal("pretty")], {
-              default: "auto",
+              default: defaults.logFormat,
+              description: "auto: pretty on a terminal, else JSON lines.",
             }),
           ),
         },
@@ -136,7 +168,12 @@ export const configSchema = Type.Object(
       Type.Object(
         {
           usd_per_credit: Type.Optional(
-            Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000, default: defaults.usdPerCredit }),
+            Type.Number({
+              exclusiveMinimum: 0,
+              maximum: 1_000_000,
+              default: defaults.usdPerCredit,
+              description: "What a credit is worth. Prices are in USD, balances in credits.",
+            }),
           ),
         },
         closed,
@@ -185,8 +222,15 @@ export const configSchema = Type.Object(
     tracing: Type.Optional(
       Type.Object(
         {
-          otlp_endpoint: Type.String({ pattern: "^https?://" }),
-          headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+          otlp_endpoint: Type.String({
+            pattern: "^https?://",
+            description: "Where traces go, by OTLP over HTTP; /v1/traces is added.",
+          }),
+          headers: Type.Optional(
+            Type.Record(Type.String(), Type.String(), {
+              description: "Sent with the traces; values may be secrets.",
+            }),
+          ),
         },
         closed,
       ),

@@ -102,7 +102,26 @@ test("config schema describes every name, with its default", async () => {
     "models",
   ]);
   expect(schema.properties.server.properties.port).toMatchObject({ default: 8787, maximum: 65_535 });
+  expect(undescribed(schema, "")).toEqual([]);
 });
+
+interface Described {
+  readonly description?: string;
+  readonly properties?: Record<string, Described>;
+  readonly patternProperties?: Record<string, Described>;
+  readonly items?: Described;
+}
+
+/** The names that a schema gives without their meaning. Tables explain themselves by the names in them. */
+function undescribed(schema: Described, path: string): string[] {
+  if (schema.description !== undefined) return [];
+  const below = [
+    ...Object.entries({ ...schema.properties, ...schema.patternProperties }),
+    ...(schema.items === undefined ? [] : [["[]", schema.items] as const]),
+  ];
+  if (below.length === 0) return [path];
+  return below.flatMap(([name, member]) => undescribed(member, `${path}.${name}`));
+}
 
 test("models list shows prices as the file has them", async () => {
   const { stdout, stderr } = await sluice(newPlace(), "models", "list");

@@ -24,8 +24,10 @@ const upstreamModelSettings = {
 
 export const deploymentSchema = Type.Object(
   {
-    provider: Type.String({ minLength: 1 }),
-    upstream_model: Type.Optional(Type.String({ minLength: 1 })),
+    provider: Type.String({ minLength: 1, description: "A name under [providers]." }),
+    upstream_model: Type.Optional(
+      Type.String({ minLength: 1, description: "The provider's name; default: the model's id." }),
+    ),
     ...upstreamModelSettings,
     priority: Type.Optional(
       Type.Integer({ minimum: 0, default: defaults.priority, description: "Lower numbers are tried first." }),
@@ -33,18 +35,27 @@ export const deploymentSchema = Type.Object(
     weight: Type.Optional(
       Type.Integer({ minimum: 1, default: defaults.weight, description: "Share among one priority." }),
     ),
-    max_concurrent: Type.Optional(Type.Integer({ minimum: 1 })),
+    max_concurrent: Type.Optional(
+      Type.Integer({ minimum: 1, description: "Calls at once; some more wait. Default: no limit." }),
+    ),
     price: Type.Optional(priceSchema),
   },
   closed,
 );
 
+const capability = (description: string) => Type.Optional(Type.Boolean({ description }));
+
+/** Clients are shown other names too, which mean something to them alone. */
 export const capabilitiesSchema = Type.Object(
   {
-    tools: Type.Optional(Type.Boolean()),
-    vision: Type.Optional(Type.Boolean()),
-    reasoning: Type.Optional(Type.Boolean()),
-    structured_output: Type.Optional(Type.Boolean()),
+    tools: capability("Calls tools; false: requests with tools are refused."),
+    vision: capability("Takes images. Shown to clients."),
+    reasoning: capability("Takes an effort or thinking; default: by the model's name, as are those below."),
+    structured_output: capability("Claude: takes a format, and strict tools."),
+    sampling: capability("Takes temperature and top_p."),
+    system_messages: capability("Takes instructions in the middle of a Messages conversation."),
+    cache_control: capability("A chat provider that understands Anthropic's cache marks."),
+    cache_breakpoints: capability("Takes OpenAI's prompt_cache_breakpoint."),
   },
   { additionalProperties: Type.Unknown() },
 );
@@ -61,7 +72,12 @@ export const modelSchema = Type.Object(
     list_aliases: Type.Optional(
       Type.Boolean({ default: true, description: "Whether `GET /v1/models` has the aliases too." }),
     ),
-    provider: Type.Optional(Type.String({ minLength: 1 })),
+    provider: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "A name under [providers], if there is one deployment only.",
+      }),
+    ),
     upstream_model: Type.Optional(
       Type.String({ minLength: 1, description: "The provider's name; default: id." }),
     ),
@@ -72,16 +88,32 @@ export const modelSchema = Type.Object(
         description: "Other models to try when all deployments fail.",
       }),
     ),
-    display_name: Type.Optional(Type.String()),
-    tagline: Type.Optional(Type.String()),
-    owned_by: Type.Optional(Type.String()),
+    display_name: Type.Optional(
+      Type.String({ description: "Shown to people in the model list; default: id." }),
+    ),
+    tagline: Type.Optional(Type.String({ description: "A sentence about it in the model list." })),
+    owned_by: Type.Optional(
+      Type.String({ description: "Its maker in the model list; default: the provider's name." }),
+    ),
     created: Type.Optional(Type.Integer({ minimum: 0, description: "Unix seconds." })),
     public: Type.Optional(Type.Boolean({ default: true, description: "Listed for callers without a key." })),
     free: Type.Optional(
       Type.Boolean({ default: false, description: "A model without a price that costs nothing." }),
     ),
-    context_window: Type.Optional(Type.Integer({ minimum: 1, maximum: maxTokens })),
-    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: maxTokens })),
+    context_window: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: maxTokens,
+        description: "Tokens of input and output; a longer input is refused.",
+      }),
+    ),
+    max_output_tokens: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: maxTokens,
+        description: "The most that it produces for one request.",
+      }),
+    ),
     price: Type.Optional(priceSchema),
     capabilities: Type.Optional(capabilitiesSchema),
     timeouts: Type.Optional(timeoutsSchema),

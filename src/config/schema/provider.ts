@@ -15,8 +15,15 @@ const optionSchemas = Object.fromEntries(
 
 export const providerSchema = Type.Object(
   {
-    kind: Type.Union(vendorKinds.map((kind) => Type.Literal(kind))),
-    api_key: Type.Optional(Type.Union([secret, Type.Array(secret, { minItems: 1 })])),
+    kind: Type.Union(
+      vendorKinds.map((kind) => Type.Literal(kind)),
+      { description: "Whose API it is: addresses, credentials and dialects follow from it." },
+    ),
+    api_key: Type.Optional(
+      Type.Union([secret, Type.Array(secret, { minItems: 1 })], {
+        description: "A secret, written `env:NAME` or `file:/path`, or several, which are used in turn.",
+      }),
+    ),
     base_url: Type.Optional(
       Type.String({
         pattern: "^https?://",
@@ -54,7 +61,9 @@ export const providerSchema = Type.Object(
       }),
     ),
     max_tokens_field: Type.Optional(maxTokensField),
-    max_concurrent: Type.Optional(Type.Integer({ minimum: 1 })),
+    max_concurrent: Type.Optional(
+      Type.Integer({ minimum: 1, description: "Calls at once; some more wait. Default: no limit." }),
+    ),
     timeouts: Type.Optional(timeoutsSchema),
     ...optionSchemas,
   },
