@@ -46,9 +46,11 @@ export async function stopGateway(running: Running): Promise<readonly string[]> 
   return losses;
 }
 
-async function drain({ ongoing }: Gateway, graceMs: number): Promise<void> {
+async function drain({ ongoing, largeBodies }: Gateway, graceMs: number): Promise<void> {
   ongoing.isDraining = true;
   if (await ongoing.drained(graceMs)) return;
-  ongoing.interruptAll(new GatewayError("service_unavailable", "The gateway is shutting down."));
+  const shuttingDown = new GatewayError("service_unavailable", "The gateway is shutting down.");
+  ongoing.interruptAll(shuttingDown);
+  largeBodies.refuseRequests(shuttingDown);
   await ongoing.drained(interruptedGraceMs);
 }

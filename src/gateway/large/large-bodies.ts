@@ -14,6 +14,7 @@ const threadSource = Bun.isStandaloneExecutable
 const idleMs = 300_000;
 
 interface Waiting {
+  readonly type: Job["type"];
   resolve(result: never): void;
   reject(error: Error): void;
 }
@@ -29,6 +30,8 @@ export class LargeBodies {
   #thread: Worker | null = null;
   #idleTimer: ReturnType<typeof setTimeout> | null = null;
   #lastId = 0;
+  /** Set once no more requests are read or prepared. */
+  #refusal: GatewayError | null = null;
 
   constructor(start: () => Worker = () => startThread(threadSource, { smol: true })) {
     this.#startThread = start;
@@ -36,14 +39,28 @@ export class LargeBodies {
 
   /** Rejects with the job's refusal. */
   run<J extends Job>(job: J): Promise<ResultOf<J>> {
+    if (this.#refusal !== null && job.type !== "answer") return Promise.reject(this.#refusal);
     const thread = this.#running();
     if (thread === null) return Promise.reject(threadLost());
     this.#lastId += 1;
     const message: JobMessage = { id: this.#lastId, job };
     return new Promise((resolve, reject) => {
-      this.#waiting.set(message.id, { resolve, reject });
+      this.#waiting.set(message.id, { type: job.type, resolve, reject });
       thread.postMessage(message);
     });
+  }
+
+  /**
+   * Refuses requests from now on, also those that wait: a shutdown should not take as long as their jobs, which cannot be
+   * interrupted. Answers are still read, because a provider has been paid for them.
+   */
+  refuseRequests(error: GatewayError): void {
+    this.#refusal = error;
+    for (const [id, { type, reject }] of this.#waiting) {
+      if (type === "answer") continue;
+      this.#waiting.delete(id);
+      reject(error);
+    }
   }
 
   /** Ends the thread; a later job starts it again. */

@@ -2,7 +2,6 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { ClientCall } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
@@ -24,9 +23,9 @@ export async function readRequest(
     const bytes = await readBody(call.request, new ClientBodyLimit(maxBodyBytes, reservation));
     exchange.rememberBody(bytes);
     const expected = expectedOf(call, kind, structure);
-    if (bytes.length >= largeBodyBytes) return await readLarge(gateway, call, bytes, expected);
+    if (bytes.length >= largeBodyBytes) return await readLarge(gateway, exchange, bytes, expected);
     const scanned = truncateBody(bytes);
-    if (hasManyValues(bytes, scanned)) return await readLarge(gateway, call, bytes, expected);
+    if (hasManyValues(bytes, scanned)) return await readLarge(gateway, exchange, bytes, expected);
     const request = new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
     return withKeptItems(request, expected, gateway.keptItems, key.id);
   } finally {
@@ -34,15 +33,16 @@ export async function readRequest(
   }
 }
 
-/** The same on another thread. */
+/** The same on another thread. A shutdown waits for it like for any other work. */
 async function readLarge(
-  { largeBodies }: Gateway,
-  { request }: ClientCall,
+  { largeBodies, ongoing }: Gateway,
+  exchange: Exchange,
   bytes: Uint8Array,
   expected: Expected,
 ): Promise<ClientRequest> {
-  const wantsHash = request.headers.has("idempotency-key");
-  const found = await largeBodies.run({ type: "read", bytes, expected, wantsHash });
+  const wantsHash = exchange.call.request.headers.has("idempotency-key");
+  const job = { type: "read", bytes, expected, wantsHash } as const;
+  const found = await ongoing.withoutPlace(exchange, () => largeBodies.run(job));
   const {
     truncated: truncatedText,
     spans,

@@ -1,0 +1,94 @@
+import { describe, expect, spyOn, test } from "bun:test";
+import type { Job, JobMessage } from "../../src/gateway/large/jobs.ts";
+import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
+import { bytesOf, text as textAnswer } from "../support/answers.ts";
+import { waitFor } from "../support/wait.ts";
+import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";
+import { type Caller, World } from "./world.ts";
+
+const large = { x: "x".repeat(2_000_000) };
+
+/** The thread for large bodies, of whose jobs those of one type do not end before they are let go on. */
+class BusyThread {
+  readonly bodies = new LargeBodies(() => this.#start());
+  readonly held: JobMessage[] = [];
+  readonly #type: Job["type"];
+  #thread: Worker | null = null;
+
+  constructor(type: Job["type"]) {
+    this.#type = type;
+  }
+
+  goOn(): void {
+    for (const message of this.held) this.#thread?.postMessage(message);
+  }
+
+  #start(): Worker {
+    const thread = new Worker(new URL("../../src/gateway/large/thread.ts", import.meta.url).href);
+    this.#thread = thread;
+    const post = thread.postMessage.bind(thread);
+    thread.postMessage = (message: JobMessage) => {
+      const isHeld = message.job.type === this.#type && !this.held.includes(message);
+      if (isHeld) this.held.push(message);
+      else post(message);
+    };
+    return thread;
+  }
+}
+
+interface Stage {
+  readonly world: World;
+  readonly thread: BusyThread;
+  readonly caller: Caller;
+}
+
+async function setUp(type: Job["type"]): Promise<Stage> {
+  const world = await World.start({ head: "[server]\nshutdown_grace = 0" });
+  const thread = new BusyThread(type);
+  Object.assign(world.gateway, { largeBodies: thread.bodies });
+  return { world, thread, caller: await world.creditCaller() };
+}
+
+describe("a shutdown whose grace time is over", () => {
+  const cases = [
+    ["read", "gpt-test", "to be read"],
+    ["patch", "gpt-test", "to be patched"],
+    ["translate", "claude-test", "to be translated"],
+  ] as const;
+  for (const [type, model, what] of cases) {
+    test(`does not wait for a large request ${what}`, async () => {
+      const { world, thread, caller } = await setUp(type);
+      const body = hello("chat", model, large);
+      const asking = world.ask(caller, { path: paths.chat, body });
+      await waitFor(() => thread.held.length === 1, "the thread to be busy");
+      await world[Symbol.asyncDispose]();
+      const response = await asking;
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({
+        error: { code: "service_unavailable", message: expect.stringContaining("shutting down") },
+      });
+      expect(world.observed).toMatchObject([{ status: 503, charged: 0 }]);
+      expect(world.provider.requests).toEqual([]);
+      thread.bodies.stop();
+    });
+  }
+
+  test("still reads a large answer that is there, charges for it and delivers it", async () => {
+    const { world, thread, caller } = await setUp("answer");
+    const refusing = spyOn(thread.bodies, "refuseRequests");
+    const said = { text: "Sluices keep the canal navigable.", usage: usageOf("chat", 100, 20) };
+    const answer = Buffer.from(bytesOf(wholeAnswer("chat", said))).toString();
+    world.provider.script(textAnswer(`{"x":"${large.x}",${answer.slice(1)}`, "application/json"));
+    const asking = world.ask(caller, { path: paths.chat, body: hello("chat", "gpt-test") });
+    await waitFor(() => thread.held.length === 1, "the thread to be busy");
+    const stopping = world[Symbol.asyncDispose]();
+    await waitFor(() => refusing.mock.calls.length === 1, "the grace time to be over");
+    thread.goOn();
+    const response = await asking;
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain(said.text);
+    await stopping;
+    expect(world.observed).toMatchObject([{ outcome: "completed", basis: "measured", charged: 140_000 }]);
+    thread.bodies.stop();
+  });
+});
