@@ -3,7 +3,7 @@ import type { Entry } from "../../src/store/store.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { sharedPostgres } from "../support/postgres.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
-import type { KeyOptions, Sluice, TestKey } from "../support/sluice.ts";
+import type { KeyOptions, RequestOptions, Sluice, TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { adminToken, type Nodes, startNodes, withPostgres } from "./nodes.ts";
 
@@ -52,22 +52,29 @@ withPostgres(() => {
 
   test("a rate limit is the same for all of them together", async () => {
     const rpm = 600;
+    const perMs = rpm / 60_000;
     const key = await nodes.first.createKey({ rpm });
-    await everywhere((node) => known(node, key));
     const startedMs = performance.now();
-    const isOver = () => performance.now() - startedMs > 2_000;
-    const allowed = await everywhere(async (node) => {
-      const callers = Array.from({ length: 4 }, async () => {
-        let count = 0;
-        while (!isOver()) if ((await node.request("/v1/models", { key })).ok) count += 1;
-        return count;
-      });
-      return (await Promise.all(callers)).reduce((sum, count) => sum + count, 0);
-    });
-    const seconds = (performance.now() - startedMs) / 1000;
-    const due = rpm + (seconds * rpm) / 60 - nodes.all.length;
-    const got = allowed.reduce((sum, count) => sum + count, 0);
-    expect(Math.abs(got - due)).toBeLessThan(due * 0.02);
+    await everywhere((node) => known(node, key));
+    const firstTakenMs = performance.now();
+    let [allowed, unanswered, lastRefusedMs] = [nodes.all.length, 0, 0];
+    const callUntilRefused = async (node: Sluice) => {
+      for (let status = 0, sentMs = 0; status !== 429 || sentMs < startedMs + 2_000; ) {
+        sentMs = performance.now();
+        status = (await node.request("/v1/models", { key })).status;
+        expect([200, 429, 503]).toContain(status);
+        if (status === 200) allowed += 1;
+        else if (status === 503) unanswered += 1;
+        else lastRefusedMs = Math.max(lastRefusedMs, sentMs);
+        if (allowed > 2 * rpm) return;
+      }
+    };
+    await everywhere((node) => Promise.all(Array.from({ length: 4 }, () => callUntilRefused(node))));
+    // What came back between two looks at the clock may have been given or not, and so may a token whose reply was lost.
+    const most = rpm + (performance.now() - startedMs) * perMs;
+    const least = rpm + (lastRefusedMs - firstTakenMs) * perMs;
+    expect(allowed).toBeLessThan(most * 1.02);
+    expect(allowed + unanswered).toBeGreaterThan(least * 0.98);
   }, 120_000);
 
   test("an Idempotency-Key runs once, wherever it is sent", async () => {
@@ -78,7 +85,7 @@ withPostgres(() => {
     const answers = await Promise.all(
       names.flatMap((name) =>
         nodes.all.map(async (node) => {
-          const response = await node.request(path, { key, body, headers: { "idempotency-key": name } });
+          const response = await ask(node, path, { key, body, headers: { "idempotency-key": name } });
           return { name, status: response.status, text: await response.text() };
         }),
       ),
@@ -130,13 +137,24 @@ function everywhere<Result>(work: (node: Sluice) => Promise<Result>): Promise<Re
   return Promise.all(nodes.all.map(work));
 }
 
+/** On a starved machine the database may be silent for a second, which is a 503: its client asks again, as it is told to. */
+async function ask(node: Sluice, path: string, options: RequestOptions): Promise<Response> {
+  const giveUpAtMs = performance.now() + 60_000;
+  for (;;) {
+    const response = await node.request(path, options);
+    if (response.status !== 503 || performance.now() > giveUpAtMs) return response;
+    await response.body?.cancel();
+    await Bun.sleep(100);
+  }
+}
+
 /** A node that does not know a key looks at once, so that one request is enough. */
 async function known(node: Sluice, key: TestKey): Promise<void> {
-  expect((await node.request("/v1/models", { key })).status).toBe(200);
+  expect((await ask(node, "/v1/models", { key })).status).toBe(200);
 }
 
 async function summaryOf(key: TestKey): Promise<Summary> {
-  return (await (await nodes.first.request("/v1/usage", { key })).json()) as Summary;
+  return (await (await ask(nodes.first, "/v1/usage", { key })).json()) as Summary;
 }
 
 async function chargesOf(key: TestKey): Promise<readonly Entry[]> {
@@ -157,7 +175,7 @@ async function heldForOne(options: KeyOptions, read: (summary: Summary) => numbe
   const gate = Promise.withResolvers<void>();
   provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
   const probe = await nodes.first.createKey(options);
-  const probing = nodes.first.request(path, { key: probe, body });
+  const probing = ask(nodes.first, path, { key: probe, body });
   await waitFor(() => provider.requests.length === 1, "the probe to be asked");
   const held = read(await summaryOf(probe));
   gate.resolve();
@@ -172,14 +190,21 @@ async function race(key: TestKey): Promise<{ charges: readonly Entry[]; after: S
   provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
   const total = racersPerNode * nodes.all.length;
   const refused: number[] = [];
-  const racing = nodes.all.flatMap((node) =>
-    Array.from({ length: racersPerNode }, async () => {
+  const giveUpAtMs = performance.now() + 60_000;
+  const runRacer = async (node: Sluice): Promise<number> => {
+    for (let wasUnanswered = false; ; await Bun.sleep(100)) {
       const { status } = await node.request(path, { key, body });
+      wasUnanswered ||= status === 503;
+      // What was held for a racer that had been given up is free again in a moment, for whoever still asks.
+      const mayAskAgain =
+        status === 503 || (wasUnanswered && status === 429 && provider.requests.length < 10);
+      if (mayAskAgain && performance.now() < giveUpAtMs) continue;
       if (status !== 200) refused.push(status);
       return status;
-    }),
-  );
-  await waitFor(() => refused.length === total - 10, "all but ten to be refused", 60_000);
+    }
+  };
+  const racing = nodes.all.flatMap((node) => Array.from({ length: racersPerNode }, () => runRacer(node)));
+  await waitFor(() => refused.length === total - 10, "all but ten to be refused", 90_000);
   expect(provider.requests).toHaveLength(10);
   expect(new Set(refused)).toEqual(new Set([429]));
   gate.resolve();
