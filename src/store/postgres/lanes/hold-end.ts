@@ -10,11 +10,18 @@ export interface HoldEnd {
   /** Null for a release. */
   readonly charge: ChargeColumns | null;
   readonly ending: Columns | null;
-  readonly response: Columns | null;
+  readonly response: ResponseColumns | null;
 }
 
 interface Columns {
   readonly [name: string]: Field;
+}
+
+/** The claim that it ends is found by these. */
+interface ResponseColumns extends Columns {
+  readonly key: string;
+  readonly route: string;
+  readonly idempotency_key: string;
 }
 
 /** By the names of `sluice_hold_end`'s columns. Those from `recorded` on are the usage record. */
@@ -148,7 +155,7 @@ function endingOf(ending: ExchangeEnding): Columns {
   };
 }
 
-function responseOf(exchangeId: string, response: StoredResponse): Columns {
+function responseOf(exchangeId: string, response: StoredResponse): ResponseColumns {
   return {
     id: exchangeId,
     key: response.keyId,

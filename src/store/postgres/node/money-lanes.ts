@@ -179,11 +179,19 @@ export class MoneyLanes {
     }
   }
 
-  /** It stays in the file, and is tried again at the next start. */
+  /**
+   * It stays in the file, and is tried again at the next start. Its claim is given back here: an exchange that ended while the
+   * charge was on its way has left that to the charge.
+   */
   #rejected(item: MoneyItem, error: unknown): void {
     if (item.kind !== "end" || item.end.charge === null) return;
+    const { id, response } = item.end;
     this.#parts.keeper.keep(item.end);
-    this.#parts.settings.report({ kind: "rejected", exchangeId: item.end.id, error });
+    if (response !== null) {
+      const { key, route, idempotency_key } = response;
+      this.endClaim({ keyId: key, route, idempotencyKey: idempotency_key, exchangeId: id });
+    }
+    this.#parts.settings.report({ kind: "rejected", exchangeId: id, error });
   }
 }
 

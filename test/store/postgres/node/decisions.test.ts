@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "../../../../src/base/id.ts";
 import { fullBucket, takeOne } from "../../../../src/limits/bucket.ts";
 import type { ClaimOrder } from "../../../../src/store/node.ts";
-import type { ExchangeEnding, StoredResponse } from "../../../../src/store/store.ts";
+import type { ExchangeEnding } from "../../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { exchangeEnding } from "../../fixtures.ts";
-import { chargeOrder, holdOrder, type JoinedNode, NodeWorld } from "./world.ts";
+import { chargeOrder, claimOrder, holdOrder, type JoinedNode, NodeWorld, storedResponse } from "./world.ts";
 
 /** What the database decides for all nodes, and writes. */
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
@@ -168,29 +168,3 @@ else
       await expect(node.takeToken("key_unknown", 10)).resolves.toMatchObject({ granted: false });
     });
   });
-
-function claimOrder(keyId: string, exchangeId: string, name = newId("idem_")): ClaimOrder {
-  return {
-    keyId,
-    route: "/v1/chat/completions",
-    idempotencyKey: name,
-    bodyHash: "hash",
-    exchangeId,
-    atMs: Date.now(),
-    notBeforeMs: 0,
-  };
-}
-
-function storedResponse(claim: ClaimOrder): StoredResponse {
-  const { keyId, route, idempotencyKey, bodyHash } = claim;
-  return {
-    keyId,
-    route,
-    idempotencyKey,
-    bodyHash,
-    status: 200,
-    headers: { "content-type": "application/json" },
-    body: Buffer.from("{}"),
-    storedAtMs: Date.now(),
-  };
-}

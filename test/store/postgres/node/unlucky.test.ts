@@ -10,7 +10,7 @@ import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { temporaryFolder } from "../../fixtures.ts";
 import { unbalanced } from "./node-load.ts";
-import { chargeOrder, holdOrder, NodeWorld } from "./world.ts";
+import { chargeOrder, claimOrder, holdOrder, NodeWorld, storedResponse } from "./world.ts";
 
 const waitMs = 60_000;
 
@@ -64,6 +64,21 @@ else
       expect(await unbalanced(world.client)).toEqual([]);
     }, 60_000);
 
+    test("gives back a claim whose charge the database rejects after nobody waits for it any more", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      const { node } = await world.join();
+      const order = holdOrder(keyId, 100);
+      const claim = claimOrder(keyId, order.holdId);
+      await Promise.all([node.hold(order), node.claim(claim)]);
+      await world.client.query("ALTER TABLE entries ADD CONSTRAINT no_more CHECK (amount > -50)");
+      const settling = node.settle(chargeOrder(order, 60, { response: storedResponse(claim) }));
+      node.endClaim(claim);
+      await expect(settling).rejects.toThrow("no_more");
+      const again = async () => (await node.claim({ ...claim, exchangeId: newId("req_") })) === "run";
+      await waitFor(again, "the claim to be given back", waitMs);
+    }, 60_000);
+
     test("that stops while the database is away leaves its charges to the next start", async () => {
       await using world = await NodeWorld.create();
       const keyId = await world.addKey(1_000);
@@ -112,15 +127,7 @@ else
       const { node, proxy } = await world.join();
       await node.takeToken(keyId, 60);
       proxy.mode = "silent";
-      const claim = {
-        keyId,
-        route: "/v1/messages",
-        idempotencyKey: "once",
-        bodyHash: "hash",
-        exchangeId: newId("req_"),
-        atMs: 1,
-        notBeforeMs: 0,
-      };
+      const claim = claimOrder(keyId, newId("req_"));
       const asked = await Promise.allSettled([
         node.hold(holdOrder(keyId, 100)),
         node.claim(claim),

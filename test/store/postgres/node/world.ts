@@ -1,7 +1,14 @@
 import { newId } from "../../../../src/base/id.ts";
-import type { ChargeOrder, HoldOrder, NodeEvent, NodeTiming } from "../../../../src/store/node.ts";
+import type {
+  ChargeOrder,
+  ClaimOrder,
+  HoldOrder,
+  NodeEvent,
+  NodeTiming,
+} from "../../../../src/store/node.ts";
 import type { PostgresClient } from "../../../../src/store/postgres/client.ts";
 import { PostgresNode } from "../../../../src/store/postgres/node/postgres-node.ts";
+import type { StoredResponse } from "../../../../src/store/store.ts";
 import type { PostgresServer } from "../../../support/postgres.ts";
 import { TcpProxy } from "../../../support/tcp-proxy.ts";
 import { temporaryFolder, usageRecord } from "../../fixtures.ts";
@@ -135,5 +142,31 @@ export function chargeOrder(
     response: null,
     ending: null,
     ...overrides,
+  };
+}
+
+export function claimOrder(keyId: string, exchangeId: string, name = newId("idem_")): ClaimOrder {
+  return {
+    keyId,
+    route: "/v1/chat/completions",
+    idempotencyKey: name,
+    bodyHash: "hash",
+    exchangeId,
+    atMs: Date.now(),
+    notBeforeMs: 0,
+  };
+}
+
+export function storedResponse(claim: ClaimOrder): StoredResponse {
+  const { keyId, route, idempotencyKey, bodyHash } = claim;
+  return {
+    keyId,
+    route,
+    idempotencyKey,
+    bodyHash,
+    status: 200,
+    headers: { "content-type": "application/json" },
+    body: Buffer.from("{}"),
+    storedAtMs: Date.now(),
   };
 }
