@@ -24,6 +24,8 @@ export interface RunningGateway {
   readonly generatedAdminToken: string | null;
   /** Applies a new configuration as far as possible; requests in flight keep the old one. */
   reload(settings: Settings): Promise<Reloaded>;
+  /** Logs that a new configuration could not be loaded, as an alarm. */
+  reportRefusedReload(reason: string): void;
   /**
    * Finishes what runs, within the grace time; then in-band errors, settled, or 503; then closes. Returns what could
    * not be put on disk, in sentences: none when all is well.
@@ -69,6 +71,8 @@ async function assemble(
     store: backend.store,
     generatedAdminToken: admin.generatedToken,
     reload: (next) => reloadGateway(gateway, services, admin, next),
+    reportRefusedReload: (reason) =>
+      logs.log.error({ reason }, "the new configuration is refused; the old one stays in force"),
     stop: () => stopGateway({ gateway, services, admin, servers, upkeep }),
     describeLosses: () => backend.describeLosses(),
   };

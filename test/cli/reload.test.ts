@@ -140,6 +140,10 @@ describe("after SIGHUP", () => {
     process.kill(sluice.pid, "SIGHUP");
     await sluice.told("the old configuration stays in force");
     await sluice.told("there is no such file");
+    // An alarm, for those who watch the log by program.
+    const alarm = () => sluice.output.split("\n").find((line) => line.startsWith('{"level":50'));
+    await waitFor(() => alarm() !== undefined, "the alarm in the log");
+    expect(alarm()).toContain("the new configuration is refused");
     expect(await models()).toEqual(["m"]);
     await reload(sluice, demo.replace('"m"', '"n"'));
     expect(await models()).toEqual(["n"]);

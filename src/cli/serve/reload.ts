@@ -6,6 +6,7 @@ import type { ServiceManager } from "./service-manager.ts";
 interface Reloadable {
   /** Returns the settings that did not take effect, in sentences. */
   reload(settings: Settings): Promise<readonly string[]>;
+  reportRefusedReload(reason: string): void;
 }
 
 /** SIGHUP reloads the configuration. An invalid one is reported, and the old one stays in force. */
@@ -27,6 +28,7 @@ export function reloadOnHangup(
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration stays in force: ${reason}`);
+      running.reportRefusedReload(reason);
       manager.ready("the new configuration was refused, the old one stays in force; see the log");
     }
   };

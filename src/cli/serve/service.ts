@@ -72,6 +72,10 @@ export class Service {
     return notInForce;
   }
 
+  reportRefusedReload(reason: string): void {
+    this.#running?.reportRefusedReload(reason);
+  }
+
   /** Returns what could not be written to disk, in sentences. */
   async stop(): Promise<readonly string[]> {
     this.#isStopping = true;

@@ -1,22 +1,16 @@
 import type { DeploymentView, ModelView, Page, PriceView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { count, duration, percent, price, shortCount } from "../format.ts";
+import { healthWords } from "../health.ts";
 import { useLoaded } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { hrefOf } from "../router.ts";
 
-const stateWords = {
-  closed: { tone: "good", text: "healthy" },
-  half_open: { tone: "warn", text: "trying again" },
-  cooling: { tone: "warn", text: "cooling down" },
-  open: { tone: "bad", text: "breaker open" },
-} as const;
-
 function Health({ of: deployment }: { of: DeploymentView }) {
-  const { state, wait_ms: waitMs, keys, keys_ready: ready } = deployment.health;
-  const { tone, text } = stateWords[state];
+  const { wait_ms: waitMs, keys, keys_ready: ready } = deployment.health;
+  const { tone, text } = healthWords(deployment.health);
   return (
     <>
       <Badge tone={tone}>{text}</Badge>

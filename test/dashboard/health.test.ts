@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { healthWords } from "../../src/dashboard/page/health.ts";
+
+const resting = {
+  state: "closed" as const,
+  wait_ms: 0,
+  in_flight: 0,
+  recent_attempts: 0,
+  recent_failures: 0,
+  keys: 1,
+  keys_ready: 1,
+};
+
+test("a deployment whose calls fail is not called healthy, though its breaker is closed", () => {
+  const text = (health: Partial<typeof resting>) => healthWords({ ...resting, ...health }).text;
+  expect(text({})).toBe("healthy");
+  expect(text({ recent_attempts: 10, recent_failures: 4 })).toBe("healthy");
+  expect(text({ recent_attempts: 1, recent_failures: 1 })).toBe("failing");
+  expect(text({ recent_attempts: 10, recent_failures: 5 })).toBe("failing");
+  expect(text({ keys_ready: 0 })).toBe("no credential ready");
+  expect(text({ keys: 0, keys_ready: 0 })).toBe("healthy");
+  expect(healthWords({ ...resting, state: "cooling", recent_attempts: 1, recent_failures: 1 }).text).toBe(
+    "cooling down",
+  );
+});
