@@ -20,11 +20,17 @@ describe("figures", () => {
       "0.000504",
       "−0.0200",
     ]);
+    expect([0.0000273, 0.0000004, 0.000000001].map(credits)).toEqual([
+      "0.000027",
+      "0.000000400",
+      "0.000000001",
+    ]);
     expect([0.125, 10, 0.0375].map(price)).toEqual(["$0.125", "$10.00", "$0.0375"]);
   });
 
   test("are short where they are large", () => {
     expect([999, 9_999, 12_345, 1_200_000].map(shortCount)).toEqual(["999", "9,999", "12.3K", "1.2M"]);
+    expect([119_400, 119_600, 3_600_000].map(duration)).toEqual(["1 min 59 s", "2 min 0 s", "60 min 0 s"]);
     expect([null, 0.4, 12, 1234, 61_000].map(duration)).toEqual([
       "–",
       "<1 ms",

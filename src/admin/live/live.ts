@@ -9,10 +9,16 @@ export class Live {
   readonly metrics = new Metrics();
   readonly feed = new ExchangeFeed();
   readonly lag = new EventLoopLag();
-  readonly startedAtMs: number;
+  readonly #clock: Clock;
+  readonly #startedMs: number;
 
   constructor(clock: Clock) {
-    this.startedAtMs = clock.wallMs();
+    this.#clock = clock;
+    this.#startedMs = clock.monotonicMs();
+  }
+
+  get uptimeMs(): number {
+    return this.#clock.monotonicMs() - this.#startedMs;
   }
 
   readonly observe = (facts: ExchangeFacts): void => {

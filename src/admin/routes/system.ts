@@ -65,7 +65,7 @@ function health(deps: AdminDeps): HealthView {
   return {
     status: deps.isDraining() ? "draining" : deps.trouble() === null ? "ok" : "unhealthy",
     version: deps.version,
-    uptime_seconds: (deps.clock.wallMs() - deps.live.startedAtMs) / 1000,
+    uptime_seconds: deps.live.uptimeMs / 1000,
     in_flight: deps.inFlight(),
     event_loop_lag_ms: deps.live.lag.longestMs,
     memory_bytes: process.memoryUsage.rss(),

@@ -14,7 +14,7 @@ export function shortCount(value: number): string {
 /** Credits, with as many decimals as a small amount needs to differ from 0. */
 export function credits(value: number): string {
   const size = Math.abs(value);
-  const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : 6;
+  const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : size >= 0.000001 ? 6 : 9;
   const text = new Intl.NumberFormat("en", {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
@@ -27,7 +27,8 @@ export function duration(ms: number | null): string {
   if (ms < 1) return "<1 ms";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 export function percent(part: number, all: number): string {
