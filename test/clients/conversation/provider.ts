@@ -46,10 +46,13 @@ export interface ConversationProvider {
 }
 
 /**
- * The scenario is known by the first words of the user, the turn by how many have been answered. `pauseMs` is
- * how long a stream is silent in its middle.
+ * The scenario is known by the first words of the user, the turn by how many have been answered. `silence` is
+ * what a stream does in its middle.
  */
-export function startConversationProvider(scenarios: readonly Scenario[], pauseMs = 2): ConversationProvider {
+export function startConversationProvider(
+  scenarios: readonly Scenario[],
+  silence: () => Step = () => ({ sleepMs: 2 }),
+): ConversationProvider {
   const replies: Reply[] = [];
   const complaints: string[] = [];
 
@@ -63,7 +66,7 @@ export function startConversationProvider(scenarios: readonly Scenario[], pauseM
       const turn = turnOf(heard);
       const reasoningReturned = compare(heard, expectedAt(scenario, turn), dialect);
       replies.push({ scenario: scenario.name, turn, reasoningReturned });
-      return render(dialect, scenario.turns[turn] ?? complain("one turn too many"), request, pauseMs);
+      return render(dialect, scenario.turns[turn] ?? complain("one turn too many"), request, silence());
     } catch (error) {
       if (!(error instanceof Complaint)) throw error;
       complaints.push(`${request.path}: ${error.message}`);
@@ -145,8 +148,8 @@ function asReturned(dialect: ProviderDialect, utterance: Thinking): Utterance {
   return dialect === chat ? { ...utterance, proof: null } : utterance;
 }
 
-function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest, pauseMs: number): Answer {
-  if (dialect.isAskedToStream(request)) return streamed(dialect, dialect.stream(turn, request.body), pauseMs);
+function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest, silence: Step): Answer {
+  if (dialect.isAskedToStream(request)) return streamed(dialect, dialect.stream(turn, request.body), silence);
   if (turn.ending === "fails") return json(dialect.failure(failureWords), { status: 500 });
   const body = JSON.stringify(dialect.say(turn, request.body));
   return text(turn.ending === "cut" ? body.slice(0, -20) : body, "application/json");
@@ -156,13 +159,13 @@ function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest, paus
 function streamed(
   { streamType }: ProviderDialect,
   frames: readonly (string | Uint8Array)[],
-  pauseMs: number,
+  silence: Step,
 ): Answer {
   const half = Math.ceil(frames.length / 2);
   const joined = (some: readonly (string | Uint8Array)[]) => Buffer.concat(some.map(encode));
   const steps: Step[] = [
     { write: joined(frames.slice(0, half)) },
-    { sleepMs: pauseMs },
+    silence,
     { write: joined(frames.slice(half)) },
   ];
   const answer = sse("");

@@ -130,15 +130,16 @@ async function whole(options: Options): Promise<Round> {
 
 async function streamed(options: Options): Promise<Round> {
   let failure: unknown = null;
-  const { steps, response, fullStream } = streamText({
+  const result = streamText({
     ...options,
     onError: ({ error }) => {
       failure ??= error;
     },
   });
-  for await (const part of fullStream) if (part.type === "error") failure ??= part.error;
+  for await (const part of result.fullStream) if (part.type === "error") failure ??= part.error;
+  // Before its other promises are touched: they reject too, and nobody would wait for them.
   if (failure !== null) throw failure;
-  return { steps: (await steps).map(understand), said: (await response).messages };
+  return { steps: (await result.steps).map(understand), said: (await result.response).messages };
 }
 
 const finishes: Readonly<Record<string, Understood["finish"]>> = {
