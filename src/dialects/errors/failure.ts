@@ -2,6 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
+import { hasTooManyValues, mostParsedValues } from "../json/count-values.ts";
 import type { AnswerFigures } from "../usage/answer-figures.ts";
 import { readErrorObject } from "./refusal.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
@@ -43,6 +44,16 @@ function explainFailure(body: JsonObject): GatewayError {
 /** The provider's answer violates its dialect. */
 export function malformedAnswer(what: string): GatewayError {
   return new GatewayError("upstream_error", `The provider's answer makes no sense: ${what}.`);
+}
+
+/** An event of a stream that would take long to parse. */
+export function eventTooLarge(): GatewayError {
+  return malformedAnswer(`an event with more than ${mostParsedValues} values`);
+}
+
+/** An event of a stream that is not what it should be. */
+export function malformedEvent(data: string, what: string): GatewayError {
+  return hasTooManyValues(data) ? eventTooLarge() : malformedAnswer(what);
 }
 
 /** The provider's stream ended early. */

@@ -29,3 +29,15 @@ export function countValues(bytes: Uint8Array, enough: number): number {
 export function hasMoreValues(bytes: Uint8Array, truncated: TruncatedJson | null, most: number): boolean {
   return (truncated?.valueCount ?? countValues(bytes, most)) > most;
 }
+
+/**
+ * More than a real event of a stream or a real input of a tool has, and as many as a request may have by default. Parsing
+ * them takes 60 ms if each is a new name, and a few otherwise.
+ */
+export const mostParsedValues = 100_000;
+
+/** Whether parsing a text would hold up everybody else. Of a short one only the length is looked at. */
+export function hasTooManyValues(text: string): boolean {
+  if (text.length < mostParsedValues * bytesPerValue) return false;
+  return countValues(Buffer.from(text), mostParsedValues) > mostParsedValues;
+}

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
+import { hasTooManyValues } from "./count-values.ts";
 
 /** Readers for untrusted JSON: each returns null (or an empty list) for a value of another type. */
 
@@ -38,8 +39,9 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : none;
 }
 
-/** Null if the text is not a JSON object, or nests too deeply to be serialized again. */
+/** Null if the text is not a JSON object, has more values than any real one, or nests too deeply to be serialized again. */
 export function parseObject(text: string): JsonObject | null {
+  if (hasTooManyValues(text)) return null;
   try {
     const value: Json = JSON.parse(text);
     return nestsTooDeeply(value, text) ? null : objectOf(value);

@@ -1,4 +1,6 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { hasTooManyValues, mostParsedValues } from "../json/count-values.ts";
+import { shallowJson } from "../json/shallow-json.ts";
 import { dataOf } from "./data-field.ts";
 
 const decoder = new TextDecoder();
@@ -43,8 +45,22 @@ export function eventEnd(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-/** An event's JSON. Null for `[DONE]`, comments and malformed data, which a scanner forwards as it is. */
+/** An event's JSON. Null for `[DONE]`, comments, malformed data and too many values, which a scanner forwards as they are. */
 export function jsonOf(data: string): JsonObject | null {
+  return hasTooManyValues(data) ? null : parsed(data);
+}
+
+/**
+ * The same for an event whose meaning must be known, without what is nested deeply if it has too many values: the
+ * probabilities of a long answer's tokens are hundreds of thousands, below the figures of its use. Undefined if nothing of interest would be left.
+ */
+export function meaningOf(data: string): JsonObject | null | undefined {
+  if (!hasTooManyValues(data)) return parsed(data);
+  const shallow = shallowJson(Buffer.from(data), mostParsedValues);
+  return shallow === null ? undefined : parsed(shallow);
+}
+
+function parsed(data: string): JsonObject | null {
   if (!data.startsWith("{")) return null;
   try {
     const value: unknown = JSON.parse(data);

@@ -3,9 +3,18 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
+import { eventTooLarge } from "../errors/failure.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { FrameStencil } from "./frame-stencil.ts";
-import { eventEnd, jsonOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
+import {
+  eventEnd,
+  jsonOf,
+  meaningOf,
+  type RawEvent,
+  rawEvent,
+  rawEvents,
+  UnreadEvents,
+} from "./raw-events.ts";
 
 /** Returned instead of an index. */
 export const none = -1;
@@ -103,7 +112,8 @@ export abstract class StreamScanner {
 
   /** The index of the first mark, or `none`. It has to be inside the event that the mark belongs to. */
   protected abstract firstMark(events: Buffer): number;
-  protected abstract actionFor(event: RawEvent): EventAction;
+  /** `json` is null if the event's data is not a JSON object. */
+  protected abstract actionFor(event: RawEvent, json: JsonObject | null): EventAction;
   /** Whether many events differ in their text alone. Those of some dialects are numbered. */
   protected abstract readonly hasAlikeEvents: boolean;
   /** All text in an event that a provider bills as output. */
@@ -133,13 +143,21 @@ export abstract class StreamScanner {
     return stencil !== null && this.firstMark(stencil.bytes) === none ? stencil : null;
   }
 
+  /** An event that may end the stream must not leave unread. */
+  #actionFor(event: RawEvent): EventAction {
+    const json = meaningOf(event.data);
+    if (json !== undefined) return this.actionFor(event, json);
+    this.failure = eventTooLarge();
+    return "stop";
+  }
+
   #sort(events: Buffer): Uint8Array {
     const kept: Uint8Array[] = [];
     let keptFrom = 0;
     let keptTo = events.length;
     for (let at = this.#nextMarked(events, 0); at < events.length; ) {
       const event = rawEvent(events, at);
-      const action = this.actionFor(event);
+      const action = this.#actionFor(event);
       if (action === "hold") this.held = events.subarray(event.start);
       if (action === "hold" || action === "stop") {
         keptTo = event.start;

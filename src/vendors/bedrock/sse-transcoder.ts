@@ -1,3 +1,4 @@
+import { hasTooManyValues } from "../../dialects/json/count-values.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { connectionLost } from "../../wire/transfer.ts";
 import { EventStreamDecoder, readHeaders } from "./event-stream.ts";
@@ -153,8 +154,13 @@ function eventOfChunk(payload: Uint8Array): NamedEvent | null {
   const base64 = firstMember(payload, chunkStart) ?? stringOf(parseObject(textOf(payload))?.["bytes"]);
   if (base64 === null) return null;
   const data = Buffer.from(base64, "base64");
-  const name = firstMember(data, typeStart) ?? stringOf(parseObject(data.toString())?.["type"]);
+  const name = firstMember(data, typeStart) ?? typeIn(data.toString());
   return name === null ? null : { name, data };
+}
+
+/** An event with too many values to be parsed gets no name, and is left to whoever reads it. */
+function typeIn(event: string): string | null {
+  return hasTooManyValues(event) ? "" : stringOf(parseObject(event)?.["type"]);
 }
 
 /** The text of an object's first member if the object starts so; null if it does not, or if the text has escapes. */

@@ -37,6 +37,11 @@ test("B16: InvokeModel's chunks become the events of Messages that they hold, an
   );
 });
 
+test("an event with too many values to be parsed is not dropped: whoever reads it rejects it", () => {
+  const huge = { x: Array.from({ length: 100_001 }, () => 0), type: "content_block_delta" };
+  expect(transcode(encodeChunk(huge))).toBe(`event: \ndata: ${JSON.stringify(huge)}\n\n`);
+});
+
 const failures = [
   ["throttlingException", "rate_limit_error"],
   ["serviceUnavailableException", "overloaded_error"],

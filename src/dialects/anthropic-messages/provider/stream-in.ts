@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, malformedAnswer, malformedEvent, reportedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
@@ -38,7 +38,7 @@ export class MessagesStreamReader implements StreamReader {
     const data = parseObject(frame.data);
     if (data === null) {
       if (frame.data === "[DONE]") return;
-      throw malformedAnswer("a Messages event that is no JSON object");
+      throw malformedEvent(frame.data, "a Messages event that is no JSON object");
     }
     const type = stringOf(data["type"]) ?? frame.event;
     if (type === "error" || isObject(data["error"])) this.#fail(data);

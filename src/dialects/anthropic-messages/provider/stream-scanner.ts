@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
-import { jsonOf, type RawEvent } from "../../sse/raw-events.ts";
+import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
@@ -43,8 +43,7 @@ export class MessagesScanner extends StreamScanner {
     return this.#readsExtras ? earlier(end, events.indexOf(blockMark)) : end;
   }
 
-  protected actionFor({ data }: RawEvent): EventAction {
-    const event = jsonOf(data);
+  protected actionFor(_: RawEvent, event: JsonObject | null): EventAction {
     switch (event?.["type"]) {
       case "message_stop":
         return "hold";

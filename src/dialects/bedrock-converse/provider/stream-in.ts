@@ -2,7 +2,7 @@ import type { GatewayError } from "../../../base/errors.ts";
 import { nothingReported } from "../../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, failedAnswer, malformedEvent, reportedFailure } from "../../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
@@ -39,7 +39,7 @@ export class ConverseStreamReader implements StreamReader {
 
   push(frame: SseFrame): void {
     const data = parseObject(frame.data);
-    if (data === null) throw malformedAnswer("an event that is no JSON object");
+    if (data === null) throw malformedEvent(frame.data, "an event that is no JSON object");
     if (frame.event === "error" || isObject(data["error"])) throw reportedFailure(data, figures);
     this.#begin();
     const index = numberOf(data["contentBlockIndex"]) ?? 0;

@@ -1,6 +1,12 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import {
+  cutShort,
+  failedAnswer,
+  malformedAnswer,
+  malformedEvent,
+  reportedFailure,
+} from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
@@ -39,7 +45,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
 
   push(frame: SseFrame): void {
     const answer = parseObject(frame.data);
-    if (answer === null) throw malformedAnswer("a chunk that is no JSON object");
+    if (answer === null) throw malformedEvent(frame.data, "a chunk that is no JSON object");
     this.read(answer);
   }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import {
   cutShort,
   failedAnswer,
-  malformedAnswer,
+  malformedEvent,
   reportedFailure,
   unexplainedFailure,
 } from "../../errors/failure.ts";
@@ -53,7 +53,7 @@ export class ChatStreamReader implements StreamReader {
       return;
     }
     const chunk = parseObject(frame.data);
-    if (chunk === null) throw malformedAnswer("a chat chunk that is no JSON object");
+    if (chunk === null) throw malformedEvent(frame.data, "a chat chunk that is no JSON object");
     if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk, figures);
     if (!this.#begun) this.#emit({ type: "start", usage: null });
     this.#begun = true;

@@ -68,9 +68,8 @@ export class ChatScanner extends StreamScanner {
     return this.#readsExtras ? earlier(first, events.indexOf(audioMark)) : first;
   }
 
-  protected actionFor({ data, end }: RawEvent): EventAction {
+  protected actionFor({ data, end }: RawEvent, chunk: JsonObject | null): EventAction {
     if (data === "[DONE]") return "hold";
-    const chunk = jsonOf(data);
     if (chunk === null) return "forward";
     if (isFailure(chunk)) {
       this.failure = reportedFailure(chunk, figures);

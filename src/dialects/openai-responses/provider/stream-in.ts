@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, malformedEvent, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
@@ -59,7 +59,7 @@ class ResponsesStreamReader implements StreamReader {
   push(frame: SseFrame): void {
     if (this.ended || frame.data === "" || frame.data === "[DONE]") return;
     const event = parseObject(frame.data);
-    if (event === null) throw malformedAnswer("an event that is no JSON object");
+    if (event === null) throw malformedEvent(frame.data, "an event that is no JSON object");
     const type = stringOf(event["type"]) ?? frame.event;
     if (type === "error" || (type === "" && event["error"] !== undefined))
       throw reportedFailure(event, figures);

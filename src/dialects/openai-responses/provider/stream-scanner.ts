@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
-import { jsonOf, type RawEvent } from "../../sse/raw-events.ts";
+import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { givenIds } from "./given-ids.ts";
@@ -50,8 +50,7 @@ export class ResponsesScanner extends StreamScanner {
     return earlier(earlier(first, events.indexOf(createdMark)), events.indexOf(itemMark));
   }
 
-  protected actionFor({ data }: RawEvent): EventAction {
-    const event = jsonOf(data);
+  protected actionFor(_: RawEvent, event: JsonObject | null): EventAction {
     switch (event?.["type"]) {
       case "response.failed":
         this.failure = reportedFailure(isObject(event["response"]) ? event["response"] : event, figures);
