@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import { systemCode } from "./system-code.ts";
 
 /** Where one of our servers is to listen, and how an operator names it. */
 export interface ListenAddress {
@@ -52,13 +53,13 @@ async function expectEveryAddressFree(host: string, port: number): Promise<void>
       Bun.listen({ hostname: address, port, exclusive: true, socket: { data: () => {} } }).stop(true);
     } catch (error) {
       // Leave other failures, such as an unsupported address family, to the server itself.
-      if (codeOf(error) === "EADDRINUSE") throw error;
+      if (systemCode(error) === "EADDRINUSE") throw error;
     }
   }
 }
 
 function explained(error: unknown, { host, port, hostSetting, portSetting }: ListenAddress): unknown {
-  const code = codeOf(error);
+  const code = systemCode(error);
   // Bun reports an address that is none in several ways, as ENOTCONN or as a port in use.
   if (code !== null && code !== "EACCES" && !isOurs(host))
     return new CannotListen(`${host} is not an address of this machine; choose another with ${hostSetting}`);
@@ -82,11 +83,6 @@ function isOurs(host: string): boolean {
   } catch {
     return false;
   }
-}
-
-function codeOf(error: unknown): string | null {
-  const code = (error as { readonly code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : null;
 }
 
 /** An address as the configuration has it, `host:port`, with an IPv6 host in brackets. */

@@ -90,8 +90,8 @@ function refuseOtherStore(dir: string): void {
   );
 }
 
-export function openDatabase(location: StoreAddress, { migrates = false } = {}): Promise<Store> {
-  return openStore({ location, clock: systemClock, role: "operator", migrates });
+function openDatabase(location: StoreAddress): Promise<Store> {
+  return openStore({ location, clock: systemClock, role: "operator", migrates: false });
 }
 
 /** Reading the wrong folder must not create an empty database. */

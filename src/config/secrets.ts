@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Environment } from "../base/environment.ts";
+import { whyUnreadable } from "../base/file-problem.ts";
 import { isObject } from "../base/json.ts";
 import { rememberAccountName, rememberSecret } from "../base/secrets.ts";
-import { whyUnreadable } from "../base/unreadable.ts";
+import { systemCode } from "../base/system-code.ts";
 
 /**
  * The result of resolving a reference to a secret. `unset` is not an error: a provider without its key is left out with a
@@ -67,8 +68,7 @@ function fromFile(path: string, folder: string, accept: Accept): Secret {
     if (value === "") return { kind: "unset", reason: `${file} is empty` };
     return accept(value, file);
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    if (isMissing) return { kind: "unset", reason: `${file} does not exist` };
+    if (systemCode(error) === "ENOENT") return { kind: "unset", reason: `${file} does not exist` };
     return { kind: "problem", message: `${file} cannot be read: ${whyUnreadable(error)}` };
   }
 }

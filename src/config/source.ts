@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import defaultConfigText from "../../config/sluice.toml" with { type: "text" };
 import type { Environment } from "../base/environment.ts";
-import { whyUnreadable } from "../base/unreadable.ts";
+import { whyUnreadable } from "../base/file-problem.ts";
+import { systemCode } from "../base/system-code.ts";
 import { configFileName } from "./defaults.ts";
 import { ConfigError } from "./problems.ts";
 
@@ -41,10 +42,10 @@ function readConfig(file: string): ConfigSource {
   try {
     return { file, origin: file, text: readFileSync(file, "utf8"), folder: dirname(file) };
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const message = isMissing
-      ? "there is no such file; `sluice config init` writes one to start from"
-      : `it cannot be read: ${whyUnreadable(error)}`;
+    const message =
+      systemCode(error) === "ENOENT"
+        ? "there is no such file; `sluice config init` writes one to start from"
+        : `it cannot be read: ${whyUnreadable(error)}`;
     throw new ConfigError(file, [{ path: "", message }]);
   }
 }

@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { systemCode } from "../base/system-code.ts";
 
 /** About a hundred lines, and what an empty pipe accepts at once. Blocks of 8 KB cost half as much again per line. */
 const blockBytes = 32 * 1024;
@@ -52,8 +53,7 @@ export class LineBuffer {
     try {
       while (sent < bytes.length) sent += writeSync(this.#descriptor, bytes, sent);
     } catch (error) {
-      const isFull = error instanceof Error && "code" in error && error.code === "EAGAIN";
-      return isFull ? sent : bytes.length;
+      return systemCode(error) === "EAGAIN" ? sent : bytes.length;
     }
     return sent;
   }

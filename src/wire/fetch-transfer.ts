@@ -1,3 +1,4 @@
+import { systemCode } from "../base/system-code.ts";
 import { malformed } from "./answer-head.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 
@@ -44,9 +45,9 @@ export class FetchTransfer implements Transfer {
       this.#receiver.answered({ status: response.status, get: (name) => response.headers.get(name) });
       await this.#read(response);
     } catch (cause) {
-      this.isConnected = !unreachableCodes.has(codeOf(cause));
+      this.isConnected = !unreachableCodes.has(systemCode(cause));
       if (!signal.aborted)
-        this.#receiver.failed(codeOf(cause) === malformedCode ? malformed("fetch refused it") : cause);
+        this.#receiver.failed(systemCode(cause) === malformedCode ? malformed("fetch refused it") : cause);
       return;
     }
     if (!signal.aborted) this.#receiver.ended();
@@ -74,9 +75,9 @@ export class FetchTransfer implements Transfer {
 }
 
 /** Errors of `fetch` that prove there was no connection: unknown host, refused by it or by the proxy, no tunnel. */
-const unreachableCodes: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ECONNREFUSED", "ERR_PROXY_TUNNEL"]);
+const unreachableCodes: ReadonlySet<string | null> = new Set([
+  "ENOTFOUND",
+  "ECONNREFUSED",
+  "ERR_PROXY_TUNNEL",
+]);
 const malformedCode = "Malformed_HTTP_Response";
-
-function codeOf(cause: unknown): unknown {
-  return cause instanceof Error && "code" in cause ? cause.code : null;
-}

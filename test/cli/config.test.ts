@@ -27,7 +27,7 @@ describe("config init", () => {
   test("says why a place cannot be written to", async () => {
     const { code, stderr } = await sluice(newPlace(), "config", "init", "nowhere/sluice.toml");
     expect(code).toBe(1);
-    expect(stderr).toContain("cannot be written (ENOENT)");
+    expect(stderr).toContain("cannot be written: there is no such folder");
   });
 });
 

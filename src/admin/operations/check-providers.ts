@@ -1,6 +1,7 @@
 import { abortAfter } from "../../base/deadline.ts";
 import { withoutSecrets } from "../../base/secrets.ts";
 import { shownModel } from "../../base/shown-model.ts";
+import { systemCode } from "../../base/system-code.ts";
 import type { DeploymentSettings, Settings } from "../../config/settings.ts";
 import { readErrorObject } from "../../dialects/errors/refusal.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
@@ -123,6 +124,6 @@ function unreachable(error: unknown): string {
   if (error instanceof CredentialUnavailable) return `no credential: ${error.message}`;
   if (error instanceof Error && error.name === "TimeoutError")
     return `no answer within ${timeoutMs / 1000} s`;
-  const code = (error as { code?: unknown }).code;
-  return `cannot be reached${typeof code === "string" ? ` (${code})` : ""}; check base_url and the network`;
+  const code = systemCode(error);
+  return `cannot be reached${code === null ? "" : ` (${code})`}; check base_url and the network`;
 }

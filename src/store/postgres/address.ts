@@ -17,7 +17,7 @@ export interface PostgresAddress {
   readonly rootCertificates: string | null;
 }
 
-export function isPostgresUrl(text: string): boolean {
+function isPostgresUrl(text: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(text);
 }
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { ImportedConfig } from "../../../catalog/import/litellm-config.ts";
 import { Refused } from "../../failure.ts";
 import { examples, group, type JsonOption, newCommand } from "../../help.ts";
-import { readInput, writeResult } from "../../input-file.ts";
+import { readInput, writeResult } from "../../named-file.ts";
 import { plural } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 

@@ -1,10 +1,8 @@
-import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import { configFileName } from "../../../config/defaults.ts";
 import { builtInConfig } from "../../../config/source.ts";
-import { Refused } from "../../failure.ts";
 import { examples, type JsonOption, newCommand } from "../../help.ts";
+import { writeNewFile } from "../../named-file.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function configInitCommand(terminal: Terminal): Command {
@@ -22,22 +20,11 @@ export function configInitCommand(terminal: Terminal): Command {
         terminal.print(options.json ? JSON.stringify({ toml: builtInConfig }) : builtInConfig.trimEnd());
         return;
       }
-      const path = resolve(terminal.cwd, file);
-      writeNew(path);
+      const path = writeNewFile(builtInConfig, file, terminal);
       if (options.json) printJson({ file: path }, terminal);
       else
         terminal.print(
           `${terminal.style.good("✓")} wrote ${path}\n  Next: edit it, then \`sluice config check${file === configFileName ? "" : ` ${file}`}\``,
         );
     });
-}
-
-function writeNew(path: string): void {
-  try {
-    writeFileSync(path, builtInConfig, { flag: "wx" });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "EEXIST") throw new Refused(`${path} exists; move it away first, or name another file`);
-    throw new Refused(`${path} cannot be written (${code ?? "unknown error"})`);
-  }
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { ImportedModel, ImportedPrices } from "../../../catalog/import/imported.ts";
 import { Refused } from "../../failure.ts";
 import { examples, type JsonOption, newCommand } from "../../help.ts";
-import { readInput, writeResult } from "../../input-file.ts";
+import { readInput, writeResult } from "../../named-file.ts";
 import { plural } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 

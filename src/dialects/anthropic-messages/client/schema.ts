@@ -63,7 +63,7 @@ export const messagesRequest = Type.Object(requestFields(inputMessage));
 export const betaMessagesRequest = Type.Object(requestFields(betaInputMessage));
 
 export const countTokensRequest = Type.Object(countFields(inputMessage));
-export const betaCountTokensRequest = Type.Object(countFields(betaInputMessage));
+const betaCountTokensRequest = Type.Object(countFields(betaInputMessage));
 
 export const messagesResponse = Type.Object({
   id: Type.String(),

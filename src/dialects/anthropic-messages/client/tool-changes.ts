@@ -5,7 +5,7 @@ import type { DroppedFields } from "../../translation/dropped-fields.ts";
 
 const changes: ReadonlySet<Json> = new Set(["tool_addition", "tool_removal"]);
 
-export function isToolChange(block: JsonObject): boolean {
+function isToolChange(block: JsonObject): boolean {
   return changes.has(block["type"] ?? null);
 }
 

@@ -1,15 +1,15 @@
+import { systemCode } from "../../../base/system-code.ts";
+
 /** Why a data folder cannot be used, by the system's or SQLite's error code; null for errors of another kind. */
 export function describeFolderProblem(error: unknown): string | null {
-  // Errors of the system and of SQLite both carry their code in `code`.
-  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
-  switch (code) {
+  switch (systemCode(error)) {
     case "EEXIST":
     case "ENOTDIR":
     case "ELOOP":
       return "is not a folder;";
     case "EACCES":
     case "EPERM":
-      return syscall === "mkdir"
+      return isFromMaking(error)
         ? "cannot be made by this user;"
         : "is closed to this user; run this as its owner or as root, or";
     case "EROFS":
@@ -28,4 +28,8 @@ export function describeFolderProblem(error: unknown): string | null {
     default:
       return null;
   }
+}
+
+function isFromMaking(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "mkdir";
 }

@@ -1,7 +1,8 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
+import { systemCode } from "../../../base/system-code.ts";
 import { StoreRefusal } from "../../store.ts";
-import { codeOf, isOutOfSpace } from "../connection.ts";
+import { isOutOfSpace } from "../connection.ts";
 
 const fullCodes = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
 /** SQLite uses one code for most disk failures. With less free space than this, the disk is considered full. */
@@ -9,7 +10,7 @@ const nextToNothingBytes = 1024 * 1024;
 
 /** Whether the store could not be opened or changed because its disk is full. */
 export function isFull(error: unknown, dir: string): boolean {
-  const code = codeOf(error) || String((error as NodeJS.ErrnoException | null)?.code ?? "");
+  const code = systemCode(error) ?? "";
   return fullCodes.has(code) || (isOutOfSpace(code) && freeBytes(dir) < nextToNothingBytes);
 }
 

@@ -1,5 +1,6 @@
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { systemCode } from "../../../base/system-code.ts";
 import { StoreRefusal } from "../../store.ts";
 import type { DataFolder } from "./folder.ts";
 
@@ -31,7 +32,7 @@ function close(file: string, mode: number): void {
     chmodSync(file, mode & ~others);
   } catch (error) {
     // SQLite has just removed the file.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    if (systemCode(error) === "ENOENT") return;
     throw new StoreRefusal(
       "readable_by_others",
       `Other users of this machine may read ${file} (mode ${mode.toString(8)}), and this user may not change that. ` +

@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { systemCode } from "../../../base/system-code.ts";
 import { codeOf, isBusy, patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
 import { createBackupFolder } from "./backup-folder.ts";
@@ -66,7 +67,7 @@ function keep(file: string, kept: string): void {
   try {
     linkSync(file, kept);
   } catch (error) {
-    if (!cannotLink.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    if (!cannotLink.has(systemCode(error) ?? "")) throw error;
     if (existsSync(kept)) throw new Error(`${kept} exists already and is not overwritten.`);
     const unfinished = `${kept}.unfinished`;
     copyFileSync(file, unfinished);

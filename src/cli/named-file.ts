@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { whyUnreadable } from "../base/unreadable.ts";
+import { whyUnreadable, whyUnwritable } from "../base/file-problem.ts";
+import { systemCode } from "../base/system-code.ts";
 import { Refused } from "./failure.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -15,15 +16,19 @@ export async function readInput(file: string, { cwd }: Terminal): Promise<string
 }
 
 /** Writes a new file and returns its path; returns null if none was named. */
-export function writeResult(text: string, file: string | undefined, { cwd }: Terminal): string | null {
-  if (file === undefined) return null;
+export function writeResult(text: string, file: string | undefined, terminal: Terminal): string | null {
+  return file === undefined ? null : writeNewFile(text, file, terminal);
+}
+
+/** Returns the file's path. An existing file is never overwritten. */
+export function writeNewFile(text: string, file: string, { cwd }: Terminal): string {
   const path = resolve(cwd, file);
   try {
     writeFileSync(path, text, { flag: "wx" });
     return path;
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "EEXIST") throw new Refused(`${path} exists; move it away first, or name another file`);
-    throw new Refused(`${path} cannot be written (${code ?? "unknown error"})`);
+    if (systemCode(error) === "EEXIST")
+      throw new Refused(`${path} exists; move it away first, or name another file`);
+    throw new Refused(`${path} cannot be written: ${whyUnwritable(error)}`);
   }
 }
