@@ -102,6 +102,8 @@ for (const dialect of ["chat", "responses", "messages"] as const) {
       const { text: received, failure } = await readStream(await ask(caller, dialect, true));
       expect(failure).toBeNull();
       expect(received).toContain(inBandError[dialect]);
+      // What could not be charged is not shown either.
+      expect(received).not.toMatch(/message_delta|"output_tokens"/);
       await expectClosed(caller, dialect, "failed");
     });
 

@@ -299,8 +299,9 @@ export class StreamPump implements Guarded, Interruptible {
     this.#opened.abort();
     try {
       this.#exchange.brokenBy = error;
-      await this.#settleBrokenOff("failed");
-      charged = this.#exchange.usage;
+      const settling = this.#settleBrokenOff("failed");
+      await settling;
+      if (settling !== undefined) charged = this.#exchange.usage;
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
