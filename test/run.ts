@@ -4,23 +4,12 @@
  * command line's suites also the source, which is what `bun run dev` runs. `--fast` stops before the programs, `--soak`
  * does the long runs instead. The last line counts everything; the exit code is 0 only when nothing failed.
  */
+import { type Counts, failedFiles, nothing, type Report, readReport, sum, withSecondRun } from "./report.ts";
 import { sortSuites } from "./suites.ts";
-
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
-
-interface Outcome {
-  readonly counts: Counts;
-  /** The file of each failed test. */
-  readonly failures: readonly string[];
-}
 
 /** Files that passed only when they were run by themselves. */
 const unsteady: string[] = [];
-const totals: Counts = { passed: 0, failed: 0, skipped: 0 };
+let totals = nothing;
 
 /** Suites that start programs wait for them, and three at once made some wait too long on two processors. */
 const workers = 2;
@@ -59,8 +48,7 @@ async function relay(stream: ReadableStream<Uint8Array>): Promise<string> {
 async function check(name: string, command: readonly string[]): Promise<void> {
   heading(name);
   const { code } = await run(command);
-  if (code === 0) totals.passed += 1;
-  else totals.failed += 1;
+  add(code === 0 ? { ...nothing, passed: 1 } : { ...nothing, failed: 1 });
 }
 
 async function suite(
@@ -68,9 +56,8 @@ async function suite(
   files: readonly string[],
   workers: number,
   env: Record<string, string>,
-): Promise<Outcome> {
-  const nothing = { counts: { passed: 0, failed: 0, skipped: 0 }, failures: [] };
-  if (files.length === 0) return nothing;
+): Promise<Report> {
+  if (files.length === 0) return { counts: nothing, byFile: new Map(), isComplete: true };
   heading(`${name}, ${files.length} files`);
   const command = [
     process.execPath,
@@ -80,41 +67,13 @@ async function suite(
     `--parallel=${workers}`,
     ...files.map((file) => `./${file}`),
   ];
-  const { code, output } = await run(command, env);
-  const counts: Counts = {
-    passed: last(output, "pass"),
-    failed: last(output, "fail"),
-    skipped: last(output, "skip"),
-  };
-  // A suite that dies without a count has failed too.
-  if (code !== 0 && counts.failed === 0) counts.failed = 1;
-  return { counts, failures: failuresOf(output) };
+  const report = readReport({ ...(await run(command, env)), files: files.length });
+  if (!report.isComplete) console.log("\nThis run broke off: it counts as failed.");
+  return report;
 }
 
-function add({ passed, failed, skipped }: Counts): void {
-  totals.passed += passed;
-  totals.failed += failed;
-  totals.skipped += skipped;
-}
-
-/**
- * The file of each failed test. The report has a file's name above its tests, and repeats the failed ones at its end, without
- * the names.
- */
-function failuresOf(output: string): readonly string[] {
-  const failed: string[] = [];
-  let file = "";
-  for (const line of output.split("\n")) {
-    if (/^\s*\d+ tests? failed:$/.test(line)) break;
-    file = /^(test\/\S+\.test\.ts):$/.exec(line)?.[1] ?? file;
-    if (line.startsWith("(fail)")) failed.push(file);
-  }
-  return failed;
-}
-
-function last(output: string, word: string): number {
-  const found = [...output.matchAll(new RegExp(`^\\s*(\\d+) ${word}$`, "gm"))].at(-1);
-  return Number(found?.[1] ?? 0);
+function add(counts: Counts): void {
+  totals = sum(totals, counts);
 }
 
 async function programSuites(
@@ -138,14 +97,12 @@ async function suiteWithSecondRun(
   env: Record<string, string>,
 ): Promise<void> {
   const first = await suite(name, files, workers, env);
-  const { passed, failed, skipped } = first.counts;
-  // A failure outside of any test, such as a worker that died, cannot be run again.
-  if (failed === 0 || first.failures.length !== failed) return add(first.counts);
-  const failedFiles = [...new Set(first.failures)];
-  const second = await suite("the failed ones once more, one by one", failedFiles, 1, env);
-  const failedAgain = second.counts.failed;
-  add({ passed: passed + Math.max(0, failed - failedAgain), failed: failedAgain, skipped });
-  unsteady.push(...failedFiles.filter((file) => !second.failures.includes(file)));
+  const failed = failedFiles(first);
+  if (failed === null || failed.length === 0) return add(first.counts);
+  const second = await suite("the failed ones once more, one by one", failed, 1, env);
+  const { counts, passedThen } = withSecondRun(first, second);
+  add(counts);
+  unsteady.push(...passedThen);
 }
 
 const suites = sortSuites();

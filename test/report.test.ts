@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Counts, failedFiles, type Report, readReport, withSecondRun } from "./report.ts";
+
+/** Held against the reports of Bun itself, because its next version may word them differently. */
+
+const sources = {
+  sound: `test("one", () => {}); test("two", () => {}); test.skipIf(true)("three", () => {});`,
+  failing: `test("fine", () => {}); test("not", () => { throw new Error("no"); });`,
+  hookless: `describe("all", () => { beforeAll(() => { throw new Error("no"); }); test("one", () => {}); });`,
+  unloadable: `await import("./not-there.ts"); test("one", () => {});`,
+  leaving: `test("one", () => { process.exit(0); }); test("two", () => {});`,
+  crashing: `test("one", () => { process.exit(1); }); test("two", () => {});`,
+  reporting: `test("one", () => { console.error("\\n 1 pass\\n 0 fail\\nRan 1 test across 2 files. [1.00ms]"); process.exit(0); });`,
+};
+type Source = keyof typeof sources;
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-report-"));
+  mkdirSync(join(folder, "test"));
+  for (const [name, source] of Object.entries(sources)) {
+    const imports = `import { beforeAll, describe, test } from "bun:test";\n`;
+    writeFileSync(join(folder, pathOf(name)), imports + source);
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("the report of a run", () => {
+  test.each([
+    // Side by side, a worker that ends is seen by the one that started it.
+    [2, ["sound"], { passed: 2, failed: 0, skipped: 1 }, []],
+    [2, ["sound", "failing"], { passed: 3, failed: 1, skipped: 1 }, ["failing"]],
+    [2, ["hookless", "failing"], { passed: 1, failed: 2, skipped: 0 }, ["failing", "hookless"]],
+    [2, ["sound", "failing", "unloadable"], { passed: 3, failed: 2, skipped: 1 }, null],
+    [2, ["sound", "failing", "leaving"], { passed: 3, failed: 2, skipped: 1 }, null],
+    [2, ["sound", "failing", "crashing"], { passed: 3, failed: 2, skipped: 1 }, null],
+    // One by one, the run itself ends, and says nothing.
+    [1, ["sound", "failing"], { passed: 3, failed: 1, skipped: 1 }, ["failing"]],
+    [1, ["sound", "leaving"], { passed: 2, failed: 1, skipped: 1 }, null],
+    [1, ["failing", "leaving"], { passed: 1, failed: 1, skipped: 0 }, null],
+    [1, ["failing", "crashing"], { passed: 1, failed: 1, skipped: 0 }, null],
+    [1, ["failing", "reporting"], { passed: 1, failed: 1, skipped: 0 }, null],
+  ] as const)(
+    "with %i at a time, of %j, is %j, and %j can be run again",
+    async (workers, names, ...expected) => {
+      const [counts, again] = expected;
+      const report = await reportOf(workers, names);
+      expect(report.counts).toEqual(counts);
+      expect(failedFiles(report)?.toSorted() ?? null).toEqual(again === null ? null : again.map(pathOf));
+    },
+  );
+});
+
+describe("a second run of what failed", () => {
+  const failed = { passed: 1, failed: 1, skipped: 0 };
+  const first = reported({ "test/sound": { passed: 2, failed: 0, skipped: 1 }, "test/failing": failed });
+
+  test("replaces the first where it passes, and its file is named", () => {
+    const passing = { passed: 2, failed: 0, skipped: 0 };
+    const { counts, passedThen } = withSecondRun(first, reported({ "test/failing": passing }));
+    expect(counts).toEqual({ passed: 4, failed: 0, skipped: 1 });
+    expect(passedThen).toEqual(["test/failing"]);
+  });
+
+  test.each([
+    ["fails again", reported({ "test/failing": failed })],
+    [
+      "broke off",
+      { ...reported({ "test/failing": { passed: 2, failed: 0, skipped: 0 } }), isComplete: false },
+    ],
+    ["ran fewer tests", reported({ "test/failing": { passed: 1, failed: 0, skipped: 0 } })],
+    ["ran nothing", reported({})],
+  ])("has failed if it %s", (_, second) => {
+    const { counts, passedThen } = withSecondRun(first, second);
+    expect(counts).toEqual({ passed: 3, failed: 1, skipped: 1 });
+    expect(passedThen).toEqual([]);
+  });
+});
+
+function pathOf(name: string): string {
+  return `test/${name}.test.ts`;
+}
+
+async function reportOf(workers: number, names: readonly Source[]): Promise<Report> {
+  const files = names.map((name) => `./${pathOf(name)}`);
+  const child = Bun.spawn([process.execPath, "test", `--parallel=${workers}`, ...files], {
+    cwd: folder,
+    env: { ...process.env, FORCE_COLOR: "0" },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const output = [await new Response(child.stdout).text(), await new Response(child.stderr).text()].join("");
+  return readReport({ output, code: await child.exited, files: files.length });
+}
+
+function reported(files: Readonly<Record<string, Counts>>): Report {
+  const all = Object.values(files);
+  const count = (kind: keyof Counts) => all.reduce((total, counts) => total + counts[kind], 0);
+  const counts = { passed: count("passed"), failed: count("failed"), skipped: count("skipped") };
+  return { counts, byFile: new Map(Object.entries(files)), isComplete: true };
+}
