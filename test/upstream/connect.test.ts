@@ -44,17 +44,9 @@ describe("a provider that is not connected to yet", () => {
   });
 
   test("because the one it had was closed meanwhile, is given up just as soon", async () => {
-    using server = new TestServer(
-      (peer) => void peer.write(answerWith("{}", "content-type: application/json\r\n")),
-    );
-    let dials = 0;
-    const dial: Dial = (target, connection) => (dials++ === 0 ? dialByBun(target, connection) : swallow());
-    const patiently = { connectMs: 50, firstByteMs: 20_000 };
-    const url = `http://127.0.0.1:${server.port}`;
-    const { upstream, plan } = setUp([{ url, timeouts: patiently }], { dial });
-    (await upstream.open(plan())).finished("completed");
-    server.peer(0).reset();
-    const error = await upstream.open(plan()).catch((it: GatewayError) => it);
+    let error = await askAfterReset();
+    // The request is resent only if the reset is seen within 50 ms, in which a busy machine may stand still.
+    for (let round = 0; round < 20 && error.message === unanswered; round += 1) error = await askAfterReset();
     expect(error).toMatchObject({ status: 502, code: "provider_unavailable" });
   });
 
@@ -100,6 +92,26 @@ describe("a gateway that stood still while it was connecting", () => {
     clearInterval(running);
   });
 });
+
+const unanswered = "The provider closed the connection without an answer.";
+
+/** Asks on a connection that was reset a moment ago; another cannot be had. */
+async function askAfterReset(): Promise<GatewayError> {
+  using server = new TestServer(
+    (peer) => void peer.write(answerWith("{}", "content-type: application/json\r\n")),
+  );
+  let dials = 0;
+  const dial: Dial = (target, connection) => (dials++ === 0 ? dialByBun(target, connection) : swallow());
+  const patiently = { connectMs: 50, firstByteMs: 20_000 };
+  const url = `http://127.0.0.1:${server.port}`;
+  const { upstream, plan } = setUp([{ url, timeouts: patiently }], { dial });
+  (await upstream.open(plan())).finished("completed");
+  server.peer(0).reset();
+  return await upstream.open(plan()).then(
+    () => expect.unreachable("nobody can answer"),
+    (error: GatewayError) => error,
+  );
+}
 
 /** Long enough for a deadline that has passed to be found, and to fail its call. */
 function untilJudged(): Promise<void> {
