@@ -3,6 +3,7 @@ import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import type { LoadContext } from "./context.ts";
 import { resolveHeaders } from "./headers.ts";
+import { checkListeners } from "./listeners.ts";
 import { buildModels } from "./models.ts";
 import { ConfigError, ProblemList } from "./problems.ts";
 import { loadProviders, type Providers } from "./providers.ts";
@@ -56,6 +57,7 @@ function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadO
     tracing: tracingSettings(config, context),
     providers: providers.usable,
   };
+  checkListeners(settings.server, settings.admin, problems);
   if (problems.all.length > 0) throw new ConfigError(source.origin, problems.all);
   const models = buildModels(config, providers, context);
   const warnings = [...leftOutWarnings(config, providers, models), ...context.warnings];

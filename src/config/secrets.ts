@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Environment } from "../base/environment.ts";
 import { whyUnreadable } from "../base/file-problem.ts";
 import { isObject } from "../base/json.ts";
 import { rememberAccountName, rememberSecret } from "../base/secrets.ts";
 import { systemCode } from "../base/system-code.ts";
+
+import { resolvePath } from "./resolve-path.ts";
 
 /**
  * The result of resolving a reference to a secret. `unset` is not an error: a provider without its key is left out with a
@@ -42,7 +43,7 @@ type Accept = (value: string, where: string) => Secret;
 function resolveReference(reference: string, sources: SecretSources, accept: Accept): Secret {
   if (reference.startsWith("env:"))
     return fromEnvironment(reference.slice("env:".length), sources.env, accept);
-  if (reference.startsWith("file:")) return fromFile(reference.slice("file:".length), sources.folder, accept);
+  if (reference.startsWith("file:")) return fromFile(reference.slice("file:".length), sources, accept);
   return {
     kind: "problem",
     message:
@@ -60,9 +61,9 @@ function fromEnvironment(name: string, env: Environment, accept: Accept): Secret
   return accept(value, `the environment variable ${name}`);
 }
 
-function fromFile(path: string, folder: string, accept: Accept): Secret {
+function fromFile(path: string, { env, folder }: SecretSources, accept: Accept): Secret {
   if (path === "") return { kind: "problem", message: 'after "file:" comes the path of a file' };
-  const file = resolve(folder, path);
+  const file = resolvePath(folder, path, env);
   try {
     const value = readFileSync(file, "utf8").trim();
     if (value === "") return { kind: "unset", reason: `${file} is empty` };

@@ -5,6 +5,7 @@ import { msPerDay } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults, logLevels } from "./defaults.ts";
+import { resolvePath } from "./resolve-path.ts";
 import type { ConfigFile } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
 import type { ServerSettings, Settings } from "./settings.ts";
@@ -81,8 +82,8 @@ export function resolveDataDir(from: {
   readonly folder: string;
 }): string {
   const typed = from.flag ?? (from.env["SLUICE_DATA"] || undefined);
-  if (typed !== undefined) return resolve(from.cwd, typed);
-  if (from.configured !== undefined) return resolve(from.folder, from.configured);
+  if (typed !== undefined) return resolvePath(from.cwd, typed, from.env);
+  if (from.configured !== undefined) return resolvePath(from.folder, from.configured, from.env);
   return resolve(from.cwd, defaults.dataDir);
 }
 

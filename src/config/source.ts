@@ -6,6 +6,7 @@ import { whyUnreadable } from "../base/file-problem.ts";
 import { systemCode } from "../base/system-code.ts";
 import { configFileName } from "./defaults.ts";
 import { ConfigError } from "./problems.ts";
+import { resolvePath } from "./resolve-path.ts";
 
 /** The configuration's text and where it came from. */
 export interface ConfigSource {
@@ -32,7 +33,7 @@ export interface SourceOptions {
 export function findConfig(options: SourceOptions): ConfigSource {
   const cwd = options.cwd ?? process.cwd();
   const asked = options.file ?? (options.env["SLUICE_CONFIG"] || undefined);
-  if (asked !== undefined) return readConfig(resolve(cwd, asked));
+  if (asked !== undefined) return readConfig(resolvePath(cwd, asked, options.env));
   const usual = resolve(cwd, configFileName);
   if (existsSync(usual)) return readConfig(usual);
   return { file: null, origin: "the built-in configuration", text: builtInConfig, folder: cwd };

@@ -54,6 +54,21 @@ describe("precedence", () => {
     expect(settings.server.dataDir).toBe(join(source.folder, "from-file"));
   });
 
+  test("a ~ is the home folder, in the file and in the environment, where no shell replaces it", () => {
+    const home = temporaryFolder();
+    writeFileSync(join(home, "key"), "sk-at-home\n");
+    writeFileSync(join(home, "my.toml"), `[server]\nport = 7\n${demoModel}`);
+    const toml = `[server]\ndata = "~/data"\n[providers.p]\nkind = "openai"\napi_key = "file:~/key"\n${demoModel}`;
+    const { settings } = load(toml, { env: { HOME: home } });
+    expect(settings.server.dataDir).toBe(join(home, "data"));
+    expect(settings.providers.get("p")?.apiKeys).toEqual(["sk-at-home"]);
+    const env = { HOME: home, SLUICE_CONFIG: "~/my.toml", SLUICE_DATA: "~" };
+    expect(loadSettings({ env }).settings.server).toMatchObject({ port: 7, dataDir: home });
+    expect(load(toml.replace("~/data", "~data"), { env: { HOME: home } }).settings.server.dataDir).toEndWith(
+      "/~data",
+    );
+  });
+
   test("SLUICE_ADMIN_TOKEN beats the file's token", () => {
     const text = `[admin]\ntoken = "env:OTHER"\n${demoModel}`;
     expect(load(text, { env: { OTHER: "the-token-of-the-file" } }).settings.admin.token).toBe(

@@ -45,6 +45,21 @@ describe("all problems are reported at once", () => {
     ]);
   });
 
+  test("two listeners at one address are told apart before one of them fails", () => {
+    const toml = (admin: string) => `[server]\nport = 8787\n[admin]\n${admin}\n${demoModel}`;
+    expect(problemsOf(toml('listen = "127.0.0.1:8787"'))).toEqual([
+      "admin.listen: server.port is the same one; choose another",
+    ]);
+    expect(problemsOf(toml('metrics_listen = "0.0.0.0:8787"'))).toEqual([
+      "admin.metrics_listen: server.port is the same one; choose another",
+    ]);
+    expect(problemsOf(toml('listen = "[::1]:9000"\nmetrics_listen = "[::1]:9000"'))).toEqual([
+      "admin.metrics_listen: admin.listen is the same one; choose another",
+    ]);
+    const apart = toml('listen = "127.0.0.2:8787"\nmetrics_listen = "127.0.0.1:0"');
+    expect(load(apart, { flags: { port: 0 } }).settings.admin.listen).toBe("127.0.0.2:8787");
+  });
+
   test("an empty secret is called empty", () => {
     const toml = `[providers.p]\nkind = "openai"\napi_key = ""\n${demoModel}`;
     expect(problemsOf(toml)).toContain(

@@ -1,0 +1,32 @@
+import { type ListenAddress, listenAddress } from "../base/open-port.ts";
+import type { ProblemList } from "./problems.ts";
+import type { Settings } from "./settings.ts";
+
+type Place = Pick<ListenAddress, "host" | "port">;
+
+/** Two listeners of one gateway at the same address would fail as if another program had it. */
+export function checkListeners(
+  { host, port }: Settings["server"],
+  { listen, metricsListen }: Settings["admin"],
+  problems: ProblemList,
+): void {
+  if (!problems.isValidAt("admin") || !problems.isValidAt("server")) return;
+  const taken: [name: string, at: Place][] = [["server.port", { host, port }]];
+  for (const [name, text] of [
+    ["admin.listen", listen],
+    ["admin.metrics_listen", metricsListen],
+  ] as const) {
+    if (text === null) continue;
+    const address = listenAddress(text, name);
+    const same = taken.find(([, other]) => areSame(other, address));
+    if (same !== undefined) problems.add(name, `${same[0]} is the same one; choose another`);
+    taken.push([name, address]);
+  }
+}
+
+const everyAddress = new Set(["0.0.0.0", "::"]);
+
+function areSame(one: Place, other: Place): boolean {
+  if (one.port !== other.port || one.port === 0) return false;
+  return one.host === other.host || everyAddress.has(one.host) || everyAddress.has(other.host);
+}
