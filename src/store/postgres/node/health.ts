@@ -18,14 +18,23 @@ const leaving: Trouble = {
 
 /** Whether new work may begin, judged by how the database has answered last. */
 export class NodeHealth {
-  readonly #silenceMs: number;
+  readonly #mostSilentMs: number;
   readonly #failing = new Map<Source, { readonly sinceMs: number; readonly error: unknown }>();
-  #lastBeatMs = performance.now();
+  /** How long the database has given no sign of life, by what this process could have heard of it. */
+  #silentMs = 0;
   state: "joined" | "joining" | "leaving" = "joining";
 
   /** Without a sign of life for longer than this, the database is away. */
-  constructor(silenceMs: number) {
-    this.#silenceMs = silenceMs;
+  constructor(mostSilentMs: number) {
+    this.#mostSilentMs = mostSilentMs;
+  }
+
+  /**
+   * A sign of life is due, so many milliseconds after the one before. It counts for these alone: after a pause of this
+   * process the database was not silent.
+   */
+  beatDue(everyMs: number): void {
+    this.#silentMs += everyMs;
   }
 
   attempted(source: Source, failure: unknown | null): void {
@@ -36,7 +45,7 @@ export class NodeHealth {
 
   /** The node and the database have heard of each other. A lane that fails tries on until it succeeds itself. */
   beaten(): void {
-    this.#lastBeatMs = performance.now();
+    this.#silentMs = 0;
     this.#failing.delete("beat");
   }
 
@@ -52,7 +61,7 @@ export class NodeHealth {
     const nowMs = performance.now();
     for (const { sinceMs, error } of this.#failing.values())
       if (nowMs - sinceMs > patienceMs) return troubleOf(error);
-    return nowMs - this.#lastBeatMs > this.#silenceMs ? troubleOf(null) : null;
+    return this.#silentMs > this.#mostSilentMs ? troubleOf(null) : null;
   }
 }
 

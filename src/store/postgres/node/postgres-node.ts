@@ -220,6 +220,7 @@ export class PostgresNode implements StoreNode {
 
   /** One sign of life at a time; one that hangs is given up by its deadline. */
   #beat(): void {
+    this.#health.beatDue(this.#beatMs);
     if (this.#joiningAnew !== null) return;
     this.#turn ??= this.#giveSignOfLife().finally(() => {
       this.#turn = null;

@@ -35,6 +35,19 @@ describe("a node's health", () => {
     health.state = "leaving";
     expect(health.trouble?.reason).toContain("leaving");
   });
+
+  test("takes a pause of this process for no silence of the database, and signs of life that are missing for one", () => {
+    const health = new NodeHealth(25);
+    health.joined();
+    health.beatDue(10);
+    Bun.sleepSync(50);
+    health.beatDue(10);
+    expect(health.trouble).toBeNull();
+    health.beatDue(10);
+    expect(health.trouble?.reason).toBe("The database cannot be reached.");
+    health.beaten();
+    expect(health.trouble).toBeNull();
+  });
 });
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
