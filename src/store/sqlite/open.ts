@@ -1,21 +1,21 @@
 import type { Database } from "bun:sqlite";
-import type { Clock } from "../../base/clock.ts";
 import { newStats, type StoreStats } from "../health.ts";
 import { AdaptiveWriter } from "../journal/adaptive-writer.ts";
 import type { BatchWriter } from "../journal/batch-writer.ts";
 import type { Driver } from "../journal/driver-choice.ts";
 import { Journal } from "../journal/journal.ts";
 import type { StoreSettings } from "../settings.ts";
+import { StoreRefusal } from "../store.ts";
 import { codeOf, corruptRefusal, isCorrupt, openConnection, patiently } from "./connection.ts";
 import { removeUnfinished } from "./files/backup.ts";
-import { createFolder, type DataFolder, dataFolder, lockFolder } from "./files/folder.ts";
+import { createFolder, type DataFolder, dataFolder, lockFolder, tryLock } from "./files/folder.ts";
 import { fullRefusal, isFull } from "./files/full-disk.ts";
 import { checkIntegrity } from "./files/integrity.ts";
 import { refuseMissingLedger } from "./files/missing-ledger.ts";
 import { OpenFiles } from "./files/open-files.ts";
 import { closeToOthers } from "./files/permissions.ts";
 import { DiskReserve } from "./files/reserve.ts";
-import { migrate } from "./migrate.ts";
+import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 import { ResponseTable } from "./tables/response-table.ts";
 import { sqliteTroubles } from "./troubles.ts";
@@ -55,7 +55,7 @@ export async function openUnlocked(
   refuseMissingLedger(folder);
   createFolder(folder);
   closeToOthers(folder, options.onClosedToOthers ?? (() => {}));
-  const database = await openChecked(folder, options.clock);
+  const database = await openChecked(folder, options);
   try {
     const stats = newStats();
     const common = { database, dir: folder.dir, stats, patienceMs: operatorPatienceMs };
@@ -78,13 +78,16 @@ export async function openUnlocked(
   }
 }
 
-async function openChecked({ databaseFile }: DataFolder, clock: Clock): Promise<Database> {
+async function openChecked(folder: DataFolder, { clock, role }: StoreSettings): Promise<Database> {
+  const { databaseFile } = folder;
   try {
     return await patiently(operatorPatienceMs, () => {
       const database = openConnection(databaseFile, { busyTimeoutMs });
       try {
         checkIntegrity(database, databaseFile);
-        migrate(database, { file: databaseFile, nowMs: clock.wallMs() });
+        const options = { file: databaseFile, nowMs: clock.wallMs() };
+        if (role === "gateway") migrate(database, options);
+        else migrateUnlessServed(database, folder, options);
         return database;
       } catch (error) {
         database.close();
@@ -95,6 +98,30 @@ async function openChecked({ databaseFile }: DataFolder, clock: Clock): Promise<
     if (isCorrupt(codeOf(error))) throw corruptRefusal(databaseFile, String(error));
     throw error;
   }
+}
+
+/**
+ * A command may be of a newer release than the gateway that runs, whose statements do not fit the new schema. A gateway holds
+ * the folder's lock, and has brought the schema up to date itself if it is of the same release.
+ */
+function migrateUnlessServed(database: Database, folder: DataFolder, options: MigrationOptions): void {
+  const version = schemaVersion(database);
+  const isOlder = version > 0 && version < migrations.length;
+  const lock = isOlder ? tryLock(folder) : null;
+  if (isOlder && lock === null) throw olderGateway(folder.dir, version);
+  try {
+    migrate(database, options);
+  } finally {
+    lock?.release();
+  }
+}
+
+function olderGateway(dir: string, version: number): StoreRefusal {
+  return new StoreRefusal(
+    "in_use",
+    `The gateway that runs on ${dir} is of an older release (schema ${version}; this one has ${migrations.length}). ` +
+      "Nothing was changed. Restart it with this release, or use the program of its own.",
+  );
 }
 
 /** Cleans up after a crash: orphaned parts of responses, and usage that is not in the sums yet. */

@@ -2,7 +2,10 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { systemClock } from "../../../src/base/clock.ts";
+import { dataFolder, lockFolder } from "../../../src/store/sqlite/files/folder.ts";
 import { migrate, migrations, schemaVersion } from "../../../src/store/sqlite/migrate.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { temporaryFolder } from "../fixtures.ts";
 
 const nowMs = Date.UTC(2026, 10, 15, 12);
@@ -69,4 +72,27 @@ test("two processes that start at once do not run a step twice", () => {
   expect(schemaVersion(second)).toBe(1);
   first.close();
   second.close();
+});
+
+test("a command of a newer release leaves the database of a running gateway as it is", async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.dir, "sluice.db");
+  const old = new Database(file);
+  const before = migrations.length - 1;
+  migrate(old, { file, nowMs, migrations: migrations.slice(0, before) });
+  const gateway = await lockFolder(dataFolder(folder.dir));
+  const open = (role: "operator" | "gateway") =>
+    openSqliteStore({ dir: folder.dir, clock: systemClock, role, journal: "inline" });
+  await expect(open("operator")).rejects.toThrow(
+    `The gateway that runs on ${folder.dir} is of an older release (schema ${before}; this one has ${migrations.length}).`,
+  );
+  expect(schemaVersion(old)).toBe(before);
+  expect(existsSync(join(folder.dir, "backups"))).toBe(false);
+
+  gateway.release();
+  await (await open("operator")).close();
+  expect(schemaVersion(old)).toBe(migrations.length);
+  // The lock was given back.
+  await (await open("gateway")).close();
+  old.close();
 });

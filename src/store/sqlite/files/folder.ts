@@ -62,7 +62,8 @@ export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
   }
 }
 
-function tryLock({ dir, lockFile }: DataFolder): FolderLock | null {
+/** Null if a gateway or a restore has it. */
+export function tryLock({ dir, lockFile }: DataFolder): FolderLock | null {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   closeSync(openSync(lockFile, "a", 0o600));
   const database = new Database(lockFile, { readwrite: true, create: true });
