@@ -90,6 +90,15 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  test("says on every generation what it cost and what is left", () => {
+    for (const path of ["/v1/chat/completions", "/v1/responses", "/v1/messages"]) {
+      const headers = Object.keys(document.paths[path].post.responses["200"].headers);
+      expect(headers).toContain("x-sluice-cost");
+      expect(headers).toContain("x-service-credit-remaining");
+      expect(headers).toContain("x-ratelimit-remaining-tokens");
+    }
+  });
+
   test("uses the envelope of each endpoint's format, with the codes of each status", () => {
     const refusals = document.paths["/v1/chat/completions"].post.responses;
     const schema = refusals["403"].content["application/json"].schema;

@@ -81,6 +81,10 @@ const headers: JsonObject = {
     description: "Whether the provider counted, or the gateway estimated.",
     schema: { type: "string", enum: ["exact", "estimate"] },
   },
+  "x-sluice-cost": {
+    description: "What a whole answer cost: credits, or tokens of a token-mode key.",
+    schema: { type: "number", minimum: 0 },
+  },
   "x-service-credit-remaining": {
     description: "Remaining API credit. Returned for credit-mode keys.",
     schema: { type: "number" },

@@ -26,7 +26,15 @@ const rateHeaders = [
   "x-ratelimit-remaining-requests",
   "x-ratelimit-reset-requests",
 ];
-const generationHeaders = [...rateHeaders, "idempotent-replayed", "Cache-Control", "x-sluice-dropped"];
+const balanceHeaders = ["x-service-credit-remaining", "x-ratelimit-remaining-tokens"];
+const generationHeaders = [
+  ...rateHeaders,
+  "idempotent-replayed",
+  "Cache-Control",
+  "x-sluice-dropped",
+  "x-sluice-cost",
+  ...balanceHeaders,
+];
 
 const listErrors = [
   "invalid_credentials",
@@ -148,7 +156,7 @@ const operations: readonly Operation[] = [
     format: "openai",
     security: ["bearer"],
     response: "UsageSummary",
-    headers: [...rateHeaders, "x-service-credit-remaining", "x-ratelimit-remaining-tokens"],
+    headers: [...rateHeaders, ...balanceHeaders],
     errors: listErrors,
   },
 ];

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorKinds } from "../../src/base/errors.ts";
+import { buildOpenApi } from "../../src/http/openapi/document.ts";
+import { projectRoot } from "../architecture/imports.ts";
+
+const page = readFileSync(join(projectRoot, "docs", "clients.md"), "utf8");
+
+test("the page for clients has every error with its status, and none that should not be retried as one that may", () => {
+  const rows = [...page.matchAll(/^\| (\d{3}) \| `(\w+)` \| .* \| (.+) \|$/gm)];
+  const told = rows.map(([, status, code]) => [code, Number(status)]);
+  const known = Object.entries(errorKinds).map(([code, { status }]) => [code, status]);
+  expect(told.toSorted()).toEqual(known.toSorted());
+  for (const [, , code, again] of rows) {
+    if (errorKinds[code as keyof typeof errorKinds].shouldRetry === false) expect(again, code).toBe("no");
+  }
+});
+
+test("the page for clients and the OpenAPI document have the same headers of answers", () => {
+  const [, section = ""] = /## Headers of an answer\n([\s\S]*?)\n## /.exec(page) ?? [];
+  const names = [...section.matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name),
+  );
+  const { components } = JSON.parse(JSON.stringify(buildOpenApi())) as {
+    components: { headers: Record<string, unknown> };
+  };
+  const described = Object.keys(components.headers).map((name) => name.toLowerCase());
+  // These are no news: one repeats another, the other is every client's.
+  const unsaid = ["request-id", "cache-control"];
+  expect(names.toSorted()).toEqual(described.filter((name) => !unsaid.includes(name)).toSorted());
+});
