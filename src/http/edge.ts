@@ -11,7 +11,15 @@ import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { plainError, plainJson } from "./plain.ts";
 import { respond } from "./respond.ts";
-import { isAt, isNative, isOfInterface, meantPath, nativeVariant, routes } from "./routes.ts";
+import {
+  isAt,
+  isNative,
+  isOfInterface,
+  meantPath,
+  nativeVariant,
+  playgroundRoutes,
+  routes,
+} from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
@@ -31,7 +39,7 @@ const idleTimeoutSeconds = 30;
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. `listen`
  * registers the routes with Bun's router, which matches the target as it was sent. Every other target passes the
  * guard patterns on its way to Elysia's router, which handles wildcards and trailing slashes. If the admin side has
- * its own listener, its edge does not serve the interface.
+ * its own listener, its edge serves no more of the interface than the dashboard's playground calls.
  */
 export function createEdge(
   gateway: Gateway,
@@ -39,7 +47,7 @@ export function createEdge(
   mounted: readonly Mounted[],
   servesInterface = true,
 ): Elysia {
-  const served = servesInterface ? routes : [];
+  const served = servesInterface ? routes : playgroundRoutes;
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
   const failed = (error: unknown, path: string) => {

@@ -46,6 +46,9 @@ export const routes: readonly Route[] = endpoints.flatMap((endpoint): Route[] =>
   { ...endpoint, mode: "token_budget", path: `/token${endpoint.path}` },
 ]);
 
+/** What the dashboard's playground calls, at the address that its page came from. */
+export const playgroundRoutes = routes.filter(({ operation }) => operation === "generate");
+
 const origins = ["", "/token"];
 
 /** Whether a path belongs to the interface, or would if there were such a route. */

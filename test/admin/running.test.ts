@@ -119,6 +119,14 @@ describe("on a running gateway", () => {
       body,
     });
     expect(made.status).toBe(200);
+    // The playground calls the address that its page came from.
+    const { key } = (await made.json()) as { key: string };
+    const generated = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hello" }] }),
+    });
+    expect(await generated.text()).toContain("chat.completion");
     expect((await fetch(`${url}/admin/..%2fadmin`, { headers })).status).toBe(400);
     expect(await sluice.stop()).toBe(0);
   });
