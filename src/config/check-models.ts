@@ -2,6 +2,7 @@ import { picoUsdPerToken } from "../base/money.ts";
 import { usualTiers } from "../base/service-tiers.ts";
 import type { LoadContext } from "./context.ts";
 import type { Providers } from "./providers.ts";
+import { capabilitiesSchema } from "./schema/model.ts";
 import type { ConfigFile, ModelConfig, TokenPriceConfig } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
@@ -24,7 +25,23 @@ export function checkModels(config: ConfigFile, { named, usable }: Providers, co
     checkDialect(model.dialect, model.provider, `${path}.dialect`, usable, context);
     checkPrice(model.price, `${path}.price`, context);
     checkFallbacks(model, path, ids, context);
+    warnOfMisspelledCapabilities(model, path, context);
     checkDeployments(model, path, { named, usable }, context);
+  }
+}
+
+/** Clients may be shown any name, so one that is not known is no error; but it may be a misspelled one. */
+function warnOfMisspelledCapabilities(
+  { capabilities }: ModelConfig,
+  path: string,
+  { problems, warnings }: LoadContext,
+): void {
+  if (capabilities === undefined || !problems.isValidAt(`${path}.capabilities`)) return;
+  const known = Object.keys(capabilitiesSchema.properties);
+  for (const name of Object.keys(capabilities)) {
+    const suggestion = known.includes(name) ? "" : didYouMean(name, known);
+    if (suggestion !== "")
+      warnings.push(`${path}.capabilities.${name} is only shown to clients${suggestion}`);
   }
 }
 

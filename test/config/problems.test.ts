@@ -60,6 +60,13 @@ describe("all problems are reported at once", () => {
     expect(load(apart, { flags: { port: 0 } }).settings.admin.listen).toBe("127.0.0.2:8787");
   });
 
+  test("a capability that is almost a known one is warned of, and one of the operator's own is not", () => {
+    const toml = `${demoModel}capabilities = { tool = true, tools = true, fluency = "high" }`;
+    expect(load(toml).settings.warnings).toEqual([
+      'models[0].capabilities.tool is only shown to clients, did you mean "tools"?',
+    ]);
+  });
+
   test("an empty secret is called empty", () => {
     const toml = `[providers.p]\nkind = "openai"\napi_key = ""\n${demoModel}`;
     expect(problemsOf(toml)).toContain(
