@@ -228,8 +228,12 @@ export class PostgresNode implements StoreNode {
   }
 
   async #giveSignOfLife(): Promise<void> {
+    const no = this.#no;
     try {
-      if (!(await this.#life.beat(this.#no, this.#gateway.inFlight()))) return this.#fenced();
+      const isAlive = await this.#life.beat(no, this.#gateway.inFlight());
+      // A lane may have found the node fenced meanwhile. It has joined anew, and this is about the number before.
+      if (no !== this.#no) return;
+      if (!isAlive) return this.#fenced();
       this.#health.beaten();
       await this.#life.lookAfterOthers(this.#no);
     } catch (error) {

@@ -90,11 +90,33 @@ else
       ]);
       expect(await unbalanced(world.client)).toEqual([]);
       const states = await listNodes(world.client.query);
-      expect(states.map(({ no, state }) => ({ no, state }))).toEqual([
-        { no: other.no, state: "live" },
-        { no: firstNo, state: "dead" },
-        { no: node.no, state: "live" },
+      expect(states.map(({ no, state }) => ({ no, isDead: state === "dead" }))).toEqual([
+        { no: other.no, isDead: false },
+        { no: firstNo, isDead: true },
+        { no: node.no, isDead: false },
       ]);
+    }, 120_000);
+
+    test("that has joined anew is not fenced by the answer to an earlier sign of life", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      const { node, events } = await world.join({ timing: { leaseMs: 600_000, answerMs: 60_000 } });
+      const firstNo = node.no;
+      node.attach({ inFlight: () => 3, onFenced: () => {} });
+      const isHeard = async (no: number) =>
+        (await listNodes(world.client.query)).some((line) => line.no === no && line.inFlight === 3);
+      await world.client.transaction(async (query) => {
+        await query("UPDATE nodes SET dead_at = clock_timestamp() WHERE no = $1", [firstNo]);
+        const isWaiting = async () => (await world.client.query(waitingForLock)).length > 0;
+        await waitFor(isWaiting, "a sign of life to wait for the transaction", waitMs);
+        await world.client.query("UPDATE lanes SET seq = -1 WHERE node_no = $1", [firstNo]);
+        const isHeld = async () => (await node.hold(holdOrder(keyId, 1)).catch(() => null)) !== null;
+        await waitFor(isHeld, "a hold under the new number", waitMs);
+      });
+      const secondNo = node.no;
+      await waitFor(() => isHeard(node.no), "a sign of life under the new number", waitMs);
+      expect(node.no).toBe(secondNo);
+      expect(events.filter(({ kind }) => kind === "fenced")).toEqual([{ kind: "fenced", no: firstNo }]);
     }, 120_000);
 
     test("is not taken over by one that is not steady itself, nor soon after the database's start", async () => {
@@ -198,6 +220,9 @@ else
       expect(nodeFiles(dir)).toEqual(expect.arrayContaining(files));
     });
   });
+
+const waitingForLock = `SELECT FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%sluice_beat%'`;
 
 function nodeFiles(dir: string): string[] {
   return readdirSync(dir).filter((name) => !name.endsWith("-journal"));
