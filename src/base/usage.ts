@@ -22,8 +22,16 @@ export interface Usage {
 export interface ReportedUsage extends Usage {
   readonly isInputDoubtful?: true;
   readonly isOutputDoubtful?: true;
-  /** Every piece of output comes with the usage up to and including it: the figures are exact if the stream breaks off. */
+  /**
+   * The figures include all output so far, and are exact if the stream breaks off: every piece comes with the usage up to and
+   * including it, or the answer is complete.
+   */
   readonly isUpToDate?: true;
+}
+
+/** Figures that came with the end of an answer, or after it. */
+export function ofWhole(usage: ReportedUsage): ReportedUsage {
+  return { ...usage, isUpToDate: true };
 }
 
 /** `measured`: the provider's own figures. `estimated`: counted here from what was really received. */

@@ -302,6 +302,25 @@ describe("what a failed answer reports beside its tokens is charged with them:",
   }
 });
 
+describe("a message that has begun shows what its failure is charged, also before its first text:", () => {
+  const [start = ""] = (begun.messages ?? "").split(/(?<=\n\n)/);
+  const ping = event({ type: "ping" });
+  for (const [what, beginning, shown] of [
+    ["after its start", start, true],
+    ["after its start and a ping", start + ping, true],
+    ["not after a ping alone, because it has not begun", ping, false],
+  ] as const) {
+    test(what, async () => {
+      world.provider.script(sse(beginning + failedEvent("messages", usageIn("messages", 100, 20))));
+      const { text } = await ask({ client: "messages", provider: "messages", stream: true });
+      expect(text).toContain("It broke.");
+      expect(/"input_tokens":100,.*"output_tokens":20/.test(text)).toBe(shown);
+      expect(text.includes("message_delta")).toBe(shown);
+      expect(await charges()).toEqual([{ amount: nano(100, 20), basis: "measured", outcome: "failed" }]);
+    });
+  }
+});
+
 test("whatever kind of error a stream reports, the client is told as before", async () => {
   const invalid = { code: "invalid_prompt", message: "No such thing." };
   const figures = { ...usageIn("responses", 100, 20), error: invalid };

@@ -148,6 +148,17 @@ describe("a chat stream", () => {
     expect(pass(relayer("chat"), [Buffer.from(cut)]).text).toBe(`${cut}\n\ndata: [DONE]\n\n`);
   });
 
+  test("is ended so without the half of an event that its body ends with", () => {
+    const whole = chunk('"stop"');
+    const last = `data: {"id":"c","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`;
+    for (let cut = 1; cut < last.length; cut += 1) {
+      const { text } = pass(relayer("chat"), [Buffer.from(whole + last.slice(0, cut))]);
+      expect(text).toBe(`${whole}data: [DONE]\n\n`);
+    }
+    const { text } = pass(relayer("chat"), [Buffer.from(whole + last)]);
+    expect(text).toBe(`${whole}${last}\n\ndata: [DONE]\n\n`);
+  });
+
   test("whose content quotes the end marker does not end there", () => {
     const quoting = `data: {"choices":[{"index":0,"delta":{"content":"data: [DONE] \\"usage\\": {"},"finish_reason":null}]}\n\n`;
     const through = relayer("chat");
@@ -164,6 +175,50 @@ describe("a chat stream", () => {
     const failure = through.failure(new GatewayError("upstream_error", "boom"), null);
     expect(failure).toStartWith('data: {"error":');
     expect(failure).not.toContain("[DONE]");
+  });
+});
+
+describe("a stream that breaks off with figures of its usage", () => {
+  const chunk = (finish: string | null, completionTokens: number) =>
+    `data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":${JSON.stringify(finish)}}],"usage":{"prompt_tokens":9,"completion_tokens":${completionTokens}}}\n\n`;
+  const usageOf = (dialect: ClientDialectName, text: string, isEnd: boolean) => {
+    const through = relayer(dialect);
+    through.push(Buffer.from(text));
+    if (isEnd) through.end();
+    return { final: through.usage, soFar: through.partialUsage };
+  };
+
+  test("is charged by those that came with its finish, however it breaks off", () => {
+    const complete = chunk(null, 0) + chunk("stop", 7);
+    for (const text of [complete, `${complete}data: {"error":{"message":"boom"}}\n\n`]) {
+      expect(usageOf("chat", text, false).final).toMatchObject({ inputTokens: 9, outputTokens: 7 });
+    }
+    const events = fixture("messages/text.sse").split(/(?<=\n\n)/);
+    const unstopped = events.filter((event) => !event.includes('"message_stop"')).join("");
+    const whole = usageOf("messages", fixture("messages/text.sse"), true).final;
+    expect(whole).not.toBeNull();
+    for (const isEnd of [false, true]) expect(usageOf("messages", unstopped, isEnd).final).toEqual(whole);
+    const failing = `${unstopped}event: error\ndata: {"type":"error","error":{"message":"boom"}}\n\n`;
+    expect(usageOf("messages", failing, false).final).toEqual(whole);
+  });
+
+  test("is charged by them even if nothing was shown", () => {
+    const start = `event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":9,"output_tokens":1}}}\n\n`;
+    const delta = `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":700}}\n\n`;
+    const through = relayer("messages");
+    through.push(Buffer.from(start));
+    expect(through.started).toBe(false);
+    through.push(Buffer.from(delta));
+    expect(through.started).toBe(true);
+    expect(through.usage).toMatchObject({ inputTokens: 9, outputTokens: 700 });
+  });
+
+  test("is not, as long as they are about a part of the answer: some servers report 0 until its end", () => {
+    for (const isEnd of [false, true]) {
+      const { final, soFar } = usageOf("chat", chunk(null, 0) + chunk(null, 0), isEnd);
+      expect(final).toBeNull();
+      expect(soFar).toMatchObject({ inputTokens: 9, outputTokens: 0 });
+    }
   });
 });
 

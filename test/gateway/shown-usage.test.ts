@@ -3,7 +3,7 @@ import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { fixture } from "../support/fixtures.ts";
-import { encodeChunk, encodeException } from "../vendors/bedrock/encode-message.ts";
+import { encodeChunk, encodeEvent, encodeException } from "../vendors/bedrock/encode-message.ts";
 import { claudeModel, converseFrames, eventStream } from "../vendors/bedrock/fake-bedrock.ts";
 import { pairs, talker, translatedPairs } from "./pairs.ts";
 import { hello, paths, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -143,6 +143,36 @@ describe("a client whose stream breaks off after text is shown what it is charge
         else expect(-((shown?.input ?? 0) * 1_000 + (shown?.output ?? 0) * 2_000)).toBe(charge?.amount ?? 0);
       });
     }
+  }
+
+  /** The end of a stream that fails here: the answer and its figures are complete, and what ends the stream is missing. */
+  const complete: { client: ClientDialectName; model: string; from: string; frames: Answer }[] = pairs
+    // All but the last event of a responses stream have no figures.
+    .filter(({ provider }) => provider !== "responses")
+    .map(({ client, model, provider }) => {
+      const usage = usageOf(provider, 9, 3);
+      const events = streamEvents(provider, { ...said, usage, firstUsage: usageOf(provider, 9, 1) });
+      return { client, model, from: provider, frames: sse(events.slice(0, -1).join("")) };
+    });
+  const metadata = encodeEvent("metadata", { usage: { inputTokens: 9, outputTokens: 3 } });
+  for (const client of clientDialectNames) {
+    const frames = eventStream(...converseFrames.slice(0, 5), metadata);
+    complete.push({ client, model: "aws-converse", from: "ConverseStream", frames });
+  }
+  for (const { client, model, from, frames } of complete) {
+    test(`${client} from ${from}, by the provider's own figures if they are those of the whole answer`, async () => {
+      const caller = await world.creditCaller();
+      world.provider.script({ ...frames, steps: [...frames.steps, { sleepMs: 20 }, { reset: true }] });
+      const limit = client === "messages" ? { max_tokens: 50 } : { stream_options: { include_usage: true } };
+      const body = hello(client, model, { stream: true, ...limit });
+      const text = await (await world.ask(caller, { path: paths[client], body })).text();
+      expect(text).not.toMatch(/message_stop|response\.completed/);
+      expect(text).toContain("broke off");
+      expect(await world.chargesOf(caller)).toEqual([
+        { amount: -(9 * 1_000 + 3 * 2_000), basis: "measured", outcome: "failed" },
+      ]);
+      if (client !== "chat") expect(shownAtFailure(text)).toEqual({ input: 9, output: 3 });
+    });
   }
 
   test("Anthropic's client knows the figures, and rejects", async () => {

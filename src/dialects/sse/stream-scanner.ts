@@ -42,6 +42,8 @@ interface ReadContent {
 export interface ScanPosition {
   readonly sequenceNumber: number;
   readonly responseId: string | null;
+  /** Events that continue an answer may follow. */
+  readonly hasBegun: boolean;
 }
 
 /**
@@ -58,7 +60,7 @@ export abstract class StreamScanner {
   failure: GatewayError | null = null;
   /** True once content has been seen. */
   started = false;
-  /** The provider's final usage, null if it reported none. Only read after the stream has ended. */
+  /** The provider's usage for the whole answer; null before it has reported that. */
   abstract readonly usage: ReportedUsage | null;
   /** The latest usage, for a stream that breaks off. It may not include all of the output. */
   abstract readonly partialUsage: ReportedUsage | null;
@@ -107,7 +109,7 @@ export abstract class StreamScanner {
   }
 
   get position(): ScanPosition {
-    return { sequenceNumber: 0, responseId: null };
+    return { sequenceNumber: 0, responseId: null, hasBegun: this.started };
   }
 
   /** The index of the first mark, or `none`. It has to be inside the event that the mark belongs to. */

@@ -7,6 +7,7 @@ import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.
 import { type ClientDialectName, clientDialect, providerDialect } from "../../dialects/registry.ts";
 
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
+import { meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
@@ -23,6 +24,11 @@ export interface PassthroughCall {
 }
 
 const nothing = new Uint8Array(0);
+
+/** Whether the rest of a body is an event that was cut off. One that lacks its blank line alone is whole. */
+function isHalfEvent(rest: Uint8Array): boolean {
+  return meaningOf(rawEvent(rest, 0).data) === null;
+}
 
 /** Forwards the provider's bytes unchanged and at once; only the terminal event waits for the charge. */
 export class PassthroughRelayer implements StreamRelayer {
@@ -55,12 +61,16 @@ export class PassthroughRelayer implements StreamRelayer {
     const leaving = rest === null ? nothing : this.#pass(rest);
     if (this.ended || this.brokenBy !== null) return leaving;
     const missing = this.#scanner.missingTerminal();
+    // Half an event is useless, and what follows would become part of it.
     if (missing === null) {
-      // Half an event is useless, and the error that follows would become part of it.
       this.brokenBy = cutShort();
       return nothing;
     }
-    this.#terminal = rest === null ? missing : `\n\n${missing}`;
+    if (rest === null || isHalfEvent(rest)) {
+      this.#terminal = missing;
+      return nothing;
+    }
+    this.#terminal = `\n\n${missing}`;
     return leaving;
   }
 
@@ -94,13 +104,13 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   failure(error: GatewayError, charged: Usage | null): string {
-    const { sequenceNumber, responseId } = this.#scanner.position;
+    const { sequenceNumber, responseId, hasBegun } = this.#scanner.position;
     return this.#dialect.inBandError(error, this.#call.requestId, {
       sequenceNumber,
       responseId: responseId ?? "resp_failed",
       model: this.#call.model,
       createdAtSeconds: this.#call.atSeconds,
-      hasBegun: this.#scanner.started,
+      hasBegun,
       usage: charged,
     });
   }
@@ -111,7 +121,7 @@ export class PassthroughRelayer implements StreamRelayer {
 
   get usage(): ReportedUsage | null {
     if (this.brokenBy instanceof FailedAnswer) return this.brokenBy.usage;
-    return this.ended || this.brokenBy !== null ? this.#scanner.usage : null;
+    return this.#scanner.usage;
   }
 
   get partialUsage(): ReportedUsage | null {
@@ -132,7 +142,8 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   get started(): boolean {
-    return this.#scanner.started || isBilled(this.brokenBy);
+    // A model may have thought without showing it.
+    return this.#scanner.started || isBilled(this.brokenBy) || (this.usage?.outputTokens ?? 0) > 0;
   }
 
   takeProduced(): string {

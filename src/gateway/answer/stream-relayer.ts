@@ -37,7 +37,7 @@ export interface StreamRelayer {
   failure(error: GatewayError, charged: Usage | null): string;
   /** Sent while the provider is silent. */
   heartbeat(): string;
-  /** The provider's final usage; null until its stream has ended, or if it reported none. */
+  /** The provider's usage for the whole answer, or for its failure; null until it has reported that. */
   readonly usage: ReportedUsage | null;
   /** The latest usage reported, for a stream that breaks off now. There may be more output than it says. */
   readonly partialUsage: ReportedUsage | null;

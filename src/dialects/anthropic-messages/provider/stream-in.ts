@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import { ofWhole, type ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, malformedAnswer, malformedEvent, reportedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
@@ -141,7 +141,7 @@ export class MessagesStreamReader implements StreamReader {
     if (objectOf(data["usage"]) === null) return;
     this.#usage = mergeUsage(this.#usage, data["usage"]);
     const usage = readUsage(this.#usage);
-    if (usage !== null) this.#emit({ type: "usage", usage });
+    if (usage !== null) this.#emit({ type: "usage", usage: this.#finish === null ? usage : ofWhole(usage) });
   }
 }
 

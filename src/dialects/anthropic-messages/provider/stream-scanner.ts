@@ -5,7 +5,7 @@ import type { ReportedUsage } from "../../../base/usage.ts";
 import { reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
-import { type EventAction, earlier, StreamScanner } from "../../sse/stream-scanner.ts";
+import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
 import { countBlock, extrasOf, figures, readUsage } from "./usage-in.ts";
@@ -23,6 +23,7 @@ export class MessagesScanner extends StreamScanner {
   readonly #isThreaded: boolean;
   readonly #calls = new CallCounter();
   #isFinal = false;
+  #hasBegun = false;
 
   constructor({ readsExtras, isThreaded = false }: ScannerOptions) {
     super();
@@ -31,7 +32,11 @@ export class MessagesScanner extends StreamScanner {
   }
 
   get usage(): ReportedUsage | null {
-    return this.#isFinal && this.failure === null ? this.partialUsage : null;
+    return this.#isFinal ? this.partialUsage : null;
+  }
+
+  override get position(): ScanPosition {
+    return { ...super.position, hasBegun: this.#hasBegun };
   }
 
   get extras(): ReportedExtras | null {
@@ -55,6 +60,7 @@ export class MessagesScanner extends StreamScanner {
         if (isObject(event["content_block"])) countBlock(event["content_block"], this.#calls);
         return "forward";
       case "message_start":
+        this.#hasBegun = true;
         this.#recordIds(event);
         if (isObject(event["message"])) this.#readUsage(event["message"]["usage"]);
         return "forward";

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { ofWhole } from "../../../base/usage.ts";
 import {
   cutShort,
   failedAnswer,
@@ -91,10 +92,11 @@ export class ChatStreamReader implements StreamReader {
     if (tier !== null && tier !== this.#tier) this.#emit({ type: "service_tier", tier });
     this.#tier = tier ?? this.#tier;
     const usage = figures.usageIn(chunk);
-    if (usage !== null) this.#emit({ type: "usage", usage });
+    const finish = readFinish(choice?.["finish_reason"]);
+    const hasFinished = this.#finish !== null || finish !== null;
+    if (usage !== null) this.#emit({ type: "usage", usage: hasFinished ? ofWhole(usage) : usage });
     if (isFailedFinish(choice?.["finish_reason"]))
       throw failedAnswer(unexplainedFailure(), usage, figures.readExtras(chunk));
-    const finish = readFinish(choice?.["finish_reason"]);
     if (finish !== null && this.#finish === null) this.#end(finish);
   }
 

@@ -28,6 +28,8 @@ export class ChatScanner extends StreamScanner {
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;
   #finished = false;
+  /** It has ended without `[DONE]`. */
+  #endsWithBody = false;
   /** The indexes of the choices, and of those that have finished. Events may be read more than once. */
   readonly #choices = new Set<Json | undefined>();
   readonly #finishedChoices = new Set<Json | undefined>();
@@ -43,8 +45,13 @@ export class ChatScanner extends StreamScanner {
   }
 
   get usage(): ReportedUsage | null {
-    if (this.failure !== null || this.partialUsage === null) return null;
+    if (this.partialUsage === null || !this.#hasFinished) return null;
     return this.#areFiguresOutdated ? { ...this.partialUsage, isOutputDoubtful: true } : this.partialUsage;
+  }
+
+  /** Some servers report figures with every chunk, and some of them only zeros before the last one. */
+  get #hasFinished(): boolean {
+    return this.held !== null || this.#endsWithBody || this.isComplete();
   }
 
   override pass(events: Uint8Array): Uint8Array {
@@ -99,6 +106,7 @@ export class ChatScanner extends StreamScanner {
   /** A stream with a finish reason is complete, even if the provider omits `[DONE]`. */
   override missingTerminal(): string | null {
     this.readUnread();
+    this.#endsWithBody = this.#finished;
     return this.#finished ? "data: [DONE]\n\n" : null;
   }
 

@@ -40,7 +40,7 @@ export class ResponsesScanner extends StreamScanner {
   /** The SDK's validator requires a failure to continue the stream's numbers and to have the response's id. */
   override get position(): ScanPosition {
     this.readUnread();
-    return { sequenceNumber: this.#sequence, responseId: this.#responseId };
+    return { ...super.position, sequenceNumber: this.#sequence, responseId: this.#responseId };
   }
 
   protected firstMark(events: Buffer): number {
