@@ -66,7 +66,7 @@ else
       const settling = node.settle(chargeOrder(charged, 70));
       await waitFor(async () => (await world.leftovers())["holds"] === 0, "the takeover", waitMs);
       expect(othersEvents).toContainEqual({ kind: "took_over", nodes: [firstNo] });
-      expect(node.trouble).not.toBeNull();
+      await waitFor(() => node.trouble !== null, "the node to notice", waitMs);
       proxy.mode = "pass";
       // What the takeover had not charged is charged now.
       expect(await settling).toEqual({ charged: 70, overrun: 0 });
