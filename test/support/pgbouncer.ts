@@ -1,7 +1,8 @@
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, type PostgresServer } from "./postgres.ts";
+import { freePort } from "./free-port.ts";
+import type { PostgresServer } from "./postgres.ts";
 import { waitFor } from "./wait.ts";
 
 const program = Bun.which("pgbouncer") ?? Bun.which("/usr/sbin/pgbouncer");

@@ -2,6 +2,7 @@ import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Glob, SQL } from "bun";
+import { freePort } from "./free-port.ts";
 
 /** Debian keeps the server's programs out of the PATH, a folder per version; the newest is taken. */
 const programs = findPrograms();
@@ -189,13 +190,6 @@ function findUser(names: readonly string[]): User | null {
 function asServerUser(): readonly string[] {
   if (serverUser === null) return [];
   return ["setpriv", `--reuid=${serverUser.uid}`, `--regid=${serverUser.gid}`, "--clear-groups"];
-}
-
-export function freePort(): number {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
 }
 
 /** Stops a server when the process that uses it is gone, even if it was killed and could not clean up. */

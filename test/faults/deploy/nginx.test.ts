@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { drip } from "../../support/answers.ts";
 import { configFor } from "../../support/config.ts";
 import { answerFrom, fixture } from "../../support/fixtures.ts";
+import { freePort } from "../../support/free-port.ts";
 import { type ScriptedProvider, startProvider } from "../../support/provider.ts";
 import { rawExchange } from "../../support/raw.ts";
 import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
@@ -52,7 +53,9 @@ if (nginx === null) {
     ]);
     provider.script({ ...answerFrom("chat/text.sse"), steps });
     const body = JSON.stringify({ ...ask, stream: true, stream_options: { include_usage: true } });
-    const reader = new StreamReader(await through("/v1/chat/completions", { method: "POST", body }));
+    const response = await through("/v1/chat/completions", { method: "POST", body });
+    expect(response.status).toBe(200);
+    const reader = new StreamReader(response);
     expect(events.length).toBeGreaterThan(4);
     for (const [index, event] of events.entries()) {
       await reader.until(event.trim());
@@ -167,11 +170,4 @@ async function startNginx(program: string, target: string): Promise<Proxy> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-function freePort(): number {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
 }

@@ -3,6 +3,7 @@ import { chownSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
 import { migrate } from "../../../../src/store/postgres/migrate.ts";
+import { freePort } from "../../../support/free-port.ts";
 import { hasPostgres, PostgresServer, withoutPostgres } from "../../../support/postgres.ts";
 import { mountSmallDisk } from "../../../support/small-disk.ts";
 import { waitFor } from "../../../support/wait.ts";
@@ -133,11 +134,4 @@ async function startStandby(server: PostgresServer): Promise<{ dir: string; port
 async function isPrimary(world: NodeWorld): Promise<boolean> {
   const [row] = await world.client.query<{ is: boolean }>("SELECT NOT pg_is_in_recovery() AS is");
   return row?.is === true;
-}
-
-function freePort(): number {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
 }
