@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../support/free-port.ts";
 import { run, type Where } from "../support/process.ts";
 import { Sluice } from "../support/sluice.ts";
 
@@ -17,14 +18,6 @@ function elsewhere(config = demo): Where {
   folders.push(cwd);
   writeFileSync(join(cwd, "sluice.toml"), config);
   return { cwd, env: { PATH: process.env["PATH"] ?? "", HOME: cwd } };
-}
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
-  const { port } = server;
-  await server.stop(true);
-  return port ?? 0;
 }
 
 describe("a port that a gateway listens on", () => {
@@ -78,7 +71,7 @@ describe("a port that a gateway listens on", () => {
 
 describe("the port of the metrics", () => {
   test("is refused to a second gateway, which then does not listen at all", async () => {
-    const config = `[admin]\nmetrics_listen = "127.0.0.1:${await freePort()}"\n${demo}`;
+    const config = `[admin]\nmetrics_listen = "127.0.0.1:${freePort()}"\n${demo}`;
     await using first = await Sluice.start({ config });
     const said = await run(["serve", "--port", "0"], elsewhere(config));
     expect(first.output).toContain("listening on");
@@ -93,7 +86,7 @@ describe("the port of the metrics", () => {
 describe("the port of the admin side", () => {
   test("that is taken ends the start, and leaves nothing listening", async () => {
     const taken = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("mine") });
-    const port = await freePort();
+    const port = freePort();
     const config = `[admin]\nlisten = "127.0.0.1:${taken.port}"\n${demo}`;
     const said = await run(["serve", "--port", String(port)], elsewhere(config));
     expect(said.code).toBe(1);

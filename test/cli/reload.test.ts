@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../support/free-port.ts";
 import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -28,13 +29,6 @@ async function reload(sluice: Sluice, config: string): Promise<void> {
 async function inForce(sluice: Sluice): Promise<InForce> {
   const headers = { authorization: `Bearer ${token}` };
   return (await (await sluice.request("/admin/api/v1/config", { headers })).json()) as InForce;
-}
-
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
-  const { port } = server;
-  await server.stop(true);
-  return port ?? 0;
 }
 
 describe("after SIGHUP", () => {
@@ -66,7 +60,7 @@ describe("after SIGHUP", () => {
   });
 
   test("metrics listen at the new address, and no longer at the old one", async () => {
-    const [first, second] = [await freePort(), await freePort()];
+    const [first, second] = [freePort(), freePort()];
     const config = (port: number) => `[admin]\nmetrics_listen = "127.0.0.1:${port}"\n${demo}`;
     const scrape = (port: number) =>
       fetch(`http://127.0.0.1:${port}/metrics`).then(

@@ -7,22 +7,13 @@ import { systemClock } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
+import { freePort } from "../support/free-port.ts";
 
 const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
 
-/** Ports that were free a moment ago. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () =>
-    Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() }),
-  );
-  const ports = servers.map(({ port }) => port ?? 0);
-  await Promise.all(servers.map((server) => server.stop(true)));
-  return ports;
-}
-
 test("a start that fails at its last step closes all that it opened, and can be tried again", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
-  const [port = 0, adminPort = 0, metricsPort = 0] = await freePorts(3);
+  const [port, adminPort, metricsPort] = [freePort(), freePort(), freePort()];
   const file = join(folder, "sluice.toml");
   writeFileSync(
     file,

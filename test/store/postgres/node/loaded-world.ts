@@ -35,13 +35,24 @@ export async function loadedWorld(
       await waitFor(() => load.acknowledged >= before + exchanges, what, 60_000);
     },
     settleAndCheck: async () => {
-      await load.stop();
-      // A caller is given up after 30 seconds of silence, but its charge is sent until it is acknowledged.
-      const isSent = () => nodes.every(({ node }) => node.stats.pendingItems === 0);
-      await waitFor(isSent, "the last charge to be acknowledged", 60_000);
-      await waitFor(async () => (await world.leftovers())["holds"] === 0, "the last hold to end", 60_000);
-      await load.check(world.client);
-      expect(await world.leftovers()).toEqual({ holds: 0, held: 0, claims: 0 });
+      try {
+        await load.stop();
+        // A caller is given up after 30 seconds of silence, but its charge is sent until it is acknowledged.
+        const isSent = () => nodes.every(({ node }) => node.stats.pendingItems === 0);
+        await waitFor(isSent, "the last charge to be acknowledged", 60_000);
+        await waitFor(async () => (await world.leftovers())["holds"] === 0, "the last hold to end", 60_000);
+        await load.check(world.client);
+        expect(await world.leftovers()).toEqual({ holds: 0, held: 0, claims: 0 });
+      } catch (error) {
+        // Shown here, because a clean-up that fails as well would hide it.
+        console.error(error, nodes.map(stateOf));
+        throw error;
+      }
     },
   };
+}
+
+function stateOf({ node, events }: JoinedNode) {
+  const { no, trouble, stats } = node;
+  return { no, trouble, stats, events: events.map(({ kind }) => kind).join() };
 }
