@@ -54,7 +54,7 @@ if (nginx === null) {
     provider.script({ ...answerFrom("chat/text.sse"), steps });
     const body = JSON.stringify({ ...ask, stream: true, stream_options: { include_usage: true } });
     const response = await through("/v1/chat/completions", { method: "POST", body });
-    expect(response.status).toBe(200);
+    expect(response.status, response.ok ? "" : await response.text()).toBe(200);
     const reader = new StreamReader(response);
     expect(events.length).toBeGreaterThan(4);
     for (const [index, event] of events.entries()) {
