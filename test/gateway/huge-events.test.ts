@@ -155,6 +155,39 @@ test("a response with the probabilities of all its tokens ends properly, and its
   expect(longestParsed()).toBeLessThan(JSON.stringify(logprobs).length / 5);
 });
 
+describe("the text of an event with very many values below it is read where it passes through:", () => {
+  const probable = { token: " lock", bytes: [32, 108, 111, 99, 107], top_logprobs: [] };
+  const probabilities = Array.from({ length: 20_000 }, () => probable);
+  const words = "Locks lift boats from one level of a canal to the next.";
+  const chunk = (finish: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: words }, logprobs: { content: probabilities }, finish_reason: finish }] })}\n\n`;
+  const delta = { type: "response.output_text.delta", sequence_number: 3, delta: words };
+  const said: Readonly<Record<Pair["provider"], string>> = {
+    chat: chunk(null),
+    responses: `event: ${delta.type}\ndata: ${JSON.stringify({ ...delta, logprobs: probabilities })}\n\n`,
+    messages: `event: content_block_delta\ndata: ${JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: words }, x: probabilities })}\n\n`,
+  };
+
+  for (const pair of pairs.filter(({ client, provider }) => client === provider)) {
+    test(`${pair.client}, which breaks off after it, is charged for it`, async () => {
+      const { body, charges } = await answered(pair, sse(said[pair.provider]), true);
+      expect(body).toContain(words);
+      expect(charges).toMatchObject([{ basis: "estimated", outcome: "failed" }]);
+      // A dozen words at 2,000 each, and the question.
+      expect(-(charges[0]?.amount ?? 0)).toBeGreaterThan(12 * 2_000);
+      expect(longestParsed()).toBeLessThan(JSON.stringify(probabilities).length);
+    });
+  }
+
+  test("chat, which it finishes, is complete without [DONE]", async () => {
+    const [pair] = pairs;
+    const { body, charges } = await answered(pair, sse(chunk("stop")), true);
+    expect(body).toEndWith("data: [DONE]\n\n");
+    expect(charges).toMatchObject([{ basis: "estimated", outcome: "completed" }]);
+    expect(-(charges[0]?.amount ?? 0)).toBeGreaterThan(12 * 2_000);
+  });
+});
+
 test("a large text is parsed as before, whatever stands in it", () => {
   const long = "canal, [sluice] {lock} ".repeat(20_000);
   expect(callInput(JSON.stringify({ long }))).toEqual({ long });

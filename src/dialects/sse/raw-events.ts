@@ -45,13 +45,13 @@ export function eventEnd(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-/** An event's JSON. Null for `[DONE]`, comments, malformed data and too many values, which a scanner forwards as they are. */
+/** An event's JSON. Null for `[DONE]`, comments, malformed data and too many values. */
 export function jsonOf(data: string): JsonObject | null {
   return hasTooManyValues(data) ? null : parsed(data);
 }
 
 /**
- * The same for an event whose meaning must be known, without what is nested deeply if it has too many values: the
+ * The same for an event that a scanner forwards, without what is nested deeply if it has too many values: the
  * probabilities of a long answer's tokens are hundreds of thousands, below the figures of its use. Undefined if nothing of interest would be left.
  */
 export function meaningOf(data: string): JsonObject | null | undefined {

@@ -6,15 +6,7 @@ import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { FrameStencil } from "./frame-stencil.ts";
-import {
-  eventEnd,
-  jsonOf,
-  meaningOf,
-  type RawEvent,
-  rawEvent,
-  rawEvents,
-  UnreadEvents,
-} from "./raw-events.ts";
+import { eventEnd, meaningOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
 
 /** Returned instead of an index. */
 export const none = -1;
@@ -215,7 +207,7 @@ export abstract class StreamScanner {
   }
 
   #readEvent(data: string): string {
-    const event = jsonOf(data);
+    const event = meaningOf(data) ?? null;
     if (event === null) return "";
     const text = this.producedBy(event);
     this.#produced += text;

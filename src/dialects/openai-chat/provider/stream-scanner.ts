@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
-import { jsonOf, type RawEvent, rawEvents } from "../../sse/raw-events.ts";
+import { meaningOf, type RawEvent, rawEvents } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, none, StreamScanner } from "../../sse/stream-scanner.ts";
 import { isFailure } from "./delta-in.ts";
 import { givenIds } from "./given-ids.ts";
@@ -64,7 +64,7 @@ export class ChatScanner extends StreamScanner {
   /** Mostly only `[DONE]` comes after the usage. */
   #lookBehindFigures(events: Uint8Array): void {
     for (const { data } of rawEvents(events)) {
-      const chunk = jsonOf(data);
+      const chunk = meaningOf(data) ?? null;
       if (chunk !== null && this.producedBy(chunk) !== "") this.#areFiguresOutdated = true;
     }
   }
