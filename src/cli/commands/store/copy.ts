@@ -24,7 +24,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
       `${examples(
         ["sluice store copy --from ./sluice-data --to env:DATABASE_URL", "into a database"],
         ["sluice store copy --from postgres://sluice@db/sluice --to ./sluice-data", "and back"],
-      )}\n\nBoth sides are audited. What is copied from stays as it is.`,
+      )}\n\nBoth sides are audited. What is copied from keeps its data; its schema is brought up to date first.`,
     )
     .action(async (options: Options) => {
       const from = locationOf(options.from, options, terminal);
