@@ -85,13 +85,7 @@ export function startProvider(initial: Script | null = null): ScriptedProvider {
       drain: (socket) => socket.data.drained(),
       close(socket) {
         connections.delete(socket);
-        socket.data.closed = true;
-        const { current } = socket.data;
-        if (current !== null) {
-          current.request.abortedAtMs = performance.now();
-          current.settle();
-        }
-        socket.data.gone.resolve();
+        otherHasLeft(socket.data);
       },
       error() {},
     },
@@ -211,12 +205,23 @@ async function perform(
   return !socket.data.closed;
 }
 
+/** A write may find out before the connection is told to be closed. What is left of the answer was not taken by anybody. */
+function otherHasLeft(connection: Connection): void {
+  if (connection.closed) return;
+  connection.closed = true;
+  if (connection.current !== null) {
+    connection.current.request.abortedAtMs = performance.now();
+    connection.current.settle();
+  }
+  connection.gone.resolve();
+}
+
 /** Waits while the kernel takes no more, so that a reader that stalls is felt here. */
 async function send(socket: Socket<Connection>, data: Uint8Array): Promise<void> {
   let sent = 0;
   while (sent < data.length && !socket.data.closed) {
     const written = socket.write(data.subarray(sent));
-    if (written < 0) return;
+    if (written < 0) return otherHasLeft(socket.data);
     sent += written;
     if (sent < data.length) {
       const drained = Promise.withResolvers<void>();
