@@ -4,7 +4,6 @@ import { whyUnreadable } from "../base/file-problem.ts";
 import { isObject } from "../base/json.ts";
 import { rememberAccountName, rememberSecret } from "../base/secrets.ts";
 import { systemCode } from "../base/system-code.ts";
-
 import { resolvePath } from "./resolve-path.ts";
 
 /**

@@ -5,7 +5,6 @@ import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { type ClientDialectName, clientDialect, providerDialect } from "../../dialects/registry.ts";
-
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";

@@ -71,8 +71,8 @@ export class DeadlineTimer {
     this.#lastTickMs = nowMs;
     this.#ticks += 1;
     if (sinceLastTickMs > stillMs) for (const deadline of this.#prompt) deadline.hasStoodStill(nowMs);
-    const isPromptDue = isAnyDue(this.#prompt, nowMs);
-    const isRelaxedDue = this.#ticks % ticksPerRelaxedTick === 0 && isAnyDue(this.#relaxed, nowMs);
+    const isPromptDue = lookAt(this.#prompt, nowMs);
+    const isRelaxedDue = this.#ticks % ticksPerRelaxedTick === 0 && lookAt(this.#relaxed, nowMs);
     if ((isPromptDue || isRelaxedDue) && !this.#isJudging) this.#judge(nowMs);
   }
 
@@ -87,7 +87,8 @@ export class DeadlineTimer {
   }
 }
 
-function isAnyDue(deadlines: ReadonlySet<Deadline>, nowMs: number): boolean {
+/** Ticks each, and returns whether one is due. */
+function lookAt(deadlines: ReadonlySet<Deadline>, nowMs: number): boolean {
   let isDue = false;
   for (const deadline of deadlines) {
     deadline.tick(nowMs);

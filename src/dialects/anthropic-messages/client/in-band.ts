@@ -4,6 +4,7 @@ import type { StreamPosition } from "../../client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
 import { keepaliveComment } from "../../sse/frame.ts";
 import { namedFrame } from "../../sse/sse.ts";
+import { eventFrame } from "./event-frame.ts";
 import { writeUsage } from "./usage-out.ts";
 
 /**
@@ -21,10 +22,7 @@ export function inBandError(
 
 function usageFrame(usage: Usage): string {
   const delta = { stop_reason: null, stop_sequence: null };
-  return namedFrame(
-    "message_delta",
-    JSON.stringify({ type: "message_delta", delta, usage: writeUsage(usage, null) }),
-  );
+  return eventFrame({ type: "message_delta", delta, usage: writeUsage(usage, null) });
 }
 
 export function heartbeat(hasBegun: boolean): string {

@@ -6,10 +6,10 @@ import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
-import { namedFrame } from "../../sse/sse.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
 import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
+import { eventFrame } from "./event-frame.ts";
 import { heartbeat, inBandError } from "./in-band.ts";
 import { signatureOf } from "./response-out.ts";
 import { writeUsage } from "./usage-out.ts";
@@ -84,7 +84,7 @@ export class MessagesStreamWriter implements StreamWriter {
     const delta: JsonObject = {};
     addFinish(delta, this.#finish);
     const end = { type: "message_delta", delta, usage: writeUsage(usage, this.#tier) };
-    return frame(end) + frame({ type: "message_stop" });
+    return eventFrame(end) + eventFrame({ type: "message_stop" });
   }
 
   failure(error: GatewayError, requestId: string, usage: Usage | null): string {
@@ -100,7 +100,7 @@ export class MessagesStreamWriter implements StreamWriter {
     this.#begun = true;
     this.#usage = usage;
     const shown = usage ?? { ...noUsage, inputTokens: this.#call.source.estimatedInputTokens };
-    return frame({
+    return eventFrame({
       type: "message_start",
       message: {
         id: this.#call.mint("msg_"),
@@ -150,9 +150,9 @@ export class MessagesStreamWriter implements StreamWriter {
     if (index === null) return "";
     const cited = citations.map((citation) => {
       const delta = { type: "citations_delta", citation: writeCitation(citation) };
-      return frame({ type: "content_block_delta", index, delta });
+      return eventFrame({ type: "content_block_delta", index, delta });
     });
-    return signature + cited.join("") + frame({ type: "content_block_stop", index });
+    return signature + cited.join("") + eventFrame({ type: "content_block_stop", index });
   }
 
   #writeProof(block: Block, proof: ReasoningProof): string {
@@ -161,13 +161,13 @@ export class MessagesStreamWriter implements StreamWriter {
     const start = block.written === null ? this.#writeStart(block, content) : "";
     if (isRedacted) return start;
     const delta = { type: "signature_delta", signature: signatureOf(proof, block.parts) };
-    return start + frame({ type: "content_block_delta", index: block.written, delta });
+    return start + eventFrame({ type: "content_block_delta", index: block.written, delta });
   }
 
   #writeStart(block: Block, content: JsonObject): string {
     block.written = this.#nextIndex;
     this.#nextIndex += 1;
-    return frame({ type: "content_block_start", index: block.written, content_block: content });
+    return eventFrame({ type: "content_block_start", index: block.written, content_block: content });
   }
 
   #block(): Block {
@@ -202,8 +202,4 @@ function templateOf(head: IrBlockHead, index: number): FrameTemplate {
   const { type, field } = deltas[head.type];
   const data = `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":"`;
   return { before: `event: content_block_delta\ndata: ${data}`, after: '"}}\n\n' };
-}
-
-function frame(data: JsonObject & { readonly type: string }): string {
-  return namedFrame(data.type, JSON.stringify(data));
 }
