@@ -4,9 +4,14 @@ import { totalInput, type Usage } from "../base/usage.ts";
 import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
 import { highestTokenPrice, highestTokenRates, hourWriteRate, ratesAt } from "./token-rates.ts";
 
+/** Undefined if the tier has no price. Its name comes from a client or a provider, and may be "constructor". */
+export function ownTierPrice({ tiers }: Price, tier: string): TokenPrice | undefined {
+  return tiers !== undefined && Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
+}
+
 /** The price of a tier, or the default price if it has none. */
 function tierPrice(price: Price, tier: string | null): TokenPrice {
-  return (tier === null ? undefined : price.tiers?.[tier]) ?? price;
+  return (tier === null ? undefined : ownTierPrice(price, tier)) ?? price;
 }
 
 /** The cost of a call in pico-USD, before rounding. Audio tokens are part of the token counts in `usage`. */

@@ -40,7 +40,7 @@ export function createLogs(settings: LogSettings): Logs {
   return {
     log,
     exchange: (facts) => {
-      if (log.isLevelEnabled("info")) sink.exchange(facts, log);
+      if (log.isLevelEnabled(levelOf(facts))) sink.exchange(facts, log);
     },
     flush: () => sink.flush(),
     configure: (next) => {
@@ -60,7 +60,7 @@ function prettySink(): Sink {
   const stream = pretty({ destination: standardError, sync: true, ignore: "pid,hostname", singleLine: true });
   return {
     write: (line) => stream.write(line),
-    exchange: (facts, log) => log.info(prettyFields(facts), exchangeTitle(facts)),
+    exchange: (facts, log) => log[levelOf(facts)](prettyFields(facts), exchangeTitle(facts)),
     flush: () => undefined,
   };
 }
@@ -95,9 +95,15 @@ function jsonSink(): Sink {
   };
 }
 
+/** A fault of the gateway itself is an alarm: its line alone has the cause, which the client was promised. */
+function levelOf({ errorCode }: ExchangeFacts): "info" | "error" {
+  return errorCode === "internal_error" ? "error" : "info";
+}
+
 function exchangeLine(facts: ExchangeFacts): string {
   const { usage } = facts;
-  let line = `{"level":30,"time":${facts.endedAtMs},"msg":"exchange","request_id":"${facts.requestId}","key":${keyText(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)},"deployment":${quote(facts.deployment)},"stream":${facts.stream},"status":${facts.status},"outcome":"${facts.outcome}"`;
+  const level = levelOf(facts) === "error" ? 50 : 30;
+  let line = `{"level":${level},"time":${facts.endedAtMs},"msg":"exchange","request_id":"${facts.requestId}","key":${keyText(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)},"deployment":${quote(facts.deployment)},"stream":${facts.stream},"status":${facts.status},"outcome":"${facts.outcome}"`;
   if (facts.errorCode !== null) line += `,"error":"${facts.errorCode}"`;
   if (facts.cause !== null) line += `,"cause":${JSON.stringify(facts.cause)}`;
   if (facts.callerRequestId !== null) line += `,"caller_request_id":${JSON.stringify(facts.callerRequestId)}`;

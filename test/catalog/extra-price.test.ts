@@ -42,6 +42,7 @@ describe("a call with extras costs", () => {
     expect(costOf({ ...plain, tier: "priority" })).toBe(300_000 + 3_000 + 12_000 + 300_000);
     expect(costOf({ ...plain, tier: "flex" })).toBe(50_000 + 500 + 2_000 + 50_000);
     expect(costOf({ ...plain, tier: "default" })).toBe(text);
+    for (const tier of ["constructor", "__proto__", ""]) expect(costOf({ ...plain, tier })).toBe(text);
   });
 
   test("audio instead of text for the tokens that are audio, and never more of them than there are", () => {

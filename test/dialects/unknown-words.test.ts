@@ -1,9 +1,16 @@
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { readFinish as readMessagesFinish } from "../../src/dialects/anthropic-messages/finish.ts";
+import { readFinish as readConverseFinish } from "../../src/dialects/bedrock-converse/provider/response-in.ts";
+import { readEnding } from "../../src/dialects/gemini/provider/finish-in.ts";
+import { tierOf } from "../../src/dialects/gemini/provider/usage-in.ts";
+import type { IrFinish } from "../../src/dialects/ir/ir.ts";
+import { readFinish as readChatFinish } from "../../src/dialects/openai-chat/finish.ts";
+import { countItem } from "../../src/dialects/openai-responses/provider/usage-in.ts";
 import { type ClientDialectName, clientDialect, providerDialect } from "../../src/dialects/registry.ts";
-
 import { translate } from "../../src/dialects/translation/translate.ts";
+import { CallCounter } from "../../src/dialects/usage/extra-usage.ts";
 
 const target = {
   dialect: providerDialect("messages"),
@@ -59,3 +66,21 @@ test.each([
     expect(refusedField(dialect, fields as unknown as JsonObject)).toBe(field);
   },
 );
+
+/** What every object inherits is in no table of the gateway's. */
+const inherited = ["constructor", "toString", "__proto__", "hasOwnProperty"];
+
+test.each(inherited)("a provider's word for an ending, %s, is one that nobody knows", (word) => {
+  const stop: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
+  expect(readChatFinish(word)).toEqual(stop);
+  expect(readMessagesFinish({ stop_reason: word })).toEqual(stop);
+  expect(readConverseFinish(word)).toEqual(stop);
+  expect(readEnding({ finishReason: word })).toEqual({ finish: stop, failure: null });
+});
+
+test.each(inherited)("an item of the type %s is no call of a hosted tool", (type) => {
+  const calls = new CallCounter();
+  countItem({ type }, calls);
+  expect(calls.isEmpty).toBe(true);
+  expect(tierOf({ trafficType: type })).toBeNull();
+});

@@ -177,7 +177,8 @@ describe("a service tier", () => {
         "service_tier",
         "price.tiers.priority",
       );
-      await expectRefused(route, { service_tier: "scale" }, "service_tier", "price.tiers.scale");
+      for (const tier of ["scale", "constructor", "__proto__"])
+        await expectRefused(route, { service_tier: tier }, "service_tier", `price.tiers.${tier}`);
       await expectRefused(route, { service_tier: ["priority"] }, "service_tier", "a string");
     });
   }

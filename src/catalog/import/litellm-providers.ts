@@ -1,3 +1,4 @@
+import { tableOf } from "../../base/table.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
 import { azureAiSettings, azureSettings, bedrockSettings, vertexSettings } from "./litellm-clouds.ts";
 import type { CloudSettings, LiteLlmParameters } from "./litellm-parameters.ts";
@@ -33,7 +34,7 @@ const cloud = (kind: VendorKind, convert: NonNullable<KnownProvider["convert"]>)
 });
 
 /** By the prefix in LiteLLM's `provider/model`. Only providers whose dialect the gateway supports. */
-export const knownProviders: Readonly<Record<string, KnownProvider>> = {
+export const knownProviders = tableOf<KnownProvider>({
   openai: { kind: "openai", baseUrl: null, keyVariable: "OPENAI_API_KEY" },
   anthropic: { kind: "anthropic", baseUrl: null, keyVariable: "ANTHROPIC_API_KEY" },
   gemini: { kind: "gemini", baseUrl: null, keyVariable: "GEMINI_API_KEY" },
@@ -54,7 +55,7 @@ export const knownProviders: Readonly<Record<string, KnownProvider>> = {
   ollama_chat: ollama,
   hosted_vllm: compatible(null, null),
   lm_studio: compatible(null, null),
-};
+});
 
 /** The provider of a model without a prefix, by the model's name. */
 export function familyOf(model: string): string | null {

@@ -1,8 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
+import { tableOf } from "../../base/table.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 
-const reasons: Readonly<Record<string, FinishReason>> = {
+const reasons = tableOf<FinishReason>({
   end_turn: "stop",
   stop_sequence: "stop_sequence",
   tool_use: "tool_calls",
@@ -10,7 +11,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "context_window",
   refusal: "refusal",
   pause_turn: "pause",
-};
+});
 
 /** From a message, or from a stream's last delta; null if there is no reason yet. */
 export function readFinish(end: JsonObject): IrFinish | null {

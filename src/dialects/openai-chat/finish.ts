@@ -1,7 +1,8 @@
 import type { Json } from "../../base/json.ts";
+import { tableOf } from "../../base/table.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
 
-const reasons: Readonly<Record<string, FinishReason>> = {
+const reasons = tableOf<FinishReason>({
   stop: "stop",
   length: "length",
   tool_calls: "tool_calls",
@@ -9,7 +10,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   content_filter: "refusal",
   // GLM's filter.
   sensitive: "refusal",
-};
+});
 
 /** Reasons that say that the answer failed: OpenRouter's and GLM's. */
 const failures: ReadonlySet<Json | undefined> = new Set(["error", "network_error"]);

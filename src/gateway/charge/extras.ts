@@ -4,6 +4,7 @@ import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { usualTiers } from "../../base/service-tiers.ts";
 import { inScope } from "../../catalog/catalog.ts";
+import { ownTierPrice } from "../../catalog/extra-price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
@@ -55,7 +56,8 @@ function pricedExtras(
   prices: Prices,
 ): AskedExtras {
   if (modality !== null) prices.refuseUnlessFree("modalities", modality);
-  if (tier !== null) prices.demand(tier.field, `tiers.${tier.name}`, (price) => price.tiers?.[tier.name]);
+  if (tier !== null)
+    prices.demand(tier.field, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
   if (mentions.audioInput !== null) {
     prices.demand(mentions.audioInput, "audio_input", (price) => price.audioInput);
   }

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { tableOf } from "../../base/table.ts";
 import { requestFields } from "../../dialects/anthropic-messages/client/fields.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
@@ -23,9 +24,9 @@ const unknownFields = {
 } as const satisfies FieldDecisions;
 
 /** Newer names of features that Bedrock has under these. */
-const renamedBetas: Readonly<Record<string, string>> = {
+const renamedBetas = tableOf<string>({
   "advanced-tool-use-2025-11-20": "tool-search-tool-2025-10-19",
-};
+});
 const knownBetas =
   /^(?:tool-search-tool|compact-2026|computer-use-2025|context-1m-2025|context-management-2025|effort-2025|fine-grained-tool-streaming|structured-outputs|interleaved-thinking|output-128k)/;
 

@@ -1,3 +1,4 @@
+import { tableOf } from "../../base/table.ts";
 import type { Head, Receiver, Transfer } from "../../wire/transfer.ts";
 import type { FramedReceiver } from "../http/http-provider.ts";
 import { SseTranscoder, type StreamRefusal } from "./sse-transcoder.ts";
@@ -98,7 +99,7 @@ export class EventStreamReceiver implements FramedReceiver {
 }
 
 /** What the same exceptions come with when they are not in a stream. */
-const refusalStatuses: Readonly<Record<string, number>> = {
+const refusalStatuses = tableOf<number>({
   validationexception: 400,
   accessdeniedexception: 403,
   resourcenotfoundexception: 404,
@@ -108,7 +109,7 @@ const refusalStatuses: Readonly<Record<string, number>> = {
   modelnotreadyexception: 429,
   internalserverexception: 500,
   serviceunavailableexception: 503,
-};
+});
 
 function withType(head: Head, status: number, type: string): Head {
   return { status, get: (name) => (name === "content-type" ? type : head.get(name)) };

@@ -1,10 +1,11 @@
+import { tableOf } from "../../base/table.ts";
 import { readRefusal } from "../../dialects/errors/refusal.ts";
 import { objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { retryAfterMs } from "../http/retry-after.ts";
 import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 
 /** What AWS's exceptions are about, where their status says something else. Throttling never comes with a time to wait. */
-const subjects: Readonly<Record<string, RefusalSubject>> = {
+const subjects = tableOf<RefusalSubject>({
   ExpiredTokenException: "expired",
   UnrecognizedClientException: "credential",
   InvalidSignatureException: "credential",
@@ -14,7 +15,7 @@ const subjects: Readonly<Record<string, RefusalSubject>> = {
   ServiceQuotaExceededException: "busy",
   ModelNotReadyException: "passing",
   ModelTimeoutException: "timeout",
-};
+});
 
 /** Validation errors that are the operator's: the model's name is wrong, or needs an inference profile. */
 const operatorsMistake = /on-demand throughput|model identifier is invalid|end of its life|invalid model/i;

@@ -1,3 +1,4 @@
+import { tableOf } from "../../base/table.ts";
 import { hasTooManyValues } from "../../dialects/json/count-values.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { connectionLost } from "../../wire/transfer.ts";
@@ -172,14 +173,14 @@ function firstMember(json: Uint8Array, start: Uint8Array): string | null {
 }
 
 /** What the dialects call the failures that AWS reports within a stream. */
-const failureTypes: Readonly<Record<string, string>> = {
+const failureTypes = tableOf<string>({
   throttlingexception: "rate_limit_error",
   modelnotreadyexception: "overloaded_error",
   serviceunavailableexception: "overloaded_error",
   validationexception: "invalid_request_error",
   accessdeniedexception: "permission_error",
   resourcenotfoundexception: "not_found_error",
-};
+});
 
 function failureEvent(
   { name, message }: Extract<ReadKind, { type: "failure" }>,

@@ -1,18 +1,19 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { tableOf } from "../../../base/table.ts";
 import type { IrContent, IrImage } from "../../ir/ir.ts";
 import { refuse } from "../../translation/dropped-fields.ts";
 import { flattenContent, type IrFile } from "../../translation/flatten-content.ts";
 import { cachePoint } from "./cache-points.ts";
 
-const imageFormats: Readonly<Record<string, string>> = {
+const imageFormats = tableOf<string>({
   "image/png": "png",
   "image/jpeg": "jpeg",
   "image/jpg": "jpeg",
   "image/gif": "gif",
   "image/webp": "webp",
-};
+});
 
-const documentFormats: Readonly<Record<string, string>> = {
+const documentFormats = tableOf<string>({
   "application/pdf": "pdf",
   "text/csv": "csv",
   "text/html": "html",
@@ -21,7 +22,7 @@ const documentFormats: Readonly<Record<string, string>> = {
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
   "application/vnd.ms-excel": "xls",
   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-};
+});
 
 /** Bedrock rejects a message with a document and no words. */
 const aboutDocument = "The attached document.";

@@ -1,5 +1,6 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
@@ -59,7 +60,7 @@ function readReasoning(reasoning: JsonObject): IrAssistantBlock[] {
   return [{ type: "reasoning", parts: [stringOf(told["text"]) ?? ""], proof }];
 }
 
-const reasons: Readonly<Record<string, FinishReason>> = {
+const reasons = tableOf<FinishReason>({
   end_turn: "stop",
   tool_use: "tool_calls",
   max_tokens: "length",
@@ -67,13 +68,13 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "context_window",
   guardrail_intervened: "refusal",
   content_filtered: "refusal",
-};
+});
 
 /** Converse itself does not say more. */
-const explanations: Readonly<Record<string, string>> = {
+const explanations = tableOf<string>({
   guardrail_intervened: "A guardrail of the provider intervened.",
   content_filtered: "A filter of the provider stopped the answer.",
-};
+});
 
 /** An agent that takes one of these for an ending waits for ever: the model wanted to call a tool and failed to. */
 const failures: ReadonlySet<string> = new Set(["malformed_model_output", "malformed_tool_use"]);

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { tableOf } from "../../../base/table.ts";
 import type { IrContent, IrDocument, IrImage, IrUrl } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { refuse } from "../../translation/dropped-fields.ts";
@@ -53,7 +54,7 @@ function refuseOtherTypes(mimeType: string, block: IrImage | IrDocument): void {
 const ownAddress =
   /^https:\/\/(?:generativelanguage\.googleapis\.com\/\w+\/files\/|(?:www\.)?youtube\.com\/watch\?|youtu\.be\/)/;
 
-const typesByExtension: Readonly<Record<string, string>> = {
+const typesByExtension = tableOf<string>({
   png: "image/png",
   jpg: "image/jpeg",
   jpeg: "image/jpeg",
@@ -68,7 +69,7 @@ const typesByExtension: Readonly<Record<string, string>> = {
   css: "text/css",
   csv: "text/csv",
   xml: "text/xml",
-};
+});
 
 function writeAddress({ url }: IrUrl, { type, path }: IrImage | IrDocument, target: Target): JsonObject {
   if (ownAddress.test(url)) return { fileUri: url };

@@ -1,9 +1,10 @@
 import { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
+import { tableOf } from "../../../base/table.ts";
 import type { FinishReason, IrFinish } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 
-const reasons: Readonly<Record<string, FinishReason>> = {
+const reasons = tableOf<FinishReason>({
   STOP: "stop",
   MAX_TOKENS: "length",
   CONTINUATION: "length",
@@ -17,7 +18,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   IMAGE_SAFETY: "refusal",
   IMAGE_PROHIBITED_CONTENT: "refusal",
   IMAGE_RECITATION: "refusal",
-};
+});
 
 /** The model has failed. An agent that took these for a normal end would wait for a call that never comes. */
 const failures: ReadonlySet<string> = new Set([

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { tableOf } from "../../../base/table.ts";
 import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrRequest } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
@@ -42,7 +43,7 @@ function prepend(contents: Content[], parts: JsonObject[]): void {
   else contents.unshift({ role: "user", parts });
 }
 
-const tiers: Readonly<Record<string, string>> = { default: "standard", flex: "flex", priority: "priority" };
+const tiers = tableOf<string>({ default: "standard", flex: "flex", priority: "priority" });
 
 function addTier(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const asked = request.serviceTier;

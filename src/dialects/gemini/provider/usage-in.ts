@@ -1,5 +1,6 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
@@ -76,11 +77,11 @@ export function tierOf(usage: JsonObject): string | null {
   return tier === "standard" ? "default" : (tier ?? null);
 }
 
-const trafficTiers: Readonly<Record<string, string>> = {
+const trafficTiers = tableOf<string>({
   ON_DEMAND: "default",
   ON_DEMAND_PRIORITY: "priority",
   ON_DEMAND_FLEX: "flex",
-};
+});
 
 export function readExtras(answer: JsonObject): ReportedExtras {
   const tier = tierOf(objectOf(answer["usageMetadata"]) ?? {});

@@ -1,6 +1,7 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import type { HostedToolName } from "../../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
@@ -39,7 +40,7 @@ export function countItem(item: JsonObject, calls: CallCounter): void {
   if (name !== undefined && !isReadingOn(item)) calls.add(name);
 }
 
-const toolOfItem: Readonly<Record<string, HostedToolName | undefined>> = {
+const toolOfItem = tableOf<HostedToolName>({
   web_search_call: "web_search",
   file_search_call: "file_search",
   code_interpreter_call: "code_interpreter",
@@ -48,7 +49,7 @@ const toolOfItem: Readonly<Record<string, HostedToolName | undefined>> = {
   mcp_call: "mcp",
   shell_call: "shell",
   tool_search_call: "tool_search",
-};
+});
 
 /** OpenAI bills a search, but not opening a page that it found. */
 function isReadingOn(item: JsonObject): boolean {
