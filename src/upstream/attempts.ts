@@ -141,10 +141,10 @@ export class Attempts {
       this.#log.error(fields, `there is no credential for this provider: ${cause.message}`);
       return;
     }
-    // Without the provider's message, which may quote the prompt. `models check` sends a prompt of its own.
+    // Without the provider's message, which may quote the prompt.
     this.#log.error(
       fields,
-      "the provider refuses this gateway: `sluice models check` tells why (key, account or the model's name)",
+      `the provider refuses this gateway (the key, the account or the model's name): \`sluice exchanges show ${requestId}\` tells what it said, and \`sluice models check\` asks it again`,
     );
   }
 

@@ -3,6 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
 import { FailedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { readErrorObject } from "../dialects/errors/refusal.ts";
+import { isUnpaid } from "../dialects/errors/unpaid.ts";
 import {
   type ClientDialectName,
   clientDialect,
@@ -110,14 +111,22 @@ export function unusable(problem: string): Failure {
  */
 export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Failure {
   const reported = reportedFailure(body, providerDialect(spoken));
-  const { message: said, refusesProofs = false } = readErrorObject(body);
+  const refusal = readErrorObject(body);
+  const { message: said, refusesProofs = false } = refusal;
   if (reported.code === "context_length_exceeded")
     return { ...final, error: reported, kind: "overflow", said };
   const error = new GatewayError("upstream_error", reported.message, { cause: reported.cause });
   const evidence = reported.code === "invalid_request" ? null : "provider";
   const failure = { ...tryOthers, error, kind: "error_in_200", said, evidence } as const;
-  if (!isBilled(reported)) return { ...failure, refusesProofs };
-  return { ...failure, error: new FailedAnswer(error, reported.usage, reported.extras), mayTryOthers: false };
+  if (isBilled(reported)) {
+    return {
+      ...failure,
+      error: new FailedAnswer(error, reported.usage, reported.extras),
+      mayTryOthers: false,
+    };
+  }
+  if (isUnpaid(refusal)) return { ...failure, kind: "unpaid", keyProblem: "rejected", alarm: true };
+  return { ...failure, refusesProofs };
 }
 
 /** The client left, or the gateway ended the exchange, before the answer. */
@@ -158,6 +167,8 @@ export function refused(
     }
     case "credential":
       return { ...refusedGateway(status, refusal), keyProblem: "rejected" };
+    case "unpaid":
+      return { ...refusedGateway(status, refusal), kind: "unpaid", keyProblem: "rejected" };
     case "expired":
       return { ...refusedGateway(status, refusal), keyProblem: "rejected", hasExpired: true };
     case "account":
@@ -204,6 +215,7 @@ function subjectOf(status: number): RefusalSubject | null {
     case 401:
       return "expired";
     case 402:
+      return "unpaid";
     case 403:
       return "credential";
     case 404:

@@ -37,15 +37,17 @@ export interface VendorRefusal extends Refusal {
 
 /**
  * What a refusal is about. `request`: the client's request. `credential`: it is not accepted. `expired`: it is not
- * accepted any more, and a new one may be. `account`: the operator's account, settings or model name. `busy`: too many
- * requests, for this credential at least. `overloaded`: the same for all. `timeout`: it took too long, and was perhaps
- * paid for. `failure`: the provider's own fault. `passing`: the same, and likely over at the next attempt.
- * `proofs`: the proofs of earlier reasoning, which belong to another account or model.
+ * accepted any more, and a new one may be. `unpaid`: the account behind it has no credit left, or has reached its spending
+ * limit. `account`: the operator's account, settings or model name. `busy`: too many requests, for this credential at
+ * least. `overloaded`: the same for all. `timeout`: it took too long, and was perhaps paid for. `failure`: the provider's
+ * own fault. `passing`: the same, and likely over at the next attempt. `proofs`: the proofs of earlier reasoning, which
+ * belong to another account or model.
  */
 export type RefusalSubject =
   | "request"
   | "credential"
   | "expired"
+  | "unpaid"
   | "account"
   | "busy"
   | "overloaded"

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { checkProviders, type ProviderCheck } from "../../src/admin/operations/check-providers.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { json, openAiError, redirect, text } from "../support/answers.ts";
+import { usualAnswer } from "../support/fixtures.ts";
 import { type Script, startProvider } from "../support/provider.ts";
 
 const provider = startProvider();
@@ -30,6 +31,13 @@ async function checkAt(base: string, kind = "openai", more = ""): Promise<Provid
   const [result] = await checkProviders(loadSettings({ file, env: { KEY: secret } }).settings);
   if (result === undefined) throw new Error("there was no check");
   return result;
+}
+
+function load(credentials: string, models: string) {
+  const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
+  const provided = `[providers.it]\nkind = "openai"\nbase_url = "${provider.url}/v1"\n${credentials}`;
+  writeFileSync(file, `${provided}\n${models}`);
+  return loadSettings({ file, env: { A: "first", B: "second" } });
 }
 
 describe("one small request", () => {
@@ -61,6 +69,44 @@ describe("one small request", () => {
     expect(result).toMatchObject({ ok: false, problem: "no model uses it, so nothing was asked" });
   });
 
+  test("goes out with each key of a pool, and says which one is refused", async () => {
+    provider.reset();
+    provider.script((request) =>
+      request.headers["authorization"] === "Bearer second"
+        ? openAiError(401, "no such key")
+        : usualAnswer(request),
+    );
+    const { settings } = load(
+      'api_key = ["env:A", "env:B"]',
+      '[[models]]\nid = "m"\nprovider = "it"\nfree = true',
+    );
+    expect(await checkProviders(settings)).toMatchObject([
+      { provider: "it", key: 1, ok: true },
+      { provider: "it", key: 2, ok: false, problem: "401 no such key; check api_key" },
+    ]);
+    expect(provider.requests).toHaveLength(2);
+  });
+
+  test("goes to every deployment of the model that is named, and to no other", async () => {
+    provider.reset();
+    provider.script((request) =>
+      request.body["model"] === "misspelled" ? openAiError(404, "no such model") : usualAnswer(request),
+    );
+    const { settings } = load(
+      'api_key = "env:A"',
+      `[[models]]\nid = "other"\nprovider = "it"\nfree = true
+       [[models]]\nid = "m"\nfree = true
+       [[models.deployments]]\nprovider = "it"\nupstream_model = "theirs"
+       [[models.deployments]]\nprovider = "it"\nupstream_model = "misspelled"`,
+    );
+    const model = settings.models.find(({ id }) => id === "m");
+    expect(await checkProviders(settings, model)).toMatchObject([
+      { upstreamModel: "theirs", key: null, ok: true },
+      { upstreamModel: "misspelled", key: null, ok: false, status: 404 },
+    ]);
+    expect(provider.requests).toHaveLength(2);
+  });
+
   test("is answered by the built-in demo", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "none.toml");
     writeFileSync(
@@ -79,7 +125,15 @@ describe("what is wrong is told with what to do", () => {
       openAiError(404, "no such model"),
       "404 no such model; check base_url and upstream_model",
     ],
-    ["an empty purse", openAiError(429, "pay first"), "429 pay first; its quota or rate limit is used up"],
+    ["a busy minute", openAiError(429, "slow down"), "429 slow down; its quota or rate limit is used up"],
+    [
+      "an empty purse",
+      json(
+        { error: { message: "pay first", type: "insufficient_quota", code: "insufficient_quota" } },
+        { status: 429 },
+      ),
+      "429 pay first; its account has no credit left, or has reached its spending limit; see the provider's billing page",
+    ],
     [
       "a broken provider",
       text("oops", "text/html", { status: 500 }),

@@ -165,6 +165,16 @@ describe("models check", () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject([{ provider: "local", ok: false, status: null }]);
   });
+
+  test("of one model asks its deployments, and knows when there is no such model", async () => {
+    const place = newPlace();
+    const { code, stdout } = await sluice(place, "models", "check", "demo-large");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/✓ +demo +demo-large +chat +\S+ m?s +answers/);
+    const { code: refused, stderr } = await sluice(place, "models", "check", "demo-larg");
+    expect(refused).toBe(1);
+    expect(stderr).toContain('there is no model "demo-larg", did you mean "demo-large"?');
+  });
 });
 
 test("a broken configuration stops only the commands that need it", async () => {

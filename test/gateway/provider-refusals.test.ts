@@ -99,7 +99,6 @@ describe("what a client's SDK acts on in a provider's 400 is kept", () => {
   test.each<[string, Json]>([
     ["a status", 400],
     ["about the operator's account", "invalid_api_key"],
-    ["about the operator's account", "insufficient_quota"],
     ["no code", "What is this?"],
     ["nothing", null],
   ])("a code that is %s (%p) is not passed on", async (_what, code) => {

@@ -2,14 +2,14 @@ import { abortAfter } from "../../base/deadline.ts";
 import { withoutSecrets } from "../../base/secrets.ts";
 import { shownModel } from "../../base/shown-model.ts";
 import { systemCode } from "../../base/system-code.ts";
-import type { DeploymentSettings, Settings } from "../../config/settings.ts";
+import type { DeploymentSettings, ModelSettings, Settings } from "../../config/settings.ts";
 import { readErrorObject } from "../../dialects/errors/refusal.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { adaptObject, bodyVendorOf } from "../../vendors/adapt-body.ts";
-import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
+import { type Credential, CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
-import type { Prepared, Provider } from "../../vendors/provider.ts";
+import type { Prepared, Provider, RefusalSubject } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
@@ -19,6 +19,8 @@ export interface ProviderCheck {
   readonly provider: string;
   readonly dialect: ProviderDialectName | null;
   readonly upstreamModel: string | null;
+  /** Which key of the provider's pool was used, from 1; null if it has no pool. */
+  readonly key: number | null;
   readonly ok: boolean;
   /** Null if there was no answer at all. */
   readonly status: number | null;
@@ -32,45 +34,89 @@ const question = "Answer with one word: ready?";
 const outputTokens = 16;
 const longestMessage = 200;
 
-/** Sends a small request to every usable provider, all at once. It bypasses keys and ledger: nobody is charged. */
-export function checkProviders(settings: Settings): Promise<ProviderCheck[]> {
-  return Promise.all([...settings.providers.values()].map((provider) => check(provider, settings)));
+/**
+ * Sends a small request to every usable provider, or to every deployment of one model, with each key of its pool, all at
+ * once. It bypasses keys and ledger: nobody is charged.
+ */
+export async function checkProviders(settings: Settings, model?: ModelSettings): Promise<ProviderCheck[]> {
+  const targets = model === undefined ? firstDeployments(settings) : deploymentsOf(model, settings);
+  return (await Promise.all(targets.map(check))).flat();
 }
 
-async function check(settings: ProviderSettings, all: Settings): Promise<ProviderCheck> {
-  const deployment = firstDeploymentOf(settings.name, all);
+interface Target {
+  readonly settings: ProviderSettings;
+  /** Null if no model uses the provider. */
+  readonly deployment: DeploymentSettings | null;
+}
+
+function firstDeployments({ providers, models }: Settings): Target[] {
+  const deployments = models.flatMap((model) => model.deployments);
+  return [...providers.values()].map((settings) => ({
+    settings,
+    deployment: deployments.find(({ provider }) => provider === settings.name) ?? null,
+  }));
+}
+
+function deploymentsOf(model: ModelSettings, { providers }: Settings): Target[] {
+  return model.deployments.flatMap((deployment) => {
+    const settings = providers.get(deployment.provider);
+    return settings === undefined ? [] : [{ settings, deployment }];
+  });
+}
+
+async function check({ settings, deployment }: Target): Promise<ProviderCheck[]> {
   const [dialect] = deployment?.dialects ?? settings.dialects;
-  const startedMs = performance.now();
-  const result = (status: number | null, problem: string | null): ProviderCheck => ({
+  const found = {
     provider: settings.name,
     dialect: dialect ?? null,
     upstreamModel: deployment === null ? null : shownModel(deployment.upstreamModel),
-    ok: problem === null,
-    status,
-    tookMs: Math.round(performance.now() - startedMs),
-    problem,
-  });
-  if (deployment === null || dialect === undefined)
-    return result(null, "no model uses it, so nothing was asked");
+  };
+  if (deployment === null || dialect === undefined) {
+    const problem = "no model uses it, so nothing was asked";
+    return [{ ...found, key: null, ok: false, status: null, tookMs: 0, problem }];
+  }
   const tokens = new TokenSources();
   const provider = createProvider(settings, { tokens });
+  const { credentials } = provider;
   try {
-    const answer = await ask(provider, dialect, deployment);
-    return result(answer.status, problemWith(answer, provider, deployment));
-  } catch (error) {
-    return result(null, withoutSecrets(unreachable(error)));
+    return await Promise.all(
+      (credentials.length === 0 ? [null] : credentials).map(async (credential, index) => ({
+        ...found,
+        key: credentials.length > 1 ? index + 1 : null,
+        ...(await tryOnce(provider, credential, dialect, deployment)),
+      })),
+    );
   } finally {
     tokens.stop();
   }
 }
 
-function firstDeploymentOf(provider: string, { models }: Settings): DeploymentSettings | null {
-  const deployments = models.flatMap((model) => model.deployments);
-  return deployments.find((deployment) => deployment.provider === provider) ?? null;
+type Result = Pick<ProviderCheck, "ok" | "status" | "tookMs" | "problem">;
+
+async function tryOnce(
+  provider: Provider,
+  credential: Credential | null,
+  dialect: ProviderDialectName,
+  deployment: DeploymentSettings,
+): Promise<Result> {
+  const startedMs = performance.now();
+  const result = (status: number | null, problem: string | null): Result => ({
+    ok: problem === null,
+    status,
+    tookMs: Math.round(performance.now() - startedMs),
+    problem,
+  });
+  try {
+    const answer = await ask(provider, credential, dialect, deployment);
+    return result(answer.status, problemWith(answer, provider, deployment));
+  } catch (error) {
+    return result(null, withoutSecrets(unreachable(error)));
+  }
 }
 
 function ask(
   provider: Provider,
+  credential: Credential | null,
   dialect: ProviderDialectName,
   { upstreamModel, maxTokensField, family }: DeploymentSettings,
 ): Promise<CollectedAnswer> {
@@ -87,7 +133,7 @@ function ask(
     headers: {},
   };
   return collectAnswer(
-    (receiver) => provider.send(prepared, provider.credentials[0]?.use() ?? null, receiver, "models check"),
+    (receiver) => provider.send(prepared, credential?.use() ?? null, receiver, "models check"),
     abortAfter(timeoutMs),
   );
 }
@@ -103,8 +149,9 @@ function problemWith(
     return body["error"] == null ? null : shortened(readErrorObject(body).message);
   }
   const answer = { head, text, receivedAtMs: Date.now() };
-  const advice = provider.advise?.(answer, shownModel(upstreamModel)) ?? usualAdvice(status);
-  const said = body === null ? "" : ` ${shortened(provider.readRefusal(answer).message)}`;
+  const refusal = provider.readRefusal(answer);
+  const advice = provider.advise?.(answer, shownModel(upstreamModel)) ?? usualAdvice(status, refusal.about);
+  const said = body === null ? "" : ` ${shortened(refusal.message)}`;
   return `${status}${said}; ${advice}`;
 }
 
@@ -113,10 +160,12 @@ function shortened(message: string): string {
   return message.slice(0, longestMessage);
 }
 
-function usualAdvice(status: number): string {
+function usualAdvice(status: number, about: RefusalSubject | undefined): string {
+  if (status === 402 || about === "unpaid")
+    return "its account has no credit left, or has reached its spending limit; see the provider's billing page";
   if (status === 401 || status === 403) return "check api_key";
   if (status === 404 || (status >= 300 && status < 400)) return "check base_url and upstream_model";
-  if (status === 402 || status === 429) return "its quota or rate limit is used up";
+  if (status === 429) return "its quota or rate limit is used up";
   return status >= 500 ? "the provider has trouble; try again later" : "check upstream_model and dialects";
 }
 

@@ -18,10 +18,15 @@ const byCode: Readonly<Record<string, string>> = {
   internal_error: "The log has the cause, under the request's id.",
 };
 
+/** What the provider says about our account there, whatever its status. */
+const byFailure: Readonly<Record<string, string>> = {
+  unpaid:
+    "The account that the provider's `api_key` belongs to has no credit left, or has reached its spending limit: see the provider's billing page.",
+};
+
 /** What the provider's status says about our account there. */
 const byProviderStatus: Readonly<Record<number, string>> = {
   401: "The provider does not accept the credential: check its `api_key`.",
-  402: "The provider wants to be paid: check the account that its `api_key` belongs to.",
   403: "The provider does not let this credential do that: check the account that its `api_key` belongs to.",
   404: "The provider does not know the model under this name, or the address is wrong: check `upstream_model` and `base_url`.",
   429: "The provider limits the account: ask it for more, or add another deployment.",
@@ -45,7 +50,7 @@ export function adviceFor(
     if (last.status === null) {
       return "Check the provider's `base_url` and the network between; `sluice models check` tries each provider.";
     }
-    const advice = byProviderStatus[last.status];
+    const advice = byFailure[last.failure ?? ""] ?? byProviderStatus[last.status];
     if (advice !== undefined) return advice;
   }
   if (code === "insufficient_credit") return route.startsWith("/token/") ? moreBudget : moreCredit;

@@ -5,6 +5,7 @@ import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import { hasTooManyValues, mostParsedValues } from "../json/count-values.ts";
 import type { AnswerFigures } from "../usage/answer-figures.ts";
 import { readErrorObject } from "./refusal.ts";
+import { isUnpaid } from "./unpaid.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
 
 /** By the vendors' words, by an HTTP status in place of a code, or by MiniMax's numbers. */
@@ -32,7 +33,7 @@ function explainFailure(body: JsonObject): GatewayError {
   if (refusal.contextOverflow) {
     return new GatewayError("context_length_exceeded", refusal.message, vendorErrorOf(refusal));
   }
-  if (account.test(kind)) {
+  if (account.test(kind) || isUnpaid(refusal)) {
     return new GatewayError("upstream_error", "The provider refused the request.", { cause: refusal });
   }
   if (client.test(kind)) {

@@ -1,13 +1,20 @@
-import { readRefusal } from "../../dialects/errors/refusal.ts";
-import type { RefusedAnswer, VendorRefusal } from "../provider.ts";
+import { type Refusal, readRefusal } from "../../dialects/errors/refusal.ts";
+import { isUnpaid } from "../../dialects/errors/unpaid.ts";
+import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 /** The errors of most vendors: one of the known envelopes, and Retry-After as a header. */
 export function readDefaultRefusal({ head, text, receivedAtMs }: RefusedAnswer): VendorRefusal {
   const refusal = readRefusal(head.status, head.get("content-type"), text);
-  return {
-    ...refusal,
-    ...(head.status === 400 && refusal.refusesProofs === true ? { about: "proofs" } : {}),
-    retryAfterMs: retryAfterMs(head, receivedAtMs),
-  };
+  const waitMs = retryAfterMs(head, receivedAtMs);
+  const about = subjectOf(head.status, refusal, waitMs);
+  return { ...refusal, ...(about === null ? {} : { about }), retryAfterMs: waitMs };
+}
+
+/** Null where the status says it all. */
+function subjectOf(status: number, refusal: Refusal, waitMs: number | null): RefusalSubject | null {
+  if (status === 400 && refusal.refusesProofs === true) return "proofs";
+  if (status < 400 || status >= 500) return null;
+  // Azure says `insufficient_quota` of a minute's quota too, but then it says how long to wait.
+  return waitMs === null && isUnpaid(refusal) ? "unpaid" : null;
 }

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import type { ProviderCheck } from "../../../admin/operations/check-providers.ts";
-import { CommandFailed } from "../../failure.ts";
+import type { ModelSettings, Settings } from "../../../config/settings.ts";
+import { didYouMean } from "../../../config/suggest.ts";
+import { CommandFailed, Refused } from "../../failure.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { plural, span } from "../../terminal/format.ts";
@@ -9,24 +11,45 @@ import { table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function modelsCheckCommand(terminal: Terminal): Command {
-  return newConfigCommand("check", "Send one small request to each provider")
-    .addHelpText("after", examples(["sluice models check", "exit status 1 when any provider fails"]))
-    .action(async (options: ConfigOptions) => {
+  return newConfigCommand("check", "Send one small request to each provider, or for one model")
+    .argument("[model]", "ask every deployment of this model instead")
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice models check", "exit status 1 when any provider fails"],
+        ["sluice models check house-model", "each of its deployments, with the name that the provider knows"],
+      ),
+    )
+    .addHelpText("after", "\nA provider with several keys is asked with each of them.")
+    .action(async (id: string | undefined, options: ConfigOptions) => {
       const { checkProviders } = await import("../../../admin/operations/check-providers.ts");
       const settings = await loadAndWarn(options, terminal);
-      const asking = `asking ${plural(settings.providers.size, "provider")}`;
-      const checks = await withProgress(asking, checkProviders(settings), terminal);
+      const model = id === undefined ? undefined : modelNamed(id, settings);
+      const asked =
+        model === undefined
+          ? plural(settings.providers.size, "provider")
+          : plural(model.deployments.length, "deployment");
+      const checks = await withProgress(`asking ${asked}`, checkProviders(settings, model), terminal);
       if (options.json) printJson(checks.map(documentOf), terminal);
       else terminal.print(asTable(checks, terminal));
       if (checks.some((check) => !check.ok)) throw new CommandFailed();
     });
 }
 
+function modelNamed(id: string, { models }: Settings): ModelSettings {
+  const model = models.find((candidate) => candidate.id === id || candidate.aliases.includes(id));
+  if (model !== undefined) return model;
+  const known = new Set(models.map((candidate) => candidate.id));
+  throw new Refused(
+    `there is no model "${id}"${didYouMean(id, known) || "; `sluice models list` shows them"}`,
+  );
+}
+
 function asTable(checks: readonly ProviderCheck[], terminal: Terminal): string {
   const { style } = terminal;
   const rows = checks.map((check) => [
     check.ok ? style.good("✓") : style.bad("✗"),
-    style.bold(check.provider),
+    style.bold(check.provider) + (check.key === null ? "" : ` key ${check.key}`),
     check.upstreamModel ?? style.dim("–"),
     check.dialect ?? style.dim("–"),
     span(check.tookMs),
@@ -48,6 +71,7 @@ function documentOf(check: ProviderCheck): object {
     provider: check.provider,
     dialect: check.dialect,
     upstream_model: check.upstreamModel,
+    key: check.key,
     ok: check.ok,
     status: check.status,
     took_ms: check.tookMs,
