@@ -3,66 +3,119 @@ import {
   closeBracket,
   comma,
   endOfString,
+  isEmpty,
   notJson,
   openBrace,
   openBracket,
   quote,
 } from "./json-bytes.ts";
 
-/** Nothing that is read is nested more deeply. */
+/** Nothing that is read is nested more deeply. Also limits how often a part of the text is scanned. */
 const mostLevels = 16;
-
-/** With less, nothing is left of an event but its type. */
-const fewestLevels = 2;
 
 const cut = Buffer.from("null");
 
 /**
- * A JSON text without what is nested deeply: null is in the place of objects and lists, so that at most `most` values are
- * left. Null if that would leave nothing of interest, or if the text is not JSON. Takes memory for what is left alone.
+ * A JSON text without its largest parts: null is in the place of objects and lists, so that at most `most` values are
+ * left. Every member of an object gets the same share of them, so that a small one is kept whatever is beside it, and a
+ * large one keeps its outer levels. Null if nothing would be left, or if the text is not JSON.
  */
 export function shallowJson(bytes: Uint8Array, most: number): string | null {
-  const levels = levelsWithin(bytes, most);
-  return levels < fewestLevels ? null : withoutDeeper(bytes, levels);
+  const start = bytes.findIndex((byte) => byte === openBrace || byte === openBracket);
+  const whole = start === -1 ? null : scanParts(bytes, start, most);
+  if (whole === null || whole.parts === null) return null;
+  const cutter = new Cutter(bytes);
+  cutter.shorten(whole.parts, most - whole.ownValues, mostLevels - 1);
+  return cutter.text();
 }
 
-/** How many levels have at most `most` values together. */
-function levelsWithin(bytes: Uint8Array, most: number): number {
-  const values = new Uint32Array(mostLevels + 1);
+/** An object or a list. */
+interface Part {
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+  /** Items and members, at every level. */
+  readonly values: number;
+}
+
+interface Scanned {
+  /** Items and members of the outermost level. */
+  readonly ownValues: number;
+  /** The objects and lists among them, in order; null if there are more values than were asked for. */
+  readonly parts: readonly Part[] | null;
+}
+
+/** Null if the text ends before the object or list does. */
+function scanParts(bytes: Uint8Array, open: number, mostOwn: number): Scanned | null {
+  const parts: Part[] = [];
   let depth = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
+  let start = open;
+  let ownValues = 0;
+  let values = 0;
+  for (let at = open; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === quote) {
       at = endOfString(bytes, at);
-      if (at === notJson) return 0;
-    } else if (byte === openBrace || byte === openBracket) {
-      depth += 1;
-      if (depth <= mostLevels) values[depth] = (values[depth] ?? 0) + 1;
+      if (at === notJson) return null;
     } else if (byte === comma) {
-      if (depth <= mostLevels) values[depth] = (values[depth] ?? 0) + 1;
-    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+      if (depth === 1) ownValues += 1;
+      else values += 1;
+    } else if (byte === openBrace || byte === openBracket) {
+      if (depth === 1) [start, values] = [at, 0];
+      if (!isEmpty(bytes, at)) {
+        if (depth === 0) ownValues += 1;
+        else values += 1;
+      }
+      depth += 1;
+    } else if (byte === closeBrace || byte === closeBracket) {
+      depth -= 1;
+      if (depth === 1) parts.push({ start, end: at + 1, values });
+      if (depth === 0) return { ownValues, parts };
+    }
+    if (ownValues > mostOwn) return { ownValues, parts: null };
   }
-  let levels = 0;
-  let left = most;
-  for (; levels < mostLevels && left >= 0; levels += 1) left -= values[levels + 1] ?? 0;
-  return left >= 0 ? levels : levels - 1;
+  return null;
 }
 
-function withoutDeeper(bytes: Uint8Array, levels: number): string {
-  const kept: Uint8Array[] = [];
-  let copied = 0;
-  let depth = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === quote) at = endOfString(bytes, at);
-    else if (byte === openBrace || byte === openBracket) {
-      depth += 1;
-      if (depth === levels + 1) kept.push(bytes.subarray(copied, at), cut);
-    } else if (byte === closeBrace || byte === closeBracket) {
-      if (depth === levels + 1) copied = at + 1;
-      depth -= 1;
-    }
+/** Copies a text without some of its parts. */
+class Cutter {
+  readonly #bytes: Uint8Array;
+  readonly #kept: Uint8Array[] = [];
+  #copied = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
   }
-  kept.push(bytes.subarray(copied));
-  return Buffer.concat(kept).toString();
+
+  /** Shortens the parts of an object or list, so that `most` values are left in all of them. */
+  shorten(parts: readonly Part[], most: number, levels: number): void {
+    const share = fairShare(parts, most);
+    for (const part of parts) if (part.values > share) this.#shortenOne(part, Math.floor(share), levels);
+  }
+
+  #shortenOne({ start, end }: Part, most: number, levels: number): void {
+    const scanned = levels === 0 ? null : scanParts(this.#bytes, start, most);
+    if (scanned !== null && scanned.parts !== null) {
+      this.shorten(scanned.parts, most - scanned.ownValues, levels - 1);
+      return;
+    }
+    this.#kept.push(this.#bytes.subarray(this.#copied, start), cut);
+    this.#copied = end;
+  }
+
+  text(): string {
+    return Buffer.concat([...this.#kept, this.#bytes.subarray(this.#copied)]).toString();
+  }
+}
+
+/** How many values each part may have, so that all have at most `most`: those that need less leave more to the others. */
+function fairShare(parts: readonly Part[], most: number): number {
+  const sizes = parts.map(({ values }) => values).sort((a, b) => a - b);
+  let left = most;
+  for (const [index, size] of sizes.entries()) {
+    const share = left / (sizes.length - index);
+    if (size > share) return share;
+    left -= size;
+  }
+  return Number.POSITIVE_INFINITY;
 }

@@ -51,8 +51,8 @@ export function jsonOf(data: string): JsonObject | null {
 }
 
 /**
- * The same for an event that a scanner forwards, without what is nested deeply if it has too many values: the
- * probabilities of a long answer's tokens are hundreds of thousands, below the figures of its use. Undefined if nothing of interest would be left.
+ * The same for an event that a scanner forwards, without its largest parts if it has too many values: the probabilities
+ * of a long answer's tokens are hundreds of thousands, beside the figures of its use. Undefined if nothing would be left.
  */
 export function meaningOf(data: string): JsonObject | null | undefined {
   if (!hasTooManyValues(data)) return parsed(data);

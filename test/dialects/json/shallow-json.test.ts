@@ -6,20 +6,29 @@ import { type SeededRandom, seededRandom } from "../../support/random.ts";
 
 const shallow = (text: string, most: number) => shallowJson(Buffer.from(text), most);
 
-/** The same by the parsed value. */
-function withoutDeeper(value: Json, levels: number): Json {
-  if (typeof value !== "object" || value === null) return value;
-  if (levels === 0) return null;
-  if (Array.isArray(value)) return value.map((item) => withoutDeeper(item, levels - 1));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, withoutDeeper(inner ?? null, levels - 1)]),
-  );
-}
-
-function depthOf(value: Json): number {
+/** Items and members at every level. */
+function valuesIn(value: Json): number {
   if (typeof value !== "object" || value === null) return 0;
   const inner = isObject(value) ? Object.values(value) : value;
-  return 1 + Math.max(0, ...inner.map((item) => depthOf(item ?? null)));
+  return inner.reduce<number>((sum, item) => sum + 1 + valuesIn(item ?? null), 0);
+}
+
+/** Whether the one is the other with null in the place of some objects and lists. */
+function isCutOf(left: Json, value: Json): boolean {
+  if (typeof value !== "object" || value === null) return left === value;
+  if (left === null) return true;
+  if (Array.isArray(value))
+    return (
+      Array.isArray(left) &&
+      left.length === value.length &&
+      value.every((item, at) => isCutOf(left[at] ?? null, item))
+    );
+  const names = Object.keys(value);
+  return (
+    isObject(left) &&
+    Object.keys(left).length === names.length &&
+    names.every((name) => isCutOf(left[name] ?? null, value[name] ?? null))
+  );
 }
 
 const strings = ["", "a", '"', "\\", '\\"', "[", "}", ",", "[[],", "Grüße, 世界", "\n"];
@@ -37,36 +46,43 @@ function randomValue(random: SeededRandom, levels: number): Json {
   );
 }
 
-describe("JSON without what is nested deeply", () => {
-  test("is the same to some depth, and null below it", () => {
+describe("JSON without its largest parts", () => {
+  test("is the same but for null in the place of objects and lists, and has no more values than it may", () => {
     for (let seed = 1; seed <= 2000; seed += 1) {
       const random = seededRandom(seed);
-      const value: Json = { type: "x", inner: randomValue(random, 5) };
+      const value: Json = { type: "x", inner: randomValue(random, 5), more: randomValue(random, 3) };
       const text = JSON.stringify(value, null, random.pick([0, 2]));
-      const cut = shallow(text, random.below(60));
+      const most = random.below(60);
+      const cut = shallow(text, most);
+      expect(cut === null, `seed ${seed}`).toBe(most < 3);
       if (cut === null) continue;
       const left: Json = JSON.parse(cut);
-      const levels = depthOf(left);
-      const expected = [levels, levels + 1].map((depth) => withoutDeeper(value, depth));
-      expect(expected, `seed ${seed}`).toContainEqual(left);
-      expect(levels, `seed ${seed}`).toBeGreaterThanOrEqual(Math.min(2, depthOf(value)));
+      expect(isCutOf(left, value), `seed ${seed}`).toBe(true);
+      expect(valuesIn(left), `seed ${seed}`).toBeLessThanOrEqual(most);
+      if (valuesIn(value) <= most) expect(cut, `seed ${seed}`).toBe(text);
     }
   });
 
-  test("keeps as many levels as have few enough values", () => {
-    const text = '{"a":1,"b":{"c":[1,2,{"d":[3,4,5]}]}}';
-    expect(shallow(text, 100)).toBe(text);
-    // Two members, one member, three items, one member, three items.
-    expect(shallow(text, 10)).toBe(text);
-    expect(shallow(text, 9)).toBe('{"a":1,"b":{"c":[1,2,{"d":null}]}}');
-    expect(shallow(text, 6)).toBe('{"a":1,"b":{"c":[1,2,null]}}');
-    expect(shallow(text, 3)).toBe('{"a":1,"b":{"c":null}}');
+  test("keeps what is small, and of what is large as many levels as it may", () => {
+    const text = '{"a":{"b":1},"c":{"d":[[1,2],[3,4],[5,6,7]]}}';
+    expect(shallow(text, 14)).toBe(text);
+    expect(shallow(text, 13)).toBe('{"a":{"b":1},"c":{"d":[[1,2],[3,4],null]}}');
+    expect(shallow(text, 10)).toBe('{"a":{"b":1},"c":{"d":[null,null,null]}}');
+    expect(shallow(text, 6)).toBe('{"a":{"b":1},"c":{"d":null}}');
+    expect(shallow(text, 4)).toBe('{"a":{"b":1},"c":{"d":null}}');
+    expect(shallow(text, 2)).toBe('{"a":null,"c":null}');
+    expect(shallow(text, 1)).toBeNull();
   });
 
-  test("is none if only the outermost level is left, or if a text does not end", () => {
-    expect(shallow('{"a":1,"b":{"c":[]}}', 2)).toBeNull();
-    expect(shallow('{"a":1,"b":{"c":[]}}', 1)).toBeNull();
+  test("is none if a text does not end, or has neither an object nor a list", () => {
     expect(shallow('{"a":"', 100)).toBeNull();
+    expect(shallow('{"a":1', 100)).toBeNull();
+    expect(shallow("7", 100)).toBeNull();
+  });
+
+  test("keeps nothing that is nested too deeply to be read", () => {
+    const deep = `${'{"a":'.repeat(5000)}[1,2]${"}".repeat(5000)}`;
+    expect(shallow(deep, 100)).toBe(`${'{"a":'.repeat(16)}null${"}".repeat(16)}`);
   });
 });
 

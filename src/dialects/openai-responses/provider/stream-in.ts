@@ -1,10 +1,11 @@
-import type { JsonObject } from "../../../base/json.ts";
-import { cutShort, malformedEvent, reportedFailure } from "../../errors/failure.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { cutShort, eventTooLarge, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
-import { numberOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import { numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { isReadable, type ResponsesEvent, readEvent } from "./event-in.ts";
 import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
 import { figures, readUsage } from "./usage-in.ts";
@@ -58,16 +59,15 @@ class ResponsesStreamReader implements StreamReader {
 
   push(frame: SseFrame): void {
     if (this.ended || frame.data === "" || frame.data === "[DONE]") return;
-    const event = parseObject(frame.data);
-    if (event === null) throw malformedEvent(frame.data, "an event that is no JSON object");
-    const type = stringOf(event["type"]) ?? frame.event;
-    if (type === "error" || (type === "" && event["error"] !== undefined))
-      throw reportedFailure(event, figures);
+    const event = readEvent(frame);
+    const { type, json } = event;
+    if (type === "error" || (type === "" && json["error"] !== undefined))
+      throw reportedFailure(json, figures);
     if (!this.#begun) {
       this.#begun = true;
       this.#emit({ type: "start", usage: null });
     }
-    this.#read(type, event);
+    this.#read(event);
   }
 
   end(): void {
@@ -75,33 +75,34 @@ class ResponsesStreamReader implements StreamReader {
   }
 
   /** Other events belong to hosted tools or repeat what these contain. */
-  #read(type: string, event: JsonObject): void {
+  #read(event: ResponsesEvent): void {
+    const { type, json } = event;
     const fragment = fragments.get(type);
     if (fragment !== undefined) {
-      this.#item(event).push(fragment.channel, partOf(event), stringOf(event[fragment.field]) ?? "");
+      this.#item(json).push(fragment.channel, partOf(json), stringOf(json[fragment.field]) ?? "");
       return;
     }
     const whole = wholes.get(type);
     if (whole !== undefined) {
-      this.#item(event).complete(whole.channel, partOf(event), stringOf(event[whole.field]) ?? "");
+      this.#item(json).complete(whole.channel, partOf(json), stringOf(json[whole.field]) ?? "");
       return;
     }
     switch (type) {
       case "response.output_item.added":
-        this.#item(event).announce(itemOf(event));
+        this.#item(json).announce(wholeItemOf(event));
         break;
       case "response.output_text.annotation.added":
-        this.#item(event).cite(partOf(event), readCitations([event["annotation"] ?? null]));
+        this.#item(json).cite(partOf(json), readCitations([json["annotation"] ?? null]));
         break;
       case "response.output_item.done":
-        this.#item(event).finish(itemOf(event));
+        this.#item(json).finish(wholeItemOf(event));
         break;
       case "response.completed":
       case "response.incomplete":
-        this.#finish(responseOf(event), type);
+        this.#finish(event);
         break;
       case "response.failed":
-        throw reportedFailure(responseOf(event), figures);
+        throw reportedFailure(responseOf(json), figures);
     }
   }
 
@@ -119,7 +120,9 @@ class ResponsesStreamReader implements StreamReader {
   }
 
   /** The last event has the whole response, also what the provider did not stream. */
-  #finish(response: JsonObject, type: string): void {
+  #finish({ type, json, isCut }: ResponsesEvent): void {
+    const response = responseOf(json);
+    if (isCut && (response === json || !this.#hasItems(response["output"]))) throw eventTooLarge();
     objectsOf(response["output"]).forEach((item, at) => {
       (this.#find(item, at) ?? this.#item({ item })).finish(item);
     });
@@ -133,6 +136,15 @@ class ResponsesStreamReader implements StreamReader {
     this.ended = true;
   }
 
+  /** Whether each item can be read from the last event, or has been before. */
+  #hasItems(output: Json | undefined): boolean {
+    if (!Array.isArray(output)) return this.#items.size > 0 && this.#items.values().every(hasFinished);
+    return output.every((item, at) => {
+      const known = isObject(item) ? this.#find(item, at) : this.#byIndex.get(at);
+      return isReadable(item) || known?.finished === true;
+    });
+  }
+
   #find(item: JsonObject, at: number): IncomingItem | undefined {
     const { id, type, call_id: callId } = item;
     const byId = typeof id === "string" ? this.#byId.get(id) : undefined;
@@ -144,12 +156,21 @@ class ResponsesStreamReader implements StreamReader {
   }
 }
 
+function hasFinished({ finished }: IncomingItem): boolean {
+  return finished;
+}
+
 function partOf(event: JsonObject): number {
   return numberOf(event["content_index"]) ?? numberOf(event["summary_index"]) ?? 0;
 }
 
 function itemOf(event: JsonObject): JsonObject {
   return objectOf(event["item"]) ?? {};
+}
+
+function wholeItemOf({ json, isCut }: ResponsesEvent): JsonObject {
+  if (isCut && !isReadable(json["item"] ?? null)) throw eventTooLarge();
+  return itemOf(json);
 }
 
 function responseOf(event: JsonObject): JsonObject {

@@ -320,3 +320,69 @@ test("C66 the same events however the bytes are cut", () => {
     expect(events).toEqual(whole);
   }
 });
+
+describe("an event with too many values to be parsed is read without what is nested deeply", () => {
+  const probable = { token: "a", logprob: -0.5, bytes: [97], top_logprobs: [] };
+  const probabilities = (tokens: number) => Array.from({ length: tokens }, () => probable);
+  const part = { type: "output_text", text: "Hello", logprobs: probabilities(25_000) };
+  const probed: JsonObject = { ...message(""), content: [part] };
+  const usage = { input_tokens: 3, output_tokens: 2 };
+  const textEvent = (kind: string, more: JsonObject) => ({
+    ...{ type: `response.output_text.${kind}`, item_id: "msg_1", output_index: 0, content_index: 0 },
+    ...more,
+  });
+  const hello = [{ type: "text", text: "Hello" }];
+  /** A list of so many items that none of them is left. */
+  const countless = Array.from({ length: 100_001 }, () => ({}));
+
+  test.each([
+    ["its text, which was not streamed", [completed([probed], { usage })]],
+    ["an item that nothing announced", [done(0, probed), completed([probed], { usage })]],
+    [
+      "a text with more probabilities than there may be values",
+      [textEvent("done", { text: "Hello", logprobs: probabilities(100_001) }), completed([], { usage })],
+    ],
+    [
+      "a fragment",
+      [textEvent("delta", { delta: "Hello", logprobs: part.logprobs }), completed([], { usage })],
+    ],
+    [
+      "the end of items that have been read before",
+      [done(0, message("Hello")), completed(countless, { usage })],
+    ],
+    [
+      "the tools that the request had",
+      [completed([message("Hello")], { usage, tools: [{ parameters: countless }] })],
+    ],
+  ] as const)("and so are %s", (_, frames) => {
+    const { response } = read(...frames);
+    expect(response.blocks).toEqual(hello as never);
+    expect(response.finish.reason).toBe("stop");
+    expect(response.usage).toMatchObject({ inputTokens: 3, outputTokens: 2 });
+  });
+
+  test("and so are a limit that was reached, and a failure", () => {
+    const limited = completed([probed], { usage, incomplete_details: { reason: "max_output_tokens" } });
+    expect(read({ ...limited, type: "response.incomplete" }).response.finish.reason).toBe("length");
+    const error = { code: "server_error", message: "It broke." };
+    const failed = { ...completed([probed], { usage, error }), type: "response.failed" };
+    expect(failureOf(failed)).toMatchObject({ message: "It broke.", usage: { outputTokens: 2 } });
+  });
+
+  test.each([
+    ["items that were never streamed", [completed(countless)]],
+    [
+      "more items than were streamed",
+      [done(0, message("Hello")), completed([probed, { ...message(""), id: "msg_2", content: countless }])],
+    ],
+    ["an item that was begun only", [textEvent("delta", { delta: "He" }), completed(countless)]],
+    ["the parts of an item", [done(0, { ...message(""), content: countless })]],
+    ["an item's members", [done(0, Object.fromEntries(countless.map((_, at) => [`a${at}`, 0])))]],
+    [
+      "a response",
+      [{ type: "response.completed", response: Object.fromEntries(countless.map((_, at) => [`a${at}`, 0])) }],
+    ],
+  ] as const)("but not if that would lose %s", (_, frames) => {
+    expect(failureOf(...frames).message).toContain("more than 100000 values");
+  });
+});
