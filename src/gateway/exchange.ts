@@ -238,6 +238,7 @@ export class Exchange {
     return withoutRequestText(message, this.#body, known);
   }
 
+  /** A client that has left was sent no error, and most often is its cause: the body or the answer broke off. */
   facts(status: number, outcome: string, error: unknown): ExchangeFacts {
     const callerId = this.call.request.headers.get("x-request-id");
     return {
@@ -255,7 +256,7 @@ export class Exchange {
       stream: this.stream,
       status,
       outcome,
-      errorCode: error === null ? null : errorCode(error),
+      errorCode: error === null || outcome === "cancelled" ? null : errorCode(error),
       cause: describeCause(error),
       usage: this.usage,
       basis: this.basis,

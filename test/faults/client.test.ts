@@ -39,6 +39,13 @@ function rawRequest(key: TestKey, body: string, headers = ""): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key.key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${headers}\r\n${body}`;
 }
 
+/** The lines of the key's generation requests. */
+function exchangeLines({ prefix }: TestKey): string[] {
+  return sluice.output
+    .split("\n")
+    .filter((line) => line.includes(`"key":"${prefix}","route":"/v1/chat/completions"`));
+}
+
 describe("a client that", () => {
   test("leaves in the middle of its body has had no effect", async () => {
     const key = await sluice.createKey();
@@ -46,7 +53,11 @@ describe("a client that", () => {
     socket.write(rawRequest(key, JSON.stringify(ask)).slice(0, -20));
     await Bun.sleep(50);
     socket.terminate();
-    await Bun.sleep(50);
+    await waitFor(() => exchangeLines(key).length > 0, "the exchange to be logged");
+    const [line] = exchangeLines(key);
+    expect(line).toContain('"level":30');
+    expect(line).toContain('"outcome":"cancelled"');
+    expect(line).not.toContain("internal_error");
     expect(await creditsOf(key)).toMatchObject({ used: 0, reserved: 0 });
     expect(provider.requests).toHaveLength(0);
   });
