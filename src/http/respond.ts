@@ -11,6 +11,9 @@ import { commonHeaders } from "../gateway/headers.ts";
 import { listModels, showModel } from "../gateway/models.ts";
 import { summarizeUsage } from "../gateway/usage-summary.ts";
 
+/** nginx's status for a client that was gone before it could be answered. It is in logs and metrics only. */
+const clientLeft = 499;
+
 /** Answers one call on one of the interface's routes, whatever happens. Only a stream outlasts its response. */
 export async function respond(gateway: Gateway, call: ClientCall): Promise<Response> {
   const exchange = new Exchange(call, gateway);
@@ -24,9 +27,10 @@ export async function respond(gateway: Gateway, call: ClientCall): Promise<Respo
   } catch (thrown) {
     const error = withoutStore(thrown);
     const response = errorResponse(exchange, error);
-    const { status } = response;
+    const hasLeft = call.request.signal.aborted;
+    const status = hasLeft ? clientLeft : response.status;
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.
-    const outcome = call.request.signal.aborted ? "cancelled" : status < 500 ? "refused" : "failed";
+    const outcome = hasLeft ? "cancelled" : status < 500 ? "refused" : "failed";
     endExchange(gateway, exchange, { status, outcome, error });
     return response;
   }
