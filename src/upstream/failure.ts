@@ -100,8 +100,10 @@ export function malformed(cause: unknown): Failure {
 }
 
 /** Wrong content type, a redirect, compression, broken JSON. */
-export function unusable(problem: string): Failure {
-  const error = new GatewayError("upstream_error", `The provider's answer cannot be used: ${problem}.`);
+export function unusable(problem: string, cause?: unknown): Failure {
+  const error = new GatewayError("upstream_error", `The provider's answer cannot be used: ${problem}.`, {
+    cause,
+  });
   return { ...tryOthers, error, kind: "nonsense" };
 }
 

@@ -88,6 +88,18 @@ describe("the token counter", () => {
     brief.stop();
   });
 
+  test("counts roughly what it stumbles over, and the next exactly", async () => {
+    const broken = new TextEncoder().encode('{"messages":');
+    expect(await counter.request(broken)).toBe(Math.ceil(broken.length / 4));
+    expect(await counter.text([prose])).toBe(countTokens(prose));
+    const impossible = new TokenCounter({
+      startWorker: () => {
+        throw new Error("no more threads");
+      },
+    });
+    expect(await impossible.request(broken)).toBe(Math.ceil(broken.length / 4));
+  });
+
   test("a rough count lies within a factor of two of a real one", () => {
     for (const text of [
       prose,
@@ -134,6 +146,14 @@ describe("counting a request", () => {
     };
     const shown = await count({ messages: [{ role: "user", content: [picture] }] });
     expect(shown).toBe(4 + 1600);
+  });
+
+  test("takes a call whose name is no text for one without a name", async () => {
+    const call = { type: "tool_use", id: "t", name: { toString: 1 }, input: { a: 1 } };
+    const messages = [{ role: "assistant", content: [call] }];
+    const body = new TextEncoder().encode(JSON.stringify({ model: "m", messages }));
+    expect(await counter.request(body)).toBe(4 + countTokens('{"a":1}'));
+    expect(roughCount(body)).toBe(4 + 2);
   });
 
   test("finds what there is to read in every dialect", () => {

@@ -155,7 +155,7 @@ test("a field by which a provider would take another model is refused", async ()
 });
 
 test("an answer that is neither text nor speech has no price", async () => {
-  for (const modalities of [["text", "image"], ["AUDIO"], ["video"], "image"]) {
+  for (const modalities of [["text", "image"], ["AUDIO"], ["video"], "image", [{ toString: 1 }]]) {
     await expectRefused(chat, { modalities }, "modalities", "what that costs");
   }
   await expectRefused(unpriced(chat), { modalities: "audio" }, "modalities", "price.audio_output");

@@ -295,3 +295,23 @@ describe("what the provider did, and what the client is told", () => {
     expect(log).toMatchObject([{ level: "error", fields: { deployment: "p0/real", failure: "status_401" } }]);
   });
 });
+
+test("a refusal that its reader stumbles over fails the call at once, and gives back its slot", async () => {
+  provider.script(openAiError(400, "odd"));
+  const { upstream, plan } = setUp([{ url: provider.url, maxConcurrent: 1 }]);
+  const usual = plan();
+  const stumbling: GenerationPlan = {
+    ...usual,
+    prepare: (deployment) => {
+      Object.assign(deployment.provider, { readRefusal: stumble });
+      return usual.prepare(deployment);
+    },
+  };
+  const { code, cause } = await refusalOf(upstream, stumbling);
+  expect([code, String(cause)]).toEqual(["upstream_error", "TypeError: No default value"]);
+  expect(upstream.health()[0]?.inFlight).toBe(0);
+});
+
+function stumble(): never {
+  throw new TypeError("No default value");
+}

@@ -118,12 +118,24 @@ export class TokenCounter {
 /** Larger bodies are not parsed here, because that would block the event loop. */
 const maxParsedBytes = 1024 * 1024;
 
-/** About four bytes per token for English, and three for most other writing. */
+/** About four bytes per token for English, and three for most other writing. Never throws: a charge may wait for it. */
 export function roughCount(what: Countable): number {
-  if (what instanceof Uint8Array && what.length >= maxParsedBytes) return Math.ceil(what.length / 4);
-  const { texts, fixedTokens } =
-    what instanceof Uint8Array ? parseModelInput(what) : { texts: what, fixedTokens: 0 };
-  let tokens = fixedTokens;
+  if (!(what instanceof Uint8Array)) return roughlyIn(what);
+  if (what.length >= maxParsedBytes) return bytesAsTokens(what);
+  try {
+    const { texts, fixedTokens } = parseModelInput(what);
+    return fixedTokens + roughlyIn(texts);
+  } catch {
+    return bytesAsTokens(what);
+  }
+}
+
+function bytesAsTokens(bytes: Uint8Array): number {
+  return Math.ceil(bytes.length / 4);
+}
+
+function roughlyIn(texts: readonly string[]): number {
+  let tokens = 0;
   for (const text of texts) {
     const bytes = Buffer.byteLength(text);
     tokens += Math.ceil(bytes / (bytes === text.length ? 4 : 3));

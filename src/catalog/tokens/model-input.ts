@@ -61,7 +61,8 @@ function collectBlock(block: JsonObject, found: ModelInput): void {
   }
   // A tool's input has arbitrary fields. The model reads it as JSON.
   if (block["type"] === "tool_use" && isObject(block["input"])) {
-    found.texts.push(String(block["name"]), JSON.stringify(block["input"]));
+    if (typeof block["name"] === "string") found.texts.push(block["name"]);
+    found.texts.push(JSON.stringify(block["input"]));
     return;
   }
   for (const name in block) if (!unreadFields.has(name)) collect(block[name], found);

@@ -14,12 +14,21 @@ export interface CountJob {
 
 export interface CountDone {
   readonly id: number;
-  readonly tokens: number;
+  /** Null if it could not be counted. */
+  readonly tokens: number | null;
 }
 
-self.onmessage = ({ data: { id, what, budgetMs } }: MessageEvent<CountJob>) => {
-  const { texts, fixedTokens } =
-    what instanceof Uint8Array ? parseModelInput(what) : { texts: what, fixedTokens: 0 };
-  const done: CountDone = { id, tokens: fixedTokens + countTexts(texts, budgetMs) };
+self.onmessage = ({ data: job }: MessageEvent<CountJob>) => {
+  const done: CountDone = { id: job.id, tokens: tokensOf(job) };
   self.postMessage(done);
 };
+
+function tokensOf({ what, budgetMs }: CountJob): number | null {
+  try {
+    const { texts, fixedTokens } =
+      what instanceof Uint8Array ? parseModelInput(what) : { texts: what, fixedTokens: 0 };
+    return fixedTokens + countTexts(texts, budgetMs);
+  } catch {
+    return null;
+  }
+}

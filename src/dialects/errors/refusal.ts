@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { withoutSecrets } from "../../base/secrets.ts";
+import { listOf } from "../json/json-fields.ts";
 
 /** A provider's error, whatever its format. Safe to show to a client. */
 export interface Refusal {
@@ -154,8 +155,13 @@ function detailOf(detail: Json | undefined): string | null {
 function complaintOf(entry: Json): string | null {
   if (!isObject(entry)) return text(entry);
   const complaint = text(entry["msg"]) ?? text(entry["message"]);
-  const place = Array.isArray(entry["loc"]) ? entry["loc"].join(".") : "";
+  const place = listOf(entry["loc"]).filter(isStep).join(".");
   return complaint === null || place === "" ? complaint : `${place}: ${complaint}`;
+}
+
+/** Anything else need not have a text: JSON may say what an object's `toString` is. */
+function isStep(step: Json): boolean {
+  return typeof step === "string" || typeof step === "number";
 }
 
 function text(value: Json | undefined): string | null {
@@ -226,7 +232,6 @@ const secrets: readonly [RegExp, string][] = [
   [/\bslu_[\w*.-]{6,}/g, "[key]"],
   [/\bAIza[\w-]{10,}/g, "[key]"],
   [/\b(bearer|x-api-key:?|api[-_ ]key(?: provided)?:)\s+\S{6,}/gi, "$1 [key]"],
-  [/\bprojects\/[\w:.-]+/g, "projects/[account]"],
   [/\bproject(?:_number:| number | )\d{6,}/g, "project [account]"],
   [/\b(?:org|proj|acct|team|workspace|wrkspc)[-_][A-Za-z0-9]{8,}/g, "[account]"],
   [/\bya29\.[\w.-]{6,}/g, "[key]"],

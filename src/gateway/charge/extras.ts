@@ -97,12 +97,12 @@ function refuseOtherModels(body: JsonObject): void {
   }
 }
 
-/** What the answer is asked to be beside text and speech, such as a picture; null for nothing. */
+/** What the answer is asked to be beside text and speech, such as a picture, as JSON; null for nothing. */
 function otherModality({ modalities = null }: JsonObject): string | null {
   if (modalities === null) return null;
   const asked = Array.isArray(modalities) ? modalities : [modalities];
   const other = asked.find((modality) => modality !== "text" && modality !== "audio");
-  return other === undefined ? null : String(other);
+  return other === undefined ? null : JSON.stringify(other);
 }
 
 interface AskedTier {
@@ -167,11 +167,11 @@ class Prices {
     );
   }
 
-  /** For what no price can be given here. */
+  /** For what no price can be given here. The value is JSON. */
   refuseUnlessFree(field: string, value: string): void {
     if (this.#have(this.#deployments, () => undefined)) return;
     throw invalidRequest(
-      `\`${field}\` asks for ${JSON.stringify(value)}, and it is not known here what that costs; leave it out.`,
+      `\`${field}\` asks for ${value}, and it is not known here what that costs; leave it out.`,
       field,
     );
   }

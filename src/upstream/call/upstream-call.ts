@@ -160,9 +160,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   ended(): void {
-    if (this.#state === "refusal") this.#failRefused();
-    else if (this.#state === "whole" || this.#state === "unnamed") this.#inspectWhole();
-    else if (this.#state === "first_frame") this.#inspectFirstFrame(true);
+    this.#judgeEnd();
     if (this.#isOver) return;
     this.#state = "complete";
     this.#queue.end();
@@ -172,8 +170,19 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
 
   failed(cause: unknown): void {
     // A refusal whose body breaks off is a refusal all the same: its status decides.
-    if (this.#state === "refusal") this.#failRefused();
+    if (this.#state === "refusal") this.#judgeEnd();
     else this.#breakOff(cause);
+  }
+
+  /** Nobody but this call would learn of it if a reader of errors stumbles, and it would wait for its deadline. */
+  #judgeEnd(): void {
+    try {
+      if (this.#state === "refusal") this.#failRefused();
+      else if (this.#state === "whole" || this.#state === "unnamed") this.#inspectWhole();
+      else if (this.#state === "first_frame") this.#inspectFirstFrame(true);
+    } catch (cause) {
+      this.#fail(unusable("it cannot be read", cause));
+    }
   }
 
   /** The first frame took longer than a heartbeat: hands the stream over without it. Its deadline stays. */

@@ -93,6 +93,15 @@ describe("C82 an overflow is recognised by its code or by its words", () => {
   });
 });
 
+test("a place that is no path is left out of a complaint", () => {
+  const detail = [
+    { loc: ["body", { toString: 1 }, 0, null], msg: "must be a string" },
+    { loc: 3, msg: "is odd" },
+  ];
+  const { message } = readRefusal(422, json, JSON.stringify({ detail }));
+  expect(message).toBe("body.0: must be a string; is odd");
+});
+
 test("C75 an error in place of an answer keeps its meaning", () => {
   const codes = (error: { type?: string; code?: string; message: string }) =>
     reportedFailure({ error }, chat).code;
