@@ -27,6 +27,12 @@ function schemaOf(name: string): JsonObject {
 }
 
 describe("the OpenAPI document", () => {
+  test("sorts every operation under a tag that it describes", () => {
+    const described = document.tags.map(({ name }: { name: string }) => name);
+    const used = operations.flatMap(([, , { tags }]) => tags);
+    expect([...new Set(used)].toSorted()).toEqual(described);
+  });
+
   test("is valid OpenAPI 3.1 by the official schema, and all its references lead somewhere", async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate(structuredClone(document));

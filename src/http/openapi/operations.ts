@@ -161,6 +161,9 @@ const operations: readonly Operation[] = [
   },
 ];
 
+/** What the interface calls the two formats. */
+const tags: Readonly<Record<ErrorFormat, string>> = { openai: "Format A", anthropic: "Format B" };
+
 export function buildPaths(): JsonObject {
   return Object.fromEntries(
     operations.map((operation) => [operation.path, { [operation.method]: describe(operation) }]),
@@ -173,7 +176,7 @@ function describe(operation: Operation): JsonObject {
     operationId,
     summary,
     ...(description === undefined ? {} : { description }),
-    tags: [`Format ${format}`],
+    tags: [tags[format]],
     security: security.map((scheme): Json => (scheme === "none" ? {} : { [scheme]: [] })),
     ...(parameters.length === 0
       ? {}
