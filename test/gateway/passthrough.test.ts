@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
+import { noUsage } from "../../src/base/usage.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
@@ -159,6 +160,17 @@ describe("a chat stream", () => {
     expect(text).toBe(`${whole}${last}\n\ndata: [DONE]\n\n`);
   });
 
+  test("that has only an empty reason, or that of one choice of two, has broken off", () => {
+    const other = chunk(null).replace('"index":0', '"index":1');
+    for (const text of [chunk('""'), chunk('""') + chunk('""'), other + chunk('"stop"')]) {
+      const through = relayer("chat");
+      expect(pass(through, [Buffer.from(text)]).text).not.toContain("[DONE]");
+      expect(through.brokenBy?.code).toBe("upstream_error");
+    }
+    const unnumbered = chunk(null).replace('"index":0,', "");
+    expect(pass(relayer("chat"), [Buffer.from(unnumbered + chunk('"stop"'))]).text).toContain("[DONE]");
+  });
+
   test("whose content quotes the end marker does not end there", () => {
     const quoting = `data: {"choices":[{"index":0,"delta":{"content":"data: [DONE] \\"usage\\": {"},"finish_reason":null}]}\n\n`;
     const through = relayer("chat");
@@ -181,6 +193,10 @@ describe("a chat stream", () => {
 describe("a stream that breaks off with figures of its usage", () => {
   const chunk = (finish: string | null, completionTokens: number) =>
     `data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":${JSON.stringify(finish)}}],"usage":{"prompt_tokens":9,"completion_tokens":${completionTokens}}}\n\n`;
+  const start = `event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":9,"output_tokens":1}}}\n\n`;
+  const said = `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}\n\n`;
+  const delta = (reason: string | null, outputTokens: number) =>
+    `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":${JSON.stringify(reason)}},"usage":{"output_tokens":${outputTokens}}}\n\n`;
   const usageOf = (dialect: ClientDialectName, text: string, isEnd: boolean) => {
     const through = relayer(dialect);
     through.push(Buffer.from(text));
@@ -203,12 +219,10 @@ describe("a stream that breaks off with figures of its usage", () => {
   });
 
   test("is charged by them even if nothing was shown", () => {
-    const start = `event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":9,"output_tokens":1}}}\n\n`;
-    const delta = `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":700}}\n\n`;
     const through = relayer("messages");
     through.push(Buffer.from(start));
     expect(through.started).toBe(false);
-    through.push(Buffer.from(delta));
+    through.push(Buffer.from(delta("end_turn", 700)));
     expect(through.started).toBe(true);
     expect(through.usage).toMatchObject({ inputTokens: 9, outputTokens: 700 });
   });
@@ -218,7 +232,18 @@ describe("a stream that breaks off with figures of its usage", () => {
       const { final, soFar } = usageOf("chat", chunk(null, 0) + chunk(null, 0), isEnd);
       expect(final).toBeNull();
       expect(soFar).toMatchObject({ inputTokens: 9, outputTokens: 0 });
+      const messages = usageOf("messages", start + said + delta(null, 1) + said, isEnd);
+      expect(messages.final).toBeNull();
+      expect(messages.soFar).toMatchObject({ inputTokens: 9, outputTokens: 1 });
     }
+  });
+
+  test("counts what came behind them, if it ends without others", () => {
+    const stop = `event: message_stop\ndata: {"type":"message_stop"}\n\n`;
+    const { final } = usageOf("messages", start + said + delta(null, 1) + said + stop, true);
+    expect(final).toMatchObject({ inputTokens: 9, outputTokens: 1, isOutputDoubtful: true });
+    const last = usageOf("messages", start + said + delta(null, 1) + said + delta(null, 2) + stop, true);
+    expect(last.final).toEqual({ ...noUsage, inputTokens: 9, outputTokens: 2 });
   });
 });
 

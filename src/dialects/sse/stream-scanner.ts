@@ -52,27 +52,47 @@ export abstract class StreamScanner {
   failure: GatewayError | null = null;
   /** True once content has been seen. */
   started = false;
-  /** The provider's usage for the whole answer; null before it has reported that. */
-  abstract readonly usage: ReportedUsage | null;
   /** The latest usage, for a stream that breaks off. It may not include all of the output. */
-  abstract readonly partialUsage: ReportedUsage | null;
+  partialUsage: ReportedUsage | null = null;
   /** Ids in the stream so far that a later request may refer to. */
   given: readonly string[] = nothingGiven;
   /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
   readonly #unread = new UnreadEvents();
   #produced = "";
+  /** Figures have come that include the output up to them. */
+  #hasFigures = false;
+  /** The index behind the event with the last ones, within the events that are passed. */
+  #figuresEnd = 0;
+  /** Content arrived behind the last ones, which therefore cannot include it. */
+  #areFiguresOutdated = false;
   /** Of the last content; only there once the stream has turned out to be a slow one, whose text is read while it runs. */
   #stencil: FrameStencil | null = null;
 
   /** Takes whole events and returns those to forward now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
+    this.#figuresEnd = 0;
+    const leaving = this.#pass(events);
+    if (this.#hasFigures) this.#lookBehindFigures(events.subarray(this.#figuresEnd));
+    return leaving;
+  }
+
+  #pass(events: Uint8Array): Uint8Array {
     const buffer = asBuffer(events);
     if (this.#readByStencil(buffer)) return buffer;
     const leaving = this.firstMark(buffer) === none ? buffer : this.#sort(buffer);
     this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
     if (this.#unread.tooMany) this.#read();
     return leaving;
+  }
+
+  /**
+   * The provider's usage for the whole answer; null before it has reported that. Figures of a stream that goes on are about
+   * a part of it, and those of one that has gone on since are doubtful.
+   */
+  get usage(): ReportedUsage | null {
+    if (this.partialUsage === null || !this.#hasFigures || !this.hasFinished) return null;
+    return this.#areFiguresOutdated ? { ...this.partialUsage, isOutputDoubtful: true } : this.partialUsage;
   }
 
   /** Text produced since the last call. */
@@ -108,10 +128,28 @@ export abstract class StreamScanner {
   protected abstract firstMark(events: Buffer): number;
   /** `json` is null if the event's data is not a JSON object. */
   protected abstract actionFor(event: RawEvent, json: JsonObject | null): EventAction;
+  /** Whether the answer has been written to its end, so that figures are those of all of it. */
+  protected abstract readonly hasFinished: boolean;
   /** Whether many events differ in their text alone. Those of some dialects are numbered. */
   protected abstract readonly hasAlikeEvents: boolean;
   /** All text in an event that a provider bills as output. */
   protected abstract producedBy(event: JsonObject): string;
+
+  /** To be called for an event with figures that include the output up to it. */
+  protected takeFigures(usage: ReportedUsage, { end }: RawEvent): void {
+    this.partialUsage = usage;
+    this.#hasFigures = true;
+    this.#figuresEnd = end;
+    this.#areFiguresOutdated = false;
+  }
+
+  /** Mostly only the stream's end comes behind them. */
+  #lookBehindFigures(events: Uint8Array): void {
+    for (const { data } of rawEvents(events)) {
+      const event = meaningOf(data) ?? null;
+      if (event !== null && this.producedBy(event) !== "") this.#areFiguresOutdated = true;
+    }
+  }
 
   /** Parses the events that were only forwarded so far. */
   protected readUnread(): void {

@@ -70,6 +70,13 @@ export class UsageSide {
   }
 }
 
+/** Figures that are reported piece by piece: later ones replace earlier ones, but for missing ones and nulls. False for none. */
+export function mergeFigures(merged: JsonObject, later: Json | undefined): boolean {
+  if (!isObject(later)) return false;
+  for (const name in later) if (later[name] !== null) merged[name] = later[name];
+  return true;
+}
+
 export function isTokenCount(value: Json | undefined): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= maxTokens;
 }

@@ -7,9 +7,8 @@ const mark = Buffer.from('"mark"');
 
 /** Counts how many bytes were searched for marks. */
 class CountingScanner extends StreamScanner {
-  readonly usage = null;
-  readonly partialUsage = null;
   readonly extras = null;
+  protected readonly hasFinished = false;
   protected readonly hasAlikeEvents = false;
   searchedBytes = 0;
   marked = 0;

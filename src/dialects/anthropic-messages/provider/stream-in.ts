@@ -6,9 +6,10 @@ import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from 
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
-import { figures, mergeUsage, readUsage } from "./usage-in.ts";
+import { figures, readUsage } from "./usage-in.ts";
 
 interface OpenBlock {
   readonly index: number;
@@ -25,7 +26,7 @@ export class MessagesStreamReader implements StreamReader {
   readonly #open = new Map<number, OpenBlock>();
   #blocks = 0;
   #begun = false;
-  #usage: JsonObject = {};
+  readonly #usage: JsonObject = {};
   #finish: IrFinish | null = null;
   ended = false;
 
@@ -59,11 +60,8 @@ export class MessagesStreamReader implements StreamReader {
 
   /** Figures beside the error complete those before it. */
   #fail(data: JsonObject): never {
-    const { usage } = data;
-    throw reportedFailure(
-      isObject(usage) ? { ...data, usage: mergeUsage(this.#usage, usage) } : data,
-      figures,
-    );
+    const hasFigures = mergeFigures(this.#usage, data["usage"]);
+    throw reportedFailure(hasFigures ? { ...data, usage: this.#usage } : data, figures);
   }
 
   #read(type: string, data: JsonObject): void {
@@ -93,7 +91,7 @@ export class MessagesStreamReader implements StreamReader {
   #start(message: JsonObject): void {
     if (this.#begun) throw malformedAnswer("a second message_start");
     this.#begun = true;
-    this.#usage = mergeUsage(this.#usage, message["usage"]);
+    mergeFigures(this.#usage, message["usage"]);
     this.#emit({ type: "start", usage: outputToCome(readUsage(this.#usage)) });
     const tier = stringOf(this.#usage["service_tier"]);
     if (tier !== null) this.#emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
@@ -138,8 +136,7 @@ export class MessagesStreamReader implements StreamReader {
 
   #messageDelta(data: JsonObject): void {
     this.#finish = readFinish(objectOf(data["delta"]) ?? {}) ?? this.#finish;
-    if (objectOf(data["usage"]) === null) return;
-    this.#usage = mergeUsage(this.#usage, data["usage"]);
+    if (!mergeFigures(this.#usage, data["usage"])) return;
     const usage = readUsage(this.#usage);
     if (usage !== null) this.#emit({ type: "usage", usage: this.#finish === null ? usage : ofWhole(usage) });
   }

@@ -1,12 +1,15 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
-import { isObject, type JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { reportedFailure } from "../../errors/failure.ts";
+import { objectOf } from "../../json/json-fields.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
+import { mergeFigures } from "../../usage/usage-figures.ts";
+import { readFinish } from "../finish.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
 import { countBlock, extrasOf, figures, readUsage } from "./usage-in.ts";
 
@@ -16,13 +19,12 @@ const errorMark = Buffer.from('"error"');
 
 /** Messages streams end with `message_stop`. Usage is cumulative, first in `message_start`, last in `message_delta`. */
 export class MessagesScanner extends StreamScanner {
-  partialUsage: ReportedUsage | null = null;
   protected readonly hasAlikeEvents = true;
   readonly #figures: JsonObject = {};
   readonly #readsExtras: boolean;
   readonly #isThreaded: boolean;
   readonly #calls = new CallCounter();
-  #isFinal = false;
+  #hasStopped = false;
   #hasBegun = false;
 
   constructor({ readsExtras, isThreaded = false }: ScannerOptions) {
@@ -31,8 +33,9 @@ export class MessagesScanner extends StreamScanner {
     this.#readsExtras = readsExtras;
   }
 
-  get usage(): ReportedUsage | null {
-    return this.#isFinal ? this.partialUsage : null;
+  /** Some servers report figures before the last `message_delta`, which says why the answer has stopped. */
+  protected get hasFinished(): boolean {
+    return this.held !== null || this.#hasStopped;
   }
 
   override get position(): ScanPosition {
@@ -48,7 +51,7 @@ export class MessagesScanner extends StreamScanner {
     return this.#readsExtras ? earlier(end, events.indexOf(blockMark)) : end;
   }
 
-  protected actionFor(_: RawEvent, event: JsonObject | null): EventAction {
+  protected actionFor(raw: RawEvent, event: JsonObject | null): EventAction {
     switch (event?.["type"]) {
       case "message_stop":
         return "hold";
@@ -62,20 +65,27 @@ export class MessagesScanner extends StreamScanner {
       case "message_start":
         this.#hasBegun = true;
         this.#recordIds(event);
-        if (isObject(event["message"])) this.#readUsage(event["message"]["usage"]);
+        // Sent before there is any output.
+        this.partialUsage = this.#mergedUsage(objectOf(event["message"])?.["usage"]) ?? this.partialUsage;
         return "forward";
       case "message_delta":
         this.#recordIds(event);
-        this.#isFinal = this.#readUsage(event["usage"]) || this.#isFinal;
+        this.#readDelta(raw, event);
         return "forward";
       default:
         return "forward";
     }
   }
 
+  #readDelta(raw: RawEvent, event: JsonObject): void {
+    if (readFinish(objectOf(event["delta"]) ?? {}) !== null) this.#hasStopped = true;
+    const usage = this.#mergedUsage(event["usage"]);
+    if (usage !== null) this.takeFigures(usage, raw);
+  }
+
   /** Figures beside the error complete those before it. */
   #failureIn(event: JsonObject): GatewayError {
-    const hasFigures = this.#readUsage(event["usage"]);
+    const hasFigures = mergeFigures(this.#figures, event["usage"]);
     return reportedFailure(hasFigures ? { ...event, usage: this.#figures } : event, figures);
   }
 
@@ -84,14 +94,8 @@ export class MessagesScanner extends StreamScanner {
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 
-  /** Later figures replace earlier ones, except for missing ones and nulls. */
-  #readUsage(usage: unknown): boolean {
-    if (!isObject(usage)) return false;
-    for (const [name, value] of Object.entries(usage)) {
-      if (value !== null) this.#figures[name] = value;
-    }
-    this.partialUsage = readUsage(this.#figures);
-    return true;
+  #mergedUsage(later: Json | undefined): ReportedUsage | null {
+    return mergeFigures(this.#figures, later) ? readUsage(this.#figures) : null;
   }
 
   protected producedBy(event: JsonObject): string {

@@ -31,16 +31,6 @@ export function readUsage(usage: Json | undefined): ReportedUsage | null {
   );
 }
 
-/** Messages reports usage at the start and at the end. Later figures replace earlier ones. */
-export function mergeUsage(earlier: Json | undefined, later: Json | undefined): JsonObject {
-  const merged: JsonObject = isObject(earlier) ? { ...earlier } : {};
-  if (!isObject(later)) return merged;
-  for (const [name, value] of Object.entries(later)) {
-    if (value !== null && value !== undefined) merged[name] = value;
-  }
-  return merged;
-}
-
 export function readExtras(answer: JsonObject): ReportedExtras {
   const calls = new CallCounter();
   for (const block of objectsOf(answer["content"])) countBlock(block, calls);

@@ -4,7 +4,7 @@ import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
-import { inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, isTokenCount, mergeFigures } from "../../usage/usage-figures.ts";
 
 /** Thoughts are billed as output and counted apart. Figures of 0 are left out. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
@@ -57,12 +57,9 @@ function countOr0(value: Json | undefined): number {
 /** Kept among the merged figures; no name of Google's. */
 const searchMark = "(searched)";
 
-/** Every chunk of a stream repeats the usage so far; some have only a part of it. Later figures replace earlier ones. */
+/** Every chunk of a stream repeats the usage so far; some have only a part of it. */
 export function mergeUsage(merged: JsonObject, chunk: JsonObject): void {
-  const later = objectOf(chunk["usageMetadata"]);
-  if (later === null) return;
-  for (const name in later) if (later[name] !== null) merged[name] = later[name];
-  if (hasSearched(chunk)) merged[searchMark] = true;
+  if (mergeFigures(merged, chunk["usageMetadata"]) && hasSearched(chunk)) merged[searchMark] = true;
 }
 
 function hasSearched(chunk: JsonObject): boolean {

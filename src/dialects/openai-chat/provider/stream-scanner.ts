@@ -1,9 +1,8 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
-import { meaningOf, type RawEvent, rawEvents } from "../../sse/raw-events.ts";
+import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, none, StreamScanner } from "../../sse/stream-scanner.ts";
 import { isFailure } from "./delta-in.ts";
 import { givenIds } from "./given-ids.ts";
@@ -22,21 +21,13 @@ const openBrace = 123;
  * A mark with its quotes cannot match inside a JSON string, where quotes are escaped.
  */
 export class ChatScanner extends StreamScanner {
-  partialUsage: ReportedUsage | null = null;
   protected readonly hasAlikeEvents = true;
   extras: ReportedExtras | null = null;
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;
-  #finished = false;
-  /** It has ended without `[DONE]`. */
-  #endsWithBody = false;
   /** The indexes of the choices, and of those that have finished. Events may be read more than once. */
   readonly #choices = new Set<Json | undefined>();
   readonly #finishedChoices = new Set<Json | undefined>();
-  /** The index after the event with the last usage, within the current events. */
-  #figuresEnd = 0;
-  /** Content arrived after the last usage, which therefore cannot include it. */
-  #areFiguresOutdated = false;
 
   constructor({ hideUsage, readsExtras }: ScannerOptions) {
     super();
@@ -44,29 +35,9 @@ export class ChatScanner extends StreamScanner {
     this.#hideUsage = hideUsage;
   }
 
-  get usage(): ReportedUsage | null {
-    if (this.partialUsage === null || !this.#hasFinished) return null;
-    return this.#areFiguresOutdated ? { ...this.partialUsage, isOutputDoubtful: true } : this.partialUsage;
-  }
-
   /** Some servers report figures with every chunk, and some of them only zeros before the last one. */
-  get #hasFinished(): boolean {
-    return this.held !== null || this.#endsWithBody || this.isComplete();
-  }
-
-  override pass(events: Uint8Array): Uint8Array {
-    this.#figuresEnd = 0;
-    const leaving = super.pass(events);
-    if (this.partialUsage !== null) this.#lookBehindFigures(events.subarray(this.#figuresEnd));
-    return leaving;
-  }
-
-  /** Mostly only `[DONE]` comes after the usage. */
-  #lookBehindFigures(events: Uint8Array): void {
-    for (const { data } of rawEvents(events)) {
-      const chunk = meaningOf(data) ?? null;
-      if (chunk !== null && this.producedBy(chunk) !== "") this.#areFiguresOutdated = true;
-    }
+  protected get hasFinished(): boolean {
+    return this.held !== null || this.isComplete();
   }
 
   protected firstMark(events: Buffer): number {
@@ -75,8 +46,8 @@ export class ChatScanner extends StreamScanner {
     return this.#readsExtras ? earlier(first, events.indexOf(audioMark)) : first;
   }
 
-  protected actionFor({ data, end }: RawEvent, chunk: JsonObject | null): EventAction {
-    if (data === "[DONE]") return "hold";
+  protected actionFor(event: RawEvent, chunk: JsonObject | null): EventAction {
+    if (event.data === "[DONE]") return "hold";
     if (chunk === null) return "forward";
     if (isFailure(chunk)) {
       this.failure = reportedFailure(chunk, figures);
@@ -87,11 +58,7 @@ export class ChatScanner extends StreamScanner {
     const reported = usageOf(chunk);
     if (!isObject(reported)) return "forward";
     const usage = readUsage(reported);
-    if (usage !== null) {
-      this.partialUsage = usage;
-      this.#figuresEnd = end;
-      this.#areFiguresOutdated = false;
-    }
+    if (usage !== null) this.takeFigures(usage, event);
     this.extras = readExtras(chunk);
     const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
     return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
@@ -103,13 +70,12 @@ export class ChatScanner extends StreamScanner {
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 
-  /** A stream with a finish reason is complete, even if the provider omits `[DONE]`. */
+  /** A complete stream may lack its `[DONE]`. */
   override missingTerminal(): string | null {
-    this.readUnread();
-    this.#endsWithBody = this.#finished;
-    return this.#finished ? "data: [DONE]\n\n" : null;
+    return this.isComplete() ? "data: [DONE]\n\n" : null;
   }
 
+  /** Every choice has a finish reason. */
   override isComplete(): boolean {
     this.readUnread();
     return this.#choices.size > 0 && this.#choices.size === this.#finishedChoices.size;
@@ -127,8 +93,7 @@ export class ChatScanner extends StreamScanner {
   }
 
   /** Some servers have an empty reason in every chunk. */
-  #noteFinish({ index, finish_reason: reason }: JsonObject): void {
-    if (typeof reason === "string") this.#finished = true;
+  #noteFinish({ index = 0, finish_reason: reason }: JsonObject): void {
     this.#choices.add(index);
     if (typeof reason === "string" && reason !== "") this.#finishedChoices.add(index);
   }

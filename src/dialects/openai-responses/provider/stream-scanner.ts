@@ -1,6 +1,5 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
 import { reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
@@ -18,8 +17,8 @@ const errorMark = Buffer.from('"error"');
 
 /** Responses streams end with one of three events that contain the whole response, usage included. */
 export class ResponsesScanner extends StreamScanner {
-  usage: ReportedUsage | null = null;
-  readonly partialUsage = null;
+  /** Figures come with the end alone. */
+  protected readonly hasFinished = true;
   protected readonly hasAlikeEvents = false;
   readonly #readsExtras: boolean;
   readonly #calls = new CallCounter();
@@ -50,15 +49,15 @@ export class ResponsesScanner extends StreamScanner {
     return earlier(earlier(first, events.indexOf(createdMark)), events.indexOf(itemMark));
   }
 
-  protected actionFor(_: RawEvent, event: JsonObject | null): EventAction {
+  protected actionFor(raw: RawEvent, event: JsonObject | null): EventAction {
     switch (event?.["type"]) {
       case "response.failed":
         this.failure = reportedFailure(isObject(event["response"]) ? event["response"] : event, figures);
-        this.#readResponse(event);
+        this.#readResponse(raw, event);
         return "stop";
       case "response.completed":
       case "response.incomplete":
-        this.#readResponse(event);
+        this.#readResponse(raw, event);
         return "hold";
       case "response.output_item.done":
         if (isObject(event["item"])) countItem(event["item"], this.#calls);
@@ -76,12 +75,13 @@ export class ResponsesScanner extends StreamScanner {
     }
   }
 
-  #readResponse(event: JsonObject): void {
+  #readResponse(raw: RawEvent, event: JsonObject): void {
     const response = event["response"];
     if (!isObject(response)) return;
     this.given = givenIds(response);
     this.#final = readExtras(response);
-    if (isObject(response["usage"])) this.usage = readUsage(response["usage"]);
+    const usage = readUsage(response["usage"]);
+    if (usage !== null) this.takeFigures(usage, raw);
   }
 
   protected producedBy(event: JsonObject): string {
