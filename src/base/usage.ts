@@ -29,11 +29,6 @@ export interface ReportedUsage extends Usage {
   readonly isUpToDate?: true;
 }
 
-/** Figures that came with the end of an answer, or after it. */
-export function ofWhole(usage: ReportedUsage): ReportedUsage {
-  return { ...usage, isUpToDate: true };
-}
-
 /** `measured`: the provider's own figures. `estimated`: counted here from what was really received. */
 export type UsageBasis = "measured" | "estimated";
 

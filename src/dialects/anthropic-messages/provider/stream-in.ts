@@ -1,8 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { ofWhole, type ReportedUsage } from "../../../base/usage.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, malformedAnswer, malformedEvent, reportedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { usageEvent } from "../../ir/usage-event.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
@@ -138,7 +139,7 @@ export class MessagesStreamReader implements StreamReader {
     this.#finish = readFinish(objectOf(data["delta"]) ?? {}) ?? this.#finish;
     if (!mergeFigures(this.#usage, data["usage"])) return;
     const usage = readUsage(this.#usage);
-    if (usage !== null) this.#emit({ type: "usage", usage: this.#finish === null ? usage : ofWhole(usage) });
+    if (usage !== null) this.#emit(usageEvent(usage, this.#finish !== null));
   }
 }
 

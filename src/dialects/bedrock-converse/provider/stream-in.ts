@@ -1,9 +1,10 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { nothingReported } from "../../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { ofWhole, type ReportedUsage } from "../../../base/usage.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, failedAnswer, malformedEvent, reportedFailure } from "../../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { usageEvent } from "../../ir/usage-event.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
@@ -130,7 +131,7 @@ export class ConverseStreamReader implements StreamReader {
     const usage = figures.usageIn(data);
     this.#usage = usage ?? this.#usage;
     this.#extras = figures.readExtras(data);
-    if (usage !== null) this.#emit({ type: "usage", usage: this.#finish === null ? usage : ofWhole(usage) });
+    if (usage !== null) this.#emit(usageEvent(usage, this.#finish !== null));
     const tier = readTier(data);
     if (tier !== null) this.#emit({ type: "service_tier", tier });
   }

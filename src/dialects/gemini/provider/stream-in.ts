@@ -8,6 +8,7 @@ import {
   reportedFailure,
 } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
+import { usageEvent } from "../../ir/usage-event.ts";
 import { listOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
@@ -121,7 +122,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
   }
 
   #emitUsage(usage: ReportedUsage | null): void {
-    if (usage !== null) this.#emit({ type: "usage", usage: { ...usage, isUpToDate: true } });
+    if (usage !== null) this.#emit(usageEvent(usage, true));
   }
 
   #readPart(part: JsonObject): void {

@@ -1,5 +1,4 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { ofWhole } from "../../../base/usage.ts";
 import {
   cutShort,
   failedAnswer,
@@ -9,6 +8,7 @@ import {
 } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { usageEvent } from "../../ir/usage-event.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
@@ -94,7 +94,7 @@ export class ChatStreamReader implements StreamReader {
     const usage = figures.usageIn(chunk);
     const finish = readFinish(choice?.["finish_reason"]);
     const hasFinished = this.#finish !== null || finish !== null;
-    if (usage !== null) this.#emit({ type: "usage", usage: hasFinished ? ofWhole(usage) : usage });
+    if (usage !== null) this.#emit(usageEvent(usage, hasFinished));
     if (isFailedFinish(choice?.["finish_reason"]))
       throw failedAnswer(unexplainedFailure(), usage, figures.readExtras(chunk));
     if (finish !== null && this.#finish === null) this.#end(finish);
