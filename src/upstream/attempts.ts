@@ -5,7 +5,8 @@ import {
   type CredentialUse,
 } from "../vendors/credentials/credential.ts";
 import type { Prepared } from "../vendors/provider.ts";
-import { type CallContext, UpstreamCall } from "./call/upstream-call.ts";
+import type { CallContext } from "./call/call-context.ts";
+import { UpstreamCall } from "./call/upstream-call.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
 import type { Candidate } from "./health/deployment-state.ts";
 import { AttemptState, causeOf } from "./selection/attempt-state.ts";

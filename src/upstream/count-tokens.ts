@@ -1,6 +1,7 @@
 import { isObject, type Json } from "../base/json.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
-import { type CallContext, UpstreamCall } from "./call/upstream-call.ts";
+import type { CallContext } from "./call/call-context.ts";
+import { UpstreamCall } from "./call/upstream-call.ts";
 import { tryTakeSlot } from "./health/slots.ts";
 import type { Directory } from "./selection/directory.ts";
 import type { CountingPlan } from "./upstream.ts";

@@ -1,15 +1,19 @@
 import type { GatewayError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ProviderDialectName } from "../../dialects/registry.ts";
 import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { isMalformed, type Transfer } from "../../wire/transfer.ts";
 import {
   brokenOff,
   cancelled,
+  errorWithin,
   type Failure,
   hungUp,
   malformed,
   timeoutError,
   tooSlow,
   unreachable,
+  unusable,
   withoutCredential,
 } from "../failure.ts";
 import type { Plan } from "../upstream.ts";
@@ -34,7 +38,13 @@ export function failureBeforeAnswer(
   return transfer?.isConnected === true ? hungUp(cause) : unreachable(cause);
 }
 
-/** The same for a stream that its reader has already. */
+/** What is wrong with an answer of status 200, by what was found in it. */
+export function failureWithin(found: "empty" | "broken" | JsonObject, spoken: ProviderDialectName): Failure {
+  if (found === "empty") return unusable("its stream ends before it begins");
+  return found === "broken" ? unusable("it is not a JSON object") : errorWithin(found, spoken);
+}
+
+/** Why a stream ends that its reader has already. */
 export function errorWithinStream(cause: unknown, plan: Plan, { missed }: CallDeadlines): GatewayError {
   if (missed !== null) return timeoutError(plan.clientDialect);
   if (plan.isOver) return cancelled(plan.signal).error;

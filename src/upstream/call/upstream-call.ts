@@ -1,27 +1,19 @@
 import { assert } from "../../base/assert.ts";
-import type { Clock } from "../../base/clock.ts";
 import type { ProviderDialectName } from "../../dialects/registry.ts";
 import type { CredentialUse } from "../../vendors/credentials/credential.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { connectionLost, type Head, type Receiver, type Transfer } from "../../wire/transfer.ts";
-import { errorWithin, type Failure, refused, unusable } from "../failure.ts";
+import { type Failure, refused, unusable } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../health/slots.ts";
 import { type Deployment, maxWholeBytes, type Opened, type Plan } from "../upstream.ts";
 import { AnswerQueue, type PieceTaker } from "./answer-queue.ts";
+import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts";
-import { errorWithinStream, failureBeforeAnswer } from "./call-failure.ts";
+import { errorWithinStream, failureBeforeAnswer, failureWithin } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
-import type { DeadlineTimer } from "./deadline-timer.ts";
 import { inspectHead, inspectStart, inspectWhole, sniffBody } from "./inspect.ts";
 import { shownHeaders } from "./shown-headers.ts";
-
-export interface CallContext {
-  readonly clock: Clock;
-  readonly timer: DeadlineTimer;
-  /** How long a stream's first frame may take before the stream is handed over without it; 0: any time. */
-  readonly heartbeatMs: number;
-}
 
 /** Of an error's body no more is read; its message is near the beginning. */
 const maxErrorBytes = 64 * 1024;
@@ -265,9 +257,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     const found = inspectStart(this.#queue.pieces, isEnd);
     if (found === "more") return;
     if (found !== "fine") {
-      this.#fail(
-        found === "empty" ? unusable("its stream ends before it begins") : errorWithin(found, this.#spoken),
-      );
+      this.#fail(failureWithin(found, this.#spoken));
       return;
     }
     this.#deadlines.cancelReminder();
@@ -295,8 +285,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
 
   #inspectWhole(): void {
     const found = inspectWhole(this.#queue.joined());
-    if (found === "fine") return;
-    this.#fail(found === "broken" ? unusable("it is not a JSON object") : errorWithin(found, this.#spoken));
+    if (found !== "fine") this.#fail(failureWithin(found, this.#spoken));
   }
 
   #failRefused(): void {
