@@ -141,6 +141,8 @@ export interface ExchangeQuery {
   readonly code?: string | undefined;
   /** Exchanges that ended earlier are not searched. */
   readonly sinceMs?: number | undefined;
+  /** Those that ended at this time or later are passed over. */
+  readonly untilMs?: number | undefined;
 }
 
 export interface EntrySearch {

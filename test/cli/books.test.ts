@@ -101,6 +101,27 @@ describe("usage", () => {
     expect(byDay).toMatchObject({ by: "day", total: { requests: 3 } });
   });
 
+  test("ends before a time, so that a month that is over can be billed", async () => {
+    const month = ["--since", "2020-10-01", "--until", "2020-11-01"];
+    const report = await sluiceJson<Report>(place, "usage", "--by", "key", ...month);
+    expect(report).toMatchObject({
+      since: "2020-10-01T00:00:00.000Z",
+      until: "2020-11-01T00:00:00.000Z",
+      groups: [],
+    });
+    expect((await sluice(place, "usage", ...month)).stdout).toBe(
+      "Nothing was used since 2020-10-01 00:00 UTC, until 2020-11-01 00:00 UTC.\n",
+    );
+    expect((await sluice(place, "exchanges", "list", ...month)).stdout).toContain(
+      "until 2020-11-01 00:00 UTC",
+    );
+    const backwards = await sluice(place, "usage", "--since", "1h", "--until", "2h");
+    expect(backwards).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--until is not after --since"),
+    });
+  });
+
   test("keeps to one key, and names keys as people know them", async () => {
     const other = await sluiceJson<KeyJson>(place, "keys", "create", "--mode", "credit");
     expect((await sluiceJson<Report>(place, "usage", "--key", other.prefix)).total.requests).toBe(0);

@@ -104,8 +104,27 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("measured").waitFor();
     await dialog.getByText("charge", { exact: true }).waitFor();
+    const id = new URL(page.url()).searchParams.get("open") ?? "";
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
+
+    // As a client reports it.
+    await page.getByLabel("Request or key").fill(` ${id} `);
+    await dialog.getByText(id, { exact: true }).first().waitFor();
+    await dialog.getByText("charge", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
+  test("lists the exchanges before a time", async () => {
+    await openPage("Exchanges");
+    const rows = page.getByRole("row", { name: /Browser test/ });
+    await rows.first().waitFor();
+    await page.getByLabel("Before").fill("2020-01-01T00:00");
+    await page.getByText("No exchanges here").waitFor();
+    expect(new URL(page.url()).searchParams.get("until")).toEndWith("Z");
+    await page.getByLabel("Before").fill("");
+    await rows.first().waitFor();
   });
 
   test("revokes the key, and the next call is refused", async () => {

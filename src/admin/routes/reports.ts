@@ -25,6 +25,7 @@ const exchangeQuery = Type.Object({
   outcome: Type.Optional(oneOf(endings)),
   code: Type.Optional(Type.String({ description: "The error's code, such as `upstream_error`." })),
   since: Type.Optional(moment),
+  until: Type.Optional(moment),
   cursor: Type.Optional(
     Type.String({ pattern: "^\\d{1,15}\\.\\d{1,15}$", description: "`next_cursor` of the page before." }),
   ),
@@ -78,10 +79,11 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         query: exchangeQuery,
         answers: pageOf(exchangeView),
       },
-      async ({ query: { key, since, ...filters } }) => {
+      async ({ query: { key, since, until, ...filters } }) => {
         await deps.flushEndings();
         const sinceMs = since === undefined ? undefined : Date.parse(since);
-        return exchangePage(deps, { ...filters, sinceMs, keyId: await keyIdOf(deps, key) });
+        const untilMs = until === undefined ? undefined : Date.parse(until);
+        return exchangePage(deps, { ...filters, sinceMs, untilMs, keyId: await keyIdOf(deps, key) });
       },
     ),
     read(

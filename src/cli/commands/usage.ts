@@ -2,12 +2,12 @@ import { type Command, Option } from "commander";
 import type { OperationContext } from "../../admin/operations/context.ts";
 import type { UsageReport } from "../../admin/operations/usage-report.ts";
 import type { FiguresView } from "../../admin/views.ts";
-import { msPerDay } from "../../base/clock.ts";
 import type { Figures } from "../../store/store.ts";
 import { since } from "../arguments.ts";
+import { chosenTime, timeInWords } from "../chosen-time.ts";
 import { type DataOptions, examples, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { count, credits, moment, plural, span } from "../terminal/format.ts";
+import { count, credits, plural, span } from "../terminal/format.ts";
 import { type Column, table } from "../terminal/table.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 
@@ -16,15 +16,15 @@ type Grouping = "day" | "hour" | "model" | "provider" | "key";
 interface Options extends DataOptions {
   readonly key?: string;
   readonly since?: number;
+  readonly until?: number;
   readonly by: Grouping;
 }
-
-const weekMs = 7 * msPerDay;
 
 export function usageCommand(terminal: Terminal): Command {
   return newDataCommand("usage", "Report requests, tokens and cost")
     .option("--key <key>", "only this key, by id or prefix")
     .option("--since <when>", "a duration such as 7d or 12h, or a date (default: 7d)", (text) => since(text))
+    .option("--until <when>", "only what ended before it (default: now)", (text) => since(text))
     .addOption(
       new Option("--by <day|hour|model|provider|key>", "one line for each (default: day)")
         .choices(["day", "hour", "model", "provider", "key"])
@@ -35,22 +35,25 @@ export function usageCommand(terminal: Terminal): Command {
       examples(
         ["sluice usage", "the last week, day by day"],
         ["sluice usage --by model --since 30d", "the last month, model by model"],
+        ["sluice usage --by key --since 2026-10-01 --until 2026-11-01", "what each key used in October"],
         ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
       ),
     )
     .action(async (options: Options) => {
       const { usageReport } = await import("../../admin/operations/usage-report.ts");
       await withStore(terminal, options, {}, async (context) => {
-        const sinceMs = options.since ?? context.clock.wallMs() - weekMs;
+        const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
+        // A report counts whole minutes or hours, the last one included.
+        const lastMs = untilMs === undefined ? undefined : untilMs - 1;
         const report = ranked(
-          await usageReport(context, { by: options.by, sinceMs, key: options.key }),
+          await usageReport(context, { by: options.by, sinceMs, untilMs: lastMs, key: options.key }),
           options.by,
         );
         if (options.json) {
           const { figuresDocument } = await import("../../admin/operations/figures-document.ts");
           printJson(documentOf(report, options.by, figuresDocument), terminal);
         } else if (report.groups.length === 0)
-          terminal.print(`Nothing was used since ${moment(report.sinceMs)} UTC.`);
+          terminal.print(`Nothing was used ${timeInWords({ sinceMs: report.sinceMs, untilMs })}.`);
         else terminal.print(asTable(report, options.by, await keyNames(context, options.by), terminal));
       });
     });

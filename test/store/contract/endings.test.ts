@@ -181,6 +181,9 @@ describe("endings", () => {
         expect(await count({ outcome: "refused" })).toBe(26);
         expect(await count({ code: "even" })).toBe(13);
         expect(await count({ sinceMs: noonMs + 30_000 })).toBe(10);
+        expect(await count({ untilMs: noonMs + 30_000 })).toBe(30);
+        expect(await count({ sinceMs: noonMs + 10_000, untilMs: noonMs + 30_000 })).toBe(20);
+        expect(await count({ untilMs: noonMs })).toBe(0);
         expect(await count({ outcome: "failed" })).toBe(0);
       });
     },

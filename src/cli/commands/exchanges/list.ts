@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
-import { msPerDay } from "../../../base/clock.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
+import { chosenTime, timeInWords } from "../../chosen-time.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, moment, second, span } from "../../terminal/format.ts";
+import { count, second, span } from "../../terminal/format.ts";
 import type { Style } from "../../terminal/style.ts";
 import { table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -13,13 +13,13 @@ import { printJson, type Terminal } from "../../terminal/terminal.ts";
 interface Options extends DataOptions {
   readonly key?: string;
   readonly since?: number;
+  readonly until?: number;
   readonly outcome?: Ending;
   readonly code?: string;
   readonly model?: string;
   readonly limit?: number;
 }
 
-const weekMs = 7 * msPerDay;
 const defaultLimit = 50;
 const rowsPerPage = 500;
 const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] as const;
@@ -28,6 +28,7 @@ export function exchangesListCommand(terminal: Terminal): Command {
   return newDataCommand("list", "List exchanges, newest first, with how they ended")
     .option("--key <key>", "only this key, by id or prefix")
     .option("--since <when>", "a duration such as 7d or 12h, or a date (default: 7d)", (text) => since(text))
+    .option("--until <when>", "only those that ended before it (default: now)", (text) => since(text))
     .addOption(new Option(`--outcome <${outcomes.join("|")}>`, "only those that ended so").choices(outcomes))
     .option("--code <code>", "only this error code, such as upstream_error")
     .option("--model <model>", "only this model")
@@ -36,6 +37,7 @@ export function exchangesListCommand(terminal: Terminal): Command {
       "after",
       examples(
         ["sluice exchanges list --outcome failed --since 1h", "what is going wrong right now"],
+        ["sluice exchanges list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "what happened at night"],
         ["sluice exchanges list --key slu_8fK2mQ0x --code rate_limit_exceeded", "who is too fast"],
         ["sluice exchanges show req_0f3K9xTz", "why one of them ended as it did"],
       ),
@@ -45,10 +47,10 @@ export function exchangesListCommand(terminal: Terminal): Command {
       const { exchangeDocument } = await import("../../../admin/operations/exchange-document.ts");
       await withStore(terminal, options, {}, async (context) => {
         const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
-        const sinceMs = options.since ?? context.clock.wallMs() - weekMs;
+        const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
         const { outcome, code, model } = options;
         const limit = options.limit ?? defaultLimit;
-        const rows = await collect(context, { keyId, sinceMs, outcome, code, model, limit });
+        const rows = await collect(context, { keyId, sinceMs, untilMs, outcome, code, model, limit });
         const keys = await keysOf(context, rows);
         if (options.json) {
           const keyOf = (id: string) => keys.get(id) ?? null;
@@ -56,7 +58,8 @@ export function exchangesListCommand(terminal: Terminal): Command {
             rows.map((row) => exchangeDocument(row, keyOf)),
             terminal,
           );
-        } else if (rows.length === 0) terminal.print(`No such exchange since ${moment(sinceMs)} UTC.`);
+        } else if (rows.length === 0)
+          terminal.print(`No such exchange ${timeInWords({ sinceMs, untilMs })}.`);
         else {
           terminal.print(asTable(rows, keys, terminal));
           if (rows.length === limit) terminal.note(terminal.noteStyle.dim(more(limit)));

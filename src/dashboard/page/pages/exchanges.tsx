@@ -9,7 +9,7 @@ import { query, setQuery } from "../router.ts";
 import { ExchangeDetail } from "./exchange-detail.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 
-const filterNames = ["key", "model", "provider", "outcome", "code", "route"] as const;
+const filterNames = ["key", "model", "provider", "outcome", "code", "route", "until"] as const;
 const routes = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens"];
 const bothOrigins = routes.flatMap((route) => [route, `/token${route}`]);
 
@@ -32,6 +32,36 @@ function Filter(props: { name: string; label: string; choices: readonly string[]
   );
 }
 
+/** Opens the exchange that a client names by its `x-request-id`; anything else is a key. */
+function search(text: string): void {
+  if (/^req_\w{22}$/.test(text)) setQuery({ open: text, entry: null });
+  // An id that is still being typed is no key.
+  else if (!text.startsWith("req_")) setQuery({ key: text, cursor: null });
+}
+
+/** The date and time as the browser's own field takes them, in local time like all others of the page. */
+function localTime(iso: string): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return "";
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function Before() {
+  const until = query.value.get("until");
+  return (
+    <label class="before">
+      Before
+      <input
+        type="datetime-local"
+        value={until === null ? "" : localTime(until)}
+        onChange={({ currentTarget: { value } }) =>
+          setQuery({ until: value === "" ? null : new Date(value).toISOString(), cursor: null })
+        }
+      />
+    </label>
+  );
+}
+
 function Filters({ codes }: { codes: readonly string[] }) {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
   const known = models.value?.data ?? [];
@@ -39,10 +69,10 @@ function Filters({ codes }: { codes: readonly string[] }) {
   return (
     <div class="filters">
       <SearchBox
-        label="Key"
+        label="Request or key"
         value={query.value.get("key") ?? ""}
-        placeholder="Key: id or prefix"
-        onValue={(value) => setQuery({ key: value, cursor: null })}
+        placeholder="Request id, key's id or prefix"
+        onValue={search}
       />
       <Filter name="model" label="Model" choices={known.map((model) => model.id)} />
       <Filter name="provider" label="Provider" choices={[...providers]} />
@@ -53,6 +83,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
       />
       <Filter name="code" label="Code" choices={codes} />
       <Filter name="route" label="Route" choices={bothOrigins} />
+      <Before />
     </div>
   );
 }

@@ -39,8 +39,16 @@ export async function findExchange(query: Query, exchangeId: string): Promise<Fi
 function searchCompleted(query: Query, asked: ExchangeQuery, beforeId: number | undefined) {
   const conditions = conditionsOf(asked, "entries");
   conditions.add("recorded_at_ms IS NOT NULL AND entries.outcome = 'completed'");
-  const { limit, sinceMs } = asked;
-  const search = { select: selectRecord, table: "entries", conditions, beforeId, limit, sinceMs } as const;
+  const { limit, sinceMs, untilMs } = asked;
+  const search = {
+    select: selectRecord,
+    table: "entries",
+    conditions,
+    beforeId,
+    limit,
+    sinceMs,
+    untilMs,
+  } as const;
   return searchRows<ExchangeRow>(query, search, (row) => row.rowId);
 }
 
@@ -49,8 +57,8 @@ function searchEnded(query: Query, asked: ExchangeQuery, beforeId: number | unde
   const conditions = conditionsOf(asked, table);
   if (asked.outcome === undefined) conditions.add("exchange_endings.outcome <> 'completed'");
   else conditions.add("exchange_endings.outcome = $", asked.outcome);
-  const { limit, sinceMs } = asked;
-  const search = { select: selectEnding, table, conditions, beforeId, limit, sinceMs } as const;
+  const { limit, sinceMs, untilMs } = asked;
+  const search = { select: selectEnding, table, conditions, beforeId, limit, sinceMs, untilMs } as const;
   return searchRows<ExchangeRow>(query, search, (row) => row.rowId);
 }
 
@@ -62,6 +70,7 @@ function conditionsOf(asked: ExchangeQuery, table: "entries" | "exchange_endings
     if (value !== undefined) conditions.add(`${table}.${name} = $`, value);
   }
   if (asked.sinceMs !== undefined) conditions.add(`${table}.at_ms >= $::int8`, asked.sinceMs);
+  if (asked.untilMs !== undefined) conditions.add(`${table}.at_ms < $::int8`, asked.untilMs);
   return conditions;
 }
 

@@ -1,4 +1,5 @@
 import type { Entry } from "../../records.ts";
+import { disorderMs, lastIdBefore } from "../../reporting/seek-time.ts";
 import type { Cut, EntrySearch } from "../../reports.ts";
 import type { Parameter, Query } from "../client.ts";
 import { entryColumns } from "../tables/entry-table.ts";
@@ -11,6 +12,7 @@ export interface RowSearch {
   readonly beforeId?: number | undefined;
   readonly limit: number;
   readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
 }
 
 /** Conditions with their parameters. The first three belong to the search itself. */
@@ -34,8 +36,6 @@ export class Conditions {
 const idsPerPiece = 50_000;
 /** A search for something rare stops here and returns a cursor to continue from. */
 const searchMs = 500;
-/** Ids are in the order in which exchanges ended, but for this. */
-const disorderMs = 60_000;
 
 /** Entries, newest first. */
 export function searchEntries(query: Query, asked: EntrySearch): Promise<Cut<Entry, number>> {
@@ -56,12 +56,12 @@ export async function searchRows<Row>(
   search: RowSearch,
   idOf: (row: Row) => number,
 ): Promise<Cut<Row, number>> {
-  const { select, table, conditions, beforeId, limit, sinceMs } = search;
+  const { select, table, conditions, limit, sinceMs } = search;
   const text = `${select} WHERE ${table}.id BETWEEN $1::int8 AND $2::int8${conditions.sql}
     ORDER BY ${table}.id DESC LIMIT $3::int`;
   const stopAtMs = performance.now() + searchMs;
   const rows: Row[] = [];
-  let to = Math.min((beforeId ?? Number.MAX_SAFE_INTEGER) - 1, await newestId(query, table));
+  let to = await newestOf(query, search);
   for (; to > 0; to -= idsPerPiece) {
     const from = to - idsPerPiece + 1;
     rows.push(...(await query<Row>(text, [from, to, limit - rows.length, ...conditions.parameters])));
@@ -71,6 +71,12 @@ export async function searchRows<Row>(
     if (performance.now() > stopAtMs) return { rows, next: from > 1 ? from : null };
   }
   return { rows, next: null };
+}
+
+async function newestOf(query: Query, { table, beforeId, untilMs }: RowSearch): Promise<number> {
+  const newest = await newestId(query, table);
+  if (beforeId !== undefined) return Math.min(beforeId - 1, newest);
+  return untilMs === undefined ? newest : lastIdBefore(untilMs, newest, (id) => timeAt(query, table, id));
 }
 
 /** When the first row from this id on was written; infinity where there is none. */

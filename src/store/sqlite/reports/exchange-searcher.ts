@@ -54,9 +54,9 @@ export class ExchangeSearcher {
     const { condition, parameters } = conditionOf(query, "entries", [
       "AND recorded_at_ms IS NOT NULL AND entries.outcome = 'completed'",
     ]);
-    const { limit, sinceMs } = query;
+    const { limit, sinceMs, untilMs } = query;
     return this.#rows.search<ExchangeRow>(
-      { select: selectRecord, table: "entries", condition, parameters, beforeId, limit, sinceMs },
+      { select: selectRecord, table: "entries", condition, parameters, beforeId, limit, sinceMs, untilMs },
       (row) => row.rowId,
     );
   }
@@ -67,9 +67,18 @@ export class ExchangeSearcher {
       `AND exchange_endings.outcome ${outcome}`,
     ]);
     if (query.outcome !== undefined) parameters["outcome"] = query.outcome;
-    const { limit, sinceMs } = query;
+    const { limit, sinceMs, untilMs } = query;
     return this.#rows.search<ExchangeRow>(
-      { select: selectEnding, table: "exchange_endings", condition, parameters, beforeId, limit, sinceMs },
+      {
+        select: selectEnding,
+        table: "exchange_endings",
+        condition,
+        parameters,
+        beforeId,
+        limit,
+        sinceMs,
+        untilMs,
+      },
       (row) => row.rowId,
     );
   }
@@ -114,6 +123,10 @@ function conditionOf(
   if (query.sinceMs !== undefined) {
     conditions.push(`AND ${table}.at_ms >= $sinceMs`);
     parameters["sinceMs"] = query.sinceMs;
+  }
+  if (query.untilMs !== undefined) {
+    conditions.push(`AND ${table}.at_ms < $untilMs`);
+    parameters["untilMs"] = query.untilMs;
   }
   return { condition: conditions.join(" "), parameters };
 }

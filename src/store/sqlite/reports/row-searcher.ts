@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Entry } from "../../records.ts";
+import { disorderMs, lastIdBefore } from "../../reporting/seek-time.ts";
 import type { Cut, EntrySearch } from "../../reports.ts";
 
 export type Parameters = Record<string, string | number>;
@@ -13,14 +14,13 @@ export interface RowSearch {
   readonly beforeId?: number | undefined;
   readonly limit: number;
   readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
 }
 
 /** Rows examined before yielding: about 5 ms. */
 export const rowsPerPiece = 20_000;
 /** A search for something rare stops here and returns a cursor to continue from. */
 const searchMs = 60;
-/** Rows are in the order in which they were written, which is that of their ends up to this. */
-const disorderMs = 60_000;
 
 /**
  * Scans entries or endings in chunks, newest first. Entries have no index on models or exchange ids, because each index
@@ -48,13 +48,13 @@ export class RowSearcher {
   }
 
   async search<Row>(search: RowSearch, idOf: (row: Row) => number): Promise<Cut<Row, number>> {
-    const { select, table, condition, parameters, beforeId, limit, sinceMs } = search;
+    const { select, table, condition, parameters, limit, sinceMs } = search;
     const statement = this.#database.query<Row, Parameters>(
       `${select} WHERE ${table}.id BETWEEN $from AND $to ${condition} ORDER BY ${table}.id DESC LIMIT $limit`,
     );
     const stopAtMs = performance.now() + searchMs;
     const rows: Row[] = [];
-    let to = Math.min((beforeId ?? Number.MAX_SAFE_INTEGER) - 1, this.newest(table));
+    let to = await this.#newestOf(search);
     for (; to > 0; to -= rowsPerPiece) {
       const from = to - rowsPerPiece + 1;
       rows.push(...statement.all({ ...parameters, from, to, limit: limit - rows.length }));
@@ -65,6 +65,12 @@ export class RowSearcher {
       await Bun.sleep(0);
     }
     return { rows, next: null };
+  }
+
+  async #newestOf({ table, beforeId, untilMs }: RowSearch): Promise<number> {
+    const newest = this.newest(table);
+    if (beforeId !== undefined) return Math.min(beforeId - 1, newest);
+    return untilMs === undefined ? newest : lastIdBefore(untilMs, newest, (id) => this.timeAt(table, id));
   }
 
   /** When the first row from this id on was written; infinity where there is none. */
