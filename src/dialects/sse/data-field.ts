@@ -24,3 +24,8 @@ export function addDataLine(data: string | null, line: string): string | null {
 export function fieldValue(line: string, from: number): string {
   return line.slice(line.charCodeAt(from) === space ? from + 1 : from);
 }
+
+/** Whether the data ends a stream of OpenAI's form. Its clients accept the mark with anything behind it. */
+export function isDoneMark(data: string): boolean {
+  return !data.startsWith("{") && data.trimStart().startsWith("[DONE]");
+}

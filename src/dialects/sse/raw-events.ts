@@ -61,7 +61,8 @@ export function meaningOf(data: string): JsonObject | null | undefined {
 }
 
 function parsed(data: string): JsonObject | null {
-  if (!data.startsWith("{")) return null;
+  // Some servers put more than one space, or a tab, before the JSON.
+  if (!data.startsWith("{") && !data.trimStart().startsWith("{")) return null;
   try {
     const value: unknown = JSON.parse(data);
     return isObject(value) ? value : null;

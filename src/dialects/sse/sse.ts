@@ -126,8 +126,9 @@ export class SseDecoder {
     if (!isComment && this.#bare.length + line.length <= maxBareChars) this.#bare += `${line}\n`;
   }
 
+  /** By the standard, an event without data is none. */
   #dispatch(): SseFrame | null {
-    const frame = this.#data === null ? null : { event: this.#event, data: this.#data };
+    const frame = this.#data === null || this.#data === "" ? null : { event: this.#event, data: this.#data };
     this.#event = "";
     this.#data = null;
     return frame;

@@ -432,3 +432,48 @@ describe("whole answers", () => {
     expect(blocks[0]).toMatchObject({ type: "reasoning", proof: { maker: "chat", details } });
   });
 });
+
+describe("blanks around an event's data", () => {
+  const events = [
+    chunk({ content: "Hi" }),
+    chunk({}, "stop"),
+    { ...chunk({}), choices: [], usage: usage(10, 5) },
+  ];
+  const streamWith = (before: string, end: string) =>
+    [...events.map((event) => JSON.stringify(event)), end]
+      .map((data) => `data:${before}${data}\n\n`)
+      .join("");
+
+  test.each([
+    ["none", "", "[DONE]"],
+    ["two spaces", "  ", "[DONE]"],
+    ["a tab", "\t", "[DONE]"],
+    ["something behind the mark of the end", " ", "[DONE] "],
+  ])("change neither what is read nor what is charged: %s", (_, before, end) => {
+    const text = streamWith(before, end);
+    expect(passedUsage(text)).toMatchObject({ inputTokens: 10, outputTokens: 5 });
+    const translated = readStream(text);
+    expect(translated.blocks).toMatchObject([{ type: "text", text: "Hi" }]);
+    expect(translated.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 });
+  });
+
+  test.each(["[DONE]", " [DONE]", "[DONE] ", "\t[DONE]"])("the end %j waits for the charge", (end) => {
+    const scanner = new ChatScanner({ hideUsage: false, readsExtras: false });
+    const text = streamWith(" ", end);
+    const forwarded = new TextDecoder().decode(scanner.pass(new TextEncoder().encode(text)));
+    expect(forwarded).not.toContain("[DONE]");
+    expect(new TextDecoder().decode(scanner.held ?? undefined)).toBe(`data: ${end}\n\n`);
+  });
+
+  test("events without data are none", () => {
+    const keepalives = "data:\n\ndata\n\nevent: ping\ndata: \n\n";
+    const translated = readStream(keepalives + streamWith(" ", "[DONE]"));
+    expect(translated.blocks).toMatchObject([{ type: "text", text: "Hi" }]);
+  });
+
+  test("figures may stand behind a tab", () => {
+    const figures = '{"choices":[],"usage":\t{"prompt_tokens":10,"completion_tokens":5}}';
+    const text = streamWith(" ", "[DONE]").replace(JSON.stringify(events[2]), figures);
+    expect(passedUsage(text)).toMatchObject({ inputTokens: 10, outputTokens: 5 });
+  });
+});

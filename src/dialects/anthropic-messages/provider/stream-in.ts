@@ -6,6 +6,7 @@ import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from 
 import { usageEvent } from "../../ir/usage-event.ts";
 import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
+import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";
@@ -39,7 +40,7 @@ export class MessagesStreamReader implements StreamReader {
     if (this.ended) return;
     const data = parseObject(frame.data);
     if (data === null) {
-      if (frame.data === "[DONE]") return;
+      if (isDoneMark(frame.data)) return;
       throw malformedEvent(frame.data, "a Messages event that is no JSON object");
     }
     const type = stringOf(data["type"]) ?? frame.event;

@@ -11,6 +11,7 @@ import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.
 import { usageEvent } from "../../ir/usage-event.ts";
 import { firstObjectOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
+import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
 import { callsOf, chatProof, citationsOf, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
@@ -49,7 +50,7 @@ export class ChatStreamReader implements StreamReader {
 
   push(frame: SseFrame): void {
     if (this.ended) return;
-    if (frame.data === "[DONE]") {
+    if (isDoneMark(frame.data)) {
       this.#finishStream(true);
       return;
     }

@@ -2,6 +2,7 @@ import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
+import { isDoneMark } from "../../sse/data-field.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, none, StreamScanner } from "../../sse/stream-scanner.ts";
 import { isFailure } from "./delta-in.ts";
@@ -13,6 +14,7 @@ const usageMark = Buffer.from('"usage"');
 const audioMark = Buffer.from('"audio"');
 const errorMark = Buffer.from('"error"');
 const space = 32;
+const tab = 9;
 const colon = 58;
 const openBrace = 123;
 
@@ -47,7 +49,7 @@ export class ChatScanner extends StreamScanner {
   }
 
   protected actionFor(event: RawEvent, chunk: JsonObject | null): EventAction {
-    if (event.data === "[DONE]") return "hold";
+    if (isDoneMark(event.data)) return "hold";
     if (chunk === null) return "forward";
     if (isFailure(chunk)) {
       this.failure = reportedFailure(chunk, figures);
@@ -123,8 +125,12 @@ function strings(from: JsonObject, names: readonly string[]): string {
 function firstFigures(events: Buffer): number {
   for (let at = events.indexOf(usageMark); at >= 0; at = events.indexOf(usageMark, at + usageMark.length)) {
     let next = at + usageMark.length;
-    while (events[next] === space || events[next] === colon) next += 1;
+    while (isBlank(events[next]) || events[next] === colon) next += 1;
     if (events[next] === openBrace) return at;
   }
   return none;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === space || byte === tab;
 }

@@ -4,6 +4,7 @@ import type { IrEvent } from "../../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
+import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { isReadable, type ResponsesEvent, readEvent } from "./event-in.ts";
 import { readFinish, readTier } from "./items-in.ts";
@@ -58,7 +59,7 @@ class ResponsesStreamReader implements StreamReader {
   }
 
   push(frame: SseFrame): void {
-    if (this.ended || frame.data === "" || frame.data === "[DONE]") return;
+    if (this.ended || isDoneMark(frame.data)) return;
     const event = readEvent(frame);
     const { type, json } = event;
     if (type === "error" || (type === "" && json["error"] !== undefined))
