@@ -126,6 +126,13 @@ describe.if(browserPath !== null)("pictures of every page", () => {
           });
           const wider = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
           expect(`${name} ${wider}`).toBe(`${name} 0`);
+          if (name === "exchanges" && size === "phone") {
+            const apart = await page.evaluate(
+              `Math.max(...[...document.querySelectorAll("td[data-name=Tokens] span")].map(
+                (arrow) => arrow.parentElement.getBoundingClientRect().right - arrow.getBoundingClientRect().right))`,
+            );
+            expect(Number(apart), "input and output stay together").toBeLessThan(80);
+          }
         }
       });
     }
