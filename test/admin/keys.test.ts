@@ -92,7 +92,7 @@ describe("a key's life", () => {
     expect(await refusal(updateKey(context, key.id, {}))).toBe("invalid_input");
     expect(await refusal(updateKey(context, key.id, { label: undefined }))).toBe("invalid_input");
     const updated = await updateKey(context, key.id, { budgetTokens: null });
-    expect(updated).toMatchObject({ budgetTokens: null, rpmLimit: 1 });
+    expect(updated).toMatchObject({ key: { budgetTokens: null, rpmLimit: 1 }, detail: "budget 10 → none" });
   });
 
   test("references and notes have an end", async () => {

@@ -23,11 +23,11 @@ test("every change at the command line is in the audit log, and no secret is", a
   const rows = (await store.admin.listAudit({ limit: 100 })).toReversed();
   await store.close();
   expect(rows.map(({ action, detail }) => [action, detail])).toEqual([
-    ["key.create", "credit"],
-    ["key.rotate", "grace 0 s"],
+    ["key.create", "credit, 1 credits"],
+    ["key.rotate", `was ${made.prefix}, grace 0 s`],
     ["key.topup", "+2.5 credits"],
     ["key.topup", "+2.5 credits (known reference, nothing changed)"],
-    ["key.update", "label, rpmLimit"],
+    ["key.update", "label, rpm none → 5"],
     ["key.disable", null],
     ["key.enable", null],
     ["key.suspend", null],

@@ -236,6 +236,14 @@ describe("what can be done to a key", () => {
     expect(rotated.key).not.toBe(old.key);
     expect(Date.parse(rotated.previous_secret_until ?? "")).toBeGreaterThan(Date.now());
     const again = await sluiceJson<KeyJson>(place, "keys", "rotate", rotated.prefix);
+    // Logs and clients still have the old prefixes.
+    for (const former of [old.prefix, rotated.prefix]) {
+      const { code, stderr } = await sluice(place, "keys", "show", former);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `error: ${former} has been rotated; its key is ${again.prefix} now\n`,
+      });
+    }
     expect(again.previous_secret_until).toBeNull();
   });
 

@@ -1,5 +1,6 @@
 import type { KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "./context.ts";
+import { keyFormerlyNamed } from "./former-prefix.ts";
 import { OperationRefusal } from "./refusal.ts";
 
 const shortestBeginning = 8;
@@ -25,6 +26,13 @@ export async function findKey({ store }: OperationContext, idOrPrefix: string): 
   );
   const [only, ...others] = fitting;
   if (only === undefined) {
+    const rotated = await keyFormerlyNamed(store, idOrPrefix);
+    if (rotated !== null) {
+      throw new OperationRefusal(
+        "unknown_key",
+        `${idOrPrefix} has been rotated; its key is ${rotated.prefix} now`,
+      );
+    }
     throw new OperationRefusal("unknown_key", `there is no key "${idOrPrefix}"; list them to see their ids`);
   }
   if (others.length > 0) {

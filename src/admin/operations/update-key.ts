@@ -1,6 +1,7 @@
 import type { BudgetPeriod, KeyChanges, KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "./context.ts";
 import { findKey } from "./find-key.ts";
+import { updateDetail } from "./key-change-detail.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
 import { OperationRefusal } from "./refusal.ts";
@@ -17,12 +18,18 @@ export interface KeyUpdate {
   readonly expiresAtMs?: number | null | undefined;
 }
 
+export interface UpdatedKey {
+  readonly key: KeyRecord;
+  /** For the audit log. */
+  readonly detail: string;
+}
+
 export async function updateKey(
   context: OperationContext,
   idOrPrefix: string,
   update: KeyUpdate,
   known: KnownNames | null = null,
-): Promise<KeyRecord> {
+): Promise<UpdatedKey> {
   const key = await findKey(context, idOrPrefix);
   if (key.status === "revoked") {
     throw new OperationRefusal(
@@ -42,7 +49,8 @@ export async function updateKey(
   if (Object.keys(changes).length === 0) {
     throw new OperationRefusal("invalid_input", "nothing to change was named");
   }
-  return context.store.updateKey(key.id, changes);
+  const updated = await context.store.updateKey(key.id, changes);
+  return { key: updated, detail: updateDetail(key, updated) };
 }
 
 /** The update without undefined fields, since the store writes every field it is given. */

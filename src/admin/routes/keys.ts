@@ -7,6 +7,7 @@ import { changeStatus } from "../operations/change-status.ts";
 import { createKey } from "../operations/create-key.ts";
 import { entryDetail } from "../operations/entry-text.ts";
 import { findKey } from "../operations/find-key.ts";
+import { creationDetail } from "../operations/key-change-detail.ts";
 import { rotateKey } from "../operations/rotate-key.ts";
 import { topUp } from "../operations/top-up.ts";
 import { type KeyUpdate, updateKey } from "../operations/update-key.ts";
@@ -55,8 +56,9 @@ export const keyRoutes: readonly AdminRoute[] = [
     "PATCH",
     { path: "/keys/:key", summary: "Change a key", body: keyChangesBody, answers: keyViewSchema },
     async (call) => {
-      const key = await updateKey(call.deps, keyName(call), updateOf(call.body), call.deps.settings().named);
-      return changed(call, key, "key.update", Object.keys(call.body).join(", "));
+      const { named } = call.deps.settings();
+      const { key, detail } = await updateKey(call.deps, keyName(call), updateOf(call.body), named);
+      return changed(call, key, "key.update", detail);
     },
   ),
   change(
@@ -98,8 +100,8 @@ export const keyRoutes: readonly AdminRoute[] = [
     { path: "/keys/:key/rotate", summary: "Issue a new secret", body: rotateBody, answers: issuedKeyView },
     async (call) => {
       const graceSeconds = call.body.grace_seconds ?? 0;
-      const { key, secret } = await rotateKey(call.deps, keyName(call), graceSeconds * 1000);
-      const { answer, change: told } = await changed(call, key, "key.rotate", `grace ${graceSeconds} s`);
+      const { key, secret, detail } = await rotateKey(call.deps, keyName(call), graceSeconds * 1000);
+      const { answer, change: told } = await changed(call, key, "key.rotate", detail);
       return { answer: { ...(answer as object), key: secret }, change: told };
     },
   ),
@@ -122,13 +124,18 @@ async function createdKey(
 ) {
   const { mode, credit } = call.body;
   const update = updateOf(call.body);
-  const opening = credit === undefined ? {} : { creditNano: nano(credit, "credit") };
+  const opening: { creditNano?: number } = credit === undefined ? {} : { creditNano: nano(credit, "credit") };
   const { key, secret } = await createKey(
     call.deps,
     { mode, ...opening, ...update },
     call.deps.settings().named,
   );
-  const { answer, change: told } = await changed(call, key, "key.create", mode);
+  const { answer, change: told } = await changed(
+    call,
+    key,
+    "key.create",
+    creationDetail(key, opening.creditNano ?? 0),
+  );
   return { answer: { ...(answer as object), key: secret }, change: told };
 }
 

@@ -109,14 +109,27 @@ describe("a change", () => {
     await using admin = await startAdmin();
     const made = await admin.post<{ key: string; prefix: string }>("/keys", { mode: "credit", credit: 5 });
     await admin.post(`/keys/${made.prefix}/topup`, { amount: 2.5 });
+    const limits = { label: "Ada", rpm_limit: 60, expires_at: "2099-01-31T00:00:00.000Z" };
+    for (const body of [limits, { ...limits, rpm_limit: null }]) {
+      await admin.json(`/keys/${made.prefix}`, { method: "PATCH", body: JSON.stringify(body) });
+    }
     await admin.post(`/keys/${made.prefix}/revoke`);
     const { data } = await admin.json<Page<AuditView>>("/audit");
     expect(data.map(({ action, target, actor }) => [action, target, actor])).toEqual([
       ["key.revoke", made.prefix, "token"],
+      ["key.update", made.prefix, "token"],
+      ["key.update", made.prefix, "token"],
       ["key.topup", made.prefix, "token"],
       ["key.create", made.prefix, "token"],
     ]);
-    expect(data[1]).toMatchObject({ detail: "+2.5 credits", address: "127.0.0.1" });
+    expect(data.map(({ detail }) => detail)).toEqual([
+      null,
+      "rpm 60 → none",
+      "label, rpm none → 60, expires never → 2099-01-31T00:00:00.000Z",
+      "+2.5 credits",
+      "credit, 5 credits",
+    ]);
+    expect(data[1]).toMatchObject({ address: "127.0.0.1" });
     expect(JSON.stringify(data)).not.toContain(made.key);
   });
 });

@@ -51,13 +51,14 @@ export function keysCreateCommand(terminal: Terminal): Command {
     .action(async (options: Options) => {
       checkMode(options);
       const { createKey } = await import("../../../admin/operations/create-key.ts");
+      const { creationDetail } = await import("../../../admin/operations/key-change-detail.ts");
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { create: true }, async (context) => {
         const known = knownNames(options, context.dir, terminal);
         const { key, secret } = await createKey(context, newKeyFrom(options), known);
         const output = { secret, json: options.json === true, place: context.place };
         showKey(await readKeySummary(context, key), output, terminal);
-        await auditChange(context, "key.create", key, key.mode);
+        await auditChange(context, "key.create", key, creationDetail(key, options.credit ?? 0));
       });
     });
 }

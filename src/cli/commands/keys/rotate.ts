@@ -39,7 +39,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
         if (options.grace === 0 && terminal.interactive) {
           await confirm(`The old secret of ${prefix} stops working at once. Rotate it?`, options, terminal);
         }
-        const { key, secret } = await rotateKey(context, id, options.grace);
+        const { key, secret, detail } = await rotateKey(context, id, options.grace);
         const output = {
           secret,
           done: "rotated",
@@ -47,7 +47,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
           place: context.place,
         } as const;
         showKey(await readKeySummary(context, key), output, terminal);
-        await auditChange(context, "key.rotate", key, `grace ${options.grace / 1000} s`);
+        await auditChange(context, "key.rotate", key, detail);
       });
     });
 }

@@ -48,20 +48,13 @@ export function keysUpdateCommand(terminal: Terminal): Command {
       const { updateKey } = await import("../../../admin/operations/update-key.ts");
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
-        const key = await updateKey(context, name, update, knownNames(options, context.dir, terminal));
-        await auditChange(context, "key.update", key, namesOf(update));
+        const known = knownNames(options, context.dir, terminal);
+        const { key, detail } = await updateKey(context, name, update, known);
+        await auditChange(context, "key.update", key, detail);
         const output = { done: "updated", json: options.json === true, place: context.place } as const;
         showKey(await readKeySummary(context, key), output, terminal);
       });
     });
-}
-
-/** The names of the changed fields without their values: a label may be a person's name. */
-function namesOf(update: KeyUpdate): string {
-  return Object.entries(update)
-    .filter(([, value]) => value !== undefined)
-    .map(([name]) => name)
-    .join(", ");
 }
 
 function updateFrom(options: Options): KeyUpdate {

@@ -1,0 +1,40 @@
+import type { KeyRecord, Store } from "../../store/store.ts";
+
+/** Audit records that are searched, newest first. Nothing is searched unless a name fits no key. */
+const mostRecords = 20_000;
+const recordsPerPage = 500;
+
+/** What the audit log says of a rotation. */
+export function rotationDetail(formerPrefix: string, graceMs: number): string {
+  return `was ${formerPrefix}, grace ${graceMs / 1000} s`;
+}
+
+/**
+ * The key that had this prefix before it was rotated; null if none is known. A key's record has only the current prefix,
+ * but logs and clients still have the former ones.
+ */
+export async function keyFormerlyNamed(store: Store, prefix: string): Promise<KeyRecord | null> {
+  if (!prefix.startsWith("slu_")) return null;
+  const successors = await successorsSince(store, prefix);
+  let latest = successors.get(prefix);
+  if (latest === undefined) return null;
+  for (let next = successors.get(latest); next !== undefined; next = successors.get(next)) latest = next;
+  return store.findKey(latest);
+}
+
+/** The prefixes that came in the place of others, from the newest rotation back to that of the given one. */
+async function successorsSince(store: Store, prefix: string): Promise<ReadonlyMap<string, string>> {
+  const successors = new Map<string, string>();
+  let beforeId: number | undefined;
+  for (let searched = 0; searched < mostRecords; searched += recordsPerPage) {
+    const records = await store.admin.listAudit({ beforeId, limit: recordsPerPage });
+    for (const { action, target, detail } of records) {
+      const former = action === "key.rotate" ? /^was (slu_\w+),/.exec(detail ?? "")?.[1] : undefined;
+      if (former !== undefined && target !== null) successors.set(former, target);
+      if (former === prefix) return successors;
+    }
+    beforeId = records.at(-1)?.id;
+    if (records.length < recordsPerPage) break;
+  }
+  return successors;
+}
