@@ -51,16 +51,17 @@ export class Gate {
   }
 
   leave(): void {
-    if (this.#queue.size === 0) this.#inside -= 1;
-    else this.#admitFirst();
+    this.#inside -= 1;
+    if (this.#queue.size > 0) this.#admitWaiting();
   }
 
-  /** The place goes to whoever has waited longest. */
-  #admitFirst(): void {
-    const [first] = this.#queue;
-    if (first === undefined) return;
-    this.#queue.delete(first);
-    first.resolve(true);
+  /** Places go to those who have waited longest. A reload may have changed how many there are. */
+  #admitWaiting(): void {
+    for (const waiting of this.#queue) {
+      if (!this.tryEnter()) return;
+      this.#queue.delete(waiting);
+      waiting.resolve(true);
+    }
   }
 
   #wait(signal: AbortSignal): Promise<boolean> {

@@ -46,6 +46,27 @@ describe("a gate", () => {
     expect(gate.enter(client.signal)).toBe(false);
   });
 
+  test("a limit that is lowered holds for those who wait, and one that is raised lets more of them in", async () => {
+    const options = { limit: 3, queueLimit: 5, waitMs: 10_000 };
+    const gate = new Gate(options);
+    for (let entered = 0; entered < 3; entered += 1) gate.tryEnter();
+    const entered: number[] = [];
+    const waiting = [1, 2, 3].map((number) =>
+      Promise.resolve(gate.enter(never)).then(() => entered.push(number)),
+    );
+    options.limit = 1;
+    gate.leave();
+    gate.leave();
+    expect([gate.inside, gate.waiting]).toEqual([1, 3]);
+    gate.leave();
+    await waiting[0];
+    expect([gate.inside, gate.waiting]).toEqual([1, 2]);
+    options.limit = 2;
+    gate.leave();
+    await Promise.all(waiting);
+    expect([gate.inside, gate.waiting, entered]).toEqual([2, 0, [1, 2, 3]]);
+  });
+
   test("gates by name are apart, and forgotten when unused", () => {
     const gates = new Gates({ limit: 1, queueLimit: 0, waitMs: 0 });
     expect(gates.enter("a", never)).toBe(true);
