@@ -75,3 +75,20 @@ test("a heartbeat that cannot be written ends its stream, as any other piece doe
   expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "failed" }]);
   silence.resolve();
 });
+
+test("an answer that its provider forgets to end is ended here, however often the client is told that it is alive", async () => {
+  await using world = await World.start({ head });
+  const caller = await world.creditCaller();
+  const usage = { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 };
+  const events = streamEvents("chat", { text: "Sluices keep the canal navigable.", usage });
+  const forgotten = Promise.withResolvers<void>();
+  const answered = events.filter((event) => !event.includes("[DONE]")).join("");
+  world.provider.script({ ...sse(""), steps: [{ write: answered }, { until: forgotten.promise }] });
+  const body = hello("chat", "gpt-test", { stream: true });
+  const reader = new StreamReader(await world.ask(caller, { path: paths.chat, body }));
+  await reader.until("[DONE]");
+  forgotten.resolve();
+  await waitFor(() => world.observed.length === 1, "the exchange to end");
+  expect(world.observed[0]).toMatchObject({ outcome: "completed", basis: "measured" });
+  expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "completed" }]);
+});

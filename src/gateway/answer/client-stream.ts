@@ -12,7 +12,9 @@ export class ClientStream {
   #controller: DirectController | null = null;
   /** Infinite while the client reads. */
   #blockedSinceMs = Number.POSITIVE_INFINITY;
+  #hasWrittenPiece = false;
   #hasWritten = false;
+  #lastPieceMs: number;
   #lastWriteMs: number;
   /** Ends the wait of the last write. */
   #stopWaiting: (() => void) | null = null;
@@ -20,7 +22,7 @@ export class ClientStream {
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
-    this.#lastWriteMs = monotonicMs();
+    this.#lastPieceMs = this.#lastWriteMs = monotonicMs();
   }
 
   open(controller: DirectController): void {
@@ -37,8 +39,17 @@ export class ClientStream {
     return this.#controller !== null;
   }
 
-  /** Undefined when it went out at once. */
+  /** Writes a piece of the answer. Undefined when it went out at once. */
   send(piece: Piece): Promise<void> | undefined {
+    this.#hasWrittenPiece = true;
+    return this.#write(piece);
+  }
+
+  sendHeartbeat(heartbeat: string): Promise<void> | undefined {
+    return this.#write(heartbeat);
+  }
+
+  #write(piece: Piece): Promise<void> | undefined {
     const written = this.#controller?.write(piece);
     this.#hasWritten = true;
     if (!(written instanceof Promise)) return undefined;
@@ -67,11 +78,17 @@ export class ClientStream {
 
   /** To be called now and then: the time of a write is not looked at with each, which would cost as much as the write. */
   noteWrites(nowMs: number): void {
+    if (this.#hasWrittenPiece) this.#lastPieceMs = nowMs;
     if (this.#hasWritten) this.#lastWriteMs = nowMs;
-    this.#hasWritten = false;
+    this.#hasWrittenPiece = this.#hasWritten = false;
   }
 
-  /** As of the last `noteWrites`. */
+  /** When a piece of the answer was written, as of the last `noteWrites`. */
+  get lastPieceMs(): number {
+    return this.#lastPieceMs;
+  }
+
+  /** The same for pieces and heartbeats. */
   get lastWriteMs(): number {
     return this.#lastWriteMs;
   }

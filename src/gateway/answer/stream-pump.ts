@@ -11,6 +11,8 @@ import type { Exchange } from "../exchange.ts";
 import { costText } from "../headers.ts";
 import { type Answering, recordShown, streamHeaders } from "./answering.ts";
 import { ClientStream, type DirectController } from "./client-stream.ts";
+import { ForgottenEnd } from "./forgotten-end.ts";
+import { readTrailing, trailingMs } from "./read-trailing.ts";
 import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 import type { Guarded } from "./watchdog.ts";
 
@@ -22,16 +24,6 @@ const mostProducedChars = 32 * 1024;
 
 /** How much of a stream is relayed before others get their turn. A provider on a fast network could send without end. */
 const mostBytesPerTurn = 256 * 1024;
-
-/** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
-const trailingMs = 1000;
-
-/** How many of them. Those of a recorded stream are kept until it is settled, so this is part of a stream's memory. */
-const mostTrailingBytes = 64 * 1024;
-
-/** How long a provider may be silent after a complete answer without ending its stream; longer if usage may follow. */
-const overdueMs = 1000;
-const overdueWithoutUsageMs = 5000;
 
 /**
  * Moves one provider's stream to one client. Exactly one of three things ends it: the provider's proper end (settled,
@@ -56,14 +48,14 @@ export class StreamPump implements Guarded, Interruptible {
   #lastProgressMs = Number.NEGATIVE_INFINITY;
   /** The provider was silent for too long after a complete answer, and its call was ended. */
   #isOverdue = false;
-  /** The last write before the silence that was looked into. */
-  #silenceLookedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #forgottenEnd: ForgottenEnd;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
   constructor(answering: Answering, relayer: StreamRelayer) {
     const { gateway, exchange, opened } = answering;
     this.#answering = answering;
     this.#relayer = relayer;
+    this.#forgottenEnd = new ForgottenEnd(relayer);
     this.#opened = opened;
     this.#exchange = exchange;
     this.#recorder = exchange.recorder;
@@ -177,22 +169,9 @@ export class StreamPump implements Guarded, Interruptible {
     return wantsCost ? `: x-sluice-cost: ${costText(this.#exchange, this.#answering.key)}\n\n` : "";
   }
 
-  /** A provider that breaks off, falls silent or goes on and on after its proper end does no harm. */
-  async #readTrailing(take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> {
+  #readTrailing(take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> {
     this.#trailingUntilMs = this.#monotonicMs() + trailingMs;
-    let bytes = 0;
-    try {
-      for (let chunk = await this.#opened.read(); chunk !== null; chunk = await this.#opened.read()) {
-        bytes += chunk.length;
-        if (bytes > mostTrailingBytes) break;
-        const piece = this.#relayer.push(chunk);
-        if (piece.length > 0) await take(piece);
-      }
-    } catch {
-      // What was read before is delivered.
-    }
-    // Nothing is left to end of a body that was read to its end.
-    this.#opened.abort();
+    return readTrailing(this.#opened, this.#relayer, take);
   }
 
   /** Undefined when it went out at once. */
@@ -236,31 +215,19 @@ export class StreamPump implements Guarded, Interruptible {
     }
     if (this.#state !== "streaming") return;
     this.#journalProgress(nowMs);
-    const silenceMs = nowMs - client.lastWriteMs;
-    if (silenceMs >= overdueMs) this.#endIfComplete(nowMs);
-    if (heartbeatMs > 0 && silenceMs >= heartbeatMs && client.isOpen && !client.isBlocked(nowMs)) {
-      this.#sendHeartbeat();
+    if (client.isBlocked(nowMs)) return;
+    if (this.#forgottenEnd.isOverdue(client.lastPieceMs, nowMs)) {
+      this.#isOverdue = true;
+      this.#opened.abort();
     }
-  }
-
-  /**
-   * Some servers keep the connection open after an answer, and never end it. Looked for once per silence, because it may
-   * mean to read the whole answer.
-   */
-  #endIfComplete(nowMs: number): void {
-    const { lastWriteMs } = this.#client;
-    if (this.#silenceLookedAtMs === lastWriteMs || this.#client.isBlocked(nowMs)) return;
-    const { partialUsage } = this.#relayer;
-    if (partialUsage === null && nowMs - lastWriteMs < overdueWithoutUsageMs) return;
-    this.#silenceLookedAtMs = lastWriteMs;
-    if (!this.#relayer.started || !this.#relayer.isComplete()) return;
-    this.#isOverdue = true;
-    this.#opened.abort();
+    if (heartbeatMs > 0 && nowMs - client.lastWriteMs >= heartbeatMs && client.isOpen) this.#sendHeartbeat();
   }
 
   /** Neither recorded nor the answer's first byte. Nobody awaits it, so its failure ends the stream from here. */
   #sendHeartbeat(): void {
-    this.#client.send(this.#relayer.heartbeat())?.catch((error) => this.interrupt(publicErrorOf(error)));
+    this.#client
+      .sendHeartbeat(this.#relayer.heartbeat())
+      ?.catch((error) => this.interrupt(publicErrorOf(error)));
   }
 
   /**
