@@ -1,8 +1,5 @@
 import type { IrContent, IrMessage, IrToolResult, IrUserBlock, ToolKind } from "../ir/ir.ts";
 
-/** Stands in for a result that the client never sent; both vendors reject a call without one. */
-const missingResult = "No result was given for this call.";
-
 /**
  * Both vendors require every call to be answered in the next turn, and every result to have its call. This reorders a
  * conversation accordingly: results come first, and an instruction between a call and its result moves behind it. A
@@ -56,7 +53,7 @@ function answered(open: Map<string, ToolKind>, turn: readonly IrMessage[]): IrMe
     }
     if (others.length > 0) rest.push({ ...message, blocks: others });
   }
-  for (const [id, kind] of open) results.push(made(id, kind));
+  for (const [id, kind] of open) results.push(missingResult(id, kind));
   // The user's text joins the results in one turn, as both vendors' clients write it.
   const next = rest[0];
   if (next?.role === "user" && next.name === undefined) {
@@ -65,8 +62,10 @@ function answered(open: Map<string, ToolKind>, turn: readonly IrMessage[]): IrMe
   return [{ role: "user", blocks: results }, ...rest];
 }
 
-function made(id: string, kind: ToolKind): IrToolResult {
-  return { type: "tool_result", id, kind, content: [{ type: "text", text: missingResult }], isError: true };
+/** Stands in for a result that the client never sent; vendors reject a call without one. */
+export function missingResult(id: string, kind: ToolKind): IrToolResult {
+  const text = "No result was given for this call.";
+  return { type: "tool_result", id, kind, content: [{ type: "text", text }], isError: true };
 }
 
 function withoutOrphans(message: IrMessage): IrMessage {

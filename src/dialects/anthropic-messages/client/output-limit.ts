@@ -8,7 +8,8 @@ import {
   type PublishedLimits,
 } from "../../output-limit.ts";
 
-const defaultMaxTokens = 1024;
+/** The gateway's default; Anthropic itself requires the field. */
+export const defaultMaxTokens = 1024;
 /** Anthropic's least budget for thinking, which has to be below `max_tokens`. */
 const leastBudget = 1024;
 

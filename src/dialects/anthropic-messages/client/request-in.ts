@@ -5,10 +5,8 @@ import { readEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideRequest } from "./decide-request.ts";
 import { readMessages, readSystem } from "./messages-in.ts";
+import { defaultMaxTokens } from "./output-limit.ts";
 import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
-
-/** The gateway's default; Anthropic itself requires the field. */
-const defaultMaxTokens = 1024;
 
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   decideRequest(body, dropped);

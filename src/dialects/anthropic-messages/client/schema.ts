@@ -10,6 +10,7 @@ import {
   streamFlag,
   tokenCount,
 } from "../../schema/fields.ts";
+import { defaultMaxTokens } from "./output-limit.ts";
 
 /** Interface 2.8 to 2.11. https://docs.claude.com/en/api/messages */
 
@@ -49,7 +50,10 @@ const countFields = (message: typeof inputMessage | typeof betaInputMessage) => 
 const requestFields = (message: typeof inputMessage | typeof betaInputMessage) => ({
   ...countFields(message),
   max_tokens: optional(
-    positiveInteger({ default: 1024, description: "Capped at the model's published output limit." }),
+    positiveInteger({
+      default: defaultMaxTokens,
+      description: "Capped at the model's published output limit.",
+    }),
   ),
   stream: optional(streamFlag),
   temperature: optional(Type.Number()),

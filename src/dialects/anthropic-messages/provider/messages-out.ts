@@ -4,15 +4,13 @@ import type { Target } from "../../provider-dialect.ts";
 import { callInput } from "../../tools/call-input.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { takesSystemMessages } from "../../translation/model-traits.ts";
+import { assistantBegins } from "../../translation/own-words.ts";
 import { addContent, withCache, writeContent } from "./content-out.ts";
 
 interface WireMessage extends JsonObject {
   role: string;
   content: JsonObject[];
 }
-
-/** Inserted before an assistant turn that follows no user turn. Always the same, so that the provider's cache still matches. */
-const assistantBegins = "(The assistant begins.)";
 
 export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): WireMessage[] {
   const inPlace = takesSystemMessages(target) ? "system" : "user";

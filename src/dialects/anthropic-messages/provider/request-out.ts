@@ -11,15 +11,16 @@ import {
   takesOutputFormat,
   takesSampling,
 } from "../../translation/model-traits.ts";
+import { jsonOnly } from "../../translation/own-words.ts";
 import { limitCacheMarks } from "./cache-out.ts";
 import { withCache, writeContent } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
+import { addOutputConfig } from "./output-config-out.ts";
 import { isForced, writeThinking } from "./thinking-out.ts";
 
 /** The dialect requires a limit; used if neither the client nor the catalog has one. */
 const fallbackMaxTokens = 4096;
 const maxIdentityLength = 256;
-const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
 
 /** Fields are assigned one by one: most requests have few, and every spread would allocate another object. */
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
@@ -88,15 +89,6 @@ function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped
   }
 }
 
-function addOutputConfig(body: JsonObject, { format }: IrRequest, effort: string | undefined): void {
-  const schema = format?.type === "json_schema" ? format.schema : null;
-  if (effort === undefined && schema === null) return;
-  body["output_config"] = {
-    ...(effort === undefined ? {} : { effort }),
-    ...(schema === null ? {} : { format: { type: "json_schema", schema } }),
-  };
-}
-
 /** Claude takes a temperature of at most 1, not together with top_p, and neither with thinking. */
 function addSampling(
   body: JsonObject,
@@ -121,7 +113,7 @@ function addSampling(
 function addStops(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   if (request.stop.length === 0) return;
   const stops = request.stop.filter((stop) => stop.trim() !== "");
-  if (stops.length < request.stop.length) dropped.add("stop");
+  if (stops.length < request.stop.length) dropped.add(dropped.names.stop);
   if (stops.length > 0) body["stop_sequences"] = stops;
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { IrMessage, IrReasoning, IrToolResult, IrUserBlock } from "../../ir/ir.ts";
 import { callInput } from "../../tools/call-input.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import { assistantBegins } from "../../translation/own-words.ts";
 import { type ConverseContentWriter, withWords } from "./content-out.ts";
 
 export interface WireMessage extends JsonObject {
@@ -9,8 +10,6 @@ export interface WireMessage extends JsonObject {
   content: JsonObject[];
 }
 
-/** Bedrock rejects a conversation that the assistant begins. Always the same, so that the provider's cache still matches. */
-const assistantBegins = "(The assistant begins.)";
 /** Bedrock rejects a result without content. */
 const noOutput = "(no output)";
 

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { writeThinking } from "../../anthropic-messages/provider/thinking-out.ts";
+import { addOutputConfig } from "../../anthropic-messages/provider/output-config-out.ts";
+import { isForced, writeThinking } from "../../anthropic-messages/provider/thinking-out.ts";
 import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrFormat, IrRequest, IrTool } from "../../ir/ir.ts";
 import { dropCacheMarks } from "../../openai/cache-marks.ts";
@@ -8,6 +9,7 @@ import { effortOf } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { modelName, takesOutputFormat, takesSampling } from "../../translation/model-traits.ts";
+import { jsonOnly } from "../../translation/own-words.ts";
 import { limitCachePoints } from "./cache-points.ts";
 import { ConverseContentWriter } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
@@ -15,7 +17,6 @@ import { canBeForced, familyOf, type ModelFamily, takesCachePoints } from "./mod
 
 /** A budget for thinking is a part of the limit; used if neither the client nor the catalog has one. */
 const assumedMaxTokens = 4096;
-const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
 /** Bedrock demands the definitions of tools that the conversation mentions, and has no choice that forbids them. */
 const noTools = "Do not call any tools now. Answer with text.";
 
@@ -76,8 +77,7 @@ function writeTool(
 function toolChoice(request: IrRequest, family: ModelFamily, dropped: DroppedFields): JsonObject {
   if (request.parallelToolCalls === false) dropped.add("parallel_tool_calls");
   const choice = request.toolChoice;
-  const isForced = choice?.type === "tool" || choice?.type === "required";
-  if (isForced && !canBeForced(family)) {
+  if (isForced(request) && !canBeForced(family)) {
     dropped.add("tool_choice");
     return {};
   }
@@ -118,14 +118,9 @@ function claudeFields(
   dropped: DroppedFields,
 ): JsonObject {
   const { thinking, effort } = writeThinking(request, target, maxTokens ?? assumedMaxTokens, dropped);
-  const schema = request.format?.type === "json_schema" ? request.format.schema : null;
   const fields: JsonObject = {};
   if (thinking !== undefined) fields["thinking"] = thinking;
-  if (effort !== undefined || schema !== null)
-    fields["output_config"] = {
-      ...(effort === undefined ? {} : { effort }),
-      ...(schema === null ? {} : { format: { type: "json_schema", schema } }),
-    };
+  addOutputConfig(fields, request, effort);
   return fields;
 }
 

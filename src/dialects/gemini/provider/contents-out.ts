@@ -3,10 +3,11 @@ import type { IrAssistantBlock, IrMessage, IrToolCall, IrToolResult } from "../.
 import type { Target } from "../../provider-dialect.ts";
 import { anySignature, currentTurnStart, signaturesOf } from "../../reasoning/google-proof.ts";
 import { callInput } from "../../tools/call-input.ts";
+import { missingResult } from "../../tools/pairing.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { writeContent } from "./content-out.ts";
 import { takesCallIds, wantsSignatures } from "./model.ts";
-import { missingResult, writeResult } from "./results-out.ts";
+import { writeResult } from "./results-out.ts";
 
 export interface Content extends JsonObject {
   role: "user" | "model";
@@ -88,7 +89,7 @@ class ContentsWriter {
     for (const call of this.#calls) {
       const at = left.findIndex(({ id }) => id === call.id);
       const [result] = at === -1 ? [] : left.splice(at, 1);
-      const response = writeResult(call, result ?? missingResult(call), this.#target, media);
+      const response = writeResult(call, result ?? missingResult(call.id, call.kind), this.#target, media);
       if (this.#takesIds) response["id"] = call.id;
       this.#say("user", [{ functionResponse: response }]);
     }

@@ -4,12 +4,11 @@ import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrRequest } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { jsonOnly } from "../../translation/own-words.ts";
 import { type Content, writeContents } from "./contents-out.ts";
 import { asksForJsonInWords, writeGenerationConfig } from "./generation-config-out.ts";
 import { isGemma, takesLabels, takesServiceTier } from "./model.ts";
 import { addTools } from "./tools-out.ts";
-
-const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
 
 /** The model and whether to stream are in the request's target. */
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {

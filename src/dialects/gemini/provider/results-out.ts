@@ -24,9 +24,3 @@ export function writeResult(
   else media.push(...others);
   return written;
 }
-
-/** For a call that the client never answered. */
-export function missingResult({ id, kind }: IrToolCall): IrToolResult {
-  const text = "No result was given for this call.";
-  return { type: "tool_result", id, kind, content: [{ type: "text", text }], isError: true };
-}

@@ -1,4 +1,5 @@
 import type { ToolRules } from "../../provider-dialect.ts";
+import { mistralId } from "../../tools/mistral-id.ts";
 import { shorten } from "../../tools/names.ts";
 
 const maxCallIdChars = 40;
@@ -8,14 +9,8 @@ export const toolRules: ToolRules = {
   takesFreeform: false,
   definesMentioned: false,
   callId: (id, target) => {
-    if (target.quirks?.includes("ids9") === true) return nineChars(id);
+    if (target.quirks?.includes("ids9") === true) return mistralId(id);
     return target.isStrict && id.length > maxCallIdChars ? shorten(id, id, maxCallIdChars) : id;
   },
   forcesFormat: () => false,
 };
-
-/** Mistral takes nothing else. */
-function nineChars(id: string): string {
-  if (/^[A-Za-z0-9]{9}$/.test(id)) return id;
-  return Bun.hash.xxHash64(id).toString(36).padStart(9, "0").slice(-9);
-}
