@@ -30,6 +30,18 @@ type NamesWith<Side extends keyof Dialect> = {
 export type ClientDialectName = NamesWith<"client">;
 export type ProviderDialectName = NamesWith<"provider">;
 
+/** Dialects with both sides: where a provider speaks the client's own, the bytes pass through. */
+export type SharedDialectName = ClientDialectName & ProviderDialectName;
+
+/** Whether the client's own dialect is among those that a provider speaks. */
+export function isSpoken(
+  client: ClientDialectName,
+  spoken: readonly ProviderDialectName[],
+): client is SharedDialectName {
+  const names: readonly string[] = spoken;
+  return names.includes(client);
+}
+
 function namesWith(side: keyof Dialect): string[] {
   return Object.entries<Dialect>(dialects).flatMap(([name, dialect]) => (dialect[side] ? [name] : []));
 }

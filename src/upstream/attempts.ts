@@ -67,7 +67,7 @@ export class Attempts {
       const startedMs = hasWaited ? this.#nowMs() : nowMs;
       const key = candidate.state.providerState.keys.pick(startedMs);
       const use = key?.use() ?? null;
-      const call = new UpstreamCall(this.#context, candidate, plan);
+      const call = new UpstreamCall(this.#context, candidate, plan, prepared.dialect);
       state.attemptBegins(candidate, isOtherKey);
       candidate.state.inFlight += 1;
       const failure = await call.begin(prepared, use, startedMs);

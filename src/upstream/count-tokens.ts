@@ -30,7 +30,7 @@ export async function countTokens(
   const prepared = await plan.prepare(candidate.deployment);
   if (plan.isOver || !tryTakeSlot(state)) return null;
   state.inFlight += 1;
-  const call = new UpstreamCall(context, candidate, plan);
+  const call = new UpstreamCall(context, candidate, plan, prepared.dialect);
   const failure = await call.begin(prepared, state.providerState.keys.pick(nowMs)?.use() ?? null, nowMs);
   if (failure !== null) return null;
   const count = call.streaming ? null : readCount(call.bytes(), prepared.dialect);

@@ -151,7 +151,7 @@ export function refused(
   status: number,
   refusal: VendorRefusal,
   dialect: ClientDialectName,
-  spoken: ProviderDialectName = dialect,
+  spoken: ProviderDialectName,
 ): Failure {
   const said = refusal.message;
   const kind = `status_${status}`;

@@ -46,6 +46,23 @@ function follow(page: string): string[] {
   return touched;
 }
 
+/** No provider speaks it, so that nothing of it passes through. */
+const clientsOnly = `import { openAiChat } from "../openai-chat/index.ts";
+
+const { client } = openAiChat;
+
+export const spoken = {
+  client: { ...client, name: "spoken", route: { path: "/v1/spoken", acceptsApiKeyHeader: false } },
+};
+`;
+
+function addClientSide(): void {
+  mkdirSync(join(copy, "src/dialects/spoken"));
+  writeFileSync(join(copy, "src/dialects/spoken/index.ts"), clientsOnly);
+  addLine("src/dialects/registry.ts", "import", 'import { spoken } from "./spoken/index.ts";\n');
+  addLine("src/dialects/registry.ts", "entry", "  spoken,\n");
+}
+
 const acme = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -101,6 +118,7 @@ beforeAll(async () => {
   symlinkSync(join(projectRoot, "node_modules"), join(copy, "node_modules"));
   expect(follow("adding-a-dialect.md")).toHaveLength(6);
   expect(follow("adding-a-vendor.md")).toHaveLength(3);
+  addClientSide();
   writeFileSync(join(copy, "sluice.toml"), config);
   const made = sluice("keys", "create", "--mode", "credit", "--credit", "1", "--json");
   key = JSON.parse(await new Response(made.stdout).text()).key;
@@ -124,6 +142,7 @@ const clients = [
   { name: "chat", path: "/v1/chat/completions", body: { messages } },
   { name: "responses", path: "/v1/responses", body: { input: "Good morning" } },
   { name: "messages", path: "/v1/messages", body: { messages, max_tokens: 50 } },
+  { name: "a dialect that only clients speak", path: "/v1/spoken", body: { messages } },
 ];
 
 describe("a dialect and a vendor, added as the pages say", () => {

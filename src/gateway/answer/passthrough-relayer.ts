@@ -4,14 +4,14 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
-import { type ClientDialectName, clientDialect, providerDialect } from "../../dialects/registry.ts";
+import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
-  readonly dialect: ClientDialectName;
+  readonly dialect: SharedDialectName;
   /** The client did not ask for the usage chunk that the gateway asked the provider for. */
   readonly hideUsage: boolean;
   /** The request asks for hosted tools or audio, whose events have to be read. */

@@ -24,7 +24,7 @@ export function streamResponse(answering: Answering): Response {
 function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {
   if (attempt.translation !== null) return new TranslatedRelayer(attempt.translation.stream(), exchange.id);
   return new PassthroughRelayer({
-    dialect: generation.clientDialect,
+    dialect: attempt.dialect,
     hideUsage: attempt.hideUsage,
     readsExtras: generation.request.hostedTools.length > 0 || generation.request.speaks,
     isThreaded: generation.request.isThreaded,

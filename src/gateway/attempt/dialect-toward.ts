@@ -1,7 +1,9 @@
+import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
   type ClientDialectName,
   clientDialect,
+  isSpoken,
   type ProviderDialectName,
   providerDialect,
 } from "../../dialects/registry.ts";
@@ -15,7 +17,7 @@ export function dialectToward(
   spoken: readonly ProviderDialectName[],
   body: JsonObject,
 ): ProviderDialectName {
-  return spoken.includes(client) ? client : richestToward(client, spoken, body);
+  return isSpoken(client, spoken) ? client : richestToward(client, spoken, body);
 }
 
 function richestToward(
@@ -24,7 +26,9 @@ function richestToward(
   body: JsonObject,
 ): ProviderDialectName {
   const able = hasStopSequences(client, body) ? spoken.filter(takesStopSequences) : spoken;
-  return richest(able) ?? richest(spoken) ?? client;
+  const found = richest(able) ?? richest(spoken);
+  assert(found !== undefined, "every provider speaks some dialect");
+  return found;
 }
 
 function hasStopSequences(client: ClientDialectName, body: JsonObject): boolean {

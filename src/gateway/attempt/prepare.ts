@@ -10,6 +10,7 @@ import {
   clientDialect,
   type ProviderDialectName,
   providerDialect,
+  type SharedDialectName,
 } from "../../dialects/registry.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
@@ -39,12 +40,22 @@ interface PreparableRequest {
 }
 
 /** A request for one deployment, and how its answer gets back to the client's dialect. */
-export interface Attempt {
+export type Attempt = PassingAttempt | TranslatedAttempt;
+
+/** The provider speaks the client's dialect, and the bytes pass through. */
+interface PassingAttempt extends PreparedAttempt {
+  readonly dialect: SharedDialectName;
+  readonly translation: null;
+}
+
+interface TranslatedAttempt extends PreparedAttempt {
   /** The dialect towards the provider. */
   readonly dialect: ProviderDialectName;
+  readonly translation: Translation;
+}
+
+interface PreparedAttempt {
   readonly prepared: Prepared;
-  /** Null where the provider speaks the client's dialect and the bytes pass through. */
-  readonly translation: Translation | null;
   /** Fields of the request that were dropped. */
   readonly dropped: readonly string[];
   /** A translation even where bytes pass through, for a provider that streams unasked, or was asked and does not. */
@@ -58,7 +69,7 @@ export interface Attempt {
 export function prepareAttempt(generation: PreparableRequest, deployment: Deployment): Attempt {
   const toward = dialectFor(generation, deployment);
   return toward === generation.clientDialect
-    ? passThrough(generation, deployment)
+    ? passThrough(generation, deployment, toward)
     : translated(generation, deployment, toward);
 }
 
@@ -72,8 +83,8 @@ export async function prepareLargeAttempt(
   const { bytes, spans } = request;
   const toward = dialectFor(generation, deployment);
   if (toward === client) {
-    const wanted = wantedChanges(generation, deployment);
-    const stripped = strippedFor(generation, deployment);
+    const wanted = wantedChanges(generation, deployment, toward);
+    const stripped = strippedFor(generation, deployment, toward);
     const vendor = vendorOfBody(generation, deployment, toward);
     const job = {
       type: "patch",
@@ -84,7 +95,7 @@ export async function prepareLargeAttempt(
       changes: wanted,
       vendor,
     } as const;
-    return passthroughAttempt(generation, deployment, await largeBodies.run(job));
+    return passthroughAttempt(generation, deployment, toward, await largeBodies.run(job));
   }
   const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
   const { dialect: __, ...target } = targetFor(generation, deployment, toward);
@@ -115,35 +126,46 @@ function dialectFor(
 }
 
 /** The client's own bytes, with only the necessary spans replaced. */
-function passThrough(generation: PreparableRequest, deployment: Deployment): Attempt {
-  const { request, clientDialect: dialect } = generation;
-  const wanted = wantedChanges(generation, deployment);
-  const stripped = strippedFor(generation, deployment);
+function passThrough(
+  generation: PreparableRequest,
+  deployment: Deployment,
+  dialect: SharedDialectName,
+): Attempt {
+  const { request } = generation;
+  const wanted = wantedChanges(generation, deployment, dialect);
+  const stripped = strippedFor(generation, deployment, dialect);
   const { bytes, spans, changes, dropped } = stripBody(request, dialect, stripped, wanted);
   const vendor = vendorOfBody(generation, deployment, dialect);
   return passthroughAttempt(
     generation,
     deployment,
+    dialect,
     adaptBytes(patchBody(bytes, spans, changes), vendor, dropped),
   );
 }
 
 function strippedFor(
-  { clientDialect: dialect, sendsProofs }: PreparableRequest,
+  { sendsProofs }: PreparableRequest,
   deployment: Deployment,
+  dialect: SharedDialectName,
 ): StrippedReasoning {
   if (!sendsProofs) return "proven";
   return rejectsForeignReasoning(dialect, deployment) ? "foreign" : "none";
 }
 
-function wantedChanges(generation: PreparableRequest, deployment: Deployment): BodyChanges {
+function wantedChanges(
+  generation: PreparableRequest,
+  deployment: Deployment,
+  dialect: SharedDialectName,
+): BodyChanges {
   const { request, limit } = generation;
   const limited =
     limit.passthrough === undefined ? limit.changes : { ...limit.changes, ...limit.passthrough.changes };
   const changes = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
-  const asking = askingForUsage(generation, deployment) ?? withoutUsageOption(generation, deployment);
+  const asking =
+    askingForUsage(generation, deployment, dialect) ?? withoutUsageOption(generation, deployment);
   return asking === null ? renamed : { ...renamed, ...asking };
 }
 
@@ -155,8 +177,9 @@ function withoutUsageOption({ request }: PreparableRequest, { provider }: Deploy
 
 /** The change that makes a provider report a stream's usage; null if the client asks for it itself. */
 function askingForUsage(
-  { request, clientDialect: dialect }: PreparableRequest,
+  { request }: PreparableRequest,
   deployment: Deployment,
+  dialect: SharedDialectName,
 ): BodyChanges | null {
   const { streamUsage } = deployment.provider.settings;
   const option = (streamUsage ? providerDialect(dialect).passthrough?.usageOption : null) ?? null;
@@ -166,16 +189,17 @@ function askingForUsage(
 function passthroughAttempt(
   generation: PreparableRequest,
   deployment: Deployment,
+  dialect: SharedDialectName,
   { body, dropped }: { readonly body: Uint8Array; readonly dropped: readonly string[] },
 ): Attempt {
   const { limit } = generation;
   generation.request.forgetBody();
   const allDropped = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
-  return new PassthroughAttempt(generation, deployment, body, allDropped);
+  return new PassthroughAttempt(generation, deployment, dialect, body, allDropped);
 }
 
-class PassthroughAttempt implements Attempt {
-  readonly dialect: ClientDialectName;
+class PassthroughAttempt implements PassingAttempt {
+  readonly dialect: SharedDialectName;
   readonly prepared: Prepared;
   readonly translation = null;
   readonly dropped: readonly string[];
@@ -186,13 +210,14 @@ class PassthroughAttempt implements Attempt {
   constructor(
     generation: PreparableRequest,
     deployment: Deployment,
+    dialect: SharedDialectName,
     body: Uint8Array,
     dropped: readonly string[],
   ) {
-    this.dialect = generation.clientDialect;
+    this.dialect = dialect;
     this.prepared = preparedFor(generation, deployment, this.dialect, body);
     this.dropped = dropped;
-    this.hideUsage = askingForUsage(generation, deployment) !== null;
+    this.hideUsage = askingForUsage(generation, deployment, dialect) !== null;
     this.#generation = generation;
     this.#deployment = deployment;
   }

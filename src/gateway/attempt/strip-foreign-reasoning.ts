@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
-import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
+import { type ClientDialectName, clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { ClientRequest } from "../request/request.ts";
@@ -69,6 +69,6 @@ export function stripperFor(
 }
 
 /** Only vendors reject foreign reasoning. A compatible provider may be another Sluice, which reads envelopes itself. */
-export function rejectsForeignReasoning(dialect: ClientDialectName, { provider }: Deployment): boolean {
+export function rejectsForeignReasoning(dialect: SharedDialectName, { provider }: Deployment): boolean {
   return vendorOf(provider.settings.kind).strictDialects.includes(dialect);
 }

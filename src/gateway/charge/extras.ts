@@ -6,7 +6,7 @@ import { usualTiers } from "../../base/service-tiers.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import { ownTierPrice } from "../../catalog/extra-price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
-import type { ClientDialectName } from "../../dialects/registry.ts";
+import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { Configured } from "../configured.ts";
 import type { ClientRequest } from "../request/request.ts";
@@ -179,7 +179,7 @@ class Prices {
   /** False where no provider would get to see the tool: it is left out when a request is translated. */
   demandTool(path: string, type: string, name: HostedToolName | null): boolean {
     const { dialect, model } = this.#destination;
-    const reached = this.#deployments.filter(({ dialects }) => dialects.includes(dialect));
+    const reached = this.#deployments.filter(({ dialects }) => isSpoken(dialect, dialects));
     if (reached.length === 0) return false;
     if (this.#have(reached, (price) => (name === null ? undefined : price.calls?.[name]))) return true;
     const missing =

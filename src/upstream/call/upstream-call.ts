@@ -49,19 +49,19 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   #refusalHead: Head | null = null;
   /** The content type says that the answer is JSON. */
   #isNamedJson = false;
-  /** The dialect of the request; the client's before it is sent. */
-  #spoken: ProviderDialectName;
+  /** The dialect of the request. */
+  readonly #spoken: ProviderDialectName;
   #isPaused = false;
   /** Something of the stream has come since the last tick. */
   #hasHeard = false;
   #isReported = false;
 
-  constructor(context: CallContext, candidate: Candidate, plan: Plan) {
+  constructor(context: CallContext, candidate: Candidate, plan: Plan, spoken: ProviderDialectName) {
     this.#context = context;
     this.#candidate = candidate;
     this.#plan = plan;
     this.deployment = candidate.deployment;
-    this.#spoken = plan.clientDialect;
+    this.#spoken = spoken;
     this.#deadlines = new CallDeadlines(context.clock, this);
   }
 
@@ -73,7 +73,6 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     deadlines.endBy(Math.min(deadlineMs, nowMs + orNever(timeouts.totalMs)));
     deadlines.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.timer.add(deadlines);
-    this.#spoken = prepared.dialect;
     try {
       const transfer = this.deployment.provider.send(prepared, credential, this, keyId);
       this.#transfer = transfer;

@@ -20,7 +20,7 @@ function answerOf(answer: ReturnType<typeof googleError>, headers: Record<string
 
 function failureOf(answer: ReturnType<typeof googleError>, headers: Record<string, string> = {}) {
   const refusal = readGoogleRefusal(answerOf(answer, headers));
-  return { ...refused(answer.status, refusal, "messages"), retryAfterMs: refusal.retryAfterMs };
+  return { ...refused(answer.status, refusal, "messages", "gemini"), retryAfterMs: refusal.retryAfterMs };
 }
 
 const retryInfo = (retryDelay: string): JsonObject => ({
