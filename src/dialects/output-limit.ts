@@ -38,24 +38,47 @@ export function asIs(maxOutputTokens: number): OutputLimit {
   return { maxOutputTokens, changes: noChanges };
 }
 
-/** The first of these fields that the client set. Throws if any of them exceeds the model's limit. */
-export function refuseOverLimit(
-  body: JsonObject,
-  fields: readonly string[],
-  { id, maxOutputTokens, contextWindow }: PublishedLimits,
-): number {
+/** llama.cpp's own name, which counts there before the dialect's. It may be -1: no limit. */
+const otherName = "n_predict";
+
+/**
+ * The highest limit among these fields: providers differ in which of them they read. Throws if one of them exceeds
+ * the model's.
+ */
+export function refuseOverLimit(body: JsonObject, fields: readonly string[], model: PublishedLimits): number {
+  const other = limitIn(body, otherName, model) ?? 0;
+  let asked = 0;
+  for (const field of fields) asked = Math.max(asked, limitIn(body, field, model) ?? 0);
+  return asked === 0 || other < 0 ? Math.max(mostOf(model), other) : Math.max(asked, other);
+}
+
+function limitIn(body: JsonObject, field: string, { id, maxOutputTokens }: PublishedLimits): number | null {
+  const value = numberOf(body[field]);
   const most = maxOutputTokens ?? mostOutput;
-  let asked: number | null = null;
-  for (const field of fields) {
-    const value = numberOf(body[field]);
-    if (value === null) continue;
-    if (value > most) {
-      throw invalidRequest(
-        `${field} is ${value}, but ${id} produces at most ${most} tokens; ask for less.`,
-        field,
-      );
-    }
-    asked ??= value;
+  if (value === null || value <= most) return value;
+  throw invalidRequest(
+    `${field} is ${value}, but ${id} produces at most ${most} tokens; ask for less.`,
+    field,
+  );
+}
+
+function mostOf({ maxOutputTokens, contextWindow }: PublishedLimits): number {
+  return maxOutputTokens ?? contextWindow ?? assumedMaxOutput;
+}
+
+const maxChoices = 128;
+/** `best_of` produces more answers than it returns. */
+const choiceFields = ["n", "best_of"] as const;
+
+/** Each choice may reach the limit, and each is billed. */
+export function choicesOf(body: JsonObject): number {
+  let most = 1;
+  for (const field of choiceFields) {
+    const asked = body[field] ?? 1;
+    const isValid =
+      typeof asked === "number" && Number.isSafeInteger(asked) && asked >= 1 && asked <= maxChoices;
+    if (!isValid) throw invalidRequest(`${field} must be a whole number from 1 to ${maxChoices}.`, field);
+    most = Math.max(most, asked);
   }
-  return asked ?? maxOutputTokens ?? contextWindow ?? assumedMaxOutput;
+  return most;
 }

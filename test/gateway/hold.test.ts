@@ -115,6 +115,24 @@ describe("a hold that only the cheap estimate refuses", () => {
   });
 });
 
+test("the highest of several limits is held, whichever the provider reads, and every choice that is produced", () => {
+  const model = world.gateway.configured.catalog.find("gpt-test");
+  if (model === undefined) throw new Error("the model is configured");
+  const held = (fields: JsonObject) => clientDialect("chat").limitOutput(fields, model).maxOutputTokens;
+  expect(held({ max_tokens: 1000, max_completion_tokens: 1 })).toBe(1000);
+  expect(held({ max_tokens: 1, max_completion_tokens: 1000 })).toBe(1000);
+  expect(held({ max_tokens: 1, n_predict: 1000 })).toBe(1000);
+  expect(held({ max_tokens: 1000, n_predict: 1 })).toBe(1000);
+  expect(held({ max_tokens: 1, n_predict: -1 })).toBe(4096);
+  expect(held({ n_predict: 10 })).toBe(4096);
+  expect(() => held({ max_tokens: 1, n_predict: 4097 })).toThrow("n_predict is 4097");
+  expect(held({ max_tokens: 10, best_of: 5 })).toBe(50);
+  expect(held({ max_tokens: 10, best_of: 5, n: 8 })).toBe(80);
+  expect(() => held({ max_tokens: 10, best_of: 129 })).toThrow("best_of must be");
+  const { limitOutput } = clientDialect("responses");
+  expect(limitOutput({ max_output_tokens: 1, n_predict: 1000 }, model).maxOutputTokens).toBe(1000);
+});
+
 test("every choice of a chat request is held, and other dialects have one", () => {
   const model = world.gateway.configured.catalog.find("gpt-test");
   if (model === undefined) throw new Error("the model is configured");

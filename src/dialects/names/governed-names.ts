@@ -7,7 +7,8 @@
 /** Members of the body itself, of any dialect. */
 const topLevelNames: readonly string[] = [
   ...["model", "messages", "input", "system", "instructions", "prompt"],
-  ...["stream", "stream_options", "n", "max_tokens", "max_completion_tokens", "max_output_tokens"],
+  ...["stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"],
+  ...["n", "best_of"],
   ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls", "mcp_servers"],
   ...["web_search_options", "search_parameters", "enable_search", "plugins", "compound_custom"],
   ...["models", "fallbacks", "preset", "include", "modalities", "audio"],
@@ -57,10 +58,10 @@ export function isGovernedAnywhere(name: string): boolean {
 }
 
 /**
- * What a governed name may point to: a stored thing, by its id or by an object with its id, several, a thread, tools,
- * what a `type` says, or speech.
+ * What a governed name may point to: stored things by their ids, an object that may have such an id, a thread, tools, what a
+ * `type` says, or speech.
  */
-export type Mention = "id" | "holder" | "thread" | "ids" | "tools" | "type" | "speech";
+export type Mention = "id" | "holder" | "thread" | "tools" | "type" | "speech";
 
 const mentions = {
   top: new Map<string, Mention>([
@@ -68,8 +69,8 @@ const mentions = {
     ["conversation", "id"],
     ["thread", "thread"],
     ["container", "id"],
-    ["file_ids", "ids"],
-    ["vector_store_ids", "ids"],
+    ["file_ids", "id"],
+    ["vector_store_ids", "id"],
     ["tools", "tools"],
   ]),
   dialect: new Map<string, Mention>([
@@ -78,8 +79,8 @@ const mentions = {
     ["container", "id"],
     // An earlier spoken answer in a chat message.
     ["audio", "holder"],
-    ["file_ids", "ids"],
-    ["vector_store_ids", "ids"],
+    ["file_ids", "id"],
+    ["vector_store_ids", "id"],
     ["tools", "tools"],
     ["type", "type"],
     // Some providers tell a part's type by its other fields.

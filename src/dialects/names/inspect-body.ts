@@ -1,6 +1,5 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { listOf } from "../json/json-fields.ts";
 import { cutText } from "../json/truncated-json.ts";
 import { type ParsedBody, parseWhole } from "../schema/validate.ts";
 import { findDuplicate } from "./duplicate-names.ts";
@@ -109,8 +108,6 @@ class BodyWalk implements Mentions {
         break;
       case "id":
         this.#refer(value, name);
-        if (isObject(value)) this.#refer(value["id"], name, "id");
-        for (const [index, id] of listOf(value).entries()) this.#refer(id, name, index);
         break;
       case "holder":
         if (isObject(value)) this.#refer(value["id"], name, "id");
@@ -118,9 +115,6 @@ class BodyWalk implements Mentions {
       case "thread":
         // Continues from the answer with this id, and with all that was said before it.
         if (isObject(value)) this.#refer(value["previous_message_id"], name, "previous_message_id");
-        break;
-      case "ids":
-        for (const [index, id] of listOf(value).entries()) this.#refer(id, name, index);
         break;
       case "tools":
         // A tool choice lists tools but offers none.
@@ -158,10 +152,16 @@ class BodyWalk implements Mentions {
     });
   }
 
-  #refer(id: Json | undefined, ...steps: readonly (string | number)[]): void {
-    if (typeof id !== "string") return;
-    this.#references ??= [];
-    this.#references.push({ path: pathOf([...this.#path, ...steps]), id });
+  /** An id, or several, in whatever form a lenient provider might read them: in a list, in an object, as a number. */
+  #refer(value: Json | undefined, ...steps: readonly (string | number)[]): void {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) this.#refer(item, ...steps, index);
+    } else if (isObject(value)) {
+      this.#refer(value["id"], ...steps, "id");
+    } else if (typeof value === "string" || typeof value === "number") {
+      this.#references ??= [];
+      this.#references.push({ path: pathOf([...this.#path, ...steps]), id: String(value) });
+    }
   }
 
   #offer(tools: ToolList): void {

@@ -143,4 +143,22 @@ describe("what a body names", () => {
     expect(toolLists.map(({ path }) => path)).toEqual(["tools"]);
     expect(audioInput).toBe("input[4].content[1]");
   });
+
+  test("is found in forms that only a lenient provider would read", () => {
+    const { references } = mentionsOf(`{"model":"m","previous_response_id":7,"conversation":{"id":["conv_1"]},
+      "vector_store_ids":"vs_1","file_ids":{"id":"file_1"},
+      "input":[{"type":"item_reference","id":["msg_1",["msg_2"]]},{"id":{"id":"msg_3"}}],
+      "tools":[{"type":"file_search","vector_store_ids":"vs_2"},{"container":[{"id":"cntr_1"}]}]}`);
+    expect(references.map(({ path, id }) => `${path} ${id}`).sort()).toEqual([
+      "conversation.id[0] conv_1",
+      "file_ids.id file_1",
+      "input[0].id[0] msg_1",
+      "input[0].id[1][0] msg_2",
+      "input[1].id.id msg_3",
+      "previous_response_id 7",
+      "tools[0].vector_store_ids vs_2",
+      "tools[1].container[0].id cntr_1",
+      "vector_store_ids vs_1",
+    ]);
+  });
 });
