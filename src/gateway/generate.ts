@@ -19,6 +19,7 @@ import { charged } from "./charge/charged.ts";
 import { askedExtras, usedExtras } from "./charge/extras.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
+import { largeBodyBytes } from "./large/is-large.ts";
 import { refuseOverlongInput } from "./request/context-window.ts";
 import { scopeOf } from "./request/given-ids.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
@@ -122,5 +123,6 @@ async function answer(
   refuseUnreadable(answering);
   // The charge is durable before the body leaves.
   await settleWhole(answering, whole);
+  if (whole.body.length >= largeBodyBytes) await gateway.largeBodies.pacer.turn();
   return wholeResponse(answering, whole);
 }

@@ -69,6 +69,8 @@ export interface Opened {
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, if the answer is not a stream. */
   bytes(): Uint8Array;
+  /** The same as it came, for one that takes long to join. */
+  readonly whole: ReceivedBytes;
   /**
    * The next bytes of a stream, null at its end; a promise only if they have not been received yet. Throws or rejects
    * with a GatewayError if the stream breaks off or misses a deadline.
@@ -81,6 +83,12 @@ export interface Opened {
   abort(): void;
   /** Reports the body's outcome to the breaker. Only the first call counts. */
   finished(outcome: "completed" | "failed" | "cancelled"): void;
+}
+
+export interface ReceivedBytes {
+  readonly pieces: readonly Uint8Array[];
+  /** The length of all pieces together. */
+  readonly bytes: number;
 }
 
 export interface Upstream {

@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
-import { hasTooManyValues, mostParsedValues } from "../json/count-values.ts";
+import { mostParsedValues } from "../json/count-values.ts";
 import type { AnswerFigures } from "../usage/answer-figures.ts";
 import { readErrorObject } from "./refusal.ts";
 import { isUnpaid } from "./unpaid.ts";
@@ -50,11 +50,6 @@ export function malformedAnswer(what: string): GatewayError {
 /** An event of a stream that would take long to parse. */
 export function eventTooLarge(): GatewayError {
   return malformedAnswer(`an event with more than ${mostParsedValues} values`);
-}
-
-/** An event of a stream that is not what it should be. */
-export function malformedEvent(data: string, what: string): GatewayError {
-  return hasTooManyValues(data) ? eventTooLarge() : malformedAnswer(what);
 }
 
 /** The provider's stream ended early. */

@@ -31,13 +31,21 @@ export function hasMoreValues(bytes: Uint8Array, truncated: TruncatedJson | null
 }
 
 /**
- * More than a real event of a stream or a real input of a tool has, and as many as a request may have by default. Parsing
- * them takes 60 ms if each is a new name, and a few otherwise.
+ * More than a real event of a stream or a real input of a tool has. Parsing them takes 30 ms if each is a new name, and a few
+ * otherwise.
  */
-export const mostParsedValues = 100_000;
+export const mostParsedValues = 50_000;
 
-/** Whether parsing a text would hold up everybody else. Of a short one only the length is looked at. */
+/** Of an event that has more, as many are kept. */
+export const mostKeptValues = 10_000;
+
+/** Whether parsing a text would hold up everybody else. */
 export function hasTooManyValues(text: string): boolean {
-  if (text.length < mostParsedValues * bytesPerValue) return false;
-  return countValues(Buffer.from(text), mostParsedValues) > mostParsedValues;
+  return hasMoreValuesThan(text, mostParsedValues);
+}
+
+/** Of a short text only the length is looked at. */
+export function hasMoreValuesThan(text: string, most: number): boolean {
+  if (text.length < most * bytesPerValue) return false;
+  return countValues(Buffer.from(text), most) > most;
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { hasTooManyValues, mostParsedValues } from "../json/count-values.ts";
+import { hasTooManyValues, mostKeptValues } from "../json/count-values.ts";
 import { shallowJson } from "../json/shallow-json.ts";
 import { dataOf } from "./data-field.ts";
 
@@ -7,6 +7,9 @@ const decoder = new TextDecoder();
 const keepBytes = 64 * 1024;
 const lf = 10;
 const cr = 13;
+
+/** Up to this many bytes of a line, a loop is faster than a native search. */
+const nearby = 512;
 
 /** The position of an event in a run of whole events, and its data; "" for a comment. */
 export interface RawEvent {
@@ -32,15 +35,33 @@ export function rawEvent(events: Uint8Array, start: number): RawEvent {
 /** The index after the event that starts at this one. */
 export function eventEnd(bytes: Uint8Array, start: number): number {
   let lineIsEmpty = false;
+  let lineStart = start;
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte !== lf && byte !== cr) {
       lineIsEmpty = false;
+      if (at - lineStart === nearby) at = endOfLongLine(bytes, at) - 1;
       continue;
     }
     if (byte === cr && bytes[at + 1] === lf) at += 1;
     if (lineIsEmpty) return at + 1;
     lineIsEmpty = true;
+    lineStart = at + 1;
+  }
+  return bytes.length;
+}
+
+/**
+ * The index of the line end, or the bytes' length. Searched natively, in windows that grow: the end of most lines is near,
+ * and a search for the one byte must not run on to the end of everything if only the other is used.
+ */
+function endOfLongLine(bytes: Uint8Array, from: number): number {
+  for (let start = from, size = 1024; start < bytes.length; start += size, size *= 2) {
+    const window = bytes.subarray(start, start + size);
+    const feed = window.indexOf(lf);
+    const back = (feed === -1 ? window : window.subarray(0, feed)).indexOf(cr);
+    if (back !== -1) return start + back;
+    if (feed !== -1) return start + feed;
   }
   return bytes.length;
 }
@@ -56,7 +77,7 @@ export function jsonOf(data: string): JsonObject | null {
  */
 export function meaningOf(data: string): JsonObject | null | undefined {
   if (!hasTooManyValues(data)) return parsed(data);
-  const shallow = shallowJson(Buffer.from(data), mostParsedValues);
+  const shallow = shallowJson(Buffer.from(data), mostKeptValues);
   return shallow === null ? undefined : parsed(shallow);
 }
 

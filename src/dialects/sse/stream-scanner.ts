@@ -4,6 +4,7 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
+import type { ParsedEvent } from "./frame.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { FrameStencil } from "./frame-stencil.ts";
 import { eventEnd, meaningOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
@@ -12,6 +13,7 @@ import { eventEnd, meaningOf, type RawEvent, rawEvent, rawEvents, UnreadEvents }
 export const none = -1;
 
 const nothingGiven: readonly string[] = [];
+const nothing = new Uint8Array(0);
 
 /** The smaller of two indexes, ignoring `none`. */
 export function earlier(one: number, other: number): number {
@@ -84,6 +86,28 @@ export abstract class StreamScanner {
     this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
     if (this.#unread.tooMany) this.#read();
     return leaving;
+  }
+
+  /** The same for one event that was parsed elsewhere, because it is large. */
+  passLarge(event: Uint8Array, parsed: ParsedEvent): Uint8Array {
+    // The order of the text is kept.
+    this.#read();
+    this.#figuresEnd = 0;
+    const { json } = parsed;
+    const isMarked = this.firstMark(asBuffer(event)) !== none;
+    const action = isMarked ? this.#actionForLarge(event, parsed) : "forward";
+    if (action === "hold") this.held = event;
+    if (action !== "forward") return nothing;
+    const text = json === null ? "" : this.#readJson(json);
+    if (text !== "" && this.#figuresEnd === 0) this.#areFiguresOutdated = true;
+    return event;
+  }
+
+  #actionForLarge(event: Uint8Array, { json, isCut }: ParsedEvent): EventAction {
+    if (json !== null) return this.actionFor({ start: 0, end: event.length, data: "" }, json);
+    if (!isCut) return this.actionFor(rawEvent(event, 0), json);
+    this.failure = eventTooLarge();
+    return "stop";
   }
 
   /**
@@ -246,7 +270,10 @@ export abstract class StreamScanner {
 
   #readEvent(data: string): string {
     const event = meaningOf(data) ?? null;
-    if (event === null) return "";
+    return event === null ? "" : this.#readJson(event);
+  }
+
+  #readJson(event: JsonObject): string {
     const text = this.producedBy(event);
     this.#produced += text;
     if (text !== "") this.started = true;

@@ -121,8 +121,9 @@ export class PairedStreams implements StreamTranslator {
     this.#restorer.push(event);
   }
 
-  #findShortcut({ event, data }: SseFrame): Shortcut | null {
+  #findShortcut({ event, data, parsed }: SseFrame): Shortcut | null {
     const emitted = this.#emitted;
+    if (parsed !== undefined) return null;
     if (emitted?.type !== "delta" || this.#emittedMore || !this.#restorer.keepsDeltas) return null;
     // A frame that was split over two chunks is pushed although it matches the shortcut.
     if (this.shortcut?.fits(emitted.index, event, data) === true) return this.shortcut;

@@ -5,8 +5,10 @@ import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
+import type { ParsedEvent } from "../../dialects/sse/frame.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
-import { meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import { eventEnd, meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
@@ -23,6 +25,16 @@ export interface PassthroughCall {
 }
 
 const nothing = new Uint8Array(0);
+const blankLine = Buffer.from("\n\n");
+
+/** An event that is parsed elsewhere. */
+interface LargeEvent {
+  readonly event: Uint8Array;
+  /** Whole events that came after it. */
+  readonly behind: Uint8Array;
+  /** The body ended with it, and it lacks its blank line. */
+  readonly isRest: boolean;
+}
 
 /** Whether the rest of a body is an event that was cut off. One that lacks its blank line alone is whole. */
 function isHalfEvent(rest: Uint8Array): boolean {
@@ -38,6 +50,7 @@ export class PassthroughRelayer implements StreamRelayer {
   brokenBy: GatewayError | null = null;
   #begun = false;
   #terminal: Piece | null = null;
+  #large: LargeEvent | null = null;
 
   constructor(call: PassthroughCall) {
     this.#call = call;
@@ -50,14 +63,18 @@ export class PassthroughRelayer implements StreamRelayer {
   push(chunk: Uint8Array): Piece {
     if (this.ended) return chunk;
     const events = this.#joiner.push(chunk);
-    return events === null ? nothing : this.#pass(events);
+    return events === null ? nothing : this.#advance(events);
   }
 
   /** The last event may lack its blank line, so the rest is scanned as if it had one. */
   end(): Piece {
     if (this.ended || this.brokenBy !== null) return nothing;
     const rest = this.#joiner.rest();
-    const leaving = rest === null ? nothing : this.#pass(rest);
+    if (rest !== null && rest.length >= largeEventBytes) {
+      this.#large = { event: rest, behind: nothing, isRest: true };
+      return nothing;
+    }
+    const leaving = rest === null ? nothing : this.#pass(rest, nothing);
     if (this.ended || this.brokenBy !== null) return leaving;
     const missing = this.#scanner.missingTerminal();
     // Half an event is useless, and what follows would become part of it.
@@ -73,18 +90,55 @@ export class PassthroughRelayer implements StreamRelayer {
     return leaving;
   }
 
-  #pass(events: Uint8Array): Uint8Array {
-    const leaving = this.#scanner.pass(events);
+  get largeEvent(): Uint8Array | null {
+    return this.#large?.event ?? null;
+  }
+
+  resume(parsed: ParsedEvent): Piece {
+    const large = this.#large;
+    assert(large !== null, "no large event waits");
+    this.#large = null;
+    const { event, behind, isRest } = large;
+    const leaving = this.#scanned(this.#scanner.passLarge(event, parsed), behind);
+    if (isRest && leaving.length > 0)
+      return parsed.json === null ? nothing : Buffer.concat([leaving, blankLine]);
+    if (behind.length === 0 || this.ended || this.brokenBy !== null) return leaving;
+    const more = this.#advance(behind);
+    return more.length === 0 ? leaving : Buffer.concat([leaving, more]);
+  }
+
+  /** Passes whole events, up to a large one. */
+  #advance(events: Uint8Array): Uint8Array {
+    if (events.length < largeEventBytes) return this.#pass(events, nothing);
+    for (let start = 0, end = 0; start < events.length; start = end) {
+      end = eventEnd(events, start);
+      if (end - start < largeEventBytes) continue;
+      const before = start === 0 ? nothing : this.#pass(events.subarray(0, start), events.subarray(start));
+      if (!this.ended && this.brokenBy === null) {
+        this.#large = { event: events.subarray(start, end), behind: events.subarray(end), isRest: false };
+      }
+      return before;
+    }
+    return this.#pass(events, nothing);
+  }
+
+  #pass(events: Uint8Array, behind: Uint8Array): Uint8Array {
+    return this.#scanned(this.#scanner.pass(events), behind);
+  }
+
+  /** `behind` has come after the events that were scanned. */
+  #scanned(leaving: Uint8Array, behind: Uint8Array): Uint8Array {
     this.brokenBy = this.#scanner.failure;
-    if (this.#scanner.held !== null) this.#takeTerminal(this.#scanner.held);
+    if (this.#scanner.held !== null) this.#takeTerminal(this.#scanner.held, behind);
     if (leaving.length > 0) this.#begun = true;
     return leaving;
   }
 
   /** Nothing is parsed after the end, so bytes of an incomplete event are forwarded with it. */
-  #takeTerminal(held: Uint8Array): void {
+  #takeTerminal(held: Uint8Array, behind: Uint8Array): void {
     const rest = this.#joiner.rest();
-    this.#terminal = rest === null ? held : Buffer.concat([held, rest]);
+    this.#terminal =
+      rest === null && behind.length === 0 ? held : Buffer.concat([held, behind, rest ?? nothing]);
   }
 
   get ended(): boolean {

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Interruptible } from "../admission/ongoing.ts";
@@ -102,12 +103,37 @@ export class StreamPump implements Guarded, Interruptible {
       if (this.#state === "over") return;
       if (chunk.length > 0) this.#relay(chunk);
       if (this.#blocked !== undefined) await this.#blocked;
+      if (relayer.largeEvent !== null && !(await this.#relayLarge())) return;
       this.#throwIfBroken();
       if (relayer.ended) return this.#conclude();
     }
     if (this.#state === "over") return;
     if (this.#interruptedBy !== null) throw this.#interruptedBy;
+    await this.#endBody();
+  }
+
+  /** Large events are parsed on another thread, so that they do not hold up other streams. False if the stream is over. */
+  async #relayLarge(): Promise<boolean> {
+    const relayer = this.#relayer;
+    const { largeBodies } = this.#answering.gateway;
+    for (let event = relayer.largeEvent; event !== null; event = relayer.largeEvent) {
+      const parsed = await largeBodies.parseEvent(event);
+      if (this.#state === "over") return false;
+      const piece = relayer.resume(parsed);
+      if (piece.length >= largeEventBytes) await largeBodies.pacer.turn();
+      await this.#write(piece);
+      if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
+    }
+    return true;
+  }
+
+  async #endBody(): Promise<void> {
+    const relayer = this.#relayer;
     await this.#write(relayer.end());
+    if (relayer.largeEvent !== null) {
+      if (!(await this.#relayLarge())) return;
+      await this.#write(relayer.end());
+    }
     this.#throwIfBroken();
     await this.#conclude();
   }
@@ -121,15 +147,14 @@ export class StreamPump implements Guarded, Interruptible {
     const relayer = this.#relayer;
     this.#blocked = this.#write(relayer.push(chunk));
     if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
+    if (relayer.largeEvent !== null) return false;
     return this.#blocked === undefined && relayer.brokenBy === null && !relayer.ended;
   };
 
   /** The provider has fallen silent after a complete answer. */
   async #endComplete(): Promise<void> {
     try {
-      await this.#write(this.#relayer.end());
-      this.#throwIfBroken();
-      await this.#conclude();
+      await this.#endBody();
     } catch (error) {
       await this.#fail(error);
     }

@@ -1,6 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { ParsedEvent } from "../../dialects/sse/frame.ts";
 
 /** Output for the client: bytes that pass through, or text that was written here. */
 export type Piece = Uint8Array | string;
@@ -17,10 +18,16 @@ export function bytesOf(piece: Piece): Uint8Array {
  * charge is committed.
  */
 export interface StreamRelayer {
-  /** Takes a chunk of the provider, returns what may leave now. Check `brokenBy` afterwards. */
+  /** Takes a chunk of the provider, returns what may leave now. Check `largeEvent` and `brokenBy` afterwards. */
   push(chunk: Uint8Array): Piece;
-  /** The provider's body has ended. Check `brokenBy` afterwards. */
+  /** The provider's body has ended. Check `largeEvent`, and if there is one, call it again; then `brokenBy`. */
   end(): Piece;
+  /**
+   * An event, or its data, that would take long to parse. Nothing behind it has been read, and nothing may be pushed before
+   * `resume` was called with what it says; that returns what may leave now. There may be another one then.
+   */
+  readonly largeEvent: string | Uint8Array | null;
+  resume(parsed: ParsedEvent): Piece;
   /**
    * Why the provider's stream failed, or null. Not thrown, because whatever came before the failure, even in the same
    * chunk, is delivered and charged.

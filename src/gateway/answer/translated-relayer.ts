@@ -1,7 +1,10 @@
+import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import { FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
+import type { ParsedEvent, SseFrame } from "../../dialects/sse/frame.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/translation.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -18,6 +21,9 @@ export class TranslatedRelayer implements StreamRelayer {
   readonly #decoder = new SseDecoder();
   readonly #translator: StreamTranslator;
   readonly #requestId: string;
+  /** Those that are complete only with the end of the body. */
+  #lastFrames: SseFrame[] | null = null;
+  #largeFrame: SseFrame | null = null;
   #produced = "";
   /** How much of it has been flattened. */
   #joinedChars = 0;
@@ -32,14 +38,55 @@ export class TranslatedRelayer implements StreamRelayer {
 
   /** Ignores whatever follows the proper end. */
   push(chunk: Uint8Array): string {
+    if (this.ended) return "";
+    this.#decoder.feed(chunk);
+    return this.#advance();
+  }
+
+  end(): string {
     let text = "";
     try {
-      if (!this.ended) this.#decoder.feed(chunk);
+      this.#lastFrames ??= this.#decoder.end();
+      text = this.#advance();
+      if (this.ended || this.#largeFrame !== null || this.brokenBy !== null) return text;
+      text += this.#translator.end();
+    } catch (error) {
+      this.#breakBy(error);
+    }
+    return text;
+  }
+
+  get largeEvent(): string | null {
+    return this.#largeFrame?.data ?? null;
+  }
+
+  resume(parsed: ParsedEvent): string {
+    const frame = this.#largeFrame;
+    assert(frame !== null, "no large event waits");
+    this.#largeFrame = null;
+    let text = "";
+    try {
+      text = this.#translator.push({ ...frame, parsed });
+    } catch (error) {
+      this.#breakBy(error);
+      return text;
+    }
+    return text + this.#advance();
+  }
+
+  /** Reads the frames that are there, up to a large one. */
+  #advance(): string {
+    let text = "";
+    try {
       while (!this.ended) {
         const { shortcut } = this.#translator;
-        if (shortcut !== null) text += this.#decoder.rewrite(shortcut);
-        const frame = this.#decoder.next();
+        if (shortcut !== null && this.#lastFrames === null) text += this.#decoder.rewrite(shortcut);
+        const frame = this.#nextFrame();
         if (frame === null) break;
+        if (frame.data.length >= largeEventBytes) {
+          this.#largeFrame = frame;
+          break;
+        }
         text += this.#translator.push(frame);
       }
     } catch (error) {
@@ -48,15 +95,8 @@ export class TranslatedRelayer implements StreamRelayer {
     return text;
   }
 
-  end(): string {
-    let text = "";
-    try {
-      for (const frame of this.#decoder.end()) if (!this.ended) text += this.#translator.push(frame);
-      if (!this.ended) text += this.#translator.end();
-    } catch (error) {
-      this.#breakBy(error);
-    }
-    return text;
+  #nextFrame(): SseFrame | null {
+    return this.#lastFrames === null ? this.#decoder.next() : (this.#lastFrames.shift() ?? null);
   }
 
   #breakBy(error: unknown): void {

@@ -1,13 +1,18 @@
 import { releaseBytes } from "../../base/release.ts";
-import { sharedCopy } from "../../base/shared-bytes.ts";
+import { sharedBytes, sharedCopy } from "../../base/shared-bytes.ts";
+import type { TurnPacer } from "../../base/turn-pacer.ts";
 import type { Usage } from "../../base/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";
+import type { SseFrame } from "../../dialects/sse/frame.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import { eventEnd } from "../../dialects/sse/raw-events.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
-import { maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
+import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
+import { maxWholeBytes, type Opened, type ReceivedBytes } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/prepare.ts";
-import { isLargeBody } from "../large/is-large.ts";
+import { isLargeBody, largeBodyBytes } from "../large/is-large.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
@@ -19,16 +24,47 @@ export function readWhole({
   attempt,
   generation,
 }: Pick<Answering, "gateway" | "opened" | "attempt" | "generation">): WholeAnswer | Promise<WholeAnswer> {
-  if (opened.streaming) return collect(opened, attempt);
-  const bytes = opened.bytes();
+  if (opened.streaming) return collect(gateway.largeBodies, opened, attempt);
   const form: AnswerForm = {
     dialect: attempt.dialect,
     isTranslated: attempt.translation !== null,
     asStream: generation.stream,
     isThreaded: generation.request.isThreaded,
   };
+  if (opened.whole.bytes >= largeBodyBytes) return readVeryLarge(gateway.largeBodies, opened, form, attempt);
+  const bytes = opened.bytes();
   if (isLargeBody(bytes)) return readLarge(gateway.largeBodies, shareBytes(bytes), form, attempt, null);
   return readAnswerBytes(bytes, form, attempt);
+}
+
+async function readVeryLarge(
+  largeBodies: LargeBodies,
+  opened: Opened,
+  form: AnswerForm,
+  attempt: Attempt,
+): Promise<WholeAnswer> {
+  const bytes = await joinShared(opened.whole, largeBodies.pacer);
+  return readLarge(largeBodies, bytes, form, attempt, null);
+}
+
+/** How much is copied in one turn of the event loop. Takes two milliseconds. */
+const mostCopiedBytes = 4 * 1024 * 1024;
+
+/** Moves a body to memory that both threads see, a part at a time. */
+async function joinShared({ pieces, bytes }: ReceivedBytes, pacer: TurnPacer): Promise<Uint8Array> {
+  const shared = sharedBytes(bytes);
+  let length = 0;
+  let copiedBytes = 0;
+  for (const piece of pieces) {
+    if (copiedBytes === 0) await pacer.turn();
+    shared.set(piece, length);
+    length += piece.length;
+    copiedBytes += piece.length;
+    if (copiedBytes >= mostCopiedBytes) copiedBytes = 0;
+  }
+  // Only now: pieces may be views of the same memory.
+  for (const piece of pieces) releaseBytes(piece);
+  return shared;
 }
 
 /** On another thread: what a provider sends must not hold up other clients either. */
@@ -58,7 +94,7 @@ function shareBytes(bytes: Uint8Array): Uint8Array {
  * For a provider that streams although it was not asked to. Stops at the stream's proper end: the provider may keep the
  * connection open after it.
  */
-async function collect(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
+async function collect(largeBodies: LargeBodies, opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
   const frames = new SseDecoder();
   const collector = attempt.reread().collect();
   const joiner = new FrameJoiner();
@@ -71,9 +107,27 @@ async function collect(opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
     bytes += chunk.length;
     if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
     const events = joiner.push(chunk);
-    if (events !== null) scanner?.pass(events);
-    for (const frame of frames.push(chunk)) collector.push(frame);
+    if (events !== null && scanner !== null) await scan(largeBodies, scanner, events);
+    for (const frame of frames.push(chunk)) collector.push(await parsedIfLarge(largeBodies, frame));
   }
-  for (const frame of frames.end()) collector.push(frame);
+  for (const frame of frames.end()) collector.push(await parsedIfLarge(largeBodies, frame));
   return translated(collector.end(), scanner?.extras ?? null);
+}
+
+async function scan(largeBodies: LargeBodies, scanner: StreamScanner, events: Uint8Array): Promise<void> {
+  if (events.length < largeEventBytes) {
+    scanner.pass(events);
+    return;
+  }
+  for (let start = 0, end = 0; start < events.length; start = end) {
+    end = eventEnd(events, start);
+    const event = events.subarray(start, end);
+    if (event.length < largeEventBytes) scanner.pass(event);
+    else scanner.passLarge(event, await largeBodies.parseEvent(event));
+  }
+}
+
+async function parsedIfLarge(largeBodies: LargeBodies, frame: SseFrame): Promise<SseFrame> {
+  if (frame.data.length < largeEventBytes) return frame;
+  return { ...frame, parsed: await largeBodies.parseEvent(frame.data) };
 }

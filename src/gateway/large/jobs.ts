@@ -7,6 +7,7 @@ import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { Reference } from "../../dialects/names/inspect-body.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
+import type { ParsedEvent } from "../../dialects/sse/frame.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { BodyVendor } from "../../vendors/adapt-body.ts";
@@ -18,7 +19,7 @@ import type { Expected } from "../request/request.ts";
  * Jobs for large bodies off the event loop. All plain data, because it crosses threads; the bytes are in shared memory
  * and are not copied.
  */
-export type Job = ReadJob | PatchJob | TranslateJob | AnswerJob;
+export type Job = ReadJob | PatchJob | TranslateJob | AnswerJob | EventJob;
 
 /** Parses and validates the body. */
 export interface ReadJob {
@@ -61,6 +62,13 @@ export interface AnswerJob {
   readonly shown: Usage | null;
 }
 
+/** Parses a large event of a stream. */
+export interface EventJob {
+  readonly type: "event";
+  /** Its data, or its bytes. */
+  readonly source: string | Uint8Array;
+}
+
 /** What translating an answer needs to know of its request. */
 export interface AnswerContext {
   readonly client: ClientDialectName;
@@ -101,13 +109,15 @@ export interface AnswerResult {
   readonly items: readonly string[];
 }
 
-export type Result = ReadResult | PreparedResult | AnswerResult;
+export type Result = ReadResult | PreparedResult | AnswerResult | ParsedEvent;
 
 export type ResultOf<J extends Job> = J extends ReadJob
   ? ReadResult
   : J extends AnswerJob
     ? AnswerResult
-    : PreparedResult;
+    : J extends EventJob
+      ? ParsedEvent
+      : PreparedResult;
 
 export interface JobMessage {
   readonly id: number;

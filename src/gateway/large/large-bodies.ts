@@ -1,6 +1,9 @@
 import { GatewayError } from "../../base/errors.ts";
+import { sharedCopy } from "../../base/shared-bytes.ts";
 import { startThread } from "../../base/start-thread.ts";
+import { TurnPacer } from "../../base/turn-pacer.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
+import type { ParsedEvent } from "../../dialects/sse/frame.ts";
 import type { DoneMessage, ExpectedError, Job, JobMessage, ResultOf } from "./jobs.ts";
 
 /**
@@ -25,6 +28,8 @@ interface Waiting {
  * for a while.
  */
 export class LargeBodies {
+  /** For what is done with large bodies on the event loop: copying one takes milliseconds. */
+  readonly pacer = new TurnPacer();
   readonly #waiting = new Map<number, Waiting>();
   readonly #startThread: () => Worker;
   #thread: Worker | null = null;
@@ -37,9 +42,21 @@ export class LargeBodies {
     this.#startThread = start;
   }
 
-  /** Rejects with the job's refusal. */
-  run<J extends Job>(job: J): Promise<ResultOf<J>> {
-    if (this.#refusal !== null && job.type !== "answer") return Promise.reject(this.#refusal);
+  /** Rejects with the job's refusal. Results come one in a turn, because taking one takes milliseconds too. */
+  async run<J extends Job>(job: J): Promise<ResultOf<J>> {
+    const result = await this.#send(job);
+    await this.pacer.turn();
+    return result;
+  }
+
+  /** An event of a stream, or its data. */
+  async parseEvent(event: string | Uint8Array): Promise<ParsedEvent> {
+    await this.pacer.turn();
+    return this.run({ type: "event", source: typeof event === "string" ? event : sharedCopy(event) });
+  }
+
+  #send<J extends Job>(job: J): Promise<ResultOf<J>> {
+    if (this.#refusal !== null && isForRequest(job.type)) return Promise.reject(this.#refusal);
     const thread = this.#running();
     if (thread === null) return Promise.reject(threadLost());
     this.#lastId += 1;
@@ -57,7 +74,7 @@ export class LargeBodies {
   refuseRequests(error: GatewayError): void {
     this.#refusal = error;
     for (const [id, { type, reject }] of this.#waiting) {
-      if (type === "answer") continue;
+      if (!isForRequest(type)) continue;
       this.#waiting.delete(id);
       reject(error);
     }
@@ -106,6 +123,10 @@ export class LargeBodies {
     else if ("refusal" in message) waiting.reject(refused(message.refusal));
     else waiting.reject(new Error(`a large body could not be worked on: ${message.failure}`));
   }
+}
+
+function isForRequest(type: Job["type"]): boolean {
+  return type !== "answer" && type !== "event";
 }
 
 function refused({ code, message, param, vendor, reported }: ExpectedError): GatewayError {

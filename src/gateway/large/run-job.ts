@@ -5,6 +5,7 @@ import { scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { patchBody } from "../../dialects/json/patch.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
+import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import { type AdaptedBytes, adaptBytes, adaptObject } from "../../vendors/adapt-body.ts";
@@ -36,6 +37,8 @@ export function runJob(job: Job): Result {
       return translated(job);
     case "answer":
       return answer(job);
+    case "event":
+      return parseLargeEvent(job.source);
   }
 }
 

@@ -30,8 +30,8 @@ export class KeptItems {
   keep(keyId: string, items: readonly string[]): void {
     const atMs = this.#clock.monotonicMs();
     for (const json of items) {
-      const id = idOf(json);
-      if (id === null || json.length > largestBytes) continue;
+      const id = json.length > largestBytes ? null : idOf(json);
+      if (id === null) continue;
       const name = nameOf(keyId, id);
       this.#forget(name);
       this.#items.set(name, { json, atMs });
@@ -63,7 +63,12 @@ function nameOf(keyId: string, id: string): string {
   return `${keyId} ${id}`;
 }
 
+/** An id before any text. Items are written here, with their id first, and their text may take long to parse. */
+const leadingId = /^\{(?:"(?:type|status|role)":"\w+",)*"id":"([^"\\]+)"/;
+
 function idOf(json: string): string | null {
+  const leading = leadingId.exec(json)?.[1];
+  if (leading !== undefined) return leading;
   const item: Json = JSON.parse(json);
   return isObject(item) && typeof item["id"] === "string" ? item["id"] : null;
 }

@@ -3,7 +3,7 @@ import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { isDisguised } from "../../dialects/errors/refusal.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import type { Head } from "../../wire/transfer.ts";
-import { joined } from "./answer-queue.ts";
+import { type AnswerQueue, joined } from "./answer-queue.ts";
 
 /**
  * Whether an answer with status 200 is an error nevertheless. Inspected before anything reaches the client, because
@@ -26,11 +26,16 @@ export function inspectHead(
   return "other";
 }
 
+/** How many bytes decide what a body is. */
+const mostSniffed = 64;
+
 const streamFields = ["data:", "event:", "id:", "retry:", ":"];
 
 /** Some servers send streams with another content type. "more": too little has come to tell. */
 export function sniffBody(chunks: readonly Uint8Array[]): "more" | "stream" | "other" {
-  const start = joined(chunks).toString("latin1", 0, 64).trimStart();
+  const sniffed = startOf(chunks, mostSniffed).toString("latin1");
+  const start = sniffed.trimStart();
+  if (start === "" && sniffed.length === mostSniffed) return "other";
   if (streamFields.some((field) => start.startsWith(field))) return "stream";
   return streamFields.some((field) => field.startsWith(start)) ? "more" : "other";
 }
@@ -39,7 +44,7 @@ export function sniffBody(chunks: readonly Uint8Array[]): "more" | "stream" | "o
 const suspicious =
   /"error"\s*:\s*["{]|"(?:type|object)"\s*:\s*"(?:error|response\.failed)"|"base_resp"\s*:|"msg"\s*:/;
 
-const mostBytes = 64 * 1024;
+const mostInspected = 64 * 1024;
 const lf = 10;
 const cr = 13;
 const openBrace = 123;
@@ -58,7 +63,7 @@ export type StreamStart = "more" | "fine" | "empty" | JsonObject;
 export function inspectStart(chunks: readonly Uint8Array[], isEnd: boolean): StreamStart {
   const bytes = joined(chunks);
   if (beginsWell(bytes)) return "fine";
-  const text = bytes.toString("utf8", 0, Math.min(bytes.length, mostBytes)).replace(/\r\n?/g, "\n");
+  const text = bytes.toString("utf8", 0, Math.min(bytes.length, mostInspected)).replace(/\r\n?/g, "\n");
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf("\n\n", from);
     if (end === -1 && !isEnd) break;
@@ -68,7 +73,7 @@ export function inspectStart(chunks: readonly Uint8Array[], isEnd: boolean): Str
     from = end + 2;
   }
   if (isEnd) return bareError(text) ?? "empty";
-  return bytes.length >= mostBytes ? "fine" : "more";
+  return bytes.length >= mostInspected ? "fine" : "more";
 }
 
 /** True for nearly all streams: a first frame with data, and without the marks of an error. Decodes nothing. */
@@ -108,7 +113,7 @@ function errorOf(body: JsonObject): JsonObject | null {
 
 /**
  * Inspects a whole body, without parsing one that is fine: it will be parsed once, to read its usage. No error is as
- * long as `mostBytes`, and parsing what is longer could take long. "broken": it does not begin and end like a JSON object.
+ * long as `mostInspected`, and parsing what is longer could take long. "broken": it does not begin and end like a JSON object.
  */
 export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   let start = 0;
@@ -117,8 +122,46 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   while (end > start && isSpace(body[end])) end -= 1;
   if (body[start] !== openBrace || body[end] !== closeBrace || start === end) return "broken";
   const bytes = joined([body]);
-  if (bytes.length > mostBytes || !hasErrorMark(bytes)) return "fine";
+  if (bytes.length > mostInspected || !hasErrorMark(bytes)) return "fine";
   return errorIn(bytes.toString("utf8")) ?? "fine";
+}
+
+/** More white space than this is before or behind no answer. */
+const mostSpace = 64 * 1024;
+
+/** The same for what has been received; a body of more than `mostInspected` is not joined for that. */
+export function inspectBody(received: AnswerQueue): "fine" | "broken" | JsonObject {
+  return received.bytes > mostInspected ? inspectLarge(received.pieces) : inspectWhole(received.joined());
+}
+
+function inspectLarge(pieces: readonly Uint8Array[]): "fine" | "broken" {
+  const start = startOf(pieces, mostSpace).toString("latin1").trimStart();
+  const end = endOf(pieces, mostSpace).toString("latin1").trimEnd();
+  return start.startsWith("{") && end.endsWith("}") ? "fine" : "broken";
+}
+
+/** The first bytes of all pieces together. */
+function startOf(pieces: readonly Uint8Array[], most: number): Buffer {
+  const taken: Uint8Array[] = [];
+  let left = most;
+  for (const piece of pieces) {
+    if (left === 0) break;
+    const part = piece.subarray(0, left);
+    taken.push(part);
+    left -= part.length;
+  }
+  return joined(taken);
+}
+
+function endOf(pieces: readonly Uint8Array[], most: number): Buffer {
+  const taken: Uint8Array[] = [];
+  let left = most;
+  for (let at = pieces.length - 1; at >= 0 && left > 0; at -= 1) {
+    const part = pieces[at]?.subarray(-left) ?? new Uint8Array();
+    taken.unshift(part);
+    left -= part.length;
+  }
+  return joined(taken);
 }
 
 function isSpace(byte: number | undefined): boolean {

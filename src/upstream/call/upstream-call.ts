@@ -6,13 +6,13 @@ import { connectionLost, type Head, type Receiver, type Transfer } from "../../w
 import { type Failure, refused, unusable } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../health/slots.ts";
-import { type Deployment, maxWholeBytes, type Opened, type Plan } from "../upstream.ts";
+import { type Deployment, maxWholeBytes, type Opened, type Plan, type ReceivedBytes } from "../upstream.ts";
 import { AnswerQueue, type PieceTaker } from "./answer-queue.ts";
 import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts";
 import { errorWithinStream, failureBeforeAnswer, failureWithin } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
-import { inspectHead, inspectStart, inspectWhole, sniffBody } from "./inspect.ts";
+import { inspectBody, inspectHead, inspectStart, sniffBody } from "./inspect.ts";
 import { shownHeaders } from "./shown-headers.ts";
 
 /** Of an error's body no more is read; its message is near the beginning. */
@@ -216,6 +216,10 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     return this.#queue.joined();
   }
 
+  get whole(): ReceivedBytes {
+    return this.#queue;
+  }
+
   read(taker?: PieceTaker): Uint8Array | null | Promise<Uint8Array | null> {
     if (this.#state === "streaming" && this.#queue.isEmpty) {
       this.#deadlines.expectWithin(this.#nowMs(), this.deployment.timeouts.gapMs);
@@ -283,7 +287,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   #inspectWhole(): void {
-    const found = inspectWhole(this.#queue.joined());
+    const found = inspectBody(this.#queue);
     if (found !== "fine") this.#fail(failureWithin(found, this.#spoken));
   }
 

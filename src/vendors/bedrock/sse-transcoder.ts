@@ -1,6 +1,7 @@
 import { tableOf } from "../../base/table.ts";
 import { hasTooManyValues } from "../../dialects/json/count-values.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { connectionLost } from "../../wire/transfer.ts";
 import { EventStreamDecoder, readHeaders } from "./event-stream.ts";
 
@@ -159,9 +160,10 @@ function eventOfChunk(payload: Uint8Array): NamedEvent | null {
   return name === null ? null : { name, data };
 }
 
-/** An event with too many values to be parsed gets no name, and is left to whoever reads it. */
+/** An event that would take long to parse gets no name, and is left to whoever reads it. */
 function typeIn(event: string): string | null {
-  return hasTooManyValues(event) ? "" : stringOf(parseObject(event)?.["type"]);
+  const isLarge = event.length >= largeEventBytes || hasTooManyValues(event);
+  return isLarge ? "" : stringOf(parseObject(event)?.["type"]);
 }
 
 /** The text of an object's first member if the object starts so; null if it does not, or if the text has escapes. */

@@ -1,13 +1,14 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { cutShort, malformedAnswer, malformedEvent, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { usageEvent } from "../../ir/usage-event.ts";
-import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { wholeObjectIn } from "../../sse/parse-event.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
@@ -37,12 +38,8 @@ export class MessagesStreamReader implements StreamReader {
   }
 
   push(frame: SseFrame): void {
-    if (this.ended) return;
-    const data = parseObject(frame.data);
-    if (data === null) {
-      if (isDoneMark(frame.data)) return;
-      throw malformedEvent(frame.data, "a Messages event that is no JSON object");
-    }
+    if (this.ended || isDoneMark(frame.data)) return;
+    const data = wholeObjectIn(frame, "a Messages event that is no JSON object");
     const type = stringOf(data["type"]) ?? frame.event;
     if (type === "error" || isObject(data["error"])) this.#fail(data);
     this.#read(type, data);

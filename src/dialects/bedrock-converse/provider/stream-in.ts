@@ -2,12 +2,13 @@ import type { GatewayError } from "../../../base/errors.ts";
 import { nothingReported } from "../../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { cutShort, failedAnswer, malformedEvent, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { usageEvent } from "../../ir/usage-event.ts";
-import { numberOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { wholeObjectIn } from "../../sse/parse-event.ts";
 import { figures, readFailure, readFinish, readTier } from "./response-in.ts";
 
 interface OpenBlock {
@@ -39,8 +40,7 @@ export class ConverseStreamReader implements StreamReader {
   }
 
   push(frame: SseFrame): void {
-    const data = parseObject(frame.data);
-    if (data === null) throw malformedEvent(frame.data, "an event that is no JSON object");
+    const data = wholeObjectIn(frame, "an event that is no JSON object");
     if (frame.event === "error" || isObject(data["error"])) throw reportedFailure(data, figures);
     this.#begin();
     const index = numberOf(data["contentBlockIndex"]) ?? 0;

@@ -1,18 +1,13 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import {
-  cutShort,
-  failedAnswer,
-  malformedAnswer,
-  malformedEvent,
-  reportedFailure,
-} from "../../errors/failure.ts";
+import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { usageEvent } from "../../ir/usage-event.ts";
-import { listOf, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { wholeObjectIn } from "../../sse/parse-event.ts";
 import { type GeminiEnding, readBlocked, readEnding } from "./finish-in.ts";
 import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
 
@@ -45,9 +40,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
   }
 
   push(frame: SseFrame): void {
-    const answer = parseObject(frame.data);
-    if (answer === null) throw malformedEvent(frame.data, "a chunk that is no JSON object");
-    this.read(answer);
+    this.read(wholeObjectIn(frame, "a chunk that is no JSON object"));
   }
 
   read(answer: JsonObject): void {

@@ -1,18 +1,13 @@
 import type { JsonObject } from "../../../base/json.ts";
-import {
-  cutShort,
-  failedAnswer,
-  malformedEvent,
-  reportedFailure,
-  unexplainedFailure,
-} from "../../errors/failure.ts";
+import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { usageEvent } from "../../ir/usage-event.ts";
-import { firstObjectOf, objectOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { wholeObjectIn } from "../../sse/parse-event.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
 import { callsOf, chatProof, citationsOf, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
 import { CallAssembler } from "./stream-calls.ts";
@@ -54,8 +49,7 @@ export class ChatStreamReader implements StreamReader {
       this.#finishStream(true);
       return;
     }
-    const chunk = parseObject(frame.data);
-    if (chunk === null) throw malformedEvent(frame.data, "a chat chunk that is no JSON object");
+    const chunk = wholeObjectIn(frame, "a chat chunk that is no JSON object");
     if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk, figures);
     if (!this.#begun) this.#emit({ type: "start", usage: null });
     this.#begun = true;

@@ -1,14 +1,13 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { malformedEvent } from "../../errors/failure.ts";
-import { hasTooManyValues, mostParsedValues } from "../../json/count-values.ts";
-import { parseObject, stringOf } from "../../json/json-fields.ts";
-import { shallowJson } from "../../json/shallow-json.ts";
+import { eventTooLarge, malformedAnswer } from "../../errors/failure.ts";
+import { stringOf } from "../../json/json-fields.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { parseEvent } from "../../sse/parse-event.ts";
 
 export interface ResponsesEvent {
   readonly type: string;
   readonly json: JsonObject;
-  /** It has too many values to be parsed whole, and null is in the place of its largest parts. */
+  /** Null is in the place of its largest parts. */
   readonly isCut: boolean;
 }
 
@@ -17,17 +16,10 @@ export interface ResponsesEvent {
  * with the probabilities of all of its tokens, which are hundreds of thousands of values. It is read without its largest
  * parts. Throws `upstream_error` if nothing would be left.
  */
-export function readEvent({ event, data }: SseFrame): ResponsesEvent {
-  const whole = parseObject(data);
-  const json = whole ?? parseShallow(data);
-  if (json === null) throw malformedEvent(data, "an event that is no JSON object");
-  return { type: stringOf(json["type"]) ?? event, json, isCut: whole === null };
-}
-
-/** Null for an event that has not too many values, too. */
-function parseShallow(data: string): JsonObject | null {
-  const shallow = hasTooManyValues(data) ? shallowJson(Buffer.from(data), mostParsedValues) : null;
-  return shallow === null ? null : parseObject(shallow);
+export function readEvent({ event, data, parsed }: SseFrame): ResponsesEvent {
+  const { json, isCut } = parsed ?? parseEvent(data);
+  if (json === null) throw isCut ? eventTooLarge() : malformedAnswer("an event that is no JSON object");
+  return { type: stringOf(json["type"]) ?? event, json, isCut };
 }
 
 /** Whether nothing is missing that is read of an item, although its event was cut. */

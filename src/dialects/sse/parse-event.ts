@@ -1,0 +1,52 @@
+import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
+import { eventTooLarge, malformedAnswer } from "../errors/failure.ts";
+import {
+  hasMoreValuesThan,
+  hasTooManyValues,
+  mostKeptValues,
+  mostParsedValues,
+} from "../json/count-values.ts";
+import { parseObject } from "../json/json-fields.ts";
+import { shallowJson } from "../json/shallow-json.ts";
+import type { ParsedEvent, SseFrame } from "./frame.ts";
+import { rawEvent } from "./raw-events.ts";
+
+/**
+ * Larger events take milliseconds to parse, and up to a hundred if their text has many escapes. They are parsed on another
+ * thread.
+ */
+export const largeEventBytes = 256 * 1024;
+
+/**
+ * The data of an event that is translated, or the bytes of one that passes through, of which only figures and texts are
+ * read. Takes its time: not for the event loop.
+ */
+export function parseLargeEvent(source: string | Uint8Array): ParsedEvent {
+  return typeof source === "string"
+    ? parseEvent(source)
+    : parseAtMost(rawEvent(source, 0).data, mostKeptValues);
+}
+
+/** Reads an event without its largest parts if it has too many values. */
+export function parseEvent(data: string): ParsedEvent {
+  return parseAtMost(data, mostParsedValues);
+}
+
+function parseAtMost(data: string, most: number): ParsedEvent {
+  const isCut = hasMoreValuesThan(data, most);
+  const text = isCut ? shallowJson(Buffer.from(data), mostKeptValues) : data;
+  try {
+    const value: unknown = text === null ? null : JSON.parse(text);
+    if (!isObject(value)) return { json: null, isCut };
+    return nestsTooDeeply(value, data) ? { json: null, isCut: true } : { json: value, isCut };
+  } catch {
+    return { json: null, isCut };
+  }
+}
+
+/** For readers that need all of an event. Throws `upstream_error` if it is no JSON object, or has too many values. */
+export function wholeObjectIn({ data, parsed }: SseFrame, what: string): JsonObject {
+  const json = parsed === undefined ? parseObject(data) : parsed.isCut ? null : parsed.json;
+  if (json !== null) return json;
+  throw (parsed?.isCut ?? hasTooManyValues(data)) ? eventTooLarge() : malformedAnswer(what);
+}
