@@ -1,6 +1,9 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { Sluice } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
 
 const token = "the-operators-token";
@@ -138,6 +141,25 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("refused", { exact: true }).waitFor();
     await page.locator("[data-test=events]").getByText("invalid_credentials").waitFor();
+  });
+
+  test("says on every page why no new work is taken", async () => {
+    await openPage("System");
+    await page.getByText("takes new work").waitFor();
+    const key = await sluice.createKey({ label: "waits" });
+    using other = new Database(join(sluice.folder, "data", "sluice.db"));
+    other.run("BEGIN IMMEDIATE");
+    const body = { model: "demo-small", messages: [{ role: "user", content: "fast" }] };
+    const asking = sluice.request("/v1/chat/completions", { key, body });
+    await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
+    await page.reload();
+    await page.getByRole("alert").getByText("The database is locked by another program.").waitFor();
+    await page.getByText("takes no new work").waitFor();
+    other.run("ROLLBACK");
+    expect((await asking).status).toBe(200);
+    await page.reload();
+    await page.getByText("takes new work").waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
   });
 
   test("tails exchanges live", async () => {

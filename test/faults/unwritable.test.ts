@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
-import { startSluice } from "../support/sluice.ts";
+import { type Sluice, startSluice } from "../support/sluice.ts";
 import { mountSmallDisk } from "../support/small-disk.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -45,6 +45,60 @@ describe("a start on a full disk", () => {
     await sluice.restart();
     const usage = await (await sluice.request("/v1/usage", { key })).json();
     expect(usage).toMatchObject({ credits: { used: 0.000039 } });
+  }, 60_000);
+});
+
+describe("an operator whose gateway can write nothing", () => {
+  const admin = "/admin/api/v1";
+  const token = "the-operators-own-token";
+
+  async function lookAround(sluice: Sluice, reason: string): Promise<void> {
+    const body = { token };
+    const signedIn = await sluice.request(`${admin}/session`, { body, headers: { origin: sluice.url } });
+    expect(signedIn.status).toBe(204);
+    const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
+    for (const path of ["/overview", "/keys", "/exchanges", "/models", "/audit"]) {
+      expect(`${path} ${(await sluice.request(admin + path, { headers: { cookie } })).status}`).toBe(
+        `${path} 200`,
+      );
+    }
+    const health = await (await sluice.request(`${admin}/health`, { headers: { cookie } })).json();
+    expect(health).toMatchObject({ status: "unhealthy", trouble: { reason, advice: expect.any(String) } });
+    const asked = await sluice.cli("health", "--port", new URL(sluice.url).port);
+    expect(asked).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`does not take new work: ${reason}`),
+    });
+  }
+
+  test("on a full disk signs in, and sees what is wrong and what to do", async () => {
+    using disk = mountSmallDisk(40);
+    if (disk === null) return;
+    const env = { SLUICE_DATA: join(disk.folder, "data"), SLUICE_ADMIN_TOKEN: token };
+    await using sluice = await startSluice({ config: configFor({ url: provider.url }), env });
+    const key = await sluice.createKey();
+    const filler = disk.fill();
+    await waitFor(async () => {
+      await sluice.request("/v1/chat/completions", { key, body: ask });
+      return (await sluice.request("/readyz")).status === 503;
+    }, "the full disk to be noticed");
+    await lookAround(sluice, "The disk is full, or nearly.");
+    expect(sluice.output).not.toContain("a route failed");
+    rmSync(filler);
+    await waitFor(async () => (await sluice.request("/readyz")).status === 200, "the room to be noticed");
+  }, 60_000);
+
+  test("with a locked database does so too", async () => {
+    const config = configFor({ url: provider.url });
+    await using sluice = await startSluice({ config, env: { SLUICE_ADMIN_TOKEN: token } });
+    const key = await sluice.createKey();
+    using other = new Database(join(sluice.folder, "data", "sluice.db"));
+    other.run("BEGIN IMMEDIATE");
+    const asking = sluice.request("/v1/chat/completions", { key, body: ask });
+    await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
+    await lookAround(sluice, "The database is locked by another program.");
+    other.run("ROLLBACK");
+    expect((await asking).status).toBe(200);
   }, 60_000);
 });
 

@@ -11,7 +11,7 @@ export function mountRoute(app: Elysia, base: string, deps: AdminDeps, route: Ad
   app.route(
     route.method,
     base + route.path,
-    ({ request, params }) => answeringErrors(() => answer(deps, route, request, params)),
+    ({ request, params }) => answeringErrors(deps, () => answer(deps, route, request, params)),
     { parse: "none" },
   );
 }
@@ -44,11 +44,14 @@ async function writeAudit(call: AdminCall, change: Change): Promise<void> {
 }
 
 /** Turns expected errors into answers. Others propagate to the edge, which logs them. */
-export async function answeringErrors(work: () => Promise<Response> | Response): Promise<Response> {
+export async function answeringErrors(
+  { store }: Pick<AdminDeps, "store">,
+  work: () => Promise<Response> | Response,
+): Promise<Response> {
   try {
     return await work();
   } catch (error) {
-    const refusal = expectedError(error);
+    const refusal = expectedError(store.files?.explain(error) ?? error);
     if (refusal === null) throw error;
     return refusalResponse(refusal);
   }

@@ -51,6 +51,9 @@ const operationStatuses = {
   gateway_busy: 409,
 } as const;
 
+/** Those that pass without a change to the request. */
+const storeStatuses: Partial<Record<StoreRefusal["reason"], number>> = { locked: 503, disk_full: 503 };
+
 /** An expected error of an operation or the store, as an answer; null for any other error. */
 export function expectedError(error: unknown): AdminError | null {
   if (error instanceof AdminError) return error;
@@ -58,7 +61,7 @@ export function expectedError(error: unknown): AdminError | null {
     return new AdminError(operationStatuses[error.reason], error.reason, sentence(error.message));
   }
   if (error instanceof StoreRefusal) {
-    return new AdminError(error.reason === "locked" ? 503 : 400, error.reason, sentence(error.message));
+    return new AdminError(storeStatuses[error.reason] ?? 400, error.reason, sentence(error.message));
   }
   return null;
 }

@@ -16,10 +16,10 @@ const maxSignInBytes = 4096;
 export function mountSession(app: Elysia, base: string, deps: AdminDeps): void {
   const path = `${base}/session`;
   app.get(path, ({ request }) =>
-    answeringErrors(async () => json({ signed_in: await isSignedIn(deps, request) })),
+    answeringErrors(deps, async () => json({ signed_in: await isSignedIn(deps, request) })),
   );
-  app.post(path, ({ request }) => answeringErrors(() => signIn(deps, request)), { parse: "none" });
-  app.delete(path, ({ request }) => answeringErrors(() => signOut(deps, request)), { parse: "none" });
+  app.post(path, ({ request }) => answeringErrors(deps, () => signIn(deps, request)), { parse: "none" });
+  app.delete(path, ({ request }) => answeringErrors(deps, () => signOut(deps, request)), { parse: "none" });
 }
 
 async function isSignedIn({ guard }: AdminDeps, request: Request): Promise<boolean> {
@@ -36,7 +36,10 @@ async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
   const session = await deps.guard.sessions.begin();
   const actor = actorName("session", session);
   const change = { action: "session.begin", target: null, detail: null };
-  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
+  const recorded = deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
+  // Operators must be able to look at a gateway that cannot write, so the record is then not waited for.
+  if (deps.trouble() === null) await recorded;
+  else void recorded.catch(() => undefined);
   return empty(sessionCookie(request, session));
 }
 

@@ -62,8 +62,10 @@ export const systemRoutes: readonly AdminRoute[] = [
 ];
 
 function health(deps: AdminDeps): HealthView {
+  const trouble = deps.trouble();
   return {
-    status: deps.isDraining() ? "draining" : deps.trouble() === null ? "ok" : "unhealthy",
+    status: deps.isDraining() ? "draining" : trouble === null ? "ok" : "unhealthy",
+    trouble: trouble && { reason: trouble.reason, advice: trouble.advice },
     version: deps.version,
     uptime_seconds: deps.live.uptimeMs / 1000,
     in_flight: deps.inFlight(),

@@ -17,6 +17,12 @@ export type AuditView = Static<typeof auditView>;
 
 export const healthView = Type.Object({
   status: oneOf(["ok", "draining", "unhealthy"]),
+  trouble: nullable(
+    Type.Object({
+      reason: Type.String({ description: "Why no new work is taken." }),
+      advice: Type.String({ description: "What to do." }),
+    }),
+  ),
   version: Type.String(),
   uptime_seconds: Type.Number(),
   in_flight: count,

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { abortAfter } from "../../base/deadline.ts";
+import { isObject, type Json } from "../../base/json.ts";
 import type { ServerSettings } from "../../config/settings.ts";
 import { host, port } from "../arguments.ts";
 import { Refused } from "../failure.ts";
@@ -45,5 +46,13 @@ async function expectReady(url: string): Promise<void> {
   } catch {
     throw new Refused(`nothing answers at ${url}`);
   }
-  if (!response.ok) throw new Refused(`${url} runs, but does not take new work: it stops, or cannot write`);
+  if (response.ok) return;
+  throw new Refused(`${url} runs, but does not take new work: ${await reasonOf(response)}`);
+}
+
+/** As `/readyz` gives it; something in between may have answered in its place. */
+async function reasonOf(response: Response): Promise<string> {
+  const said = (await response.json().catch(() => null)) as Json;
+  const reason = isObject(said) ? said["reason"] : null;
+  return typeof reason === "string" ? reason : `it answers ${response.status}`;
 }

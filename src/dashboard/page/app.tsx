@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { SessionView } from "../../admin/views.ts";
+import type { HealthView, SessionView } from "../../admin/views.ts";
 import { api, signedIn } from "./api.ts";
+import { useLoaded } from "./loaded.ts";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
 import { Keys } from "./pages/keys.tsx";
@@ -84,6 +85,20 @@ function Navigation() {
   );
 }
 
+/** Above every page while the gateway takes no new work: why, and what to do. */
+function TroubleBanner() {
+  const { trouble } = useLoaded("trouble", () => api.get<HealthView>("/health"), 5000).value ?? {};
+  if (!trouble) return null;
+  return (
+    <div class="failure trouble" role="alert">
+      <Icon name="warning" />
+      <p>
+        <strong>No new work is taken: {trouble.reason}</strong> {trouble.advice}
+      </p>
+    </div>
+  );
+}
+
 export function App() {
   useEffect(() => {
     api
@@ -110,6 +125,7 @@ export function App() {
       </a>
       <Navigation />
       <main id="content" tabIndex={-1}>
+        <TroubleBanner />
         {pageAt(here)}
       </main>
       <Notices />

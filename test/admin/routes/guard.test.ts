@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { adminBase } from "../../../src/admin/routes/admin.ts";
 import type { AuditView, Page } from "../../../src/admin/views.ts";
 import { signIn, startAdmin, token } from "./fixtures.ts";
@@ -131,6 +131,31 @@ describe("a change", () => {
     ]);
     expect(data[1]).toMatchObject({ address: "127.0.0.1" });
     expect(JSON.stringify(data)).not.toContain(made.key);
+  });
+});
+
+describe("a store that cannot write", () => {
+  const full = Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+
+  test("refuses a change with the reason and what to do", async () => {
+    await using admin = await startAdmin();
+    using _ = spyOn(admin.store, "insertKey").mockRejectedValue(full);
+    const refused = await admin.call("/keys", { method: "POST", body: JSON.stringify({ mode: "credit" }) });
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({
+      error: { code: "disk_full", message: expect.stringMatching(/is full .*Nothing was lost\. Make room/) },
+    });
+  });
+
+  test("lets an operator in who wants to see what is wrong, once that is known", async () => {
+    await using admin = await startAdmin();
+    using _ = spyOn(admin.store.admin, "appendAudit").mockRejectedValue(full);
+    const body = JSON.stringify({ token });
+    const headers = { origin: admin.url, "content-type": "application/json" };
+    const enter = () => fetch(`${admin.url}${adminBase}/session`, { method: "POST", body, headers });
+    expect((await enter()).status).toBe(503);
+    Object.defineProperty(admin.store, "trouble", { value: { reason: "Full.", advice: "Make room." } });
+    expect((await enter()).status).toBe(204);
   });
 });
 

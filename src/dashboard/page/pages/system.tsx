@@ -10,7 +10,7 @@ import { Shown } from "../parts/states.tsx";
 function HealthTiles({ health }: { health: HealthView }) {
   const facts: readonly Fact[] = [
     ["Version", health.version, "of Sluice"],
-    ["State", health.status, "takes new work"],
+    ["State", health.status, health.status === "ok" ? "takes new work" : "takes no new work"],
     ["Up for", uptime(health.uptime_seconds), "since the last start"],
     ["In flight", count(health.in_flight), "open exchanges"],
     ["Memory", bytes(health.memory_bytes), "resident"],
