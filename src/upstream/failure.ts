@@ -1,9 +1,10 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
-import { FailedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
+import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { readErrorObject } from "../dialects/errors/refusal.ts";
 import { isUnpaid } from "../dialects/errors/unpaid.ts";
+import { parseObject } from "../dialects/json/json-fields.ts";
 import {
   type ClientDialectName,
   clientDialect,
@@ -146,8 +147,34 @@ export function unprepared(error: GatewayError): Failure {
   return { ...final, error, kind: "unprepared" };
 }
 
-/** Any status but 200. The client sees the provider's message only if it is about the client's request. */
+/**
+ * Any status but 200. No second attempt if the provider says in `body` that it has used something, which is charged: not at
+ * another deployment, and not with another key or without what was refused.
+ */
 export function refused(
+  status: number,
+  refusal: VendorRefusal,
+  dialect: ClientDialectName,
+  spoken: ProviderDialectName,
+  body: string,
+): Failure {
+  const failure = explained(status, refusal, dialect, spoken);
+  const { usageIn, readExtras } = providerDialect(spoken);
+  const said = parseObject(body) ?? {};
+  const error = failedAnswer(failure.error, usageIn(said), readExtras(said));
+  if (!isBilled(error)) return failure;
+  return {
+    ...failure,
+    error,
+    mayTryOthers: false,
+    mayRetry: false,
+    refusesProofs: false,
+    hasExpired: false,
+  };
+}
+
+/** The client sees the provider's message only if it is about the client's request. */
+function explained(
   status: number,
   refusal: VendorRefusal,
   dialect: ClientDialectName,

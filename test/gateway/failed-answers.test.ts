@@ -302,6 +302,73 @@ describe("what a failed answer reports beside its tokens is charged with them:",
   }
 });
 
+describe("searches are charged without any tokens, and nobody is asked again:", () => {
+  const searched = { type: "web_search_call", id: "ws_1", status: "completed" };
+  const counted: Readonly<Record<string, Figures>> = {
+    "a call of responses beside figures of 0": { ...usageIn("responses", 0, 0), output: [searched] },
+    "a call of responses without figures": { output: [searched] },
+    "a count of messages": {
+      usage: { input_tokens: 0, output_tokens: 0, server_tool_use: { web_search_requests: 1 } },
+    },
+    "a count of messages alone": { usage: { server_tool_use: { web_search_requests: 1 } } },
+    "a count of chat": { usage: { prompt_tokens: 0, completion_tokens: 0, num_search_queries: 1 } },
+  };
+  for (const [what, figures] of Object.entries(counted)) {
+    const provider = what.includes("responses") ? "responses" : what.includes("chat") ? "chat" : "messages";
+    const tool =
+      provider === "messages" ? { type: "web_search_20250305", name: "web_search" } : { type: "web_search" };
+    const more = provider === "chat" ? { web_search_options: {} } : { tools: [tool] };
+    for (const form of [...wholes, ...larges, firstFrame]) {
+      test(`${what}, ${form.name}`, async () => {
+        const answer = form.answer(provider, figures);
+        world.provider.script([answer ?? json({}), json(good(provider))]);
+        const { status, text } = await ask({ client: provider, provider, stream: form.stream, more });
+        expect(status).toBe(502);
+        expect(text).toContain("It broke.");
+        expect(await charges()).toMatchObject([{ amount: -10_000_000, outcome: "failed" }]);
+        expect(attempts()).toBe(1);
+      });
+    }
+  }
+});
+
+describe("a refusal with figures is charged like a failed answer, and one without is free:", () => {
+  for (const provider of providers) {
+    const refusal = (status: number, figures: Figures) => json(failed(provider, figures), { status });
+
+    test.each([400, 429, 500, 503, 529])(`${provider} with status %i and figures`, async (status) => {
+      world.provider.script([refusal(status, usageIn(provider, 100, 20)), json(good(provider))]);
+      const answer = await ask({ client: "chat", provider, stream: status === 500 });
+      expect(answer.status).toBe(status === 529 || status === 429 ? 503 : status === 500 ? 502 : status);
+      expect(await charges()).toEqual([{ amount: nano(100, 20), basis: "measured", outcome: "failed" }]);
+      expect(attempts()).toBe(1);
+    });
+
+    for (const [what, figures] of [
+      ["without figures", {}],
+      ["with figures of 0", usageIn(provider, 0, 0)],
+      ["with figures that are none", { usage: "much", usageMetadata: 1 }],
+    ] as const) {
+      test(`${provider} ${what} is asked elsewhere`, async () => {
+        world.provider.script([refusal(500, figures), json(good(provider))]);
+        const { status } = await ask({ client: "chat", provider, stream: false });
+        expect(status).toBe(200);
+        expect(await charges()).toEqual([{ amount: nano(7, 3), basis: "measured", outcome: "completed" }]);
+        expect(attempts()).toBe(2);
+      });
+    }
+  }
+
+  test("what the client did wrong is said as before", async () => {
+    const error = { type: "invalid_request_error", message: "The image is broken." };
+    world.provider.script(json({ error, ...usageIn("chat", 100, 0) }, { status: 400 }));
+    const { status, text } = await ask({ client: "messages", provider: "chat", stream: true });
+    expect(status).toBe(400);
+    expect(text).toContain("The image is broken.");
+    expect(await charges()).toEqual([{ amount: nano(100, 0), basis: "measured", outcome: "failed" }]);
+  });
+});
+
 describe("a message that has begun shows what its failure is charged, also before its first text:", () => {
   const [start = ""] = (begun.messages ?? "").split(/(?<=\n\n)/);
   const ping = event({ type: "ping" });

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
-import type { ReportedExtras } from "../../base/extra-usage.ts";
+import { noCalls, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
+import { noUsage, type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
 import type { AnswerFigures } from "../usage/answer-figures.ts";
 import { readErrorObject } from "./refusal.ts";
@@ -58,16 +58,17 @@ export function cutShort(): GatewayError {
 }
 
 /**
- * The provider says that its answer failed, and what it has used for it. That is charged once, before the client is told of
+ * The provider says that its answer failed, or refuses the request, and what it has used for it. That is charged once, before the client is told of
  * the failure: whether the answer is whole or a stream, small or large, passed through or translated. If it is more than
  * nothing, nobody is asked again, because the client would pay for both.
  */
 export class FailedAnswer extends GatewayError {
-  readonly usage: ReportedUsage;
+  /** Null if it reports no tokens, but something beside them. */
+  readonly usage: ReportedUsage | null;
   /** What it reports beside tokens, in the answer or in the event that says that it failed. */
   readonly extras: ReportedExtras;
 
-  constructor(failure: GatewayError, usage: ReportedUsage, extras: ReportedExtras) {
+  constructor(failure: GatewayError, usage: ReportedUsage | null, extras: ReportedExtras) {
     super(failure.code, failure.message, failure);
     this.usage = usage;
     this.extras = extras;
@@ -80,12 +81,18 @@ export function failedAnswer(
   usage: ReportedUsage | null,
   extras: ReportedExtras,
 ): GatewayError {
-  return usage === null ? failure : new FailedAnswer(failure, usage, extras);
+  return usage === null && !hasCalls(extras) ? failure : new FailedAnswer(failure, usage, extras);
 }
 
 /** Whether the provider says that it has used something for what failed. */
 export function isBilled(failure: unknown): failure is FailedAnswer {
-  return failure instanceof FailedAnswer && totalTokens(failure.usage) > 0;
+  if (!(failure instanceof FailedAnswer)) return false;
+  return totalTokens(failure.usage ?? noUsage) > 0 || hasCalls(failure.extras);
+}
+
+/** Tools that the provider runs are billed by the call, whatever becomes of the answer. */
+function hasCalls({ calls = noCalls }: ReportedExtras): boolean {
+  return Object.values(calls).some((count) => count > 0);
 }
 
 /** The provider says that its answer failed, and no more. */

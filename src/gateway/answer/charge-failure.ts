@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { noUsage } from "../../base/usage.ts";
 import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
@@ -22,7 +23,8 @@ function settleFailure({ exchange, generation, bill }: FailingCall, error: Faile
   exchange.dropped = attempt.dropped;
   exchange.extras = usedExtras(exchange.askedExtras, error.extras, attempt.dropped);
   const evidence = {
-    usage: error.usage,
+    // Tokens that it does not report are not charged: the failure may have come before them.
+    usage: error.usage ?? noUsage,
     partialUsage: null,
     produced: () => new Produced(),
     requestBytes: request.bytes,

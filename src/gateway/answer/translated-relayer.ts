@@ -137,11 +137,11 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#translator.usage;
   }
 
-  /** Hosted tools are dropped from a translated request, so only the tier can cost extra. */
+  /** Hosted tools are dropped from a translated request, so only the tier can cost extra, unless a failure says otherwise. */
   get extras(): ReportedExtras | null {
-    const failedIn = this.brokenBy instanceof FailedAnswer ? this.brokenBy.extras.tier : null;
-    const tier = failedIn ?? this.#translator.serviceTier;
-    return tier === null ? null : { tier };
+    const tier = this.#translator.serviceTier;
+    const reported = tier === null ? null : { tier };
+    return this.brokenBy instanceof FailedAnswer ? { ...reported, ...this.brokenBy.extras } : reported;
   }
 
   readonly items = (): readonly string[] => this.#translator.items();

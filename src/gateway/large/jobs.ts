@@ -137,5 +137,5 @@ export interface ExpectedError {
   readonly param: string | undefined;
   readonly vendor: VendorError | undefined;
   /** What the provider says that it has used for an answer that failed; null for any other error. */
-  readonly reported: { readonly usage: ReportedUsage; readonly extras: ReportedExtras } | null;
+  readonly reported: { readonly usage: ReportedUsage | null; readonly extras: ReportedExtras } | null;
 }

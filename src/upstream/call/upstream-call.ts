@@ -297,7 +297,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
     const receivedAtMs = this.#context.clock.wallMs();
     const refusal = this.deployment.provider.readRefusal({ head, text, receivedAtMs });
-    this.#fail(refused(head.status, refusal, this.#plan.clientDialect, this.#spoken));
+    this.#fail(refused(head.status, refusal, this.#plan.clientDialect, this.#spoken, text));
   }
 
   /** Ends the call early. Who caused it determines the error. */

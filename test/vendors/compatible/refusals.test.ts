@@ -10,7 +10,7 @@ const provider = createProvider(providerSettings({ kind: "openai-compatible" }))
 function failureOf(status: number, body: JsonObject | string, headers: Record<string, string> = {}) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const head = { status, get: (name: string) => new Headers(headers).get(name) };
-  return refused(status, provider.readRefusal({ head, text, receivedAtMs: 0 }), "chat", "chat");
+  return refused(status, provider.readRefusal({ head, text, receivedAtMs: 0 }), "chat", "chat", text);
 }
 
 describe("refusals", () => {

@@ -19,8 +19,10 @@ function answerOf(answer: ReturnType<typeof googleError>, headers: Record<string
 }
 
 function failureOf(answer: ReturnType<typeof googleError>, headers: Record<string, string> = {}) {
-  const refusal = readGoogleRefusal(answerOf(answer, headers));
-  return { ...refused(answer.status, refusal, "messages", "gemini"), retryAfterMs: refusal.retryAfterMs };
+  const given = answerOf(answer, headers);
+  const refusal = readGoogleRefusal(given);
+  const failure = refused(answer.status, refusal, "messages", "gemini", given.text);
+  return { ...failure, retryAfterMs: refusal.retryAfterMs };
 }
 
 const retryInfo = (retryDelay: string): JsonObject => ({

@@ -15,8 +15,9 @@ const providers = {
 
 function failureOf(kind: Kind, status: number, body: JsonObject, headers: Record<string, string> = {}) {
   const head = { status, get: (name: string) => new Headers(headers).get(name) };
-  const refusal = providers[kind].readRefusal({ head, text: JSON.stringify(body), receivedAtMs: 0 });
-  return refused(status, refusal, "chat", "chat");
+  const text = JSON.stringify(body);
+  const refusal = providers[kind].readRefusal({ head, text, receivedAtMs: 0 });
+  return refused(status, refusal, "chat", "chat", text);
 }
 
 const openAi = (message: string, code: string, type = code) => ({ error: { message, type, code } });

@@ -129,7 +129,13 @@ describe("refusals", () => {
     receivedAtMs: 0,
   });
   const failureOf = (status: number, body: JsonObject) =>
-    refused(status, provider.readRefusal(answered(status, body)), "messages", "messages");
+    refused(
+      status,
+      provider.readRefusal(answered(status, body)),
+      "messages",
+      "messages",
+      JSON.stringify(body),
+    );
   const google = (code: number, status: string, message: string) => ({ error: { code, status, message } });
 
   test("V14: a model that is not there is the deployment's fault, and is tried elsewhere", () => {
