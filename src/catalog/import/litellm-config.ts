@@ -75,6 +75,11 @@ class ConfigConverter {
       this.dropped.push(`${id}: wildcards have no counterpart; name the models one by one`);
       return;
     }
+    const other = otherPurpose(upstream, entry["model_info"]);
+    if (other !== null) {
+      this.dropped.push(`${id}: ${other}`);
+      return;
+    }
     const asked = new LiteLlmParameters(parameters, this.#env);
     asked.markRead(convertedParameters);
     const provider = this.#provider(id, upstream, asked);
@@ -87,11 +92,27 @@ class ConfigConverter {
 
   settings(section: string, value: unknown): void {
     if (!isObject(value)) return;
-    const { fallbacks, ...others } = value;
+    const { fallbacks, model_group_alias: aliases, ...others } = value;
     for (const fallback of Array.isArray(fallbacks) ? fallbacks : []) {
       if (isObject(fallback)) this.#fallbacks(fallback);
     }
-    for (const name of Object.keys(others)) this.dropped.push(`${section}.${name}: has no counterpart`);
+    if (isObject(aliases)) this.#aliases(aliases);
+    for (const name of Object.keys(others)) {
+      const instead = timeoutNames.has(name)
+        ? "write it into [providers.NAME.timeouts], as total"
+        : "has no counterpart";
+      this.dropped.push(`${section}.${name}: ${instead}`);
+    }
+  }
+
+  /** Names of models by the alias, or objects that have one. */
+  #aliases(aliases: JsonObject): void {
+    for (const [alias, target] of Object.entries(aliases)) {
+      const id = textOf(isObject(target) ? target["model"] : target);
+      const model = this.models.get(id ?? "");
+      if (model !== undefined) model.aliases.push(alias);
+      else this.dropped.push(`${alias}: an alias of ${id}, which is not here`);
+    }
   }
 
   general(value: unknown): void {
@@ -185,6 +206,7 @@ class ConfigConverter {
       contextWindow: positiveInteger(info["max_input_tokens"]),
       maxOutputTokens: positiveInteger(info["max_output_tokens"]) ?? positiveInteger(info["max_tokens"]),
       capabilities: capabilitiesOf(info),
+      aliases: [],
       fallbacks: [],
       deployments: [deployment],
     });
@@ -192,6 +214,21 @@ class ConfigConverter {
       this.dropped.push(`${id}: no price in the file; without one only token-budget keys may use it`);
     }
   }
+}
+
+const timeoutNames: ReadonlySet<string> = new Set(["request_timeout", "timeout", "stream_timeout"]);
+
+const textModes: ReadonlySet<string | null> = new Set([null, "chat", "completion", "responses"]);
+/** Models of the large vendors for other things than text, which most configurations give no mode. */
+const otherNames =
+  /(?:^|[-/.])(?:text-embedding|embed|embedding|dall-e|gpt-image|imagen|whisper|tts|transcribe|rerank|moderation)(?:[-./:\d]|$)/i;
+
+/** Why a model of LiteLLM's has no place here, which is for the generation of text; null if it has. */
+function otherPurpose(upstream: string, info: unknown): string | null {
+  const mode = isObject(info) ? textOf(info["mode"]) : null;
+  if (!textModes.has(mode)) return `its mode is ${mode}, which is not text generation`;
+  const name = upstream.slice(upstream.indexOf("/") + 1);
+  return mode === null && otherNames.test(name) ? `${name} does not generate text` : null;
 }
 
 /** Kinds without an address of their own. */

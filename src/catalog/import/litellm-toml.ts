@@ -25,6 +25,7 @@ export interface ConvertedModel {
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
   readonly capabilities: Readonly<Record<string, boolean>>;
+  readonly aliases: string[];
   readonly fallbacks: string[];
   readonly deployments: ConvertedDeployment[];
 }
@@ -52,6 +53,7 @@ function modelToml(model: ConvertedModel): string {
   if (Object.keys(model.capabilities).length > 0) {
     lines.push(`capabilities = ${tomlCapabilities(model.capabilities)}`);
   }
+  if (model.aliases.length > 0) lines.push(`aliases = [${model.aliases.map(tomlString).join(", ")}]`);
   if (model.fallbacks.length > 0) lines.push(`fallbacks = [${model.fallbacks.map(tomlString).join(", ")}]`);
   for (const deployment of model.deployments) lines.push(...deploymentLines(deployment));
   return block(lines);

@@ -38,12 +38,25 @@ model_list:
   - model_name: "openai/*"
     litellm_params:
       model: "openai/*"
+  - model_name: vectors
+    litellm_params:
+      model: openai/text-embedding-3-small
+  - model_name: speech
+    litellm_params:
+      model: openai/our-own-voice
+    model_info:
+      mode: audio_speech
 litellm_settings:
   drop_params: true
+  request_timeout: 60
   fallbacks:
     - house-model: ["claude", "cloud"]
 router_settings:
   routing_strategy: least-busy
+  model_group_alias:
+    gpt-4: house-model
+    best: { model: claude, hidden: true }
+    vec: vectors
 general_settings:
   master_key: sk-1234
   database_url: postgresql://user:secret@host/db
@@ -85,6 +98,16 @@ describe("LiteLLM's config.yaml", () => {
     for (const secret of ["sk-ant-plain-secret", "sk-1234", "user:secret"]) expect(all).not.toContain(secret);
   });
 
+  test("keeps the aliases of models, and leaves out what generates no text", () => {
+    using file = withFile("sluice.toml", imported.toml);
+    const { models } = loadSettings({ file: file.path, env }).settings;
+    expect(models.map(({ id, aliases }) => [id, ...aliases])).toEqual([
+      ["house-model", "gpt-4"],
+      ["claude", "best"],
+      ["local"],
+    ]);
+  });
+
   test("says everything that could not come along", () => {
     const reported = imported.dropped.join("\n");
     for (const what of [
@@ -94,7 +117,11 @@ describe("LiteLLM's config.yaml", () => {
       "claude: no price in the file; the list price of claude-opus-5-5 is taken, check it",
       "cloud: sagemaker/jumpstart-gpt is of a provider whose dialect is not spoken here",
       "openai/*: wildcards have no counterpart",
-      "litellm_settings.drop_params",
+      "vectors: text-embedding-3-small does not generate text",
+      "speech: its mode is audio_speech, which is not text generation",
+      "vec: an alias of vectors, which is not here",
+      "litellm_settings.drop_params: has no counterpart",
+      "litellm_settings.request_timeout: write it into [providers.NAME.timeouts], as total",
       "router_settings.routing_strategy",
       "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead",
       "general_settings.database_url",
