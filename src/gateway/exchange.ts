@@ -250,6 +250,7 @@ export class Exchange {
       endedAtMs: this.#clock.wallMs(),
       keyId: this.key?.id ?? null,
       keyPrefix: this.key?.prefix ?? null,
+      address: this.key === null ? this.call.address : null,
       model: this.model?.id ?? null,
       provider: this.deployment?.provider.settings.name ?? null,
       deployment: this.deployment?.name ?? null,

@@ -16,6 +16,8 @@ export interface ExchangeFacts {
   readonly endedAtMs: number;
   readonly keyId: string | null;
   readonly keyPrefix: string | null;
+  /** The client's address, only if it sent no valid key: there is no other trace of it then. */
+  readonly address: string | null;
   readonly model: string | null;
   readonly provider: string | null;
   readonly deployment: string | null;

@@ -104,6 +104,7 @@ function exchangeLine(facts: ExchangeFacts): string {
   const { usage } = facts;
   const level = levelOf(facts) === "error" ? 50 : 30;
   let line = `{"level":${level},"time":${facts.endedAtMs},"msg":"exchange","request_id":"${facts.requestId}","key":${keyText(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)},"deployment":${quote(facts.deployment)},"stream":${facts.stream},"status":${facts.status},"outcome":"${facts.outcome}"`;
+  if (facts.address !== null) line += `,"address":${JSON.stringify(facts.address)}`;
   if (facts.errorCode !== null) line += `,"error":"${facts.errorCode}"`;
   if (facts.cause !== null) line += `,"cause":${JSON.stringify(facts.cause)}`;
   if (facts.callerRequestId !== null) line += `,"caller_request_id":${JSON.stringify(facts.callerRequestId)}`;
@@ -161,6 +162,7 @@ function exchangeTitle(facts: ExchangeFacts): string {
 function prettyFields(facts: ExchangeFacts): Record<string, unknown> {
   const fields: Record<string, unknown> = { request: facts.requestId };
   if (facts.keyPrefix !== null) fields["key"] = facts.keyPrefix;
+  if (facts.address !== null) fields["address"] = facts.address;
   if (facts.model !== null) fields["model"] = facts.model;
   if (facts.deployment !== null) fields["deployment"] = facts.deployment;
   if (facts.usage !== null) {

@@ -12,6 +12,7 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     endedAtMs: Date.UTC(2026, 10, 15, 12, 0, 1),
     keyId: "key_1",
     keyPrefix: "slu_12345678",
+    address: null,
     model: "house-model",
     provider: "openai",
     deployment: "openai/gpt-5.6",

@@ -7,7 +7,8 @@ function linesAt(level: string, format: string): string {
     import { exchangeFacts } from "./test/observe/fixtures.ts";
     const logs = createLogs({ level: "${level}", format: "${format}" });
     logs.exchange(exchangeFacts({ requestId: "req_fine" }));
-    logs.exchange(exchangeFacts({ requestId: "req_broken", errorCode: "internal_error", cause: "Error: a bug" }));
+    logs.exchange(exchangeFacts({ requestId: "req_broken", errorCode: "internal_error", cause: "Error: a bug",
+      callerRequestId: "mine", address: "203.0.113.7", failedAttempts: [{ deployment: "d" }] }));
     logs.flush();`;
   const run = Bun.spawnSync([process.execPath, "-e", script], { stderr: "pipe", env: { NO_COLOR: "1" } });
   return run.stderr.toString();
@@ -29,4 +30,12 @@ test("a fault of the gateway is an alarm, and is logged with its cause where onl
     expect(alarms).not.toContain("req_fine");
     expect(linesAt("silent", format)).toBe("");
   }
+});
+
+test("the documentation explains every field of an exchange's line", async () => {
+  const docs = await Bun.file("docs/operations.md").text();
+  const broken = linesAt("info", "json").trimEnd().split("\n").at(-1) ?? "";
+  const names = Object.keys(JSON.parse(broken));
+  expect(names.length).toBeGreaterThan(20);
+  for (const name of names) expect(docs).toContain(`\`${name}\``);
 });

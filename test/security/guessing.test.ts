@@ -55,6 +55,18 @@ test("guessing keys is slowed by address, while right keys from there and others
   expect(await guess("198.51.100.1, 203.0.113.7")).toBe(429);
 });
 
+test("whoever sends no valid key is logged by address, and nobody else is", async () => {
+  expect(await guess("203.0.113.77")).toBe(401);
+  const named = await sluice.request("/v1/usage", { key, headers: { "x-forwarded-for": "203.0.113.78" } });
+  expect(named.status).toBe(200);
+  const lines = () => sluice.output.split("\n").filter((line) => line.includes('"msg":"exchange"'));
+  const id = named.headers.get("x-request-id") ?? "";
+  await waitFor(() => lines().some((line) => line.includes(id)), "the log");
+  const refused = lines().find((line) => line.includes("203.0.113.77"));
+  expect(JSON.parse(refused ?? "{}")).toMatchObject({ key: null, status: 401, address: "203.0.113.77" });
+  expect(lines().find((line) => line.includes(id))).not.toContain("address");
+});
+
 test("guesses cost no look at the database, and nothing tells a near guess from a far one", async () => {
   const near = key.key.slice(0, -1) + (key.key.endsWith("0") ? "1" : "0");
   const answers: unknown[] = [];
