@@ -1,12 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage.ts";
+import { estimateText } from "../../src/catalog/estimate.ts";
+import type { Answering } from "../../src/gateway/answer/answering.ts";
+import { refuseUnreadable } from "../../src/gateway/answer/whole-response.ts";
 import type { Bill } from "../../src/gateway/charge/bill.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
 import { Produced } from "../../src/gateway/charge/produced.ts";
 import { endExchange } from "../../src/gateway/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/http/routes.ts";
+import type { Deployment } from "../../src/upstream/upstream.ts";
 import { type Caller, World } from "./world.ts";
 
 /** The frame around money, used by a route that is none of the interface's. */
@@ -187,6 +191,60 @@ describe("what is charged", () => {
     expect(await world.chargesOf(asked.caller)).toEqual(sevenCharged);
   });
 });
+
+describe("a provider's figures", () => {
+  const window = 50;
+  const cases = [
+    { what: "that fill the window", usage: { inputTokens: window, outputTokens: 3 }, charged: window + 3 },
+    { what: "above the window", usage: { inputTokens: window + 1, outputTokens: 3 }, charged: null },
+    { what: "of several choices", usage: { inputTokens: 7, outputTokens: 200 }, charged: 207 },
+    { what: "above all choices", usage: { inputTokens: 7, outputTokens: 201 }, charged: null },
+  ];
+  test.each(cases)("$what are believed: $charged", async ({ usage, charged: whole }) => {
+    const asked = new Asked(await world.tokenCaller(1000));
+    asked.exchange.deployment = deploymentWith(window);
+    await asked.run(async (bill) => {
+      const evidence = { partialUsage: null, produced: () => new Produced(), requestBytes };
+      await bill.settle("completed", { ...evidence, usage: { ...used, ...usage } }, 200, null);
+    }, 200);
+    expect(asked.exchange.basis).toBe(whole === null ? "estimated" : "measured");
+    if (whole !== null) expect(asked.exchange.charged).toBe(whole);
+    else expect(asked.exchange.charged).toBeLessThan(window);
+    asked.end("completed");
+  });
+});
+
+test("what a crash would be charged for is the input, and the larger of what was produced and reported", async () => {
+  const asked = await ask();
+  const text = "Sluices keep the canal navigable.";
+  const produced = new Produced();
+  produced.add(text);
+  await asked.run(async (bill) => {
+    const soFar = () => asked.exchange.hold?.chargeSoFar;
+    bill.progress(new Produced(), { ...used, outputTokens: 3 });
+    expect(soFar()).toBe(7 + 3);
+    bill.progress(produced, { ...used, outputTokens: 3 });
+    expect(soFar()).toBe(7 + estimateText(text));
+    bill.progress(produced, null);
+    expect(soFar()).toBe(20 + estimateText(text));
+    await settle(bill);
+  }, 40);
+  asked.end("completed");
+});
+
+test("a client that has left is given nothing, unless it can come back for it", () => {
+  const answering = (isGone: boolean, claim: object | null) =>
+    ({ exchange: { claim, call: { request: { signal: { aborted: isGone } } } } }) as unknown as Answering;
+  expect(() => refuseUnreadable(answering(true, null))).toThrow("left before its answer came");
+  expect(() => refuseUnreadable(answering(true, {}))).not.toThrow();
+  expect(() => refuseUnreadable(answering(false, null))).not.toThrow();
+});
+
+/** As much of a deployment as a bill looks at. */
+function deploymentWith(contextWindow: number): Deployment {
+  const provider = { settings: { name: "p" } };
+  return { model: { contextWindow }, price: null, provider, upstreamModel: "m" } as unknown as Deployment;
+}
 
 describe("the end of an exchange", () => {
   test("is told once, and the first to end it says how", async () => {

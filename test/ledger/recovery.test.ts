@@ -89,6 +89,21 @@ describe("after a crash", () => {
     },
   );
 
+  testEachJournal("tokens of a past period are charged after others of the present one", async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
+    const past = holdFor(bench.ledger, key, 60);
+    bench.ledger.progress(past, 50);
+    bench.ledger.journalProgress();
+    bench.clock.advance(86_400_000);
+    const present = holdFor(bench.ledger, key, 60);
+    await bench.ledger.settle(present, settlement(present, 60));
+    const next = await startProcess(database, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({ budgetUsed: 60, budgetHeld: 0 });
+    expect(await bench.operator.readTotals(key.id)).toMatchObject({ used: 110, periodUsed: 60 });
+    await next.store.close();
+  });
+
   testEachJournal("10,000 open holds are all settled before the ledger is open", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 1_000_000);
