@@ -246,6 +246,7 @@ export class Exchange {
       callerRequestId: callerId !== null && saneRequestId.test(callerId) ? callerId : null,
       method: this.call.route.method,
       route: this.call.route.path,
+      isGeneration: this.call.route.operation === "generate",
       atMs: this.atMs,
       endedAtMs: this.#clock.wallMs(),
       keyId: this.key?.id ?? null,

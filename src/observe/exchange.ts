@@ -12,6 +12,8 @@ export interface ExchangeFacts {
   readonly callerRequestId: string | null;
   readonly method: string;
   readonly route: string;
+  /** The route is one of a dialect. The others generate nothing, such as that which counts tokens. */
+  readonly isGeneration: boolean;
   readonly atMs: number;
   readonly endedAtMs: number;
   readonly keyId: string | null;

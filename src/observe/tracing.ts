@@ -39,10 +39,9 @@ export async function startTracing(settings: Settings["tracing"], version: strin
   const tracer = provider.getTracer("sluice", version);
   return {
     observe: (facts) => {
-      const operation = operationOf(facts.route);
-      if (operation === null) return;
+      if (!facts.isGeneration) return;
       const name = facts.model === null ? operation : `${operation} ${facts.model}`;
-      const attributes = attributesOf(facts, operation);
+      const attributes = attributesOf(facts);
       const parent = parentOf(facts.trace);
       const context =
         parent === null
@@ -87,15 +86,13 @@ function tracesUrl(endpoint: string): string {
   return endpoint.endsWith("/v1/traces") ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`;
 }
 
-/** The operation's name in the GenAI conventions. Null for requests that generate nothing, such as counting tokens. */
-function operationOf(route: string): "chat" | null {
-  return /\/v1\/(chat\/completions|responses|messages)$/.test(route) ? "chat" : null;
-}
+/** The operation's name in the GenAI conventions, whatever the dialect. */
+const operation = "chat";
 
 type Attributes = Record<string, string | number | boolean>;
 
 /** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/; fields without a name there are `sluice.*`. */
-function attributesOf(facts: ExchangeFacts, operation: string): Attributes {
+function attributesOf(facts: ExchangeFacts): Attributes {
   const attributes: Attributes = {
     "gen_ai.operation.name": operation,
     "http.request.method": facts.method,

@@ -8,6 +8,7 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     callerRequestId: null,
     method: "POST",
     route: "/v1/chat/completions",
+    isGeneration: true,
     atMs: Date.UTC(2026, 10, 15, 12),
     endedAtMs: Date.UTC(2026, 10, 15, 12, 0, 1),
     keyId: "key_1",
