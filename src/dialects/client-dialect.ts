@@ -18,6 +18,8 @@ import type { FrameTemplate } from "./translation/shortcut.ts";
 export interface ClientDialect {
   readonly name: string;
   readonly route: ClientRoute;
+  /** What the OpenAPI document says of the route, beyond what follows from the rest. */
+  readonly operation: ClientOperation;
   /** The envelope of errors that are sent instead of an answer. */
   readonly errorFormat: ErrorFormat;
   /** Whether the client runs a tool of this type although its name and schema are the vendor's. */
@@ -63,6 +65,22 @@ export interface ClientRoute {
   readonly acceptsApiKeyHeader: boolean;
   /** Some clients try a WebSocket here first, and fall back to POST once it is refused. */
   readonly isTriedByWebSocket?: true;
+}
+
+/** A route in the OpenAPI document. */
+export interface ClientOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The headers that it takes beside those of all generations. */
+  readonly headers?: readonly string[];
+  /** Names of two of the schemas. */
+  readonly request: string;
+  readonly response: string;
+  /** The events of a stream, in words. */
+  readonly events: string;
+  /** By their names in the document. */
+  readonly schemas: Readonly<Record<string, TSchema>>;
 }
 
 /** What a request's headers change about its schema. */

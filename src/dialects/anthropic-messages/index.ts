@@ -2,6 +2,7 @@ import type { ClientDialect } from "../client-dialect.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
+import { operation } from "./client/operation.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
@@ -24,6 +25,7 @@ const clientTools = /^(bash|text_editor|memory|computer)_/;
 const client: ClientDialect = {
   name: "messages",
   route: { path: "/v1/messages", acceptsApiKeyHeader: true },
+  operation,
   errorFormat: "anthropic",
   isClientTool: (type) => clientTools.test(type),
   requestFields,

@@ -4,6 +4,7 @@ import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/frame.ts";
 import { requestFields } from "./client/fields.ts";
 import { inBandError } from "./client/in-band.ts";
+import { operation } from "./client/operation.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
@@ -23,6 +24,7 @@ import { usageOption } from "./provider/usage-option.ts";
 const client: ClientDialect = {
   name: "chat",
   route: { path: "/v1/chat/completions", acceptsApiKeyHeader: false },
+  operation,
   errorFormat: "openai",
   isClientTool: () => false,
   requestFields,

@@ -5,6 +5,7 @@ import type { ProviderDialect } from "../provider-dialect.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
 import { resolveReferences } from "./client/item-references.ts";
+import { operation } from "./client/operation.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
@@ -23,6 +24,7 @@ import { figures } from "./provider/usage-in.ts";
 const client: ClientDialect = {
   name: "responses",
   route: { path: "/v1/responses", acceptsApiKeyHeader: false, isTriedByWebSocket: true },
+  operation,
   errorFormat: "openai",
   isClientTool: () => false,
   requestFields,

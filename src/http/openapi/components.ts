@@ -1,36 +1,20 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
-import {
-  countTokensRequest,
-  countTokensResponse,
-  inputMessage,
-  messagesRequest,
-  messagesResponse,
-} from "../../dialects/anthropic-messages/client/schema.ts";
-import {
-  chatChunk,
-  chatMessage,
-  chatRequest,
-  chatResponse,
-} from "../../dialects/openai-chat/client/schema.ts";
-import { responsesRequest, responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
+import { countTokensRequest, countTokensResponse } from "../../dialects/anthropic-messages/client/schema.ts";
+import { clientDialect, clientDialectNames } from "../../dialects/registry.ts";
 import { errorEnvelopeA, errorEnvelopeB } from "../schemas/errors.ts";
 import { model, modelList } from "../schemas/models.ts";
 import { creditUsage, tokenUsage, usageKey, usageSummary } from "../schemas/usage.ts";
 import { jsonSchema } from "./json-schema.ts";
 
+const ofDialects = Object.fromEntries(
+  clientDialectNames.flatMap((name) => Object.entries(clientDialect(name).operation.schemas)),
+);
+
 const named: Readonly<Record<string, TSchema>> = {
   Model: model,
   ModelList: modelList,
-  ChatMessage: chatMessage,
-  ChatCompletionRequest: chatRequest,
-  ChatCompletionResponse: chatResponse,
-  ChatCompletionChunk: chatChunk,
-  ResponsesRequest: responsesRequest,
-  ResponsesResponse: responsesResponse,
-  InputMessage: inputMessage,
-  MessageRequest: messagesRequest,
-  MessageResponse: messagesResponse,
+  ...ofDialects,
   TokenCountRequest: countTokensRequest,
   TokenCountResponse: countTokensResponse,
   UsageKey: usageKey,

@@ -1,6 +1,7 @@
 import type { ErrorCode } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
+import { type ClientDialectName, clientDialect, clientDialectNames } from "../../dialects/registry.ts";
 import { errorResponses, headerReferences } from "./errors.ts";
 
 /** What one endpoint takes and returns (interface, 4). */
@@ -61,6 +62,23 @@ const generationErrors = [
   "upstream_error",
 ] as const;
 
+/** The route of a dialect. */
+function generation(name: ClientDialectName): Operation {
+  const { route, operation, errorFormat: format, timeoutCode } = clientDialect(name);
+  const { headers: parameters = [], schemas: _, ...described } = operation;
+  const isNative = format === "anthropic";
+  return {
+    ...described,
+    path: route.path,
+    method: "post",
+    format,
+    security: route.acceptsApiKeyHeader ? ["bearer", "headerKey"] : ["bearer"],
+    parameters: ["Idempotency-Key", ...parameters],
+    headers: isNative ? ["request-id", ...generationHeaders] : generationHeaders,
+    errors: [...new Set([...generationErrors, timeoutCode])],
+  };
+}
+
 const operations: readonly Operation[] = [
   {
     path: "/v1/models",
@@ -90,50 +108,7 @@ const operations: readonly Operation[] = [
     headers: rateHeaders,
     errors: [...listErrors, "invalid_request", "model_not_found"],
   },
-  {
-    path: "/v1/chat/completions",
-    method: "post",
-    operationId: "createChatCompletion",
-    summary: "Create chat completion",
-    format: "openai",
-    security: ["bearer"],
-    parameters: ["Idempotency-Key"],
-    request: "ChatCompletionRequest",
-    response: "ChatCompletionResponse",
-    events: "Lines `data: ` with a ChatCompletionChunk each; the last is `data: [DONE]`.",
-    headers: generationHeaders,
-    errors: generationErrors,
-  },
-  {
-    path: "/v1/responses",
-    method: "post",
-    operationId: "createResponse",
-    summary: "Create responses result",
-    format: "openai",
-    security: ["bearer"],
-    parameters: ["Idempotency-Key"],
-    request: "ResponsesRequest",
-    response: "ResponsesResponse",
-    events: "Events named by their `type`, ended by `response.completed`, `.incomplete` or `.failed`.",
-    headers: generationHeaders,
-    errors: generationErrors,
-  },
-  {
-    path: "/v1/messages",
-    method: "post",
-    operationId: "createMessage",
-    summary: "Create message",
-    description:
-      "When `max_tokens` is omitted it is 1024; it is capped at the model's published output limit.",
-    format: "anthropic",
-    security: ["bearer", "headerKey"],
-    parameters: ["Idempotency-Key", "compat-version", "anthropic-version", "anthropic-beta"],
-    request: "MessageRequest",
-    response: "MessageResponse",
-    events: "Events named by their `type`, from `message_start` to `message_stop`.",
-    headers: ["request-id", ...generationHeaders],
-    errors: [...generationErrors, "upstream_timeout"],
-  },
+  ...clientDialectNames.map(generation),
   {
     path: "/v1/messages/count_tokens",
     method: "post",
