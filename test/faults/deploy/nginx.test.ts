@@ -119,6 +119,23 @@ if (nginx === null) {
     expect(direct.status).toBe(401);
   });
 
+  test("no path is asked for on a connection that Sluice closes behind the answer, and nginx uses again", async () => {
+    const heads: string[] = [];
+    using recorder = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: ({ url, headers }) => {
+        heads.push(`${new URL(url).pathname} ${headers.get("connection")}`);
+        return new Response("ok");
+      },
+    });
+    // HTTP/1.0, which nginx speaks by default, comes with `Connection: close`.
+    const recorded = await startNginx(nginx, recorder.url.href);
+    for (const path of ["/v1/models", "/token/v1/usage"]) await fetch(recorded.url + path);
+    recorded.stop();
+    expect([...new Set(heads)].sort()).toEqual(["/healthz null", "/token/v1/usage null", "/v1/models null"]);
+  });
+
   test("a gateway that does not trust the proxy believes no header", async () => {
     const head = "[server]\nanonymous_rpm = 3";
     await using wary = await startSluice({ config: configFor({ url: provider.url, head }) });
