@@ -13,7 +13,7 @@ import type { Configured } from "./configured.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
-import { scopeOf } from "./request/given-ids.ts";
+import { continuationOf } from "./request/given-ids.ts";
 import { readRequest } from "./request/read-request.ts";
 import { type ClientRequest, findModel, refuseForbidden } from "./request/request.ts";
 
@@ -31,7 +31,13 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const model = findModel(configured, request.modelId);
   exchange.model = model;
   refuseForbidden(configured, key, model);
-  const scope = await scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
+  const { scope } = await continuationOf(
+    gateway.givenIds,
+    configured,
+    key,
+    model,
+    request.mentions.references,
+  );
   const counting = new Counting(exchange, request);
   const plan: CountingPlan = {
     model,

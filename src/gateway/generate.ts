@@ -21,7 +21,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { largeBodyBytes } from "./large/is-large.ts";
 import { refuseOverlongInput } from "./request/context-window.ts";
-import { scopeOf } from "./request/given-ids.ts";
+import { continuationOf } from "./request/given-ids.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
 import { readRequest } from "./request/read-request.ts";
 import {
@@ -63,8 +63,8 @@ export async function generate(
   refuseUnpriced(key, model);
   refuseUnusableTools(request.truncated, model);
   const limit = clientDialect(dialect).limitOutput(request.truncated, model);
-  const finding = scopeOf(gateway.givenIds, configured, key, model, request.mentions.references);
-  const scope = finding instanceof Promise ? await finding : finding;
+  const finding = continuationOf(gateway.givenIds, configured, key, model, request.mentions.references);
+  const { scope, storedInput } = finding instanceof Promise ? await finding : finding;
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope });
   exchange.extras = usedExtras(exchange.askedExtras, null, exchange.dropped);
   const estimatedInput = request.estimateInput();
@@ -80,7 +80,7 @@ export async function generate(
   const { largeBodies } = gateway;
   const keyId = key.id;
   const parts = { largeBodies, exchange, model, scope, keyId, request, dialect, limit, estimatedInput };
-  return await runCharged(gateway, exchange, key, new Generation(parts));
+  return await runCharged(gateway, exchange, key, new Generation(parts), storedInput);
 }
 
 function runCharged(
@@ -88,10 +88,11 @@ function runCharged(
   exchange: Exchange,
   key: KeyRecord,
   generation: Generation,
+  storedInput: number,
 ): Promise<Response> {
   const { model, request, limit, estimatedInput } = generation;
-  const atMost = { input: estimatedInput, output: limit.maxOutputTokens };
-  const wanted = { key, model, atMost, requestBytes: request.bytes };
+  const atMost = { input: estimatedInput + storedInput, output: limit.maxOutputTokens };
+  const wanted = { key, model, atMost, storedInput, requestBytes: request.bytes };
   return charged(gateway, exchange, wanted, (bill) => answer(gateway, exchange, key, generation, bill));
 }
 

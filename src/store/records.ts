@@ -194,8 +194,13 @@ export interface GivenIds {
   readonly keyId: string;
   readonly provider: string;
   readonly digests: readonly string[];
+  /** The input and output of that answer: a request that continues from one of them begins with as much. */
+  readonly tokens: number;
   readonly atMs: number;
 }
+
+/** What is known of an id that a key was given. */
+export type GivenId = Pick<GivenIds, "provider" | "tokens">;
 
 /** One item of a batch. Plain data, because it may be sent to a writer thread. */
 export type JournalItem =

@@ -8,6 +8,7 @@ import type {
   ChargeEntry,
   Entry,
   ExchangeEnding,
+  GivenId,
   GivenIds,
   HoldProgress,
   JournalItem,
@@ -67,8 +68,8 @@ export interface Store {
 
   /** Durable no later than a charge that the same process makes afterwards. */
   recordGivenIds(given: GivenIds): Promise<void>;
-  /** The provider that gave each of these ids to the key; null if none did. */
-  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (string | null)[]>;
+  /** Each of these ids in the given order; null if the key was not given it. */
+  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]>;
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
   pruneGivenIds(pruning: GivenIdsPruning): Promise<number>;
 

@@ -61,7 +61,8 @@ class Asked {
     if (model === undefined) throw new Error("there is no such model");
     exchange.model = model;
     const atMost = { input: 20, output: outputTokens };
-    return charged(world.gateway, exchange, { key: caller.key, model, atMost, requestBytes }, work);
+    const wanted = { key: caller.key, model, atMost, storedInput: 0, requestBytes };
+    return charged(world.gateway, exchange, wanted, work);
   }
 
   end(outcome: "completed" | "failed" | "cancelled"): void {

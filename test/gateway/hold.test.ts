@@ -115,6 +115,36 @@ describe("a hold that only the cheap estimate refuses", () => {
   });
 });
 
+test("a conversation that the provider has stored is held with the request that continues it", async () => {
+  const continued = (fields: JsonObject) => ({
+    path: paths.responses,
+    body: hello("responses", "gpt-test", { max_output_tokens: 10, ...fields }),
+  });
+  const scripted = wholeAnswer("responses", { text: "Hi", usage: usageOf("responses", 1000, 10) });
+  for (const continuation of [
+    { previous_response_id: "resp_up" },
+    { input: [{ type: "item_reference", id: "m" }] },
+  ]) {
+    world.provider.reset();
+    world.provider.script(scripted);
+    const caller = await world.tokenCaller(1010 + 1000);
+    expect((await world.ask(caller, continued({}))).status).toBe(200);
+    const refused = await world.ask(caller, continued(continuation));
+    expect([refused.status, await codeOf(refused)]).toEqual([402, "insufficient_credit"]);
+    expect(world.provider.requests).toHaveLength(1);
+    expect((await world.ask(caller, continued({}))).status).toBe(200);
+  }
+
+  world.provider.reset();
+  world.provider.script(scripted);
+  const rich = await world.tokenCaller(1010 + 1010 + 10 + counted);
+  expect((await world.ask(rich, continued({}))).status).toBe(200);
+  const fits = await world.ask(rich, continued({ previous_response_id: "resp_up" }));
+  expect(fits.status, await fits.text()).toBe(200);
+  expect(world.provider.requests).toHaveLength(2);
+  await world.settled();
+});
+
 test("the highest of several limits is held, whichever the provider reads, and every choice that is produced", () => {
   const model = world.gateway.configured.catalog.find("gpt-test");
   if (model === undefined) throw new Error("the model is configured");

@@ -42,7 +42,13 @@ async function fill(store: GatewayStore): Promise<void> {
     settleItem(tokens.id, 40, { periodStartMs: Date.UTC(2026, 10), listCostNano: 12 }),
   ]);
   await store.recordEndings([exchangeEnding(tokens.id, { alike: 4 })]);
-  await store.recordGivenIds({ keyId: credit.id, provider: "openai", digests: ["d1", "d2"], atMs });
+  await store.recordGivenIds({
+    keyId: credit.id,
+    provider: "openai",
+    digests: ["d1", "d2"],
+    tokens: 9,
+    atMs,
+  });
   await store.admin.saveAdminTokenHash("ab12");
   await store.admin.appendAudit({
     atMs,

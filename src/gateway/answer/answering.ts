@@ -1,4 +1,5 @@
 import type { ReportedExtras } from "../../base/extra-usage.ts";
+import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Generation } from "../attempt/generation.ts";
@@ -23,6 +24,8 @@ export interface Answering {
 export interface Shown {
   /** Ids of the provider's resources. */
   readonly given: readonly string[];
+  /** Null if the provider has not reported it, or not yet. */
+  readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras | null;
   /** The JSON of its items, where it was translated to a dialect whose clients refer to them. */
   items(): readonly string[];
@@ -30,8 +33,9 @@ export interface Shown {
 
 /** Stores the ids the client knows now, and what is charged beside tokens. Call it before settling. */
 export function recordShown(answering: Answering, shown: Shown): void {
-  const { gateway, exchange, key, generation, attempt, opened } = answering;
-  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, shown.given);
+  const { gateway, exchange, key, generation, attempt, opened, bill } = answering;
+  const tokens = shown.usage === null ? bill.held.input : totalTokens(shown.usage);
+  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, shown.given, tokens);
   if (attempt.translation !== null && generation.request.mayStore) {
     gateway.keptItems.keep(key.id, shown.items());
   }

@@ -63,6 +63,11 @@ export class Bill {
     return this.#parts.hold.state === "open";
   }
 
+  /** What the hold was priced for. */
+  get held(): HoldTokens {
+    return this.#parts.held;
+  }
+
   /** Gives the hold back; nothing is charged. */
   release(): void {
     const { terms, hold } = this.#parts;

@@ -13,7 +13,9 @@ export interface WantedHold {
   readonly model: ModelSettings;
   /** The input is a cheap estimate, an upper bound. */
   readonly atMost: HoldTokens;
-  /** For an exact count of the input, where the estimate does not fit. */
+  /** The part of the input that is not in the request: a conversation that the provider has stored. */
+  readonly storedInput: number;
+  /** For an exact count of the request, where the estimate does not fit. */
   readonly requestBytes: Uint8Array;
 }
 
@@ -85,10 +87,12 @@ async function takeCounted(
   wanted: WantedHold,
   error: unknown,
 ): Promise<Bill> {
-  const { atMost, requestBytes } = wanted;
-  const fitsWithoutInput =
-    error instanceof TooLittle && amountOf(exchange, wanted, { ...atMost, input: 0 }) < error.balance;
-  if (!fitsWithoutInput) throw error;
+  const { atMost, storedInput, requestBytes } = wanted;
+  const withoutRequest = { ...atMost, input: storedInput };
+  const fitsWithoutRequest =
+    error instanceof TooLittle && amountOf(exchange, wanted, withoutRequest) < error.balance;
+  if (!fitsWithoutRequest) throw error;
   const counted = await gateway.tokens.request(requestBytes);
-  return take(gateway, exchange, wanted, { ...atMost, input: Math.min(counted, atMost.input) });
+  const input = Math.min(storedInput + counted, atMost.input);
+  return take(gateway, exchange, wanted, { ...atMost, input });
 }

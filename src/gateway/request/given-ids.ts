@@ -4,7 +4,7 @@ import { Repeating } from "../../base/repeating.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { Reference } from "../../dialects/names/inspect-body.ts";
-import type { KeyRecord, Store } from "../../store/store.ts";
+import type { GivenId, KeyRecord, Store } from "../../store/store.ts";
 import type { Configured } from "../configured.ts";
 
 const keptForMs = 90 * msPerDay;
@@ -32,32 +32,37 @@ export class GivenIdRegistry {
   /**
    * Call it before settling: the ids are durable once the charge is, and that is before the answer's end leaves.
    */
-  remember(keyId: string, provider: string, ids: readonly string[]): void {
+  remember(keyId: string, provider: string, ids: readonly string[], tokens: number): void {
     if (ids.length === 0) return;
     const digests = ids.filter((id) => id.length <= maxIdChars).map(digestOf);
     if (digests.length === 0) return;
-    const given = { keyId, provider, digests: [...new Set(digests)], atMs: this.#clock.wallMs() };
+    const given = { keyId, provider, digests: [...new Set(digests)], tokens, atMs: this.#clock.wallMs() };
     // If it cannot be written, neither can the charge, and the client gets no answer with these ids.
     this.#store.recordGivenIds(given).catch(() => {});
   }
 
-  /** The provider that gave all of these to the key. Throws `not_found` for one that was not given to it. */
-  async providerOf(key: KeyRecord, references: readonly Reference[]): Promise<string> {
+  /**
+   * The provider that gave all of these to the key, and the most tokens that one of them stands for: items of a
+   * conversation each stand for all of it up to there. Throws `not_found` for one that was not given to the key.
+   */
+  async find(key: KeyRecord, references: readonly Reference[]): Promise<GivenId> {
     if (references.length > maxReferences) {
       throw invalidRequest(`The request names more than ${maxReferences} stored things.`);
     }
     const digests = references.map(({ id }) => digestOf(id));
-    const providers = await this.#store.findGivenIds(key.id, digests);
+    const given = await this.#store.findGivenIds(key.id, digests);
     let provider: string | null = null;
+    let tokens = 0;
     for (const [index, { path }] of references.entries()) {
-      const giver = providers[index] ?? null;
-      if (giver === null) throw notGiven(path);
-      provider ??= giver;
-      if (giver !== provider) {
+      const found = given[index] ?? null;
+      if (found === null) throw notGiven(path);
+      provider ??= found.provider;
+      tokens = Math.max(tokens, found.tokens);
+      if (found.provider !== provider) {
         throw notFound(path, `\`${path}\` comes from another provider than what else the request names.`);
       }
     }
-    return provider ?? "";
+    return { provider: provider ?? "", tokens };
   }
 
   startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
@@ -81,29 +86,37 @@ function digestOf(id: string): string {
   return Bun.SHA256.hash(id, "hex").slice(0, 32);
 }
 
-/** The provider scope of a request that names stored resources: the provider that has them, if the key may use it. */
-export function scopeOf(
+/** What follows from the stored resources that a request names. */
+export interface Continuation {
+  /** The provider that has them, if the key may use it; otherwise the key's own scope. */
+  readonly scope: string;
+  /** Tokens of the conversation that the provider adds to the request's own input, and bills. */
+  readonly storedInput: number;
+}
+
+export function continuationOf(
   givenIds: GivenIdRegistry,
   configured: Configured,
   key: KeyRecord,
   model: ModelSettings,
   references: readonly Reference[],
-): string | Promise<string> {
-  return references.length === 0 ? key.scope : scopeOfGiver(givenIds, configured, key, model, references);
+): Continuation | Promise<Continuation> {
+  if (references.length === 0) return { scope: key.scope, storedInput: 0 };
+  return continuationAtGiver(givenIds, configured, key, model, references);
 }
 
-async function scopeOfGiver(
+async function continuationAtGiver(
   givenIds: GivenIdRegistry,
   { catalog }: Configured,
   key: KeyRecord,
   model: ModelSettings,
   references: readonly Reference[],
-): Promise<string> {
-  const provider = await givenIds.providerOf(key, references);
+): Promise<Continuation> {
+  const { provider, tokens } = await givenIds.find(key, references);
   const isServed =
     inScope(key.scope, { provider }) &&
     catalog.deploymentsOf(model).some((deployment) => deployment.provider === provider);
-  if (isServed) return provider;
+  if (isServed) return { scope: provider, storedInput: Math.min(tokens, model.contextWindow ?? tokens) };
   const path = references[0]?.path ?? "";
   throw notFound(path, `\`${path}\` is kept by a provider that does not serve ${model.id}.`);
 }

@@ -74,7 +74,10 @@ export const copiedTables: readonly CopiedTable[] = [
     { ...texts("recording_id"), ...numbers("sequence"), body: "bytes" },
     large,
   ),
-  table("given_ids", ["no"], { ...numbers("no", "key_no", "given_at_ms"), ...texts("digest", "provider") }),
+  table("given_ids", ["no"], {
+    ...numbers("no", "key_no", "tokens", "given_at_ms"),
+    ...texts("digest", "provider"),
+  }),
   table("usage_minutes", ["minute", "key_no", "model", "provider"], {
     ...numbers("minute", "key_no"),
     ...texts("model", "provider"),

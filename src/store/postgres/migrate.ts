@@ -4,6 +4,7 @@ import first from "./migrations/001.sql" with { type: "text" };
 import second from "./migrations/002.sql" with { type: "text" };
 import third from "./migrations/003.sql" with { type: "text" };
 import fourth from "./migrations/004.sql" with { type: "text" };
+import fifth from "./migrations/005.sql" with { type: "text" };
 
 /**
  * The migrations, in order; a schema's version is how many have run. They only go forward, and while one runs the release
@@ -11,7 +12,7 @@ import fourth from "./migrations/004.sql" with { type: "text" };
  * that older releases cannot live with begins with the line `-- needs: N`, where N is the oldest schema a program
  * must know to use the database from then on.
  */
-export const migrations: readonly string[] = [first, second, third, fourth];
+export const migrations: readonly string[] = [first, second, third, fourth, fifth];
 
 export interface SchemaState {
   /** 0 for an empty database. */

@@ -4,6 +4,7 @@ import type {
   Changes,
   Entry,
   ExchangeEnding,
+  GivenId,
   GivenIds,
   KeyChanges,
   KeyRecord,
@@ -166,7 +167,7 @@ export class PostgresStore implements Store {
     return Promise.allSettled(this.#unwritten).then(() => {});
   }
 
-  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (string | null)[]> {
+  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]> {
     return findGivenIds(this.#database.read, keyId, digests);
   }
 

@@ -181,7 +181,7 @@ export class SqliteStore implements JournaledStore {
   }
 
   findGivenIds(keyId: string, digests: readonly string[]) {
-    return this.#read(() => this.#givenIds.providers(keyId, digests));
+    return this.#read(() => this.#givenIds.find(keyId, digests));
   }
 
   pruneGivenIds(pruning: GivenIdsPruning): Promise<number> {

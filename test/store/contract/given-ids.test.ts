@@ -5,8 +5,10 @@ import { testEachStore } from "../each-store.ts";
 import { keyRecord } from "../fixtures.ts";
 
 function give(store: Store, keyId: string, digests: readonly string[], provider: string, atMs: number) {
-  return store.recordGivenIds({ keyId, provider, digests, atMs });
+  return store.recordGivenIds({ keyId, provider, digests, tokens: atMs + 1, atMs });
 }
+
+const openai = { provider: "openai", tokens: 1001 };
 
 testEachStore("an id belongs to the key it was given to, and is known after a restart", async (database) => {
   const store = await database.openGateway(systemClock);
@@ -15,11 +17,11 @@ testEachStore("an id belongs to the key it was given to, and is known after a re
   await store.insertKey(other, 0);
   await give(store, one.id, ["a", "b"], "openai", 1000);
   await give(store, other.id, ["b"], "azure", 1000);
-  expect(await store.findGivenIds(one.id, ["b", "a", "c"])).toEqual(["openai", "openai", null]);
-  expect(await store.findGivenIds(other.id, ["a", "b"])).toEqual([null, "azure"]);
+  expect(await store.findGivenIds(one.id, ["b", "a", "c"])).toEqual([openai, openai, null]);
+  expect(await store.findGivenIds(other.id, ["a", "b"])).toEqual([null, { ...openai, provider: "azure" }]);
   await store.close();
   const again = await database.openGateway(systemClock);
-  expect(await again.findGivenIds(one.id, ["a"])).toEqual(["openai"]);
+  expect(await again.findGivenIds(one.id, ["a"])).toEqual([openai]);
   await again.close();
 });
 
@@ -33,9 +35,10 @@ testEachStore(
     await give(store, key.id, ["a"], "openai", 2000);
     expect(await store.pruneGivenIds({ beforeMs: 1000, keep: 100, limit: 100 })).toBe(0);
     expect(await store.pruneGivenIds({ beforeMs: 1500, keep: 100, limit: 2 })).toBe(2);
-    expect(await store.findGivenIds(key.id, ["a", "b", "c", "d"])).toEqual(["openai", null, null, "openai"]);
+    const younger = { ...openai, tokens: 2001 };
+    expect(await store.findGivenIds(key.id, ["a", "b", "c", "d"])).toEqual([younger, null, null, openai]);
     expect(await store.pruneGivenIds({ beforeMs: 0, keep: 1, limit: 100 })).toBe(1);
-    expect(await store.findGivenIds(key.id, ["a", "d"])).toEqual(["openai", null]);
+    expect(await store.findGivenIds(key.id, ["a", "d"])).toEqual([younger, null]);
     await store.close();
   },
 );

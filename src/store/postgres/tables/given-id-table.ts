@@ -1,35 +1,36 @@
-import type { GivenIds } from "../../records.ts";
+import type { GivenId, GivenIds } from "../../records.ts";
 import type { GivenIdsPruning } from "../../store.ts";
 import type { Query } from "../client.ts";
 
 /** Which ids of a provider a key was given. */
 
-/** The provider of each, in the given order; null for ids that the key was not given. */
+/** In the given order; null for ids that the key was not given. */
 export async function findGivenIds(
   query: Query,
   keyId: string,
   digests: readonly string[],
-): Promise<(string | null)[]> {
-  const rows = await query<{ digest: string; provider: string }>(
-    "SELECT digest, provider FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = $1) AND digest = ANY ($2::text[])",
+): Promise<(GivenId | null)[]> {
+  const rows = await query<GivenId & { digest: string }>(
+    "SELECT digest, provider, tokens::float8 FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = $1) AND digest = ANY ($2::text[])",
     [keyId, digests],
   );
-  const providers = new Map(rows.map(({ digest, provider }) => [digest, provider]));
-  return digests.map((digest) => providers.get(digest) ?? null);
+  const given = new Map(rows.map(({ digest, provider, tokens }) => [digest, { provider, tokens }]));
+  return digests.map((digest) => given.get(digest) ?? null);
 }
 
 /** An id that is given again becomes the newest, so that it is kept as long as a new one. */
 export async function insertGivenIds(query: Query, given: readonly GivenIds[]): Promise<void> {
-  const rows = new Map<string, readonly [keyId: string, digest: string, provider: string, atMs: number]>();
-  for (const { keyId, provider, digests, atMs } of given) {
-    for (const digest of digests) rows.set(`${keyId} ${digest}`, [keyId, digest, provider, atMs]);
+  const rows = new Map<string, readonly [digest: string, answer: GivenIds]>();
+  for (const answer of given) {
+    for (const digest of answer.digests) rows.set(`${answer.keyId} ${digest}`, [digest, answer]);
   }
   const all = [...rows.values()];
   await query(insertGiven, [
-    all.map(([keyId]) => keyId),
-    all.map(([, digest]) => digest),
-    all.map(([, , provider]) => provider),
-    all.map(([, , , atMs]) => atMs),
+    all.map(([, { keyId }]) => keyId),
+    all.map(([digest]) => digest),
+    all.map(([, { provider }]) => provider),
+    all.map(([, { tokens }]) => tokens),
+    all.map(([, { atMs }]) => atMs),
   ]);
 }
 
@@ -44,13 +45,13 @@ export async function pruneGivenIds(
 
 /** Sorted, so that two nodes that are given the same ids lock them in the same order. */
 const insertGiven = `
-INSERT INTO given_ids (key_no, digest, provider, given_at_ms)
-SELECT keys.no, u.digest, u.provider, u.at_ms
-FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[]) u (key_id, digest, provider, at_ms)
+INSERT INTO given_ids (key_no, digest, provider, tokens, given_at_ms)
+SELECT keys.no, u.digest, u.provider, u.tokens, u.at_ms
+FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::int8[]) u (key_id, digest, provider, tokens, at_ms)
 JOIN keys ON keys.id = u.key_id
 ORDER BY keys.no, u.digest
 ON CONFLICT (key_no, digest) DO UPDATE
-SET no = DEFAULT, provider = excluded.provider, given_at_ms = excluded.given_at_ms`;
+SET no = DEFAULT, provider = excluded.provider, tokens = excluded.tokens, given_at_ms = excluded.given_at_ms`;
 
 const deleteOldest = `
 WITH pruned AS (

@@ -1,19 +1,20 @@
 import type { Database, Statement } from "bun:sqlite";
+import type { GivenId } from "../../records.ts";
 import type { GivenIdsPruning } from "../../store.ts";
 
 /** Reads and prunes which ids of a provider a key was given. */
 export class GivenIdTable {
   readonly #database: Database;
-  readonly #find: Statement<{ provider: string }, [string, string]>;
+  readonly #find: Statement<GivenId, [string, string]>;
 
   constructor(database: Database) {
     this.#database = database;
     this.#find = database.query(findGiven);
   }
 
-  /** The provider of each, in the given order; null for ids that the key was not given. */
-  providers(keyId: string, digests: readonly string[]): (string | null)[] {
-    return digests.map((digest) => this.#find.get(keyId, digest)?.provider ?? null);
+  /** In the given order; null for ids that the key was not given. */
+  find(keyId: string, digests: readonly string[]): (GivenId | null)[] {
+    return digests.map((digest) => this.#find.get(keyId, digest));
   }
 
   /** Numbers grow with time, so the oldest rows are the first ones. Inside the caller's transaction. */
@@ -24,7 +25,7 @@ export class GivenIdTable {
 }
 
 const findGiven = `
-SELECT provider FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = ?) AND digest = ?`;
+SELECT provider, tokens FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = ?) AND digest = ?`;
 
 const deleteOldest = `
 DELETE FROM given_ids
