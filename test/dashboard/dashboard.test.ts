@@ -143,6 +143,14 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await page.locator("[data-test=events]").getByText("invalid_credentials").waitFor();
   });
 
+  test("asks a model's providers for a few tokens", async () => {
+    await openPage("Models");
+    const card = page.locator(".model", { hasText: "demo-large" });
+    await card.getByRole("button", { name: "check" }).click();
+    await card.locator(".checks").getByText("answers").waitFor();
+    await card.locator(".checks").getByText("demo/demo-large").waitFor();
+  });
+
   test("says on every page why no new work is taken", async () => {
     await openPage("System");
     await page.getByText("takes new work").waitFor();

@@ -13,6 +13,7 @@ import type { Prepared, Provider, RefusalSubject } from "../../vendors/provider.
 import { createProvider } from "../../vendors/registry.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
+import type { ModelCheckView } from "../views.ts";
 
 /** The result of one small request to a provider. */
 export interface ProviderCheck {
@@ -29,7 +30,8 @@ export interface ProviderCheck {
   readonly problem: string | null;
 }
 
-const timeoutMs = 30_000;
+/** Less than the 30 s after which the gateway closes a connection on which nothing happens. */
+const timeoutMs = 25_000;
 const question = "Answer with one word: ready?";
 const outputTokens = 16;
 const longestMessage = 200;
@@ -41,6 +43,19 @@ const longestMessage = 200;
 export async function checkProviders(settings: Settings, model?: ModelSettings): Promise<ProviderCheck[]> {
   const targets = model === undefined ? firstDeployments(settings) : deploymentsOf(model, settings);
   return (await Promise.all(targets.map(check))).flat();
+}
+
+export function checkDocument(check: ProviderCheck): ModelCheckView {
+  return {
+    provider: check.provider,
+    dialect: check.dialect,
+    upstream_model: check.upstreamModel,
+    key: check.key,
+    ok: check.ok,
+    status: check.status,
+    took_ms: check.tookMs,
+    problem: check.problem,
+  };
 }
 
 interface Target {

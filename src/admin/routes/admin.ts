@@ -2,6 +2,7 @@ import { Elysia } from "elysia";
 import type { AdminDeps } from "../deps.ts";
 import { keyRoutes } from "./keys.ts";
 import { mountMetrics } from "./metrics.ts";
+import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
 import { AdminError, json, refusalResponse } from "./refusal.ts";
@@ -19,7 +20,7 @@ export function adminRoutes(withoutAddress: Omit<AdminDeps, "addressOf">): Admin
   return (addressOf) => {
     const app = new Elysia();
     const deps = { ...withoutAddress, addressOf };
-    const routes = [...keyRoutes, ...reportRoutes(deps), ...systemRoutes];
+    const routes = [...keyRoutes, ...modelRoutes, ...reportRoutes(deps), ...systemRoutes];
     for (const route of routes) mountRoute(app, adminBase, deps, route);
     mountSession(app, adminBase, deps);
     mountMetrics(app, deps);

@@ -70,3 +70,22 @@ export const modelView = Type.Object({
   deployments: Type.Array(deploymentView),
 });
 export type ModelView = Static<typeof modelView>;
+
+export const modelCheckBody = Type.Object(
+  { model: Type.Optional(Type.String({ description: "Ask every deployment of this model." })) },
+  { additionalProperties: false },
+);
+
+export const modelCheckView = Type.Object({
+  provider: Type.String(),
+  dialect: nullable(Type.String()),
+  upstream_model: nullable(Type.String()),
+  key: nullable(
+    Type.Integer({ minimum: 1, description: "Which key of the provider's pool; null without one." }),
+  ),
+  ok: Type.Boolean(),
+  status: nullable(Type.Integer({ description: "Null if no answer came." })),
+  took_ms: count,
+  problem: nullable(Type.String({ description: "What is wrong, and what to do." })),
+});
+export type ModelCheckView = Static<typeof modelCheckView>;

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type {
+  AuditView,
   ExchangeDetailView,
   ExchangeView,
   IssuedKeyView,
   KeyList,
+  ModelCheckView,
   ModelView,
   OverviewView,
   Page,
@@ -156,6 +158,26 @@ describe("what the API tells of the gateway", () => {
     expect(data[0]?.deployments[0]?.health.state).toBe("closed");
     expect(data[0]?.deployments[0]?.dialects).toEqual(["chat", "responses"]);
     expect(data[0]?.price).toMatchObject({ input: 1, output: 2 });
+  });
+
+  test("asks each deployment of a model for a few tokens, as the gateway would, and says who did", async () => {
+    await using admin = await startAdmin();
+    const { data } = await admin.post<{ data: ModelCheckView[] }>("/models/check", { model: "gpt-test" });
+    const deployments = admin.deps.settings().models.find(({ id }) => id === "gpt-test")?.deployments ?? [];
+    expect(data.map(({ provider }) => provider)).toEqual(deployments.map(({ provider }) => provider));
+    for (const check of data) {
+      expect(check).toMatchObject({ ok: false, status: null });
+      expect(check.problem).toStartWith("cannot be reached");
+    }
+    const all = await admin.post<{ data: ModelCheckView[] }>("/models/check");
+    expect(all.data).toHaveLength(admin.deps.settings().providers.size);
+    const body = JSON.stringify({ model: "nobody's" });
+    expect((await admin.call("/models/check", { method: "POST", body })).status).toBe(404);
+    const { data: changes } = await admin.json<Page<AuditView>>("/audit");
+    expect(changes.map(({ action, target, detail }) => [action, target, detail])).toEqual([
+      ["models.check", null, `0 of ${all.data.length} answer`],
+      ["models.check", "gpt-test", `0 of ${data.length} answer`],
+    ]);
   });
 
   test("draws a spark line of what a key spent", async () => {

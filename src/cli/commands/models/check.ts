@@ -22,7 +22,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
     )
     .addHelpText("after", "\nA provider with several keys is asked with each of them.")
     .action(async (id: string | undefined, options: ConfigOptions) => {
-      const { checkProviders } = await import("../../../admin/operations/check-providers.ts");
+      const { checkDocument, checkProviders } = await import("../../../admin/operations/check-providers.ts");
       const settings = await loadAndWarn(options, terminal);
       const model = id === undefined ? undefined : modelNamed(id, settings);
       const asked =
@@ -30,7 +30,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
           ? plural(settings.providers.size, "provider")
           : plural(model.deployments.length, "deployment");
       const checks = await withProgress(`asking ${asked}`, checkProviders(settings, model), terminal);
-      if (options.json) printJson(checks.map(documentOf), terminal);
+      if (options.json) printJson(checks.map(checkDocument), terminal);
       else terminal.print(asTable(checks, terminal));
       if (checks.some((check) => !check.ok)) throw new CommandFailed();
     });
@@ -64,17 +64,4 @@ function asTable(checks: readonly ProviderCheck[], terminal: Terminal): string {
     { title: "RESULT" },
   ] as const;
   return table(columns, rows, terminal);
-}
-
-function documentOf(check: ProviderCheck): object {
-  return {
-    provider: check.provider,
-    dialect: check.dialect,
-    upstream_model: check.upstreamModel,
-    key: check.key,
-    ok: check.ok,
-    status: check.status,
-    took_ms: check.tookMs,
-    problem: check.problem,
-  };
 }

@@ -1,9 +1,12 @@
-import type { DeploymentView, ModelView, Page, PriceView } from "../../../admin/views.ts";
+import { useState } from "preact/hooks";
+import type { DeploymentView, ModelCheckView, ModelView, Page, PriceView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { count, duration, percent, price, shortCount } from "../format.ts";
 import { healthWords } from "../health.ts";
 import { useLoaded } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
+import { Button } from "../parts/button.tsx";
+import { tell } from "../parts/notices.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { hrefOf } from "../router.ts";
@@ -81,7 +84,36 @@ function capabilityNames(model: ModelView): readonly string[] {
   return on.map(([name]) => name.replaceAll("_", " "));
 }
 
+/** What came of asking each deployment of a model for a few tokens. */
+function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
+  return (
+    <ul class="checks" aria-live="polite">
+      {checks.map((check) => (
+        <li key={`${check.provider}/${check.upstream_model}/${check.key}`}>
+          <Badge tone={check.ok ? "good" : "bad"}>{check.ok ? "answers" : "fails"}</Badge>
+          <code>
+            {check.provider}/{check.upstream_model}
+            {check.key !== null && ` key ${check.key}`}
+          </code>
+          <span class="muted">{check.problem ?? `in ${duration(check.took_ms)}`}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function ModelCard({ of: model }: { of: ModelView }) {
+  const [checks, setChecks] = useState<readonly ModelCheckView[]>([]);
+  const [busy, setBusy] = useState(false);
+  const check = async () => {
+    setBusy(true);
+    try {
+      setChecks((await api.post<{ data: ModelCheckView[] }>("/models/check", { model: model.id })).data);
+    } catch (error) {
+      tell(error instanceof Error ? error.message : String(error), "bad");
+    }
+    setBusy(false);
+  };
   return (
     <section class="card flush model">
       <header>
@@ -101,6 +133,9 @@ function ModelCard({ of: model }: { of: ModelView }) {
           {model.max_output_tokens !== null && ` · ${shortCount(model.max_output_tokens)} output`}
         </span>
         <a href={hrefOf(`playground?model=${encodeURIComponent(model.id)}`)}>try</a>
+        <Button kind="quiet" busy={busy} onClick={() => void check()}>
+          check
+        </Button>
       </header>
       <table class="rows">
         <thead class="unseen">
@@ -118,6 +153,7 @@ function ModelCard({ of: model }: { of: ModelView }) {
           ))}
         </tbody>
       </table>
+      {checks.length > 0 && <Checks of={checks} />}
       {model.aliases.length > 0 && <p class="muted pad">Also asked for as {model.aliases.join(", ")}.</p>}
       {model.fallbacks.length > 0 && <p class="muted pad">Falls back to {model.fallbacks.join(", ")}.</p>}
     </section>

@@ -1,0 +1,38 @@
+import { Type } from "@sinclair/typebox";
+import type { ModelSettings, Settings } from "../../config/settings.ts";
+import { checkDocument, checkProviders } from "../operations/check-providers.ts";
+import { modelCheckBody, modelCheckView } from "../views/models.ts";
+import { notFound } from "./refusal.ts";
+import { type AdminRoute, change } from "./route.ts";
+
+export const modelRoutes: readonly AdminRoute[] = [
+  change(
+    "POST",
+    {
+      path: "/models/check",
+      summary: "Send a small request to each provider, or to each deployment of one model",
+      body: modelCheckBody,
+      answers: Type.Object({ data: Type.Array(modelCheckView) }),
+    },
+    async ({ deps, body }) => {
+      const settings = deps.settings();
+      const model = body.model === undefined ? undefined : modelNamed(body.model, settings);
+      const checks = await checkProviders(settings, model);
+      const answering = checks.filter((check) => check.ok).length;
+      return {
+        answer: { data: checks.map(checkDocument) },
+        change: {
+          action: "models.check",
+          target: model?.id ?? null,
+          detail: `${answering} of ${checks.length} answer`,
+        },
+      };
+    },
+  ),
+];
+
+function modelNamed(id: string, { models }: Settings): ModelSettings {
+  const model = models.find((candidate) => candidate.id === id);
+  if (model === undefined) throw notFound(`model ${JSON.stringify(id)}`);
+  return model;
+}
