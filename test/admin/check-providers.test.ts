@@ -119,7 +119,7 @@ describe("one small request", () => {
 
 describe("what is wrong is told with what to do", () => {
   const cases: readonly (readonly [string, Script, string])[] = [
-    ["a wrong key", openAiError(401, "no such key"), "401 no such key; check api_key"],
+    ["a wrong key", openAiError(401, "no such key."), "401 no such key; check api_key"],
     [
       "a wrong model",
       openAiError(404, "no such model"),

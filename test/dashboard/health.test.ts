@@ -13,12 +13,13 @@ const resting = {
 
 test("a deployment whose calls fail is not called healthy, though its breaker is closed", () => {
   const text = (health: Partial<typeof resting>) => healthWords({ ...resting, ...health }).text;
-  expect(text({})).toBe("healthy");
+  expect(text({})).toBe("not asked lately");
+  expect(text({ recent_attempts: 1 })).toBe("healthy");
   expect(text({ recent_attempts: 10, recent_failures: 4 })).toBe("healthy");
   expect(text({ recent_attempts: 1, recent_failures: 1 })).toBe("failing");
   expect(text({ recent_attempts: 10, recent_failures: 5 })).toBe("failing");
   expect(text({ keys_ready: 0 })).toBe("no credential ready");
-  expect(text({ keys: 0, keys_ready: 0 })).toBe("healthy");
+  expect(text({ recent_attempts: 1, keys: 0, keys_ready: 0 })).toBe("healthy");
   expect(healthWords({ ...resting, state: "cooling", recent_attempts: 1, recent_failures: 1 }).text).toBe(
     "cooling down",
   );

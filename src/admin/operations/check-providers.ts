@@ -170,9 +170,9 @@ function problemWith(
   return `${status}${said}; ${advice}`;
 }
 
-/** Secrets, which some vendors repeat in their errors, are gone from it already. */
+/** Without a full stop, since advice may follow. Secrets, which some vendors repeat in their errors, are gone from it already. */
 function shortened(message: string): string {
-  return message.slice(0, longestMessage);
+  return message.slice(0, longestMessage).replace(/\.$/, "");
 }
 
 function usualAdvice(status: number, about: RefusalSubject | undefined): string {

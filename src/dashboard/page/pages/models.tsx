@@ -68,7 +68,7 @@ function DeploymentRow({ of: deployment }: { of: DeploymentView }) {
         {count(open)} in flight
         <small class="muted">
           {attempts === 0
-            ? "no recent attempts"
+            ? "no attempts in 30 s"
             : `${percent(failures, attempts)} of ${count(attempts)} failed`}
         </small>
       </td>
