@@ -4,7 +4,14 @@ import type { AdminDeps } from "./deps.ts";
 
 export type MetricsSource = Pick<
   AdminDeps,
-  "live" | "journalStats" | "accounts" | "inFlight" | "droppedEndings" | "deploymentHealth"
+  | "live"
+  | "journalStats"
+  | "accounts"
+  | "inFlight"
+  | "droppedEndings"
+  | "deploymentHealth"
+  | "isDraining"
+  | "trouble"
 >;
 
 export function metricsResponse(deps: MetricsSource): Response {
@@ -20,6 +27,7 @@ export function metricsResponse(deps: MetricsSource): Response {
 function renderMetrics(deps: MetricsSource): string {
   const held = deps.accounts.held();
   return deps.live.metrics.render({
+    ready: !deps.isDraining() && deps.trouble() === null,
     inFlight: deps.inFlight(),
     droppedEndings: deps.droppedEndings(),
     heldCredits: creditsFromNano(held.nano),

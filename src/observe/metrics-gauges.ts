@@ -2,6 +2,8 @@ import type { Exposition } from "./exposition.ts";
 
 /** Values that are read when the metrics are scraped. */
 export interface Gauges {
+  /** Whether new work is taken, as `/readyz` says. */
+  readonly ready: boolean;
   readonly inFlight: number;
   readonly droppedEndings: number;
   readonly heldCredits: number;
@@ -30,6 +32,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
     out.family(name, "gauge", help);
     out.sample(name, [], value);
   };
+  gauge("sluice_ready", "1 while new work is taken, as /readyz says, else 0.", gauges.ready ? 1 : 0);
   gauge("sluice_in_flight", "Exchanges that are open now.", gauges.inFlight);
   out.family(
     "sluice_dropped_endings_total",

@@ -64,6 +64,8 @@ describe("an operator whose gateway can write nothing", () => {
     }
     const health = await (await sluice.request(`${admin}/health`, { headers: { cookie } })).json();
     expect(health).toMatchObject({ status: "unhealthy", trouble: { reason, advice: expect.any(String) } });
+    const headers = { authorization: `Bearer ${token}` };
+    expect(await (await sluice.request("/metrics", { headers })).text()).toContain("\nsluice_ready 0\n");
     const asked = await sluice.cli("health", "--port", new URL(sluice.url).port);
     expect(asked).toMatchObject({
       code: 1,

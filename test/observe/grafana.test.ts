@@ -3,10 +3,15 @@ import dashboard from "../../config/grafana/sluice.json";
 import { Metrics } from "../../src/observe/metrics.ts";
 import { exchangeFacts } from "./fixtures.ts";
 
-test("the Grafana dashboard asks only for metrics that there are", () => {
+/** All metrics, each with a sample. */
+function rendered(): string {
   const metrics = new Metrics();
-  metrics.observe(exchangeFacts({ errorCode: "upstream_error" }));
-  const text = metrics.render({
+  const [deployment, provider, upstreamModel] = ["a/b", "a", "b"];
+  const attempt = { deployment, provider, upstreamModel, status: 429, code: "upstream_error" } as const;
+  const rest = { failure: "unpaid", cause: null, said: null, durationMs: 1, left: "ended" } as const;
+  metrics.observe(exchangeFacts({ errorCode: "upstream_error", failedAttempts: [{ ...attempt, ...rest }] }));
+  return metrics.render({
+    ready: true,
     inFlight: 0,
     droppedEndings: 0,
     heldCredits: 0,
@@ -16,7 +21,30 @@ test("the Grafana dashboard asks only for metrics that there are", () => {
     journal: { batches: 0, items: 0, failedBatches: 0, lastBatchItems: 0, lastBatchMs: 0, pendingItems: 0 },
     breakers: [{ deployment: "a/b", state: "closed", inFlight: 0 }],
   });
-  const asked = new Set(JSON.stringify(dashboard.panels).match(/\b(?:sluice|process)_[a-z_]+/g));
-  expect(asked.size).toBeGreaterThan(12);
-  expect([...asked].filter((name) => !new RegExp(`^${name}[ {]`, "m").test(text))).toEqual([]);
+}
+
+function unknownMetrics(asking: string): string[] {
+  const text = rendered();
+  const asked = new Set(asking.match(/\b(?:sluice|process)_[a-z_]+/g));
+  expect(asked.size).toBeGreaterThan(5);
+  return [...asked].filter((name) => !new RegExp(`^${name}[ {]`, "m").test(text));
+}
+
+test("the Grafana dashboard asks only for metrics that there are", () => {
+  expect(unknownMetrics(JSON.stringify(dashboard.panels))).toEqual([]);
+});
+
+test("the alerts for Prometheus ask only for metrics and labels that there are", async () => {
+  const { groups } = Bun.YAML.parse(await Bun.file("config/prometheus/alerts.yml").text()) as {
+    groups: { rules: { alert: string; expr: string; annotations: object }[] }[];
+  };
+  const rules = groups.flatMap((group) => group.rules);
+  const asking = rules.map(({ expr }) => expr).join("\n");
+  expect(unknownMetrics(asking)).toEqual([]);
+  const labels = new Set(rendered().match(/[a-z_]+(?==")/g));
+  const known = new Set([...labels, "instance"]);
+  const told = [...JSON.stringify(rules).matchAll(/\$labels\.(\w+)|by \(([\w, ]+)\)|\{(\w+)=/g)];
+  const used = told.flatMap(([, ...names]) => names.flatMap((name) => name?.split(", ") ?? []));
+  expect(used.filter((name) => !known.has(name))).toEqual([]);
+  expect(used).toContain("failure");
 });
