@@ -91,8 +91,32 @@ async function fromContainer(url: string, env: Environment, signal: AbortSignal)
   throw new CredentialUnavailable(`the container's credential host answered ${answer.status}`);
 }
 
-/** IMDSv2. Null where there is no such server, or no role for this machine. */
+/** Null where there is no such server, or no role for this machine. */
 async function fromMetadata(env: Environment, signal: AbortSignal): Promise<Issued<AwsKey> | null> {
+  const ask = await metadataSession(env, signal);
+  if (ask === null) return null;
+  const roles = "/iam/security-credentials/";
+  const role = await ask(roles);
+  const [name = ""] = role.status === 200 ? role.text.trim().split("\n") : [];
+  if (name === "") return null;
+  const answer = await ask(roles + encodeURIComponent(name));
+  if (answer.status === 200) return keyIn(answer);
+  throw new CredentialUnavailable(`the machine's metadata server answered ${answer.status}`);
+}
+
+/** The region that this machine is in; null where there is no such server. */
+export async function regionByMetadata(env: Environment, signal: AbortSignal): Promise<string | null> {
+  const ask = await metadataSession(env, signal);
+  const answer = ask === null ? null : await ask("/placement/region");
+  const region = answer?.status === 200 ? answer.text.trim() : "";
+  return /^[a-z0-9-]+$/.test(region) ? region : null;
+}
+
+/** IMDSv2: asks for what is below `/latest/meta-data`. Null where there is no such server. */
+async function metadataSession(
+  env: Environment,
+  signal: AbortSignal,
+): Promise<((path: string) => Promise<TokenAnswer>) | null> {
   if (env["AWS_EC2_METADATA_DISABLED"]?.toLowerCase() === "true") return null;
   const server = env["AWS_EC2_METADATA_SERVICE_ENDPOINT"] ?? metadataServer;
   const ask = (request: Pick<TokenRequest, "method" | "url" | "headers">) =>
@@ -106,13 +130,7 @@ async function fromMetadata(env: Environment, signal: AbortSignal): Promise<Issu
   }
   if (session.status !== 200) return null;
   const headers = { "x-aws-ec2-metadata-token": session.text.trim() };
-  const roles = `${server}/latest/meta-data/iam/security-credentials/`;
-  const role = await ask({ method: "GET", url: roles, headers });
-  const [name = ""] = role.status === 200 ? role.text.trim().split("\n") : [];
-  if (name === "") return null;
-  const answer = await ask({ method: "GET", url: roles + encodeURIComponent(name), headers });
-  if (answer.status === 200) return keyIn(answer);
-  throw new CredentialUnavailable(`the machine's metadata server answered ${answer.status}`);
+  return (path) => ask({ method: "GET", url: `${server}/latest/meta-data${path}`, headers });
 }
 
 async function fromProfile(env: Environment): Promise<Issued<AwsKey>> {

@@ -17,6 +17,8 @@ export interface TokenRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as a form. */
   readonly form?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly json?: JsonObject;
   /** For addresses that exist only on this machine, such as a cloud's metadata server. */
   readonly isLocal?: boolean;
 }
@@ -47,21 +49,29 @@ export async function askTokenHost(request: TokenRequest, signal: AbortSignal): 
 }
 
 function send(url: URL, request: TokenRequest, receiver: Receiver): Transfer {
-  const { method, form, isLocal = false } = request;
-  const body = form === undefined ? "" : new URLSearchParams({ ...form }).toString();
+  const { method, isLocal = false } = request;
+  const { body, type } = bodyOf(request);
   const headers: Record<string, string> = {
     accept: "application/json",
     "user-agent": "sluice",
-    ...(form === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" }),
+    ...(type === null ? {} : { "content-type": type }),
     ...request.headers,
   };
   if (!isLocal && isBehindProxy(url)) {
-    const init = { method, headers, redirect: "manual", ...(form === undefined ? {} : { body }) } as const;
+    const init = { method, headers, redirect: "manual", ...(type === null ? {} : { body }) } as const;
     return new FetchTransfer((signal) => fetch(url, { ...init, signal }), receiver);
   }
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: close\r\n`;
   for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
   return new HttpClient(serverAddressOf(url)).send(head, body, receiver, "tokens");
+}
+
+function bodyOf({ form, json }: TokenRequest): { body: string; type: string | null } {
+  if (form !== undefined)
+    return { body: new URLSearchParams({ ...form }).toString(), type: "application/x-www-form-urlencoded" };
+  return json === undefined
+    ? { body: "", type: null }
+    : { body: JSON.stringify(json), type: "application/json" };
 }
 
 function whyUnreachable(cause: unknown): string {

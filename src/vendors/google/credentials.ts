@@ -7,6 +7,7 @@ import { type Credential, CredentialUnavailable } from "../credentials/credentia
 import { type HeaderToken, TokenCredential } from "../credentials/token-credential.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
+import { issueByFederation } from "./external-account.ts";
 import { issueByMetadata } from "./metadata.ts";
 import { issueByKey, readGoogleKey } from "./service-account.ts";
 
@@ -32,12 +33,17 @@ function issueToken(
 ): Promise<Issued<HeaderToken>> {
   if (credentials === "metadata") return issueByMetadata(env, signal);
   if (credentials === "adc") return issueByDefault(env, signal);
-  return issueByText(credentials, signal);
+  return issueByText(credentials, env, signal);
 }
 
-async function issueByText(text: string, signal: AbortSignal): Promise<Issued<HeaderToken>> {
+async function issueByText(
+  text: string,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<Issued<HeaderToken>> {
   const key = readGoogleKey(text);
   if (typeof key === "string") throw new CredentialUnavailable(`the key file ${key}`);
+  if (key.type === "external_account") return issueByFederation(key, env, signal);
   return issueByKey(key, systemClock.wallMs(), signal);
 }
 
@@ -46,12 +52,12 @@ async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Is
   const named = env["GOOGLE_APPLICATION_CREDENTIALS"];
   if (named !== undefined && named !== "") {
     const text = textOf(named);
-    if (text !== null) return issueByText(text, signal);
+    if (text !== null) return issueByText(text, env, signal);
     throw new CredentialUnavailable("the file in GOOGLE_APPLICATION_CREDENTIALS cannot be read");
   }
   const folder = env["CLOUDSDK_CONFIG"] ?? join(env["HOME"] ?? homedir(), ".config", "gcloud");
   const text = textOf(join(folder, "application_default_credentials.json"));
-  return text === null ? issueByMetadata(env, signal) : issueByText(text, signal);
+  return text === null ? issueByMetadata(env, signal) : issueByText(text, env, signal);
 }
 
 function textOf(file: string): string | null {

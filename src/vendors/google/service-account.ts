@@ -2,17 +2,21 @@ import type { JsonObject } from "../../base/json.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
-import { isLoopback } from "../credentials/loopback.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
+import { type ExternalAccount, readExternalAccount } from "./external-account.ts";
+import { addressProblem, stringIn } from "./key-fields.ts";
 
 const scope = "https://www.googleapis.com/auth/cloud-platform";
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
 const assertionSeconds = 3600;
 
 /** Google's key files, as far as they are supported. */
-export type GoogleKey = ServiceAccount | AuthorizedUser;
+export type GoogleKey = OwnKey | ExternalAccount;
+
+/** Those that Google itself has given out. */
+type OwnKey = ServiceAccount | AuthorizedUser;
 
 interface ServiceAccount {
   readonly type: "service_account";
@@ -39,17 +43,17 @@ export function readGoogleKey(text: string): GoogleKey | string {
   const file = parseObject(text);
   if (file === null) return "is not a key file: it must be the JSON document that Google gives out";
   const tokenUri = stringIn(file, "token_uri") ?? defaultTokenUri;
-  if (tokenUri.startsWith("http:") && !isLoopback(tokenUri)) return "has a token_uri that is not https";
-  if (!URL.canParse(tokenUri)) return "has a token_uri that is no address";
+  const problem = addressProblem("token_uri", tokenUri);
+  if (problem !== null) return problem;
   switch (file["type"]) {
     case "service_account":
       return readServiceAccount(file, tokenUri);
     case "authorized_user":
       return readAuthorizedUser(file, tokenUri);
     case "external_account":
-      return "is a workload identity federation, which is not supported; use a service account's key, or the metadata server";
+      return readExternalAccount(file);
     default:
-      return 'is not a key file: its type must be "service_account" or "authorized_user"';
+      return 'is not a key file: its type must be "service_account", "authorized_user" or "external_account"';
   }
 }
 
@@ -83,7 +87,7 @@ function readAuthorizedUser(file: JsonObject, tokenUri: string): GoogleKey | str
 
 /** https://developers.google.com/identity/protocols/oauth2/service-account */
 export async function issueByKey(
-  key: GoogleKey,
+  key: OwnKey,
   wallMs: number,
   signal: AbortSignal,
 ): Promise<Issued<HeaderToken>> {
@@ -105,7 +109,7 @@ export async function issueByKey(
   return bearerTokenIn(answer, quotaProject === null ? {} : { "x-goog-user-project": quotaProject });
 }
 
-function whyRefused(answer: TokenAnswer, { type }: GoogleKey): string {
+function whyRefused(answer: TokenAnswer, { type }: OwnKey): string {
   if (answer.status >= 500) return `fails with ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
   if (clock !== null) return `refuses the key: ${clock}`;
@@ -151,9 +155,4 @@ export async function importKey(pem: string): Promise<CryptoKey> {
 
 function base64Url(text: string): string {
   return Buffer.from(text).toString("base64url");
-}
-
-function stringIn(file: JsonObject, name: string): string | null {
-  const value = file[name];
-  return typeof value === "string" && value !== "" ? value : null;
 }

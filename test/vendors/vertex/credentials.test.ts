@@ -93,7 +93,7 @@ describe("Google's tokens", () => {
       headersFrom("adc", { GOOGLE_APPLICATION_CREDENTIALS: join(folder, "none.json") }),
     ).rejects.toThrow("the file in GOOGLE_APPLICATION_CREDENTIALS cannot be read");
     expect(readGoogleKey(JSON.stringify({ type: "external_account" }))).toStartWith(
-      "is a workload identity federation",
+      "is not a workload identity federation's file",
     );
   });
 

@@ -1,0 +1,172 @@
+import { readFile } from "node:fs/promises";
+import { systemClock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
+import { issueByChain, regionByMetadata } from "../aws/chain.ts";
+import { RequestSigner } from "../aws/signature.ts";
+import { CredentialUnavailable } from "../credentials/credential.ts";
+import { isLoopback } from "../credentials/loopback.ts";
+import { askTokenHost } from "../credentials/token-host.ts";
+import { stringIn } from "./key-fields.ts";
+
+/** Where a workload's own token comes from, which Google exchanges for one of its own. */
+export type SubjectSource = FileSource | UrlSource | AwsSource;
+
+interface FileSource {
+  readonly kind: "file";
+  readonly file: string;
+  readonly format: TokenFormat;
+}
+
+interface UrlSource {
+  readonly kind: "url";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly format: TokenFormat;
+}
+
+interface AwsSource {
+  readonly kind: "aws";
+  /** `{region}` stands for the region. */
+  readonly verificationUrl: string;
+}
+
+/** The field of a JSON document that holds the token; null if the text is the token. */
+type TokenFormat = string | null;
+
+const defaultVerificationUrl =
+  "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15";
+
+/** The source, or what is wrong with it, as the end of a sentence that starts with the setting's name. */
+export function readSubjectSource(source: JsonObject): SubjectSource | string {
+  if (source["executable"] !== undefined)
+    return "gets its token from a program (credential_source.executable), which is not supported; have the program write a file, and name that in credential_source.file";
+  if (source["certificate"] !== undefined)
+    return "gets its token by a certificate (credential_source.certificate), which is not supported; use a token in a file, from an address or from AWS";
+  if (source["environment_id"] !== undefined) return readAws(source);
+  const format = readFormat(objectOf(source["format"]) ?? {});
+  if (format === undefined)
+    return 'has a credential_source.format that is not known: its type must be "text", or "json" with a subject_token_field_name';
+  const file = stringIn(source, "file");
+  if (file !== null) return { kind: "file", file, format };
+  const url = stringIn(source, "url");
+  if (url === null) return "has a credential_source without a file, a url or an environment_id";
+  if (!isTrusted(url))
+    return "has a credential_source.url that is neither https nor an address of this machine";
+  return { kind: "url", url, headers: headersIn(source), format };
+}
+
+function readAws(source: JsonObject): SubjectSource | string {
+  if (source["environment_id"] !== "aws1")
+    return 'has a credential_source.environment_id that is not known; it must be "aws1"';
+  const verificationUrl = stringIn(source, "regional_cred_verification_url") ?? defaultVerificationUrl;
+  return { kind: "aws", verificationUrl };
+}
+
+/** Undefined if it is not known. */
+function readFormat(format: JsonObject): TokenFormat | undefined {
+  const type = stringIn(format, "type") ?? "text";
+  if (type === "text") return null;
+  return type === "json" ? (stringIn(format, "subject_token_field_name") ?? undefined) : undefined;
+}
+
+function headersIn(source: JsonObject): Record<string, string> {
+  const headers = Object.entries(objectOf(source["headers"]) ?? {});
+  return Object.fromEntries(
+    headers.flatMap(([name, value]) => {
+      const text = stringOf(value);
+      return text === null ? [] : [[name.toLowerCase(), text]];
+    }),
+  );
+}
+
+/** Clouds have their metadata servers at link-local addresses, without encryption. */
+function isTrusted(url: string): boolean {
+  return url.startsWith("https://") || isOnThisMachine(url);
+}
+
+function isOnThisMachine(url: string): boolean {
+  return isLoopback(url) || /^169\.254(?:\.\d+){2}$/.test(URL.parse(url)?.hostname ?? "");
+}
+
+/** The workload's own token as it is now: files and servers are asked anew for each exchange. */
+export async function subjectTokenOf(
+  source: SubjectSource,
+  audience: string,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<string> {
+  const token = await readToken(source, audience, env, signal);
+  rememberIssuedSecret(token);
+  return token;
+}
+
+async function readToken(
+  source: SubjectSource,
+  audience: string,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<string> {
+  switch (source.kind) {
+    case "file":
+      return tokenIn(await readText(source.file), source.format, "the file in credential_source.file");
+    case "url": {
+      const { url, headers } = source;
+      const answer = await askTokenHost(
+        { method: "GET", url, headers, isLocal: isOnThisMachine(url) },
+        signal,
+      );
+      if (answer.status === 200)
+        return tokenIn(answer.text, source.format, "the answer of credential_source.url");
+      throw new CredentialUnavailable(`credential_source.url answered ${answer.status}`);
+    }
+    case "aws":
+      return signedByAws(source, audience, env, signal);
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw new CredentialUnavailable("the file in credential_source.file cannot be read", { cause });
+  }
+}
+
+function tokenIn(text: string, format: TokenFormat, what: string): string {
+  const token = format === null ? text.trim() : stringOf(parseObject(text)?.[format]);
+  if (token === null || token === "")
+    throw new CredentialUnavailable(
+      format === null
+        ? `${what} is empty`
+        : `${what} has no field with the name in credential_source.format.subject_token_field_name`,
+    );
+  return token;
+}
+
+/**
+ * A request for the caller's identity that is signed and not sent: Google sends it, and learns from Amazon who has signed it. The
+ * audience is part of what is signed, so that nobody else can use it.
+ * https://cloud.google.com/iam/docs/workload-identity-federation-with-other-clouds
+ */
+async function signedByAws(
+  { verificationUrl }: AwsSource,
+  audience: string,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<string> {
+  const region = env["AWS_REGION"] || env["AWS_DEFAULT_REGION"] || (await regionByMetadata(env, signal));
+  if (region === null || !/^[a-z0-9-]+$/.test(region))
+    throw new CredentialUnavailable("the AWS region is not known; name it in AWS_REGION");
+  const { token: key } = await issueByChain(region, env)(signal);
+  const url = verificationUrl.replaceAll("{region}", region);
+  const { host, pathname, search } = new URL(url);
+  const own = { host, "x-goog-cloud-target-resource": audience };
+  const signer = new RequestSigner(key, { region, service: "sts" });
+  const request = { method: "POST", target: pathname + search, headers: own, body: "" };
+  const signed = { ...own, ...signer.sign(request, systemClock.wallMs()) };
+  const headers = Object.entries(signed).map(([name, value]) => ({ key: name, value }));
+  return encodeURIComponent(JSON.stringify({ url, method: "POST", headers }));
+}
