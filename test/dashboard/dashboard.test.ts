@@ -9,6 +9,16 @@ import { type Browsing, browse, findBrowser } from "./browser.ts";
 const token = "the-operators-token";
 const browserPath = await findBrowser();
 
+const leftOut = `
+[providers.elsewhere]
+kind = "openai"
+api_key = "env:KEY_THAT_NOBODY_SET"
+[[models]]
+id = "missing-model"
+provider = "elsewhere"
+free = true
+`;
+
 describe.if(browserPath !== null)("the dashboard in a browser", () => {
   let sluice: Sluice;
   let browsing: Browsing;
@@ -17,7 +27,8 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: token } });
+    const config = (await Bun.file("config/sluice.toml").text()) + leftOut;
+    sluice = await Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token } });
     browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
     page = await browsing.context.newPage();
     page.setDefaultTimeout(20_000);
@@ -149,6 +160,12 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await card.getByRole("button", { name: "check" }).click();
     await card.locator(".checks").getByText("answers").waitFor();
     await card.locator(".checks").getByText("demo/demo-large").waitFor();
+  });
+
+  test("says which models are left out, and why", async () => {
+    await openPage("Models");
+    const warnings = page.getByRole("list", { name: "Warnings of the configuration" });
+    await warnings.getByText("KEY_THAT_NOBODY_SET is not set; not listed: missing-model").waitFor();
   });
 
   test("says on every page why no new work is taken", async () => {

@@ -8,7 +8,8 @@ const byCode: Readonly<Record<string, string>> = {
   limit_reached: "The budget starts anew with its next period; `sluice keys update K --budget N` raises it.",
   balance_temporarily_reserved:
     "Other open requests of the key hold its balance; the same request may be sent again.",
-  model_not_found: "`sluice models list` shows the models that there are.",
+  model_not_found:
+    "`sluice models list` shows the models that there are, and which are left out for want of a provider's key.",
   key_disabled:
     "`sluice keys enable K` enables a disabled key; `sluice keys update K --scope P --models a,b` says what a key may use.",
   key_expired: "`sluice keys update K --expires 30d` revives the key.",

@@ -9,6 +9,7 @@ import { Button } from "../parts/button.tsx";
 import { tell } from "../parts/notices.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
+import { Warnings } from "../parts/warnings.tsx";
 import { hrefOf } from "../router.ts";
 
 function Health({ of: deployment }: { of: DeploymentView }) {
@@ -165,6 +166,7 @@ export function Models() {
   return (
     <>
       <PageHead title="Models" about="What clients may ask for, and which deployments answer." />
+      <Warnings />
       <Shown loaded={models}>
         {({ data }) =>
           data.length === 0 ? (

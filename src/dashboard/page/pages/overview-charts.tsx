@@ -34,8 +34,8 @@ export function OverviewCharts({ overview }: { overview: OverviewView }) {
   return (
     <div class="charts">
       <Chart title="Spend" at={at} format={short} lines={[spend]} />
-      <Chart title="Requests" at={at} format={short} lines={requests} />
-      <Chart title="Tokens" at={at} format={shortCount} lines={tokens} />
+      <Chart title="Requests" at={at} format={short} lines={requests} whole />
+      <Chart title="Tokens" at={at} format={shortCount} lines={tokens} whole />
       <Latency
         title="First byte"
         at={at}
@@ -68,6 +68,7 @@ function Latency({ title, at, p50, p95, overall }: LatencyProps) {
       title={title}
       at={at}
       format={duration}
+      whole
       lines={[
         { label: "p50", values: p50, colour: 1, overall: duration(overall[0]) },
         { label: "p95", values: p95, colour: 3, overall: duration(overall[1]) },

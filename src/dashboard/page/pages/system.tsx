@@ -6,6 +6,7 @@ import { Badge } from "../parts/badge.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
+import { Warnings } from "../parts/warnings.tsx";
 
 function HealthTiles({ health }: { health: HealthView }) {
   const facts: readonly Fact[] = [
@@ -100,6 +101,7 @@ export function System() {
         title="System"
         about="How the gateway runs, what was changed, and the configuration in force."
       />
+      <Warnings />
       <Shown loaded={health} rows={2}>
         {(value) => <HealthTiles health={value} />}
       </Shown>

@@ -19,9 +19,15 @@ interface ChartProps {
   readonly at: readonly number[];
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
+  /** The figures are whole numbers, so the axis has no fractions, which the format would round to the same text. */
+  readonly whole?: boolean;
 }
 
 const height = 180;
+/** 1, 2, 5, 10, 20, 50 and so on. */
+const wholeSteps = Array.from({ length: 13 }, (_, power) =>
+  [1, 2, 5].map((step) => step * 10 ** power),
+).flat();
 
 /** A single value is no line, and would not be seen. */
 function isLone(values: Line["values"]): boolean {
@@ -91,6 +97,7 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
         grid,
         size: 56,
         space: 36,
+        ...(props.whole ? { incrs: wholeSteps } : {}),
         values: (_chart, splits) => splits.map((value) => (value === 0 ? "0" : props.format(value))),
       },
     ],
