@@ -1,33 +1,51 @@
+import { startDeadline } from "../base/deadline.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import { startTracing, type Tracing } from "../observe/tracing.ts";
 
-/** The tracing in force, which a reload may replace. */
+/** How long the last traces may take at a stop. */
+const lastTracesMs = 2000;
+
+/** The tracing in force, which a reload may replace. A collector that is gone holds up neither a reload nor a stop. */
 export class CurrentTracing {
   readonly #version: string;
-  #tracing: Tracing | null;
+  readonly #onUnsent: (error: unknown) => void;
+  #tracing: Tracing | null = null;
 
-  private constructor(tracing: Tracing | null, version: string) {
-    this.#tracing = tracing;
+  private constructor(version: string, onUnsent: (error: unknown) => void) {
     this.#version = version;
+    this.#onUnsent = onUnsent;
   }
 
-  static async start(settings: Settings["tracing"], version: string): Promise<CurrentTracing> {
-    return new CurrentTracing(await startTracing(settings, version), version);
+  /** `onUnsent` is told why the last traces could not be sent. */
+  static async start(
+    settings: Settings["tracing"],
+    version: string,
+    onUnsent: (error: unknown) => void,
+  ): Promise<CurrentTracing> {
+    const current = new CurrentTracing(version, onUnsent);
+    await current.replace(settings);
+    return current;
   }
 
   observe(facts: ExchangeFacts): void {
     this.#tracing?.observe(facts);
   }
 
-  /** What the old one still has to send is sent in its own time: a collector that is gone must not hold up a reload. */
-  async replace(settings: Settings["tracing"], onUnsent: (error: unknown) => void): Promise<void> {
+  /** What the old one still has to send is sent in its own time. */
+  async replace(settings: Settings["tracing"]): Promise<void> {
     const before = this.#tracing;
     this.#tracing = await startTracing(settings, this.#version);
-    before?.close().catch(onUnsent);
+    before?.close().catch(this.#onUnsent);
   }
 
   async close(): Promise<void> {
-    await this.#tracing?.close();
+    if (this.#tracing === null) return;
+    const late = Promise.withResolvers<void>();
+    const cancelDeadline = startDeadline(lastTracesMs, () =>
+      late.reject(new Error("The collector of traces takes too long.")),
+    );
+    await Promise.race([this.#tracing.close(), late.promise]).catch(this.#onUnsent);
+    cancelDeadline();
   }
 }

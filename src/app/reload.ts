@@ -16,9 +16,7 @@ export async function reloadGateway(
   const { log } = logs;
   const current = gateway.configured.settings;
   const reloaded = await settingsInForce(current, admin, next);
-  if (!Bun.deepEquals(current.tracing, next.tracing)) {
-    await tracing.replace(next.tracing, (err) => log.warn({ err }, "the last traces could not be sent"));
-  }
+  if (!Bun.deepEquals(current.tracing, next.tracing)) await tracing.replace(next.tracing);
   logs.configure(next.log);
   gateway.addressLimiter.rpm = next.server.anonymousRpm;
   gateway.configured = configure(reloaded.settings, services);

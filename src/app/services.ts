@@ -40,7 +40,9 @@ export async function openServices(
   const keys = new KeyRing(clock, backend.keys);
   const givenIds = new GivenIdRegistry({ store, clock });
   const live = new Live(clock);
-  const tracing = await CurrentTracing.start(settings.tracing, version);
+  const tracing = await CurrentTracing.start(settings.tracing, version, (err) =>
+    logs.log.warn({ err }, "the last traces could not be sent"),
+  );
   opened.defer(() => tracing.close());
   const tokenCounter = new TokenCounter();
   opened.defer(() => tokenCounter.stop());

@@ -25,25 +25,34 @@ interface Running {
  */
 export async function stopGateway(running: Running): Promise<readonly string[]> {
   const { gateway, services, admin, servers, upkeep } = running;
-  const { clock, logs, backend, tracing, tokenSources, tokenCounter, largeBodies, endings } = services;
+  const { clock, logs, backend, tracing } = services;
   const { shutdownGraceMs } = gateway.configured.settings.server;
   const graceEndsMs = clock.monotonicMs() + shutdownGraceMs;
   await drain(gateway, shutdownGraceMs);
-  // Ends the dashboards' live feeds, for which the servers would wait.
-  await admin.close();
-  await tracing.close();
-  // Whole answers are charged before they leave, so their readers may still be busy within the grace time.
-  await servers.stop(Math.max(graceEndsMs - clock.monotonicMs(), lastBytesMs));
-  await upkeep.stop();
+  try {
+    // Ends the dashboards' live feeds, for which the servers would wait.
+    await admin.close();
+    await tracing.close();
+    // Whole answers are charged before they leave, so their readers may still be busy within the grace time.
+    await servers.stop(Math.max(graceEndsMs - clock.monotonicMs(), lastBytesMs));
+    await upkeep.stop();
+  } finally {
+    await closeServices(services);
+  }
+  const losses = backend.describeLosses();
+  for (const loss of losses) logs.log.fatal(loss);
+  logs.flush();
+  return losses;
+}
+
+/** Whatever else has failed: what waits is written, and another gateway can have the data. */
+async function closeServices(services: Services): Promise<void> {
+  const { tokenSources, tokenCounter, largeBodies, endings, backend } = services;
   tokenSources.stop();
   tokenCounter.stop();
   largeBodies.stop();
   await endings.close();
   await backend.close();
-  const losses = backend.describeLosses();
-  for (const loss of losses) logs.log.fatal(loss);
-  logs.flush();
-  return losses;
 }
 
 async function drain({ ongoing, largeBodies }: Gateway, graceMs: number): Promise<void> {

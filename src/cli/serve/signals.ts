@@ -7,14 +7,18 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
  * The first SIGTERM or SIGINT drains; the second exits at once, after reporting what is lost. Resolves when
- * everything is closed, with what could not be written to disk.
+ * everything is closed, with what could not be written to disk, or why it could not be closed: either way the process ends.
  */
 export function untilStopped(
   running: Stoppable,
   onStopping: () => void,
   onLoss: (loss: string) => void,
 ): Promise<readonly string[]> {
-  return new Promise((resolve, reject) => {
+  const failed = (error: unknown) => [
+    `The gateway did not stop as it should: ${error instanceof Error ? error.message : String(error)}`,
+    ...running.describeLosses(),
+  ];
+  return new Promise((resolve) => {
     let stopping = false;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.on(signal, () => {
@@ -24,7 +28,7 @@ export function untilStopped(
         }
         stopping = true;
         onStopping();
-        running.stop().then(resolve, reject);
+        running.stop().catch(failed).then(resolve);
       });
     }
   });
