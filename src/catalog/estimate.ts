@@ -18,13 +18,19 @@ export const imageTokens = 1600;
 const pageTokens = 3000;
 const base64CharsPerPage = 100_000;
 const base64CharsPerAudioToken = 400;
+/** For what is only named by its address: ten minutes of speech, or one of video. */
+const linkedMediaTokens = 20_000;
 
 /** Shorter strings are counted as text, whatever they are: it makes little difference. */
 const minBinaryLength = 256;
 
-type Attachment = "image" | "document" | "audio";
+export type Attachment = "image" | "document" | "audio" | "media";
 
-function attachmentOf(type: Json | undefined): Attachment | null {
+/** Where a text is found: in an attachment, in a text that belongs to one, or elsewhere. */
+type Within = Attachment | "text" | null;
+
+/** Null for what is read as text. */
+export function attachmentOf(type: Json | undefined): Attachment | null {
   switch (type) {
     case "image":
     case "image_url":
@@ -36,6 +42,10 @@ function attachmentOf(type: Json | undefined): Attachment | null {
       return "document";
     case "input_audio":
       return "audio";
+    case "audio_url":
+    case "video_url":
+    case "input_video":
+      return "media";
     default:
       return null;
   }
@@ -53,6 +63,11 @@ export function estimateInput(body: JsonObject): number {
 export function estimateTruncatedInput(body: JsonObject, cutBytes: number): number | null {
   const estimate = walk(body);
   return estimate.hasAttachments && cutBytes > 0 ? null : estimate.total(cutBytes);
+}
+
+/** What an attachment alone costs, by its kind and size, without the names and addresses around it. */
+export function estimateAttachment(block: JsonObject): number {
+  return Math.ceil(walk(block).attachedTokens);
 }
 
 /** Estimates the tokens of a text in the same way, where no better count is available. */
@@ -73,27 +88,30 @@ function walk(body: JsonObject): InputEstimate {
 /** Adds up one walk through a body, without allocating. */
 class InputEstimate {
   textBytes = 0;
-  /** Everything that is not measured by the length of its text. */
+  /** Everything that is not measured by the length of its text, but for attachments. */
   tokens = 0;
+  attachedTokens = 0;
   hasAttachments = false;
 
   total(cutBytes: number): number {
-    return Math.ceil(this.tokens + (this.textBytes + cutBytes) / bytesPerToken);
+    return Math.ceil(this.tokens + this.attachedTokens + (this.textBytes + cutBytes) / bytesPerToken);
   }
 
-  addObject(object: JsonObject, within: Attachment | null): void {
+  addObject(object: JsonObject, within: Within): void {
     const attachment = attachmentOf(object["type"]);
     if (attachment !== null) this.hasAttachments = true;
-    if (attachment === "image") this.tokens += imageTokens;
-    if (attachment === "document") this.tokens += pageTokens;
+    if (attachment === "image") this.attachedTokens += imageTokens;
+    if (attachment === "document") this.attachedTokens += pageTokens;
+    if (attachment === "media") this.attachedTokens += linkedMediaTokens;
     this.tokens += tokensPerObject;
+    const inside = attachment ?? (within !== null && isText(object["type"]) ? "text" : within);
     for (const name in object) {
       this.textBytes += name.length;
-      this.#add(object[name], attachment ?? within);
+      this.#add(object[name], inside);
     }
   }
 
-  #add(value: Json | undefined, within: Attachment | null): void {
+  #add(value: Json | undefined, within: Within): void {
     if (typeof value === "string") this.#addText(value, within);
     else if (typeof value === "number") this.tokens += 3;
     else if (typeof value !== "object" || value === null) this.tokens += 1;
@@ -101,17 +119,33 @@ class InputEstimate {
     else for (const item of value) this.#add(item, within);
   }
 
-  #addText(text: string, within: Attachment | null): void {
-    if (within === null || text.length < minBinaryLength || !looksEncoded(text)) {
-      this.textBytes += Buffer.byteLength(text);
-    } else if (within === "document") {
-      this.tokens += (text.length / base64CharsPerPage) * pageTokens;
-    } else if (within === "audio") {
-      this.tokens += text.length / base64CharsPerAudioToken;
-    }
+  #addText(text: string, within: Within): void {
+    if (within === null || text.length < minBinaryLength) this.textBytes += Buffer.byteLength(text);
+    else this.attachedTokens += attachedTokens(text, within);
   }
 }
 
+function attachedTokens(text: string, within: NonNullable<Within>): number {
+  if (within === "text" || !looksEncoded(text)) return Buffer.byteLength(text) / bytesPerToken;
+  switch (within) {
+    case "image":
+      return 0;
+    case "document":
+      if (encodedText.test(text)) return (text.length * bytesPerBase64Char) / bytesPerToken;
+      return (text.length / base64CharsPerPage) * pageTokens;
+    case "audio":
+    case "media":
+      return text.length / base64CharsPerAudioToken;
+  }
+}
+
+/** The provider takes the content of such an object for text, whatever it looks like. */
+function isText(type: Json | undefined): boolean {
+  return type === "text" || type === "input_text";
+}
+
+const encodedText = /^data:(?:text\/|application\/(?:json|xml|yaml))/;
+const bytesPerBase64Char = 3 / 4;
 const base64Start = /^[A-Za-z0-9+/_=\r\n-]{256}/;
 
 /** Documents may also be plain text under the same names, and are then counted as text. */

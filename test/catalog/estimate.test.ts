@@ -79,6 +79,27 @@ describe("the estimate of input tokens", () => {
     expect(estimateInput({ messages: [plain] })).toBeGreaterThanOrEqual(countTokens(prose));
   });
 
+  test("counts as text what the provider takes for text, whatever it looks like", () => {
+    const disguised = `data:${prose}`;
+    const encoded = `data:text/plain;base64,${Buffer.from(prose).toString("base64")}`;
+    for (const part of [
+      { type: "document", source: { type: "text", media_type: "text/plain", data: disguised } },
+      { type: "document", source: { type: "content", content: [{ type: "text", text: disguised }] } },
+      { type: "file", file: { filename: "a.txt", file_data: encoded } },
+    ]) {
+      expect(estimateInput({ messages: [part] })).toBeGreaterThan(countTokens(prose) + 3000);
+    }
+  });
+
+  test("counts speech and video that are only named by their address", () => {
+    for (const type of ["audio_url", "video_url"]) {
+      expect(estimateInput({ messages: [{ type, [type]: { url: "https://example.com/a" } }] })).toBeWithin(
+        20_000,
+        20_100,
+      );
+    }
+  });
+
   test("text that merely claims to be an image is counted as text", () => {
     const tokens = estimateInput({ messages: [{ type: "image", source: { data: prose } }] });
     expect(tokens).toBeGreaterThan(imageTokens + countTokens(prose));

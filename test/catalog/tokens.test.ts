@@ -180,10 +180,37 @@ describe("counting a request", () => {
     expect(fixed({ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } })).toEqual({
       texts: [],
       fixedTokens: 1604,
+      possibleTokens: 0,
     });
     expect(fixed({ type: "document", source: { type: "base64", data: "AAAA" } }).fixedTokens).toBe(3004);
     expect(fixed({ type: "document", source: { type: "text", data: "plain" } }).texts).toEqual(["plain"]);
     expect(fixed({ type: "thinking", thinking: "hm", signature: "opaque" }).texts).toEqual(["hm"]);
+  });
+
+  test("knows how much more there may be than is usual", () => {
+    const data = "JVBERi0x".repeat(100_000);
+    const possible = (block: JsonObject) =>
+      modelInputOf({ messages: [{ role: "user", content: [block] }] }).possibleTokens;
+    expect(possible({ type: "document", source: { type: "base64", data } })).toBe(24_000);
+    expect(possible({ type: "file", file: { file_data: `data:application/pdf;base64,${data}` } })).toBeWithin(
+      24_000,
+      24_010,
+    );
+    expect(possible({ type: "input_audio", input_audio: { data } })).toBe(1500);
+    expect(possible({ type: "video_url", video_url: { url: "https://example.com/a.mp4" } })).toBe(19_500);
+    expect(possible({ type: "image", source: { type: "base64", data } })).toBe(0);
+    expect(possible({ type: "image", source: { data: prose } })).toBeGreaterThan(countTokens(prose));
+    const unknown = modelInputOf({ messages: [], documents: [{ text: prose }], top_k: 5, user: prose });
+    expect(unknown.texts).toEqual([]);
+    expect(unknown.possibleTokens).toBeGreaterThan(countTokens(prose));
+  });
+
+  test("reads schemas and functions, which vendors bill as input", () => {
+    const schema = { type: "object", properties: { answer: { type: "string" } } };
+    for (const member of ["response_format", "text", "output_config", "functions"]) {
+      const { texts, possibleTokens } = modelInputOf({ messages: [], [member]: { schema } });
+      expect([texts, possibleTokens]).toEqual([[JSON.stringify({ schema })], 0]);
+    }
   });
 
   test("is rough but right in kind when the thread is too slow", async () => {

@@ -66,6 +66,23 @@ describe("a hold that only the cheap estimate refuses", () => {
     expect(world.provider.requests).toHaveLength(1);
   });
 
+  test("is refused by the count, too, where a large attachment or schema does not fit", async () => {
+    const data = "JVBERi0x".repeat(5_000);
+    const schema = { type: "object", description: "a long story ".repeat(3_000) };
+    const file = { type: "file", file: { file_data: `data:text/plain;base64,${data}` } };
+    for (const more of [
+      { messages: [{ role: "user", content: [file] }] },
+      { response_format: { type: "json_schema", json_schema: { name: "x", schema } } },
+      { functions: [{ name: "f", parameters: schema }] },
+      { documents: [{ text: schema.description }] },
+    ]) {
+      const poor = await world.tokenCaller(3_100);
+      const refused = await world.ask(poor, { path: paths.chat, body: { ...body, ...more } as never });
+      expect([refused.status, await codeOf(refused)]).toEqual([402, "insufficient_credit"]);
+    }
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
   test("beside another hold is given by the count, or refused for the time being", async () => {
     const gate = Promise.withResolvers<void>();
     const answer = wholeAnswer("chat", { text: "Hi", usage: usageOf("chat", counted, 10) });
@@ -96,11 +113,11 @@ describe("a hold that only the cheap estimate refuses", () => {
   test("is not counted where even an empty input would not fit", async () => {
     const { tokens } = world.gateway;
     let counts = 0;
-    const request = tokens.request.bind(tokens);
+    const { requestAtMost } = tokens;
     Object.assign(tokens, {
-      request: (bytes: Uint8Array) => {
+      requestAtMost: (bytes: Uint8Array) => {
         counts += 1;
-        return request(bytes);
+        return requestAtMost(bytes);
       },
     });
     expect((await world.ask(await world.tokenCaller(9), ask)).status).toBe(402);
@@ -110,7 +127,7 @@ describe("a hold that only the cheap estimate refuses", () => {
     expect(counts).toBe(0);
     expect((await world.ask(await world.tokenCaller(counted + 10), ask)).status).toBe(200);
     expect(counts).toBe(1);
-    Object.assign(tokens, { request });
+    Object.assign(tokens, { requestAtMost });
     await world.settled();
   });
 });

@@ -12,7 +12,7 @@ export interface TokenCounterOptions {
 
 interface Waiting {
   readonly resolve: (tokens: number) => void;
-  readonly what: Countable;
+  readonly job: CountJob;
   readonly cancelDeadline: () => void;
 }
 
@@ -58,6 +58,9 @@ export class TokenCounter {
   /** Counts the input tokens of a request's body in any dialect, with tools and attachments. Never rejects. */
   readonly request = (body: Uint8Array): Promise<number> => this.#count(body);
 
+  /** The same with the most that large attachments, and members of the body that are not known here, may add. */
+  readonly requestAtMost = (body: Uint8Array): Promise<number> => this.#count(body, true);
+
   /** Ends the thread. The next count starts it again. */
   stop(): void {
     this.#worker?.terminate();
@@ -70,14 +73,14 @@ export class TokenCounter {
     return this.#worker !== null;
   }
 
-  #count(what: Countable): Promise<number> {
+  #count(what: Countable, isAtMost = false): Promise<number> {
     const worker = this.#waiting.size < maxWaiting ? this.#ensureWorker() : null;
-    if (worker === null) return Promise.resolve(roughCount(what));
+    if (worker === null) return Promise.resolve(roughCount(what, isAtMost));
     this.#nextId += 1;
-    const job: CountJob = { id: this.#nextId, what, budgetMs: workerBudgetMs };
+    const job: CountJob = { id: this.#nextId, what, isAtMost, budgetMs: workerBudgetMs };
     return new Promise((resolve) => {
       const cancelDeadline = startDeadline(this.#deadlineMs, () => this.#settle(job.id, null));
-      this.#waiting.set(job.id, { resolve, what, cancelDeadline });
+      this.#waiting.set(job.id, { resolve, job, cancelDeadline });
       worker.postMessage(job);
     });
   }
@@ -111,7 +114,8 @@ export class TokenCounter {
     if (waiting === undefined) return;
     this.#waiting.delete(id);
     waiting.cancelDeadline();
-    waiting.resolve(tokens ?? roughCount(waiting.what));
+    const { what, isAtMost } = waiting.job;
+    waiting.resolve(tokens ?? roughCount(what, isAtMost));
   }
 }
 
@@ -119,12 +123,12 @@ export class TokenCounter {
 const maxParsedBytes = 1024 * 1024;
 
 /** About four bytes per token for English, and three for most other writing. Never throws: a charge may wait for it. */
-export function roughCount(what: Countable): number {
+export function roughCount(what: Countable, isAtMost = false): number {
   if (!(what instanceof Uint8Array)) return roughlyIn(what);
   if (what.length >= maxParsedBytes) return bytesAsTokens(what);
   try {
-    const { texts, fixedTokens } = parseModelInput(what);
-    return fixedTokens + roughlyIn(texts);
+    const { texts, fixedTokens, possibleTokens } = parseModelInput(what);
+    return fixedTokens + (isAtMost ? possibleTokens : 0) + roughlyIn(texts);
   } catch {
     return bytesAsTokens(what);
   }

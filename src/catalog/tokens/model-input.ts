@@ -1,12 +1,17 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { imageTokens } from "../estimate.ts";
+import { type Attachment, attachmentOf, estimateAttachment, estimateText, imageTokens } from "../estimate.ts";
 
 /** What vendors add around a message and a tool. Anthropic also adds a preamble before the tools. */
 const tokensPerMessage = 4;
 const tokensPerTool = 10;
 const toolsPreamble = 346;
-const documentTokens = 3000;
-const audioTokens = 500;
+/** What is usually attached. */
+const usualTokens: Readonly<Record<Attachment, number>> = {
+  image: imageTokens,
+  document: 3000,
+  audio: 500,
+  media: 500,
+};
 
 /** Fields that control the request or are opaque, so the model does not read them. */
 const unreadFields = new Set([
@@ -27,17 +32,51 @@ const unreadFields = new Set([
 export interface ModelInput {
   readonly texts: string[];
   fixedTokens: number;
+  /** How much more there may be: of large attachments, and of members of the body that are not known here. */
+  possibleTokens: number;
 }
 
 /** Works for all dialects: their messages, instructions and tools are in fields with different names. */
 export function modelInputOf(body: JsonObject): ModelInput {
-  const found: ModelInput = { texts: [], fixedTokens: 0 };
+  const found: ModelInput = { texts: [], fixedTokens: 0, possibleTokens: 0 };
   collect(body["system"], found);
   collect(body["instructions"], found);
   collectMessages(body["messages"], found);
   collectMessages(body["input"], found);
   collectTools(body["tools"], found);
+  collectOthers(body, found);
   return found;
+}
+
+/** Members of the body that the model reads as JSON. */
+const readAsJson = new Set([
+  "functions",
+  "response_format",
+  "text",
+  "output_config",
+  "output_format",
+  "prompt",
+]);
+
+/** Members that are read above, or that no model reads. */
+const otherwiseKnown = new Set([
+  ...["system", "instructions", "messages", "input", "tools"],
+  ...["model", "stream_options", "modalities", "audio", "include", "tool_choice", "function_call"],
+  ...["reasoning", "reasoning_effort", "thinking", "stop", "stop_sequences", "logit_bias"],
+  ...["user", "safety_identifier", "metadata", "prompt_cache_key", "prompt_cache_retention"],
+  ...["service_tier", "speed", "inference_geo", "truncation"],
+  ...["previous_response_id", "conversation", "thread", "container", "context_management", "cache_control"],
+]);
+
+function collectOthers(body: JsonObject, found: ModelInput): void {
+  for (const name in body) {
+    const value = body[name];
+    if (otherwiseKnown.has(name) || value === null) continue;
+    if (typeof value !== "object" && typeof value !== "string") continue;
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    if (readAsJson.has(name)) found.texts.push(text);
+    else found.possibleTokens += estimateText(text);
+  }
 }
 
 function collectMessages(messages: Json | undefined, found: ModelInput): void {
@@ -54,9 +93,12 @@ function collect(value: Json | undefined, found: ModelInput): void {
 }
 
 function collectBlock(block: JsonObject, found: ModelInput): void {
-  const attached = attachmentTokens(block);
-  if (attached !== null) {
-    found.fixedTokens += attached;
+  if (block["type"] === "redacted_thinking") return;
+  const attachment = isPlainDocument(block) ? null : attachmentOf(block["type"]);
+  if (attachment !== null) {
+    const usual = usualTokens[attachment];
+    found.fixedTokens += usual;
+    found.possibleTokens += Math.max(0, estimateAttachment(block) - usual);
     return;
   }
   // A tool's input has arbitrary fields. The model reads it as JSON.
@@ -68,26 +110,10 @@ function collectBlock(block: JsonObject, found: ModelInput): void {
   for (const name in block) if (!unreadFields.has(name)) collect(block[name], found);
 }
 
-/** Null for what is read as text, including documents of plain text. */
-function attachmentTokens(block: JsonObject): number | null {
-  const source = isObject(block["source"]) ? block["source"]["type"] : undefined;
-  switch (block["type"]) {
-    case "image":
-    case "image_url":
-    case "input_image":
-      return imageTokens;
-    case "file":
-    case "input_file":
-      return documentTokens;
-    case "document":
-      return source === "text" || source === "content" ? null : documentTokens;
-    case "input_audio":
-      return audioTokens;
-    case "redacted_thinking":
-      return 0;
-    default:
-      return null;
-  }
+function isPlainDocument({ type, source }: JsonObject): boolean {
+  return (
+    type === "document" && isObject(source) && (source["type"] === "text" || source["type"] === "content")
+  );
 }
 
 function collectTools(tools: Json | undefined, found: ModelInput): void {
@@ -104,5 +130,5 @@ function collectTools(tools: Json | undefined, found: ModelInput): void {
 /** The bytes were validated as a JSON object before. */
 export function parseModelInput(bytes: Uint8Array): ModelInput {
   const body: Json = JSON.parse(new TextDecoder().decode(bytes));
-  return isObject(body) ? modelInputOf(body) : { texts: [], fixedTokens: 0 };
+  return isObject(body) ? modelInputOf(body) : { texts: [], fixedTokens: 0, possibleTokens: 0 };
 }

@@ -9,6 +9,8 @@ export type Countable = readonly string[] | Uint8Array;
 export interface CountJob {
   readonly id: number;
   readonly what: Countable;
+  /** Whether what there may be beyond the usual is included. */
+  readonly isAtMost: boolean;
   readonly budgetMs: number;
 }
 
@@ -23,11 +25,11 @@ self.onmessage = ({ data: job }: MessageEvent<CountJob>) => {
   self.postMessage(done);
 };
 
-function tokensOf({ what, budgetMs }: CountJob): number | null {
+function tokensOf({ what, isAtMost, budgetMs }: CountJob): number | null {
   try {
-    const { texts, fixedTokens } =
-      what instanceof Uint8Array ? parseModelInput(what) : { texts: what, fixedTokens: 0 };
-    return fixedTokens + countTexts(texts, budgetMs);
+    if (!(what instanceof Uint8Array)) return countTexts(what, budgetMs);
+    const { texts, fixedTokens, possibleTokens } = parseModelInput(what);
+    return fixedTokens + (isAtMost ? possibleTokens : 0) + countTexts(texts, budgetMs);
   } catch {
     return null;
   }

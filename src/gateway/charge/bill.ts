@@ -14,7 +14,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
-export type LocalCounts = Pick<TokenCounter, "text" | "request">;
+export type LocalCounts = Pick<TokenCounter, "text" | "request" | "requestAtMost">;
 
 /** What is known of the call's tokens when it ends. */
 export interface Evidence {

@@ -92,7 +92,7 @@ async function takeCounted(
   const fitsWithoutRequest =
     error instanceof TooLittle && amountOf(exchange, wanted, withoutRequest) < error.balance;
   if (!fitsWithoutRequest) throw error;
-  const counted = await gateway.tokens.request(requestBytes);
+  const counted = await gateway.tokens.requestAtMost(requestBytes);
   const input = Math.min(storedInput + counted, atMost.input);
   return take(gateway, exchange, wanted, { ...atMost, input });
 }
