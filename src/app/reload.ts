@@ -20,11 +20,23 @@ export async function reloadGateway(
   logs.configure(next.log);
   gateway.addressLimiter.rpm = next.server.anonymousRpm;
   gateway.configured = configure(reloaded.settings, services);
+  const lost = newlyLeftOut(current, next);
+  if (lost.length > 0) {
+    log.error(
+      { providers: lost, warnings: next.warnings },
+      "the reload has left out a provider that was in use, because its secret is gone; clients get 404 for the models that only it had",
+    );
+  }
   log.info(
     { models: next.models.length, not_in_force: reloaded.notInForce },
     reloaded.notInForce.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
   );
   return reloaded;
+}
+
+/** Providers that are still in the configuration, and were usable until now. */
+function newlyLeftOut(current: Settings, next: Settings): string[] {
+  return next.named.providers.filter((name) => current.providers.has(name) && !next.providers.has(name));
 }
 
 /** The admin side applies its own part first, because it may fail to move its metrics to another address. */

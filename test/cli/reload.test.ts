@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { renameSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../support/free-port.ts";
 import { Sluice } from "../support/sluice.ts";
@@ -57,6 +58,26 @@ describe("after SIGHUP", () => {
     await sluice.request("/v1/models");
     await waitFor(() => lines().length === 2, "the pretty line");
     expect(lines()[1]).toContain("INFO");
+  });
+
+  test("a provider whose secret is gone is left out, and that is an alarm", async () => {
+    const secret = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "key");
+    writeFileSync(secret, "sk-of-mine");
+    const openai = `[providers.openai]\nkind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key = "file:${secret}"\n`;
+    const model = '[[models]]\nid = "gpt"\nprovider = "openai"\nfree = true\n';
+    await using sluice = await start(openai + demo + model);
+    const alarms = () => sluice.output.split("\n").filter((line) => line.startsWith('{"level":50'));
+    rmSync(secret);
+    await reload(sluice, openai + demo + model);
+    await waitFor(() => alarms().length === 1, "the alarm");
+    const warnings = [`provider "openai" is left out: ${secret} does not exist; not listed: gpt`];
+    expect(JSON.parse(alarms()[0] ?? "{}")).toMatchObject({ providers: ["openai"], warnings });
+    // What is taken out on purpose is none.
+    writeFileSync(secret, "sk-of-mine");
+    await reload(sluice, openai + demo + model);
+    await reload(sluice, demo);
+    await sluice.request("/v1/models");
+    expect(alarms()).toHaveLength(1);
   });
 
   test("metrics listen at the new address, and no longer at the old one", async () => {
