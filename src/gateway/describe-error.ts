@@ -14,6 +14,12 @@ export function withoutStore(thrown: unknown): unknown {
   );
 }
 
+/** An error that a client may be told; whatever else was thrown is the gateway's fault. */
+export function publicErrorOf(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError("internal_error", "The gateway failed.", { cause: error });
+}
+
 /** As the client saw it; may quote the provider. */
 export function publicMessage(error: unknown): string {
   if (!(error instanceof GatewayError)) return "The gateway failed unexpectedly; its log has the cause.";

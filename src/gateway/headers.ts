@@ -65,7 +65,13 @@ export function addCostHeaders(
   else if (Number.isFinite(remaining)) headers["x-ratelimit-remaining-tokens"] = String(remaining);
 }
 
-export function costText(exchange: Exchange, key: KeyRecord): string {
+/** The cost as one comment before a stream's end, for clients that asked for it. */
+export function costComment(exchange: Exchange, key: KeyRecord): string {
+  const wantsCost = exchange.call.request.headers.get("x-sluice-cost") === "comment";
+  return wantsCost ? `: x-sluice-cost: ${costText(exchange, key)}\n\n` : "";
+}
+
+function costText(exchange: Exchange, key: KeyRecord): string {
   return key.mode === "credit" ? creditsText(exchange.charged) : String(exchange.charged);
 }
 

@@ -122,6 +122,20 @@ test("a client that leaves while a large event is parsed is charged for what cam
   expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "cancelled" }]);
 });
 
+test("the parts of a large event are relayed each in a turn of its own", async () => {
+  const turns = spyOn(TurnPacer.prototype, "turn");
+  const long = "canal ".repeat(400_000);
+  for (const pair of [pairs[0], pairs[5]]) {
+    turns.mockClear();
+    const said = streamEvents("chat", { text: long.replaceAll(" ", "_"), usage: usageOf("chat", 100, 20) });
+    const { charges } = await answered(pair, sse(said.join("")), true);
+    expect(charges).toEqual([measured]);
+    // Three for what is parsed elsewhere and written; a network gives half a megabyte at most.
+    expect(turns.mock.calls.length).toBeGreaterThanOrEqual(3 + 4);
+  }
+  turns.mockRestore();
+});
+
 test("a whole answer of many megabytes is copied in many turns", async () => {
   const turns = spyOn(TurnPacer.prototype, "turn");
   const [pair] = pairs;

@@ -14,6 +14,11 @@ export class FrameJoiner {
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
 
+  /** How much of an event has come that is not complete. */
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
   /** All events that are now complete, in one piece; null if there is none. */
   push(chunk: Uint8Array): Uint8Array | null {
     const end = this.#pendingBytes === 0 ? wholeEventsEnd(chunk) : this.#endBehindPending(chunk);

@@ -49,6 +49,11 @@ export class SseDecoder {
     return frames;
   }
 
+  /** How much of a frame has come that is not complete. */
+  get pendingChars(): number {
+    return this.#line.length + (this.#data?.length ?? 0);
+  }
+
   /** Only after `next` has returned all frames of the previous chunk. */
   feed(bytes: Uint8Array): void {
     this.#load(this.#utf8.decode(bytes, streaming));

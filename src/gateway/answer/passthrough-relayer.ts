@@ -90,6 +90,10 @@ export class PassthroughRelayer implements StreamRelayer {
     return leaving;
   }
 
+  get isCollecting(): boolean {
+    return this.#joiner.pendingBytes >= largeEventBytes;
+  }
+
   get largeEvent(): Uint8Array | null {
     return this.#large?.event ?? null;
   }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { GatewayError } from "../../base/errors.ts";
+import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
@@ -7,9 +7,10 @@ import type { Opened } from "../../upstream/upstream.ts";
 import type { Interruptible } from "../admission/ongoing.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
+import { publicErrorOf } from "../describe-error.ts";
 import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
-import { costText } from "../headers.ts";
+import { costComment } from "../headers.ts";
 import { type Answering, recordShown, streamHeaders } from "./answering.ts";
 import { ClientStream, type DirectController } from "./client-stream.ts";
 import { ForgottenEnd } from "./forgotten-end.ts";
@@ -46,6 +47,8 @@ export class StreamPump implements Guarded, Interruptible {
   #interruptedBy: GatewayError | null = null;
   /** Resolves when the client has read what the last write left over; undefined if that was nothing. */
   #blocked: Promise<void> | undefined;
+  /** A chunk that is relayed in a turn of its own. */
+  #waiting: Uint8Array | null = null;
   #lastProgressMs = Number.NEGATIVE_INFINITY;
   /** The provider was silent for too long after a complete answer, and its call was ended. */
   #isOverdue = false;
@@ -102,6 +105,7 @@ export class StreamPump implements Guarded, Interruptible {
       }
       if (this.#state === "over") return;
       if (chunk.length > 0) this.#relay(chunk);
+      if (this.#waiting !== null && !(await this.#relayWaiting(this.#waiting))) return;
       if (this.#blocked !== undefined) await this.#blocked;
       if (relayer.largeEvent !== null && !(await this.#relayLarge())) return;
       this.#throwIfBroken();
@@ -144,12 +148,27 @@ export class StreamPump implements Guarded, Interruptible {
    */
   readonly #relay = (chunk: Uint8Array): boolean => {
     if (this.#state === "over") return false;
+    if (!this.#relayer.isCollecting) return this.#relayNow(chunk);
+    this.#waiting = chunk;
+    return false;
+  };
+
+  #relayNow(chunk: Uint8Array): boolean {
     const relayer = this.#relayer;
     this.#blocked = this.#write(relayer.push(chunk));
     if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
     if (relayer.largeEvent !== null) return false;
     return this.#blocked === undefined && relayer.brokenBy === null && !relayer.ended;
-  };
+  }
+
+  /** False if the stream is over. */
+  async #relayWaiting(chunk: Uint8Array): Promise<boolean> {
+    this.#waiting = null;
+    await this.#answering.gateway.largeBodies.pacer.turn();
+    if (this.#state === "over") return false;
+    this.#relayNow(chunk);
+    return true;
+  }
 
   /** The provider has fallen silent after a complete answer. */
   async #endComplete(): Promise<void> {
@@ -179,19 +198,13 @@ export class StreamPump implements Guarded, Interruptible {
     recordShown(this.#answering, this.#relayer);
     await this.#answering.bill.settle("completed", this.#evidence(), 200, stored);
     try {
-      await this.#write(this.#costComment());
+      await this.#write(costComment(this.#exchange, this.#answering.key));
       for (const piece of end) await this.#write(piece);
       if (recorder === null) await this.#readTrailing((piece) => this.#write(piece));
     } finally {
       // It is charged as completed, even if the client has left before the last bytes.
       this.#end("completed", null);
     }
-  }
-
-  /** The cost as one comment before the end, for clients that asked for it. */
-  #costComment(): string {
-    const wantsCost = this.#exchange.call.request.headers.get("x-sluice-cost") === "comment";
-    return wantsCost ? `: x-sluice-cost: ${costText(this.#exchange, this.#answering.key)}\n\n` : "";
   }
 
   #readTrailing(take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> {
@@ -332,9 +345,4 @@ export class StreamPump implements Guarded, Interruptible {
     this.#state = "over";
     endExchange(this.#answering.gateway, this.#exchange, { status: 200, outcome, error });
   }
-}
-
-function publicErrorOf(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  return new GatewayError("internal_error", "The gateway failed.", { cause: error });
 }

@@ -56,6 +56,10 @@ export class TranslatedRelayer implements StreamRelayer {
     return text;
   }
 
+  get isCollecting(): boolean {
+    return this.#decoder.pendingChars >= largeEventBytes;
+  }
+
   get largeEvent(): string | null {
     return this.#largeFrame?.data ?? null;
   }
