@@ -38,11 +38,12 @@ export interface RunningGateway {
 /** The composition root: builds every room from the settings, and listens. */
 export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
   const clock = systemClock;
-  const logs = createLogs(settings.log);
-  const backend = await openBackend({ settings, clock, log: logs.log });
   const opened = new AsyncDisposableStack();
-  opened.defer(() => backend.close());
+  const logs = createLogs(settings.log);
+  opened.defer(() => logs.close());
   try {
+    const backend = await openBackend({ settings, clock, log: logs.log });
+    opened.defer(() => backend.close());
     return await assemble(settings, await openServices(settings, { clock, logs, backend }, opened), opened);
   } catch (error) {
     // A gateway that cannot start lets go of its ports and its data: the process can end, and another can have them.

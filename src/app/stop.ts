@@ -41,7 +41,7 @@ export async function stopGateway(running: Running): Promise<readonly string[]> 
   }
   const losses = backend.describeLosses();
   for (const loss of losses) logs.log.fatal(loss);
-  logs.flush();
+  logs.close();
   return losses;
 }
 

@@ -15,7 +15,8 @@ export interface Logs {
   readonly log: Log;
   /** Writes the one line of a finished exchange, with all its fields. */
   exchange(facts: ExchangeFacts): void;
-  flush(): void;
+  /** Writes what waits. A later line is written at once. */
+  close(): void;
   /** Changes level and format from the next line on, for existing loggers too. */
   configure(settings: LogSettings): void;
 }
@@ -34,15 +35,27 @@ interface Sink {
 
 export function createLogs(settings: LogSettings): Logs {
   let sink = sinkFor(settings);
-  const log = pino({ level: settings.level, base: null }, { write: (line: string) => sink.write(line) });
-  setInterval(() => sink.flush(), flushEveryMs).unref();
-  process.on("exit", () => sink.flush());
+  let isClosed = false;
+  const flush = () => sink.flush();
+  const write = (line: string) => {
+    sink.write(line);
+    if (isClosed) flush();
+  };
+  const log = pino({ level: settings.level, base: null }, { write });
+  const flushing = setInterval(flush, flushEveryMs);
+  flushing.unref();
+  process.on("exit", flush);
   return {
     log,
     exchange: (facts) => {
       if (log.isLevelEnabled(levelOf(facts))) sink.exchange(facts, log);
     },
-    flush: () => sink.flush(),
+    close: () => {
+      isClosed = true;
+      flush();
+      clearInterval(flushing);
+      process.off("exit", flush);
+    },
     configure: (next) => {
       sink.flush();
       sink = sinkFor(next);

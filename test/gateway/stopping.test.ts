@@ -24,3 +24,11 @@ test.each(collectors)(
     expect(await world.running.store.currentRevision().catch(() => "closed")).toBe("closed");
   },
 );
+
+test("a gateway that has stopped leaves nothing behind in its process", async () => {
+  const listeners = () => process.listenerCount("exit");
+  const before = listeners();
+  const world = await World.start();
+  await world[Symbol.asyncDispose]();
+  expect(listeners()).toBe(before);
+});

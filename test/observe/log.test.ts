@@ -9,7 +9,7 @@ function linesAt(level: string, format: string): string {
     logs.exchange(exchangeFacts({ requestId: "req_fine" }));
     logs.exchange(exchangeFacts({ requestId: "req_broken", errorCode: "internal_error", cause: "Error: a bug",
       callerRequestId: "mine", address: "203.0.113.7", failedAttempts: [{ deployment: "d" }] }));
-    logs.flush();`;
+    logs.close();`;
   const run = Bun.spawnSync([process.execPath, "-e", script], { stderr: "pipe", env: { NO_COLOR: "1" } });
   return run.stderr.toString();
 }
