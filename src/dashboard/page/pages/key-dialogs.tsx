@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { IssuedKeyView, KeyView } from "../../../admin/views.ts";
 import { type ApiError, api } from "../api.ts";
+import { balanceWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -19,6 +20,8 @@ export interface KeyDialogProps {
 }
 
 interface AskProps {
+  /** Whose key it is about stands below the title: its menu is one of many alike. */
+  readonly of: KeyView;
   readonly title: string;
   readonly verb: string;
   readonly danger?: boolean;
@@ -31,6 +34,7 @@ interface AskProps {
 function Ask(props: AskProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
+  const { main, side } = balanceWords(props.of);
   const onSubmit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -45,6 +49,9 @@ function Ask(props: AskProps) {
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <form class="body" onSubmit={onSubmit}>
+        <p class="muted" data-test="whose">
+          {props.of.label ?? "No label"} · <code>{props.of.prefix}…</code> · {main} {side}
+        </p>
         {props.children}
         {error && <Failure error={error} />}
         <footer>
@@ -63,11 +70,11 @@ export function TopUpKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const [note, setNote] = useState("");
   const submit = async () => {
     await api.post(`/keys/${key.id}/topup`, { amount: creditsOf(amount), note: note === "" ? null : note });
-    tell(`${amount} credits added.`);
+    tell(`${amount} credits added to ${key.label ?? key.prefix}.`);
     onDone();
   };
   return (
-    <Ask title="Top up" verb="Top up" onClose={onClose} submit={submit}>
+    <Ask of={key} title="Top up" verb="Top up" onClose={onClose} submit={submit}>
       <TextField label="Amount in credits" value={amount} onValue={setAmount} inputMode="decimal" required />
       <TextField label="Note" value={note} onValue={setNote} placeholder="Kept with the ledger entry" />
     </Ask>
@@ -83,7 +90,7 @@ export function AdjustKey({ of: key, onDone, onClose }: KeyDialogProps) {
     onDone();
   };
   return (
-    <Ask title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
+    <Ask of={key} title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
       <TextField
         label="Credits to add, or with a minus to take away"
         value={amount}
@@ -111,7 +118,7 @@ export function EditKey({ of: key, onDone, onClose }: KeyDialogProps) {
     onDone();
   };
   return (
-    <Ask title="Edit key" verb="Save" onClose={onClose} submit={submit}>
+    <Ask of={key} title="Edit key" verb="Save" onClose={onClose} submit={submit}>
       <KeyFields form={form} mode={key.mode} onForm={setForm} />
     </Ask>
   );
@@ -134,7 +141,7 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
     );
   }
   return (
-    <Ask title="Rotate secret" verb="Rotate" onClose={onClose} submit={submit}>
+    <Ask of={key} title="Rotate secret" verb="Rotate" onClose={onClose} submit={submit}>
       <p>The key keeps its balance, label and limits, and gets a new secret.</p>
       <TextField
         label="Hours that the old secret still works"
@@ -153,7 +160,7 @@ export function RevokeKey({ of: key, onDone, onClose }: KeyDialogProps) {
     onDone();
   };
   return (
-    <Ask title="Revoke key" verb="Revoke for good" danger onClose={onClose} submit={submit}>
+    <Ask of={key} title="Revoke key" verb="Revoke for good" danger onClose={onClose} submit={submit}>
       <p>
         Every further call with <code>{key.prefix}…</code> is refused. <strong>This cannot be undone.</strong>{" "}
         To stop a key for a while, disable it instead.
