@@ -257,6 +257,8 @@ describe("what is kept", () => {
     const { stdout } = await sluice.cli("exchanges", "list", "--key", own.id, "--outcome", "failed");
     expect(stdout).toContain(failed);
     expect(stdout).toContain("upstream_error");
+    const completed = await sluice.cli("exchanges", "list", "--key", own.id, "--outcome", "completed");
+    expect(completed.stdout).toMatch(/completed +200 +– +0\.\d+ cr +\d/);
   });
 
   test("says so when there is nothing of the id", async () => {

@@ -5,7 +5,7 @@ import { atLeastOne, since } from "../../arguments.ts";
 import { chosenTime, timeInWords } from "../../chosen-time.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, second, span } from "../../terminal/format.ts";
+import { count, credits, second, span } from "../../terminal/format.ts";
 import type { Style } from "../../terminal/style.ts";
 import { table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -113,6 +113,7 @@ function asTable(
     paintOutcome(row.outcome, style) + (row.alike === 0 ? "" : style.dim(` ×${count(row.alike + 1)}`)),
     row.status === null ? none : String(row.status),
     row.code ?? none,
+    row.charged === 0 ? none : charged(row, keys),
     row.totalMs === null ? none : span(row.totalMs),
   ]);
   const columns = [
@@ -124,9 +125,15 @@ function asTable(
     { title: "OUTCOME" },
     { title: "STATUS", align: "right" },
     { title: "CODE" },
+    { title: "CHARGED", align: "right" },
     { title: "TOOK", align: "right" },
   ] as const;
   return table(columns, cells, terminal);
+}
+
+function charged(row: ListedExchange, keys: ReadonlyMap<string, KeyRecord>): string {
+  const isCredit = keys.get(row.keyId)?.mode !== "token_budget";
+  return isCredit ? `${credits(row.charged)} cr` : `${count(row.charged)} tok`;
 }
 
 export function paintOutcome(outcome: Ending, style: Style): string {
