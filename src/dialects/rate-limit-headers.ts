@@ -54,15 +54,16 @@ function resetIn(answer: Source, kind: string, nowMs: number): number | null {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const durationForm = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)){1,5}$/;
+const mostMs = 366 * 86_400_000;
 
-/** Such as `1s`, `6m0s` or `120ms`; null if it is no such thing. */
+/** Such as `1s`, `6m0s` or `120ms`; null if it is no such thing, or longer than a year, which no limit lasts. */
 export function durationMs(text: string): number | null {
   if (text.length > 40 || !durationForm.test(text)) return null;
   let total = 0;
   for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
     total += Number(amount) * (unitMs[unit] ?? 0);
   }
-  return Number.isSafeInteger(Math.ceil(total)) ? total : null;
+  return total <= mostMs ? total : null;
 }
 
 function writeReset(format: ErrorFormat, resetMs: number, nowMs: number): string {

@@ -70,6 +70,7 @@ const oddities: readonly Json[] = [
   [null],
   [[]],
   [{}],
+  { toString: 1 },
   { type: "text" },
 ];
 

@@ -38,6 +38,8 @@ describe("C83 a provider's rate-limit headers have the names of the client's ven
       "x-ratelimit-reset-requests": "soon",
       "anthropic-ratelimit-tokens-reset": "tomorrow",
     };
+    const beyondAllDates = { "x-ratelimit-reset-requests": "100000000d" };
+    expect(translateRateLimits(new Headers(beyondAllDates), "anthropic", nowMs)).toEqual({});
     expect(translateRateLimits(new Headers(odd), "openai", nowMs)).toEqual({});
     expect(translateRateLimits(new Headers(), "anthropic", nowMs)).toEqual({});
   });
