@@ -33,6 +33,11 @@ export function checkOperatorEntry(
   }
 }
 
+/** The credit that a key is given when it is made. */
+export function openingCredit({ id, createdAtMs }: KeyRecord, amountNano: number): OperatorEntry {
+  return { keyId: id, amountNano, reference: null, note: "opening credit", atMs: createdAtMs };
+}
+
 /** The entry as it was written. */
 export function operatorEntryOf(
   id: number,

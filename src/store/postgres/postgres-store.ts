@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { openingCredit } from "../operator-entry.ts";
 import type {
   AccountTotals,
   Changes,
@@ -97,9 +98,7 @@ export class PostgresStore implements Store {
     return this.#database.changeAll(async (query) => {
       await keys.insertKey(query, key);
       if (openingTopUpNano === 0) return;
-      const { id: keyId, createdAtMs: atMs } = key;
-      const opening = { keyId, amountNano: openingTopUpNano, reference: null, note: "opening credit", atMs };
-      await recordOperatorEntry(query, "topup", opening);
+      await recordOperatorEntry(query, "topup", openingCredit(key, openingTopUpNano));
     });
   }
 

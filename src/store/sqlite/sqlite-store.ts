@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { StoreStats, Trouble } from "../health.ts";
 import type { Journal } from "../journal/journal.ts";
+import { openingCredit } from "../operator-entry.ts";
 import type {
   AccountTotals,
   Changes,
@@ -110,10 +111,7 @@ export class SqliteStore implements JournaledStore {
   insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
     return this.#change(() => {
       this.#keys.insert(key);
-      if (openingTopUpNano === 0) return;
-      const { id: keyId, createdAtMs: atMs } = key;
-      const opening = { keyId, amountNano: openingTopUpNano, reference: null, note: "opening credit", atMs };
-      this.#operator.record("topup", opening);
+      if (openingTopUpNano !== 0) this.#operator.record("topup", openingCredit(key, openingTopUpNano));
     });
   }
 
