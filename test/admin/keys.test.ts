@@ -117,6 +117,10 @@ describe("finding", () => {
   test("a label is no name: it may be shared, and is only searched for", async () => {
     await createKey(context, { mode: "credit", label: "nightly-build" });
     expect(await refusal(findKey(context, "nightly-build"))).toBe("unknown_key");
+    const { prefix } = (await listKeys(context, "nightly"))[0] ?? { prefix: "" };
+    await expect(findKey(context, "nightly-build")).rejects.toThrow(
+      `"nightly-build" is the label of ${prefix}; name the key by its prefix`,
+    );
     expect((await listKeys(context, "nightly")).map((view) => view.label)).toEqual(["nightly-build"]);
   });
 

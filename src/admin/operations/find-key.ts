@@ -33,7 +33,7 @@ export async function findKey({ store }: OperationContext, idOrPrefix: string): 
         `${idOrPrefix} has been rotated; its key is ${rotated.prefix} now`,
       );
     }
-    throw new OperationRefusal("unknown_key", `there is no key "${idOrPrefix}"; list them to see their ids`);
+    throw new OperationRefusal("unknown_key", unknownKey(idOrPrefix, keys));
   }
   if (others.length > 0) {
     const ids = fitting.map((key) => key.id).join(", ");
@@ -43,4 +43,14 @@ export async function findKey({ store }: OperationContext, idOrPrefix: string): 
     );
   }
   return only;
+}
+
+const mostNamed = 5;
+
+/** A label is no name, because several keys may have the same; but whoever typed one is told whose it is. */
+function unknownKey(typed: string, candidates: readonly KeyRecord[]): string {
+  const labelled = candidates.filter(({ label }) => label === typed).map(({ prefix }) => prefix);
+  if (labelled.length === 0) return `there is no key "${typed}"; list them to see their ids`;
+  const shown = labelled.slice(0, mostNamed).join(", ") + (labelled.length > mostNamed ? ", …" : "");
+  return `"${typed}" is the label of ${shown}; name the key by its prefix`;
 }
