@@ -200,6 +200,9 @@ describe("counting a request", () => {
     expect(possible({ type: "video_url", video_url: { url: "https://example.com/a.mp4" } })).toBe(19_500);
     expect(possible({ type: "image", source: { type: "base64", data } })).toBe(0);
     expect(possible({ type: "image", source: { data: prose } })).toBeGreaterThan(countTokens(prose));
+    expect(possible({ type: "redacted_thinking", data })).toBe(data.length / 5);
+    expect(possible({ type: "thinking", thinking: "hm", signature: data })).toBe(data.length / 5);
+    expect(possible({ type: "reasoning", summary: [], encrypted_content: data })).toBe(data.length / 5);
     const unknown = modelInputOf({ messages: [], documents: [{ text: prose }], top_k: 5, user: prose });
     expect(unknown.texts).toEqual([]);
     expect(unknown.possibleTokens).toBeGreaterThan(countTokens(prose));

@@ -13,7 +13,12 @@ const usualTokens: Readonly<Record<Attachment, number>> = {
   media: 500,
 };
 
-/** Fields that control the request or are opaque, so the model does not read them. */
+/** Reasoning that only its provider can read. It is billed in some turns, and not in others. */
+const sealedFields = new Set(["signature", "encrypted_content"]);
+/** Base64 of about four bytes a token. */
+const sealedCharsPerToken = 5;
+
+/** Fields that control the request, so the model does not read them. */
 const unreadFields = new Set([
   "type",
   "role",
@@ -24,15 +29,13 @@ const unreadFields = new Set([
   "cache_control",
   "media_type",
   "status",
-  "signature",
-  "encrypted_content",
 ]);
 
 /** What a model reads of a request: texts to be counted, and parts with a fixed number of tokens. */
 export interface ModelInput {
   readonly texts: string[];
   fixedTokens: number;
-  /** How much more there may be: of large attachments, and of members of the body that are not known here. */
+  /** How much more there may be: large attachments, sealed reasoning, and members of the body that are not known here. */
   possibleTokens: number;
 }
 
@@ -93,7 +96,10 @@ function collect(value: Json | undefined, found: ModelInput): void {
 }
 
 function collectBlock(block: JsonObject, found: ModelInput): void {
-  if (block["type"] === "redacted_thinking") return;
+  if (block["type"] === "redacted_thinking") {
+    addSealed(block["data"], found);
+    return;
+  }
   const attachment = isPlainDocument(block) ? null : attachmentOf(block["type"]);
   if (attachment !== null) {
     const usual = usualTokens[attachment];
@@ -107,7 +113,14 @@ function collectBlock(block: JsonObject, found: ModelInput): void {
     found.texts.push(JSON.stringify(block["input"]));
     return;
   }
-  for (const name in block) if (!unreadFields.has(name)) collect(block[name], found);
+  for (const name in block) {
+    if (sealedFields.has(name)) addSealed(block[name], found);
+    else if (!unreadFields.has(name)) collect(block[name], found);
+  }
+}
+
+function addSealed(value: Json | undefined, found: ModelInput): void {
+  if (typeof value === "string") found.possibleTokens += Math.ceil(value.length / sealedCharsPerToken);
 }
 
 function isPlainDocument({ type, source }: JsonObject): boolean {
