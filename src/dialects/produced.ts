@@ -7,26 +7,42 @@ const written = new Set([
   "text",
   "thinking",
   "reasoning_content",
+  "reasoning_text",
   "reasoning",
   "refusal",
   "name",
   "arguments",
   "input",
+  "transcript",
 ]);
+
+/** What tools have found and sources have said. */
+const quoted = new Set(["annotations", "citations", "results", "output", "outputs"]);
 
 /** All text that the model wrote in a whole answer, for counting it if the provider reported no usage. */
 export function producedText({ answerField }: Pick<Passthrough, "answerField">, body: JsonObject): string {
-  return textIn(body[answerField]);
+  return writtenText(body[answerField]);
 }
 
-function textIn(value: Json | undefined): string {
-  if (Array.isArray(value)) return value.map(textIn).join("");
-  if (!isObject(value)) return "";
+/** All text that the model wrote in an answer or a part of one, wherever a provider puts it. */
+export function writtenText(value: Json | undefined): string {
   let text = "";
-  for (const [name, inner] of Object.entries(value)) {
-    if (typeof inner === "string") text += written.has(name) ? inner : "";
-    else if (name === "input" && isObject(inner)) text += JSON.stringify(inner);
-    else text += textIn(inner);
+  if (Array.isArray(value)) {
+    for (const item of value) text += writtenText(item);
+  } else if (isObject(value)) {
+    for (const name in value) {
+      const member = value[name];
+      if (typeof member === "string") text += written.has(name) ? member : "";
+      else if (typeof member === "object" && member !== null) text += nestedText(name, member, value);
+    }
   }
   return text;
+}
+
+function nestedText(name: string, value: Json[] | JsonObject, within: JsonObject): string {
+  if (quoted.has(name)) return "";
+  if (name === "input" && !Array.isArray(value)) return JSON.stringify(value);
+  // OpenRouter repeats there what is in `reasoning`.
+  if (name === "reasoning_details" && typeof within["reasoning"] === "string") return "";
+  return writtenText(value);
 }

@@ -99,13 +99,18 @@ export class MessagesScanner extends StreamScanner {
   }
 
   protected producedBy(event: JsonObject): string {
-    if (event["type"] === "content_block_start" && isObject(event["content_block"])) {
-      const name = event["content_block"]["name"];
-      return typeof name === "string" ? name : "";
-    }
+    if (event["type"] === "content_block_start") return startText(event["content_block"]);
     const delta = event["delta"];
     if (event["type"] !== "content_block_delta" || !isObject(delta)) return "";
-    const made = delta["text"] ?? delta["thinking"] ?? delta["partial_json"];
+    const made = delta["text"] ?? delta["thinking"] ?? delta["partial_json"] ?? delta["content"];
     return typeof made === "string" ? made : "";
   }
+}
+
+/** Anthropic's blocks begin with no more than a name. The results of its tools are not the model's text. */
+function startText(block: Json | undefined): string {
+  if (!isObject(block)) return "";
+  const { name, text, thinking } = block;
+  const made = name ?? text ?? thinking;
+  return typeof made === "string" ? made : "";
 }

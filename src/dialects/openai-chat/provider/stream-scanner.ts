@@ -1,6 +1,7 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
@@ -89,7 +90,7 @@ export class ChatScanner extends StreamScanner {
     for (const choice of chunk["choices"]) {
       if (!isObject(choice)) continue;
       this.#noteFinish(choice);
-      if (isObject(choice["delta"])) text += deltaText(choice["delta"]);
+      text += writtenText(choice["delta"]);
     }
     return text;
   }
@@ -99,26 +100,6 @@ export class ChatScanner extends StreamScanner {
     this.#choices.add(index);
     if (typeof reason === "string" && reason !== "") this.#finishedChoices.add(index);
   }
-}
-
-function deltaText(delta: JsonObject): string {
-  let text = strings(delta, ["content", "reasoning_content", "reasoning", "refusal"]);
-  if (!Array.isArray(delta["tool_calls"])) return text;
-  for (const call of delta["tool_calls"]) {
-    if (!isObject(call)) continue;
-    const made = isObject(call["function"]) ? call["function"] : call["custom"];
-    if (isObject(made)) text += strings(made, ["name", "arguments", "input"]);
-  }
-  return text;
-}
-
-function strings(from: JsonObject, names: readonly string[]): string {
-  let text = "";
-  for (const name of names) {
-    const value = from[name];
-    if (typeof value === "string") text += value;
-  }
-  return text;
 }
 
 /** With `include_usage` every chunk has `"usage":null`; only an object is a match. */

@@ -1,6 +1,7 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
-import { isObject, type JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { reportedFailure } from "../../errors/failure.ts";
+import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
@@ -25,6 +26,8 @@ export class ResponsesScanner extends StreamScanner {
   #final: ReportedExtras | null = null;
   #sequence = 0;
   #responseId: string | null = null;
+  /** The indexes of items whose text has come in deltas. Events may be read more than once. */
+  readonly #delivered = new Set<Json | undefined>();
 
   constructor({ readsExtras }: ScannerOptions) {
     super();
@@ -94,9 +97,23 @@ export class ResponsesScanner extends StreamScanner {
       // The last event may have been read before this one, and has more ids.
       if (this.given.length === 0) this.given = givenIds(event["response"]);
     }
-    if (type.endsWith(".delta")) return typeof event["delta"] === "string" ? event["delta"] : "";
+    if (type.endsWith(".delta")) return this.#deltaText(event);
+    if (type === "response.output_item.done") return this.#undelivered(event);
     if (type !== "response.output_item.added" || !isObject(event["item"])) return "";
     const name = event["item"]["name"];
     return typeof name === "string" ? name : "";
+  }
+
+  #deltaText({ delta, output_index: index }: JsonObject): string {
+    if (typeof delta !== "string") return "";
+    this.#delivered.add(index);
+    return delta;
+  }
+
+  /** Some servers send items whole, without deltas. Their names have come before. */
+  #undelivered({ item, output_index: index }: JsonObject): string {
+    if (!isObject(item) || this.#delivered.has(index)) return "";
+    const { name: _, ...rest } = item;
+    return writtenText(rest);
   }
 }

@@ -1,0 +1,83 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { MessagesScanner } from "../../../src/dialects/anthropic-messages/provider/stream-scanner.ts";
+import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
+import { ResponsesScanner } from "../../../src/dialects/openai-responses/provider/stream-scanner.ts";
+import type { StreamScanner } from "../../../src/dialects/sse/stream-scanner.ts";
+
+/** What is charged for a stream that breaks off after these events. */
+function producedBy(scanner: StreamScanner, events: readonly JsonObject[]): string {
+  const frames = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  scanner.pass(new TextEncoder().encode(frames));
+  const produced = scanner.takeProduced();
+  expect(scanner.started).toBe(produced !== "");
+  return produced;
+}
+
+describe("in a chat stream the text counts, wherever it is:", () => {
+  const ofDelta = (delta: JsonObject) =>
+    producedBy(new ChatScanner({ hideUsage: false, readsExtras: false }), [
+      { id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: null }] },
+    ]);
+  const fn = { name: "f", arguments: "(a)" };
+
+  test.each<[string, JsonObject, string]>([
+    ["content", { role: "assistant", content: "Hi" }, "Hi"],
+    ["reasoning", { reasoning_content: "Hm", content: null }, "Hm"],
+    ["Copilot's reasoning", { reasoning_text: "Hm" }, "Hm"],
+    ["a refusal", { refusal: "No" }, "No"],
+    ["a call", { tool_calls: [{ index: 0, id: "call_1", type: "function", function: fn }] }, "f(a)"],
+    ["a custom call", { tool_calls: [{ id: "call_1", custom: { name: "f", input: "x" } }] }, "fx"],
+    ["a call of the older form", { function_call: fn }, "f(a)"],
+    ["Mistral's parts", { content: [{ type: "text", text: "Hi" }] }, "Hi"],
+    ["its thinking", { content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm" }] }] }, "Hm"],
+    ["details alone", { reasoning_details: [{ type: "reasoning.text", text: "Hm" }] }, "Hm"],
+    ["details beside the reasoning", { reasoning: "Hm", reasoning_details: [{ text: "Hm" }] }, "Hm"],
+    ["speech", { audio: { id: "audio_1", transcript: "Hello", data: "UklGRiQA" } }, "Hello"],
+    ["but not sources", { annotations: [{ url_citation: { content: "quoted", title: "t" } }] }, ""],
+  ])("%s", (_, delta, text) => {
+    expect(ofDelta(delta)).toBe(text);
+  });
+});
+
+describe("in a stream of Messages the text counts, wherever it is:", () => {
+  const block = (content_block: JsonObject) => ({ type: "content_block_start", index: 0, content_block });
+  const delta = (inner: JsonObject) => ({ type: "content_block_delta", index: 0, delta: inner });
+
+  test.each<[string, JsonObject, string]>([
+    ["a delta", delta({ type: "text_delta", text: "Hi" }), "Hi"],
+    ["a compaction", delta({ type: "compaction_delta", content: "In short" }), "In short"],
+    ["a block that begins with it", block({ type: "text", text: "Hi" }), "Hi"],
+    ["a call", block({ type: "tool_use", id: "t", name: "f", input: {} }), "f"],
+    ["but not a tool's result", block({ type: "web_search_tool_result", content: [{ title: "t" }] }), ""],
+  ])("%s", (_, event, text) => {
+    expect(producedBy(new MessagesScanner({ hideUsage: false, readsExtras: false }), [event])).toBe(text);
+  });
+});
+
+describe("in a stream of Responses", () => {
+  const events = (...all: JsonObject[]) =>
+    producedBy(new ResponsesScanner({ hideUsage: false, readsExtras: false }), all);
+  const message = { type: "message", id: "m", content: [{ type: "output_text", text: "Hi" }] };
+  const call = { type: "function_call", id: "fc", name: "f", arguments: "(a)" };
+  const done = (output_index: number, item: JsonObject) => ({
+    type: "response.output_item.done",
+    output_index,
+    item,
+  });
+  const delta = { type: "response.output_text.delta", output_index: 0, delta: "Hi" };
+
+  test("the deltas of an item count, and not the item again", () => {
+    expect(events(delta, done(0, message))).toBe("Hi");
+  });
+
+  test("an item that came without deltas counts as a whole, its name once", () => {
+    const added = { type: "response.output_item.added", output_index: 1, item: { ...call, arguments: "" } };
+    expect(events(delta, done(0, message), added, done(1, call))).toBe("Hif(a)");
+    expect(events(done(0, message))).toBe("Hi");
+  });
+
+  test("what a search has found does not count", () => {
+    expect(events(done(0, { type: "file_search_call", results: [{ text: "found" }] }))).toBe("");
+  });
+});
