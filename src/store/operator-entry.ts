@@ -1,12 +1,12 @@
-import { maxCredits, maxLifetimeCredits, nanoPerCredit } from "../base/money.ts";
+import { creditsFromNano, maxCredits, maxLifetimeCredits, nanoPerCredit } from "../base/money.ts";
 import type { AccountTotals, Entry, KeyRecord } from "./records.ts";
 import { type OperatorEntry, type RecordedEntry, StoreRefusal } from "./store.ts";
 
 /** Throws a refusal if a top-up or an adjustment is not possible. The totals must not change meanwhile. */
 export function checkOperatorEntry(
   kind: "topup" | "adjustment",
-  { amountNano }: OperatorEntry,
-  key: Pick<KeyRecord, "id" | "mode">,
+  { amountNano, heldNano = 0 }: OperatorEntry,
+  key: Pick<KeyRecord, "id" | "mode" | "prefix">,
   totals: Pick<AccountTotals, "posted" | "purchased">,
 ): void {
   if (key.mode !== "credit") {
@@ -19,8 +19,12 @@ export function checkOperatorEntry(
     throw new StoreRefusal("invalid_amount", "The amount must be a whole number of nano-credits, not 0.");
   }
   const posted = totals.posted + amountNano;
-  if (posted < 0) {
-    throw new StoreRefusal("invalid_amount", "The adjustment would take the balance below 0.");
+  if (amountNano < 0 && posted < heldNano) {
+    const held = heldNano === 0 ? "" : `, ${creditsFromNano(heldNano)} of it held by open requests`;
+    throw new StoreRefusal(
+      "invalid_amount",
+      `${key.prefix} has ${creditsFromNano(totals.posted)} credits${held}; ${creditsFromNano(-amountNano)} cannot be taken away.`,
+    );
   }
   if (posted > maxCredits * nanoPerCredit) {
     throw new StoreRefusal("invalid_amount", `A balance may be at most ${maxCredits} credits.`);

@@ -155,6 +155,8 @@ export interface OperatorEntry {
   readonly keyId: string;
   /** Nano-credits: above 0 for a top-up, not 0 for an adjustment. */
   readonly amountNano: number;
+  /** What open requests hold of the balance, so that it cannot be taken away. Only a running gateway knows it. */
+  readonly heldNano?: number;
   /** Makes it idempotent: repeating a reference for the same key returns the first entry. */
   readonly reference: string | null;
   readonly note: string | null;
@@ -246,6 +248,7 @@ export class StoreRefusal extends Error {
 export type RefusalReason =
   | "unknown_key"
   | "wrong_mode"
+  | "revoked"
   | "invalid_amount"
   | "reference_conflict"
   | "file_exists"

@@ -59,12 +59,13 @@ describe("keys adjust", () => {
     const once = () =>
       sluiceJson<KeyJson & { adjustment: { repeated: boolean } }>(
         place,
-        ...["keys", "adjust", prefix, "-1", "--note", "n", "--reference", "ticket 7"],
+        ...["keys", "adjust", prefix, "-3", "--note", "n", "--reference", "ticket 7"],
       );
     expect((await once()).adjustment.repeated).toBe(false);
+    // What is left would not do for another.
     const again = await once();
     expect(again.adjustment.repeated).toBe(true);
-    expect(again.credit?.balance).toBe(4);
+    expect(again.credit?.balance).toBe(2);
   });
 
   const misused: [why: string, args: string[], said: string][] = [

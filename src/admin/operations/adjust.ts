@@ -1,4 +1,3 @@
-import { creditsFromNano } from "../../base/money.ts";
 import type { KeyRecord, RecordedEntry } from "../../store/store.ts";
 import type { OperationContext } from "./context.ts";
 import { checkEntryText } from "./entry-text.ts";
@@ -23,7 +22,7 @@ type HeldNano = (keyId: string) => Promise<number>;
 
 /**
  * Corrects a credit key's balance by a new entry; nothing is rewritten. Removing more than is available (the balance
- * minus open holds) is rejected.
+ * minus open holds) is rejected, but not the repetition of an adjustment that took it.
  */
 export async function adjust(
   context: OperationContext,
@@ -41,30 +40,13 @@ export async function adjust(
   if (amountNano === 0) throw new OperationRefusal("invalid_input", "an adjustment of 0 changes nothing");
   if (note.trim() === "") throw new OperationRefusal("invalid_input", "an adjustment needs a note: say why");
   checkEntryText(note, reference);
-  await expectAvailable(context, key, amountNano, await heldNano(key.id));
   const recorded = await context.store.recordAdjustment({
     keyId: key.id,
     amountNano,
+    heldNano: await heldNano(key.id),
     reference: reference ?? null,
     note,
     atMs: context.clock.wallMs(),
   });
   return { ...recorded, key };
-}
-
-/** The store rejects a negative balance again, in its own transaction. This check knows the figures to name. */
-async function expectAvailable(
-  { store }: OperationContext,
-  key: KeyRecord,
-  amountNano: number,
-  heldNano: number,
-): Promise<void> {
-  if (amountNano > 0) return;
-  const balanceNano = (await store.readTotals(key.id))?.posted ?? 0;
-  if (balanceNano - heldNano + amountNano >= 0) return;
-  const held = heldNano === 0 ? "" : `, ${creditsFromNano(heldNano)} of it held by open requests`;
-  throw new OperationRefusal(
-    "invalid_input",
-    `${key.prefix} has ${creditsFromNano(balanceNano)} credits${held}; ${creditsFromNano(-amountNano)} cannot be taken away`,
-  );
 }

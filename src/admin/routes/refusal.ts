@@ -51,8 +51,12 @@ const operationStatuses = {
   gateway_busy: 409,
 } as const;
 
-/** Those that pass without a change to the request. */
-const storeStatuses: Partial<Record<StoreRefusal["reason"], number>> = { locked: 503, disk_full: 503 };
+/** Those that the request itself is not to blame for. */
+const storeStatuses: Partial<Record<StoreRefusal["reason"], number>> = {
+  revoked: 409,
+  locked: 503,
+  disk_full: 503,
+};
 
 /** An expected error of an operation or the store, as an answer; null for any other error. */
 export function expectedError(error: unknown): AdminError | null {

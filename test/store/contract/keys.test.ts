@@ -179,3 +179,26 @@ testEachStore("an adjustment corrects in both directions, never below 0", (datab
     expect(await store.readTotals(key.id)).toMatchObject({ posted: 0, purchased: 0 });
   }),
 );
+
+testEachStore("an adjustment leaves what is held, and its repetition is none", (database) =>
+  withStore(database, async (store) => {
+    const key = keyRecord();
+    await store.insertKey(key, 10);
+    const taken = entryFor(key.id, { amountNano: -6, reference: "r" });
+    expect(await reasonOf(store.recordAdjustment({ ...taken, heldNano: 5 }))).toBe("invalid_amount");
+    expect(await store.recordAdjustment({ ...taken, heldNano: 4 })).toMatchObject({ repeated: false });
+    expect(await store.recordAdjustment({ ...taken, heldNano: 4 })).toMatchObject({ repeated: true });
+    expect(await store.readTotals(key.id)).toMatchObject({ posted: 4, purchased: 4 });
+  }),
+);
+
+testEachStore("a revoked key stays so, whoever still saw it otherwise", (database) =>
+  withStore(database, async (store) => {
+    const key = keyRecord();
+    await store.insertKey(key, 0);
+    await store.updateKey(key.id, { status: "revoked" });
+    expect(await reasonOf(store.updateKey(key.id, { status: "active" }))).toBe("revoked");
+    expect(await store.findKey(key.id)).toMatchObject({ status: "revoked" });
+    await store.updateKey(key.id, { status: "revoked", label: "gone" });
+  }),
+);

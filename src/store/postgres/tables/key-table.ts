@@ -1,4 +1,5 @@
 import { assert } from "../../../base/assert.ts";
+import { changedKey } from "../../changed-key.ts";
 import type { KeyChanges, KeyRecord } from "../../records.ts";
 import { type KeyPage, type KeyQuery, StoreRefusal } from "../../store.ts";
 import type { Query } from "../client.ts";
@@ -88,7 +89,7 @@ export async function insertKey(query: Query, key: KeyRecord): Promise<void> {
 export async function updateKey(query: Query, id: string, changes: KeyChanges): Promise<KeyRecord> {
   await lockRevision(query);
   const { no, accountNo, key } = await requireKey(query, id);
-  const changed: KeyRecord = { ...key, ...changes };
+  const changed = changedKey(key, changes);
   await query(
     `UPDATE keys SET (${keyColumns}) =
       ($1, $2, $3, $4, $5, $6, $7::int, $8::int8, $9, $10::int8, $11::int8) WHERE no = $12::int`,

@@ -1,4 +1,5 @@
 import type { Database, Statement } from "bun:sqlite";
+import { changedKey } from "../../changed-key.ts";
 import type { KeyChanges, KeyRecord } from "../../records.ts";
 import { type KeyPage, type KeyQuery, StoreRefusal } from "../../store.ts";
 import type { Revision } from "./revision.ts";
@@ -102,7 +103,7 @@ export class KeyTable {
 
   update(id: string, changes: KeyChanges): KeyRecord {
     const { no, accountNo, key } = this.require(id);
-    const changed: KeyRecord = { ...key, ...changes };
+    const changed = changedKey(key, changes);
     this.#database.query(updateKey).run(...valuesOf(changed), this.#revision.raise(), no);
     this.#database.query(updateAccount).run(changed.budgetTokens, changed.period, accountNo);
     return changed;
