@@ -1,7 +1,10 @@
+import { isSendable } from "../dialects/headers.ts";
 import type { LoadContext } from "./context.ts";
-import { isReference, readSecret } from "./secrets.ts";
+import { isReference, readSecret, type Secret } from "./secrets.ts";
 
 const secretName = /authorization|api-?key|token|secret|password/i;
+const unsendable =
+  "holds a line break or a character outside Latin-1, or is very long: no header can have that";
 
 export interface ResolvedHeaders {
   readonly headers: Readonly<Record<string, string>>;
@@ -20,14 +23,13 @@ export function resolveHeaders(
   for (const [name, value] of Object.entries(configured ?? {})) {
     const at = `${path}.${name}`;
     if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) context.problems.add(at, "is not a header's name");
-    if (!isReference(value) && !secretName.test(name)) {
-      headers[name.toLowerCase()] = value;
-      continue;
-    }
-    const secret = readSecret(value, context);
-    if (secret.kind === "value") headers[name.toLowerCase()] = secret.value;
-    else if (secret.kind === "problem") context.problems.add(at, secret.message);
-    else unset = secret.reason;
+    const isPlain = !isReference(value) && !secretName.test(name);
+    const resolved: Secret = isPlain ? { kind: "value", value } : readSecret(value, context);
+    if (resolved.kind === "unset") unset = resolved.reason;
+    else if (resolved.kind === "problem") context.problems.add(at, resolved.message);
+    else if (resolved.value === "" || isSendable(resolved.value))
+      headers[name.toLowerCase()] = resolved.value;
+    else context.problems.add(at, unsendable);
   }
   return { headers, unset };
 }

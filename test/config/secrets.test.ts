@@ -48,6 +48,18 @@ describe("secrets", () => {
     expect(settings.providers.get("openai")?.headers).toEqual({ "x-team": "blue", "x-api-key": "k" });
   });
 
+  // As Latin-1, which heads are sent in, the second is "Po", a carriage return, and "et".
+  test.each(["a\\nb", "Počet"])("a header's value that no head can have is refused: %s", (value) => {
+    const said = /^providers\.openai\.headers\.X-Title: holds a line break or a character outside Latin-1/;
+    expect(problemsOf(provider('"env:KEY"', `headers = { X-Title = "${value}" }`))).toEqual([
+      expect.stringMatching(said),
+    ]);
+    const env = { KEY: "k", TITLE: "Počet" };
+    expect(problemsOf(provider('"env:KEY"', 'headers = { X-Title = "env:TITLE" }'), { env })).toEqual([
+      expect.stringMatching(said),
+    ]);
+  });
+
   test("a secret of several lines is refused, because it is sent in a header", () => {
     expect(problemsOf(provider('"env:KEY"'), { env: { KEY: "a\nb" } })[0]).toContain("more than one line");
   });
