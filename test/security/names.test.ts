@@ -34,6 +34,10 @@ const tricks = [
   ["Model", '"\\u004dodel":"local-upstream"'],
   ["max_to\u212Aens", '"max_to\\u212aens":99999'],
   ["\u017Ftream", '"\u017Ftream":true'],
+  ["extra_body.model", '"extra_body":{"google":{"a":1},"model":"local-upstream"}'],
+  ["extra_body.Model", '"extra_body":{"Model":"local-upstream"}'],
+  ["extra_body.n", '"extra_body":{"n":50}'],
+  ["extra_body.extra_body", '"extra_body":{"extra_body":{"model":"local-upstream"}}'],
   ["stream_options.Include_Usage", '"stream_options":{"Include_Usage":false}'],
   ["stream_options.include_usage", '"stream_options":{"include_usage":true,"include_usage":false}'],
   ["tools[0].Type", '"tools":[{"type":"function","name":"x","Type":"web_search"}]'],
@@ -57,3 +61,10 @@ for (const [path, start] of routes) {
     });
   }
 }
+
+test("what Google's servers take in extra_body passes", async () => {
+  const extra_body = { google: { thinking_config: { include_thoughts: true } } };
+  const body = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }], extra_body };
+  expect((await sluice.request("/v1/chat/completions", { key, body })).status).toBe(200);
+  expect(provider.requests[0]?.body["extra_body"]).toEqual(extra_body);
+});

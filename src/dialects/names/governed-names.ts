@@ -4,6 +4,9 @@
  * answered there by another. A name that only looks like a governed one is rejected.
  */
 
+/** LiteLLM, as a provider, puts the members of this one in the place of the body's own. */
+export const mergedMember = "extra_body";
+
 /** Members of the body itself, of any dialect. */
 const topLevelNames: readonly string[] = [
   ...["model", "messages", "input", "system", "instructions", "prompt"],
@@ -15,7 +18,7 @@ const topLevelNames: readonly string[] = [
   ...["service_tier", "speed", "inference_geo", "background", "store"],
   ...["previous_response_id", "conversation", "thread", "container", "file_ids", "vector_store_ids"],
   ...["thinking", "reasoning", "reasoning_effort", "output_config", "output_format", "text"],
-  ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key"],
+  ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key", mergedMember],
 ];
 
 /** Members of nested objects whose names the dialect defines. */
@@ -42,6 +45,7 @@ const callersObjects: ReadonlySet<string> = new Set([
 /** The place of a member's value. `input` is the conversation in the body, and a tool's arguments elsewhere. */
 export function placeUnder(place: Place, name: string, isObject: boolean): Place {
   if (place === "caller" || callersObjects.has(name)) return "caller";
+  if (place === "top" && name === mergedMember) return "top";
   if (place === "labels") return "dialect";
   if (name === "input" && isObject && place === "dialect") return "caller";
   return name === "variables" ? "labels" : "dialect";

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { cutText } from "../json/truncated-json.ts";
 import { type ParsedBody, parseWhole } from "../schema/validate.ts";
 import { findDuplicate } from "./duplicate-names.ts";
-import { type Mention, notableName, type Place, placeUnder } from "./governed-names.ts";
+import { isGoverned, type Mention, notableName, type Place, placeUnder } from "./governed-names.ts";
 import { pathOf } from "./name-path.ts";
 
 /** A stored object that a request refers to by its provider's id. */
@@ -75,6 +75,7 @@ class BodyWalk implements Mentions {
     for (const name in object) {
       this.members += 1;
       const value = object[name];
+      if (place === "top" && this.#path.length > 0 && isGoverned("top", name)) throw this.#merged(name);
       const notable = notableName(place, name);
       if (notable !== null) {
         if (notable.lookalike !== null) throw this.#refusal(name, notable.lookalike);
@@ -167,6 +168,14 @@ class BodyWalk implements Mentions {
   #offer(tools: ToolList): void {
     this.#toolLists ??= [];
     this.#toolLists.push(tools);
+  }
+
+  #merged(name: string): Error {
+    const path = pathOf([...this.#path, name]);
+    return invalidRequest(
+      `Some providers would read \`${path}\` in place of \`${name}\`; send it as \`${name}\`.`,
+      path,
+    );
   }
 
   #refusal(name: string, lookalike: string): Error {
