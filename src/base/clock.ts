@@ -21,3 +21,8 @@ export const msPerDay = 24 * msPerHour;
 export function utcDay(wallMs: number): number {
   return Math.floor(wallMs / msPerDay);
 }
+
+/** The date of a UTC day, such as `2026-11-16`. */
+export function dateOfDay(day: number): string {
+  return new Date(day * msPerDay).toISOString().slice(0, 10);
+}

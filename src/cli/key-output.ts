@@ -1,4 +1,5 @@
 import { type KeySummary, keyDocument } from "../admin/operations/key-summary.ts";
+import { dateOfDay } from "../base/clock.ts";
 import type { StorePlace } from "./open-store.ts";
 import { count, credits, fromNow, moment } from "./terminal/format.ts";
 import type { Style } from "./terminal/style.ts";
@@ -53,6 +54,7 @@ function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, str
     ["models", view.models === null ? "all" : view.models.join(", ")],
     ["created", `${moment(view.createdAtMs)} UTC`],
     ["expires", view.expiresAtMs === null ? "never" : absoluteAndRelative(view.expiresAtMs, nowMs, style)],
+    ["last used", view.lastUsedDay === null ? "never" : dateOfDay(view.lastUsedDay)],
     ["requests", count(view.requests)],
     ["tokens", `${count(view.inputTokens)} in, ${count(view.outputTokens)} out`],
   ];

@@ -17,6 +17,8 @@ export interface Reports {
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]>;
   /** What each of these keys spent per day (UTC days since 1970). Days without use are omitted. */
   keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]>;
+  /** The last day (UTC, since 1970) on which each of these keys was used, refused calls included. Without use it is omitted. */
+  keyLastDays(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 
   /** Newest first. A search that takes too long ends early and returns a cursor to continue from. */
   exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>>;

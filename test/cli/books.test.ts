@@ -122,6 +122,15 @@ describe("usage", () => {
     });
   });
 
+  test("of a key says on which day it was used last, and that another never was", async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const shown = await sluiceJson<{ last_used_on: string }>(place, "keys", "show", key.id);
+    expect(Math.abs(Date.parse(today) - Date.parse(shown.last_used_on))).toBeLessThanOrEqual(86_400_000);
+    const fresh = await sluiceJson<KeyJson>(newPlace(), "keys", "create", "--mode", "credit");
+    expect(fresh).toMatchObject({ last_used_on: null });
+    expect((await sluice(place, "keys", "list")).stdout).toMatch(/LAST USE .*\n.* (today|1d ago) /);
+  });
+
   test("keeps to one key, and names keys as people know them", async () => {
     const other = await sluiceJson<KeyJson>(place, "keys", "create", "--mode", "credit");
     expect((await sluiceJson<Report>(place, "usage", "--key", other.prefix)).total.requests).toBe(0);

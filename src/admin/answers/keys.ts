@@ -58,15 +58,18 @@ export async function keyView(deps: AdminDeps, key: KeyRecord): Promise<KeyView>
 }
 
 async function keyViews(
-  { clock, accounts }: AdminDeps,
+  { clock, accounts, store }: AdminDeps,
   keys: readonly KeyRecord[],
 ): Promise<readonly KeyView[]> {
-  const summaries = await accounts.summaries(keys.map(({ id }) => id));
+  const ids = keys.map(({ id }) => id);
+  const summaries = await accounts.summaries(ids);
+  const lastDays = await store.reports.keyLastDays(ids);
   return keys.map((key, place) => {
     const account = summaries[place];
     assert(account !== undefined, `key ${key.id} has no account`);
     const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
-    return { ...keyDocument(summarizeKey(key, account, clock.wallMs())), held };
+    const summary = summarizeKey(key, account, clock.wallMs(), lastDays.get(key.id) ?? null);
+    return { ...keyDocument(summary), held };
   });
 }
 

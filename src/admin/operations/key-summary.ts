@@ -1,3 +1,5 @@
+import { assert } from "../../base/assert.ts";
+import { dateOfDay } from "../../base/clock.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus, type KeyStatus } from "../../keys/status.ts";
 import type { AccountSummary } from "../../ledger/accounts.ts";
@@ -30,6 +32,8 @@ export interface KeySummary {
   readonly requests: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** The last day on which it was used, in days since 1970; null if it never was. */
+  readonly lastUsedDay: number | null;
 }
 
 interface CreditSummary {
@@ -63,7 +67,12 @@ type KeyAccount = Pick<
   | "outputTokens"
 >;
 
-export function summarizeKey(key: KeyRecord, account: KeyAccount, nowMs: number): KeySummary {
+export function summarizeKey(
+  key: KeyRecord,
+  account: KeyAccount,
+  nowMs: number,
+  lastUsedDay: number | null,
+): KeySummary {
   const isCredit = key.mode === "credit";
   const graceLasts = key.previousUntilMs !== null && key.previousUntilMs > nowMs;
   return {
@@ -94,13 +103,31 @@ export function summarizeKey(key: KeyRecord, account: KeyAccount, nowMs: number)
     requests: account.requests,
     inputTokens: account.inputTokens,
     outputTokens: account.outputTokens,
+    lastUsedDay,
   };
 }
 
 /** Summarizes a key from the store, for callers that have no ledger in memory. */
-export async function readKeySummary(
+export async function readKeySummary(context: OperationContext, key: KeyRecord): Promise<KeySummary> {
+  const [summary] = await readKeySummaries(context, [key]);
+  assert(summary !== undefined, "every key has a summary");
+  return summary;
+}
+
+export async function readKeySummaries(
+  context: OperationContext,
+  keys: readonly KeyRecord[],
+): Promise<KeySummary[]> {
+  const lastDays = await context.store.reports.keyLastDays(keys.map(({ id }) => id));
+  const summaries: KeySummary[] = [];
+  for (const key of keys) summaries.push(await summaryFrom(context, key, lastDays.get(key.id) ?? null));
+  return summaries;
+}
+
+async function summaryFrom(
   { store, clock }: OperationContext,
   key: KeyRecord,
+  lastUsedDay: number | null,
 ): Promise<KeySummary> {
   const totals = (await store.readTotals(key.id)) ?? emptyTotals(key.id);
   const nowMs = clock.wallMs();
@@ -114,7 +141,7 @@ export async function readKeySummary(
     budgetRemaining: key.budgetTokens === null ? null : Math.max(0, key.budgetTokens - budgetUsed),
     periodEndsMs: nextPeriodStart(key.period, nowMs),
   };
-  return summarizeKey(key, account, nowMs);
+  return summarizeKey(key, account, nowMs, lastUsedDay);
 }
 
 /** The summary as JSON, with the wire's names and in credits. Only a running gateway knows what is held. */
@@ -148,5 +175,6 @@ export function keyDocument(summary: KeySummary): Omit<KeyView, "held"> {
     requests: summary.requests,
     input_tokens: summary.inputTokens,
     output_tokens: summary.outputTokens,
+    last_used_on: summary.lastUsedDay === null ? null : dateOfDay(summary.lastUsedDay),
   };
 }

@@ -34,6 +34,9 @@ const keyFields = {
   requests: count,
   input_tokens: count,
   output_tokens: count,
+  last_used_on: nullable(
+    Type.String({ format: "date", description: "The last day (UTC) with a call, refused ones included." }),
+  ),
 };
 
 export const keyView = Type.Object(keyFields);

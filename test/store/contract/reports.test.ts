@@ -57,8 +57,14 @@ describe("sums", () => {
         expect.objectContaining({ startMs: noonMs, requests: 1, spendNano: 70 }),
       ];
       expect(await store.reports.usageInSteps({ ...day, stepMs: hourMs })).toEqual(expected);
+      const unused = keyRecord();
+      await store.insertKey(unused, 0);
+      const lastDays = new Map([[key.id, Math.floor(noonMs / (24 * hourMs))]]);
+      expect(await store.reports.keyLastDays([key.id, unused.id])).toEqual(lastDays);
       const later = await reopen();
       expect(await later.reports.usageInSteps({ ...day, stepMs: hourMs })).toEqual(expected);
+      expect(await later.reports.keyLastDays([unused.id, key.id])).toEqual(lastDays);
+      expect(await later.reports.keyLastDays([])).toEqual(new Map());
       expect(await later.reports.keyDays([key.id], 20_000, 21_000)).toEqual([
         { keyId: key.id, day: Math.floor(noonMs / (24 * hourMs)), spendNano: 75, spendTokens: 0 },
       ]);

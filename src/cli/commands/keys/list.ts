@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/operations/key-summary.ts";
+import { utcDay } from "../../../base/clock.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
@@ -53,6 +54,7 @@ function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal
     view.rpmLimit === null ? style.dim("–") : count(view.rpmLimit),
     view.scope === "all" ? style.dim("all") : view.scope,
     count(view.requests),
+    view.lastUsedDay === null ? style.dim("never") : daysAgo(utcDay(nowMs) - view.lastUsedDay),
     view.expiresAtMs === null ? style.dim("never") : fromNow(view.expiresAtMs, nowMs),
   ]);
   const columns = [
@@ -64,9 +66,15 @@ function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal
     { title: "RPM", align: "right" },
     { title: "SCOPE", elastic: true },
     { title: "REQUESTS", align: "right" },
+    { title: "LAST USE" },
     { title: "EXPIRES" },
   ] as const;
   return table(columns, rows, terminal);
+}
+
+/** By the UTC calendar. */
+function daysAgo(days: number): string {
+  return days <= 0 ? "today" : `${count(days)}d ago`;
 }
 
 function left(view: KeySummary): string {

@@ -34,6 +34,7 @@ function KeyRow({ of: key, onChange }: { of: ListedKeyView; onChange: () => void
       </td>
       <td data-name="Requests" class="number">
         {count(key.requests)}
+        <small class="muted">{key.last_used_on === null ? "never used" : `last ${key.last_used_on}`}</small>
       </td>
       <td data-name="14 days">
         <Sparkline values={key.recent} label={`Use of ${key.label ?? key.prefix} over the last 14 days`} />

@@ -18,7 +18,7 @@ import type {
 import type { Database } from "../database.ts";
 import { findExchange, searchExchanges } from "./exchange-searcher.ts";
 import { searchEntries } from "./row-searcher.ts";
-import { keyDays, latencyInSteps, usageBy, usageInSteps } from "./usage-sums.ts";
+import { keyDays, keyLastDays, latencyInSteps, usageBy, usageInSteps } from "./usage-sums.ts";
 
 export class PostgresReports implements Reports {
   readonly #database: Database;
@@ -41,6 +41,10 @@ export class PostgresReports implements Reports {
 
   keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]> {
     return keyDays(this.#database.read, keyIds, fromDay, throughDay);
+  }
+
+  keyLastDays(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return keyLastDays(this.#database.read, keyIds);
   }
 
   exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {

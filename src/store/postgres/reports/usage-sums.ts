@@ -113,6 +113,21 @@ export function keyDays(
   );
 }
 
+export async function keyLastDays(
+  query: Query,
+  keyIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await query<{ keyId: string; day: number | null }>(
+    `WITH uncounted AS MATERIALIZED (SELECT key_no, at_ms FROM sluice_uncounted_usage())
+    SELECT keys.id AS "keyId", greatest(
+      (SELECT max(day) FROM usage_key_days WHERE key_no = keys.no),
+      (SELECT max(at_ms / ${msPerDay})::int FROM uncounted WHERE key_no = keys.no)) AS day
+    FROM keys WHERE keys.id = ANY ($1::text[])`,
+    [keyIds],
+  );
+  return new Map(rows.flatMap(({ keyId, day }) => (day === null ? [] : [[keyId, day] as const])));
+}
+
 function rangeOf(range: TimeRange & { keyId?: string | undefined }, unitMs: number): Parameter[] {
   const whole = wholeUnits(range, unitMs);
   return [whole.from, whole.to, whole.sinceMs, whole.untilMs, range.keyId ?? null];

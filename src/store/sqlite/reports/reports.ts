@@ -66,6 +66,23 @@ export class SqliteReports implements Reports {
     );
   }
 
+  async keyLastDays(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (keyIds.length === 0) return new Map();
+    const places = keyIds.map((_, place) => `$key${place}`).join(", ");
+    const ids = Object.fromEntries(keyIds.map((id, place) => [`key${place}`, id]));
+    const rows = await this.#all<{ keyId: string; day: number }>(
+      `SELECT keyId, max(day) AS day FROM (
+        SELECT keys.id AS keyId, (SELECT max(day) FROM usage_key_days WHERE key_no = keys.no) AS day
+        FROM keys WHERE keys.id IN (${places})
+        UNION ALL
+        SELECT keys.id, at_ms / 86400000 FROM uncounted_usage JOIN keys ON keys.no = key_no
+        WHERE keys.id IN (${places})
+      ) WHERE day IS NOT NULL GROUP BY 1`,
+      ids,
+    );
+    return new Map(rows.map(({ keyId, day }) => [keyId, day]));
+  }
+
   exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
     return this.#exchanges.list(query);
   }
