@@ -50,8 +50,16 @@ export async function admit(
   return { kind: "admitted", actor: "session" };
 }
 
+/** For answers that last: whether the request would still be admitted. */
+export async function isStillAdmitted(guard: Guard, request: Request): Promise<boolean> {
+  const bearer = bearerOf(request);
+  if (bearer !== null) return guard.token.matches(bearer);
+  const session = sessionOf(request);
+  return session !== null && (await guard.sessions.isOpen(session));
+}
+
 /**
- * The only place where a token is compared, for bearers and for sign-ins. The right token is always accepted. It
+ * The only place where a token admits anybody, by bearer or by sign-in. The right token is always accepted. It
  * does not clear the failures of a locked address: they may be those of another client.
  */
 export function tryToken(guard: Guard, candidate: string, address: string): Verdict {

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { configInForce } from "../answers/config.ts";
+import { isStillAdmitted } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { iso } from "../iso-time.ts";
 import { listNodes } from "../operations/list-nodes.ts";
@@ -57,7 +58,7 @@ export const systemRoutes: readonly AdminRoute[] = [
       query: none,
       answers: Type.String({ description: "text/event-stream; the data of each event is one exchange." }),
     },
-    ({ deps }) => tailResponse(deps.live.feed),
+    ({ deps, request }) => tailResponse(deps.live.feed, () => isStillAdmitted(deps.guard, request)),
   ),
 ];
 

@@ -8,9 +8,15 @@ const heartbeatMs = 5_000;
 /** A watcher that does not read is disconnected rather than buffered. */
 const maxWaiting = 1_000;
 
-export function tailResponse(feed: ExchangeFeed): Response {
+/** Ends, too, for a watcher who has signed out, or whose token is no longer the one. */
+export function tailResponse(
+  feed: ExchangeFeed,
+  isStillAdmitted: () => Promise<boolean>,
+  everyMs = heartbeatMs,
+): Response {
   const encoder = new TextEncoder();
   let leave = () => {};
+  let isOver = false;
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -19,9 +25,17 @@ export function tailResponse(feed: ExchangeFeed): Response {
           controller.enqueue(encoder.encode(text));
         };
         const listener = (line: TailView) => send(`data: ${JSON.stringify(line)}\n\n`);
-        const timer = setInterval(() => send(": still here\n\n"), heartbeatMs);
+        const beat = async () => {
+          // While the database that keeps the sessions is away, nobody is sent off.
+          const mayStay = await isStillAdmitted().catch(() => true);
+          if (isOver) return;
+          if (mayStay) send(": still here\n\n");
+          else end();
+        };
+        const timer = setInterval(beat, everyMs);
         timer.unref();
         leave = () => {
+          isOver = true;
           clearInterval(timer);
           feed.leave(listener);
         };
