@@ -1,4 +1,6 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { ExchangeView, FiguresView, KeyView, OverviewView, UsageView } from "../../src/admin/views.ts";
 import type { Entry } from "../../src/store/store.ts";
 import { configFor } from "../support/config.ts";
@@ -25,6 +27,15 @@ interface Summary {
 
 let provider: ScriptedProvider;
 let sluice: Sluice;
+
+/** What open streams would be charged after a crash. */
+function journaledCharge(): number {
+  using database = new Database(join(sluice.folder, "data", "sluice.db"), { readonly: true });
+  const [row] = database
+    .query<{ soFar: number | null }, []>("SELECT max(charge_so_far) AS soFar FROM holds")
+    .all();
+  return row?.soFar ?? 0;
+}
 let spender: TestKey;
 let budget: TestKey;
 let keys: readonly TestKey[];
@@ -276,8 +287,8 @@ describe("the same traffic, told in many places", () => {
     const { id } = await traffic.stream(spender);
     const open = () => api<OverviewView>("/overview?range=1h");
     await waitFor(async () => (await open()).in_flight === 1, "the stream to be under way");
-    // What was produced is journaled every half second; only then a crash leaves a charge.
-    await Bun.sleep(1_500);
+    // Only once what was produced has been journaled does a crash leave a charge.
+    await waitFor(() => journaledCharge() > 0, "the stream's progress to be journaled");
     await sluice.kill9();
     await sluice.restart();
     const figures = await total();
