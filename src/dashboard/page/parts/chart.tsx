@@ -24,10 +24,10 @@ interface ChartProps {
 }
 
 const height = 180;
-/** 1, 2, 5, 10, 20, 50 and so on. */
-const wholeSteps = Array.from({ length: 13 }, (_, power) =>
-  [1, 2, 5].map((step) => step * 10 ** power),
-).flat();
+/** 1, 2, 5, 10, 20, 25, 50, 100 and so on. */
+const wholeSteps = Array.from({ length: 13 }, (_, power) => [1, 2, 2.5, 5].map((step) => step * 10 ** power))
+  .flat()
+  .filter(Number.isInteger);
 
 /** A single value is no line, and would not be seen. */
 function isLone(values: Line["values"]): boolean {
