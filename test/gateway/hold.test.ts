@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import type { JsonObject } from "../../src/base/json.ts";
 import { estimateInput } from "../../src/catalog/estimate.ts";
 import { clientDialect } from "../../src/dialects/registry.ts";
+import { json } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
@@ -159,6 +160,47 @@ test("a conversation that the provider has stored is held with the request that 
   const fits = await world.ask(rich, continued({ previous_response_id: "resp_up" }));
   expect(fits.status, await fits.text()).toBe(200);
   expect(world.provider.requests).toHaveLength(2);
+  await world.settled();
+});
+
+test("files and containers of an earlier answer do not stand for its conversation, which is in the request itself", async () => {
+  const said = { id: "msg", type: "message", role: "assistant", model: "up", stop_reason: "end_turn" };
+  const content = [
+    { type: "text", text: "Hi" },
+    {
+      type: "code_execution_tool_result",
+      tool_use_id: "srvtoolu_up",
+      content: {
+        type: "code_execution_result",
+        content: [{ type: "code_execution_output", file_id: "file_up" }],
+      },
+    },
+  ];
+  const container = { id: "container_up", expires_at: "2027-01-01T00:00:00Z" };
+  for (const more of [
+    { container: "container_up" },
+    { messages: [{ role: "user", content: [{ type: "container_upload", file_id: "file_up" }] }] },
+  ]) {
+    world.provider.reset();
+    world.provider.script(
+      json({
+        ...said,
+        stop_sequence: null,
+        content,
+        container,
+        usage: { input_tokens: 1000, output_tokens: 10 },
+      }),
+    );
+    const caller = await world.tokenCaller(1010 + 500);
+    const asked = (fields: object) => ({
+      path: paths.messages,
+      body: hello("messages", "claude-test", { max_tokens: 10, ...fields }),
+    });
+    expect((await world.ask(caller, asked({}))).status).toBe(200);
+    const fits = await world.ask(caller, asked(more));
+    expect(fits.status, await fits.text()).toBe(200);
+    expect(world.provider.requests).toHaveLength(2);
+  }
   await world.settled();
 });
 

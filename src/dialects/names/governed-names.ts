@@ -62,15 +62,15 @@ export function isGovernedAnywhere(name: string): boolean {
 }
 
 /**
- * What a governed name may point to: stored things by their ids, an object that may have such an id, a thread, tools, what a
- * `type` says, or speech.
+ * What a governed name may point to: a conversation or other stored things by their ids, an object that may have such an id,
+ * a thread, tools, what a `type` says, or speech.
  */
-export type Mention = "id" | "holder" | "thread" | "tools" | "type" | "speech";
+export type Mention = "conversation" | "id" | "holder" | "thread" | "tools" | "type" | "speech";
 
 const mentions = {
   top: new Map<string, Mention>([
-    ["previous_response_id", "id"],
-    ["conversation", "id"],
+    ["previous_response_id", "conversation"],
+    ["conversation", "conversation"],
     ["thread", "thread"],
     ["container", "id"],
     ["file_ids", "id"],

@@ -10,6 +10,8 @@ import { pathOf } from "./name-path.ts";
 export interface Reference {
   readonly path: string;
   readonly id: string;
+  /** Whether the provider adds what was said before to the request. It does not for a file or a container. */
+  readonly isConversation: boolean;
 }
 
 /** Tools that a request offers, at the top level or inside the conversation. */
@@ -107,15 +109,18 @@ class BodyWalk implements Mentions {
       case "type":
         this.#typed(value, within);
         break;
+      case "conversation":
+        this.#continue(value, name);
+        break;
       case "id":
-        this.#refer(value, name);
+        this.#refer(false, value, name);
         break;
       case "holder":
-        if (isObject(value)) this.#refer(value["id"], name, "id");
+        if (isObject(value)) this.#continue(value["id"], name, "id");
         break;
       case "thread":
         // Continues from the answer with this id, and with all that was said before it.
-        if (isObject(value)) this.#refer(value["previous_message_id"], name, "previous_message_id");
+        if (isObject(value)) this.#continue(value["previous_message_id"], name, "previous_message_id");
         break;
       case "tools":
         // A tool choice lists tools but offers none.
@@ -130,10 +135,10 @@ class BodyWalk implements Mentions {
   }
 
   #typed(type: Json | undefined, object: JsonObject): void {
-    if (type === "item_reference") this.#refer(object["id"], "id");
+    if (type === "item_reference") this.#continue(object["id"], "id");
     // A generated image is sent by its id alone, or with its data.
     if (type === "image_generation_call" && typeof object["result"] !== "string") {
-      this.#refer(object["id"], "id");
+      this.#continue(object["id"], "id");
     }
     // A tool that is defined inside the conversation.
     if (type === "tool_definition" && isObject(object["definition"])) {
@@ -148,20 +153,24 @@ class BodyWalk implements Mentions {
     if (!Array.isArray(input)) return;
     input.forEach((item, index) => {
       if (isObject(item) && item["type"] == null && item["role"] == null) {
-        this.#refer(item["id"], "input", index, "id");
+        this.#continue(item["id"], "input", index, "id");
       }
     });
   }
 
+  #continue(value: Json | undefined, ...steps: readonly (string | number)[]): void {
+    this.#refer(true, value, ...steps);
+  }
+
   /** An id, or several, in whatever form a lenient provider might read them: in a list, in an object, as a number. */
-  #refer(value: Json | undefined, ...steps: readonly (string | number)[]): void {
+  #refer(isConversation: boolean, value: Json | undefined, ...steps: readonly (string | number)[]): void {
     if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) this.#refer(item, ...steps, index);
+      for (const [index, item] of value.entries()) this.#refer(isConversation, item, ...steps, index);
     } else if (isObject(value)) {
-      this.#refer(value["id"], ...steps, "id");
+      this.#refer(isConversation, value["id"], ...steps, "id");
     } else if (typeof value === "string" || typeof value === "number") {
       this.#references ??= [];
-      this.#references.push({ path: pathOf([...this.#path, ...steps]), id: String(value) });
+      this.#references.push({ path: pathOf([...this.#path, ...steps]), id: String(value), isConversation });
     }
   }
 

@@ -43,7 +43,8 @@ export class GivenIdRegistry {
 
   /**
    * The provider that gave all of these to the key, and the most tokens that one of them stands for: items of a
-   * conversation each stand for all of it up to there. Throws `not_found` for one that was not given to the key.
+   * conversation each stand for all of it up to there, and files and containers for none of it. Throws `not_found` for
+   * one that was not given to the key.
    */
   async find(key: KeyRecord, references: readonly Reference[]): Promise<GivenId> {
     if (references.length > maxReferences) {
@@ -53,11 +54,11 @@ export class GivenIdRegistry {
     const given = await this.#store.findGivenIds(key.id, digests);
     let provider: string | null = null;
     let tokens = 0;
-    for (const [index, { path }] of references.entries()) {
+    for (const [index, { path, isConversation }] of references.entries()) {
       const found = given[index] ?? null;
       if (found === null) throw notGiven(path);
       provider ??= found.provider;
-      tokens = Math.max(tokens, found.tokens);
+      if (isConversation) tokens = Math.max(tokens, found.tokens);
       if (found.provider !== provider) {
         throw notFound(path, `\`${path}\` comes from another provider than what else the request names.`);
       }
