@@ -6,10 +6,9 @@ import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
-import { addressProblem, stringIn } from "./key-fields.ts";
+import { addressProblem, stringIn, tokenScope } from "./key-fields.ts";
 import { readSubjectSource, type SubjectSource, subjectTokenOf } from "./subject-token.ts";
 
-const scope = "https://www.googleapis.com/auth/cloud-platform";
 const defaultTokenUrl = "https://sts.googleapis.com/v1/token";
 const defaultLifeSeconds = 3600;
 
@@ -99,7 +98,7 @@ async function exchange(
     grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
     requested_token_type: "urn:ietf:params:oauth:token-type:access_token",
     audience,
-    scope,
+    scope: tokenScope,
     subject_token_type: subjectTokenType,
     subject_token: subjectToken,
     ...(workforceProject === null || client !== null
@@ -123,7 +122,7 @@ async function impersonate(
   moreHeaders: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Issued<HeaderToken>> {
-  const body = { scope: [scope], lifetime: `${lifeSeconds}s` };
+  const body = { scope: [tokenScope], lifetime: `${lifeSeconds}s` };
   const answer = await askTokenHost({ method: "POST", url, headers: token.headers, json: body }, signal);
   if (answer.status !== 200)
     throw new CredentialUnavailable(

@@ -1,6 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
 import { isLoopback } from "../credentials/loopback.ts";
 
+/** What every token is asked for. */
+export const tokenScope = "https://www.googleapis.com/auth/cloud-platform";
+
 /** Readers for the fields of Google's key files. */
 
 export function stringIn(file: JsonObject, name: string): string | null {

@@ -6,9 +6,8 @@ import type { HeaderToken } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import { type ExternalAccount, readExternalAccount } from "./external-account.ts";
-import { addressProblem, stringIn } from "./key-fields.ts";
+import { addressProblem, stringIn, tokenScope } from "./key-fields.ts";
 
-const scope = "https://www.googleapis.com/auth/cloud-platform";
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
 const assertionSeconds = 3600;
 
@@ -127,7 +126,7 @@ async function assertionOf(account: ServiceAccount, wallMs: number): Promise<str
   const { clientEmail, privateKeyId, tokenUri } = account;
   const iat = Math.floor(wallMs / 1000);
   const header = { alg: "RS256", typ: "JWT", ...(privateKeyId === null ? {} : { kid: privateKeyId }) };
-  const claims = { iss: clientEmail, scope, aud: tokenUri, iat, exp: iat + assertionSeconds };
+  const claims = { iss: clientEmail, scope: tokenScope, aud: tokenUri, iat, exp: iat + assertionSeconds };
   return signJwt(header, claims, await importKey(account.privateKey));
 }
 

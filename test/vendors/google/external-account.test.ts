@@ -10,6 +10,7 @@ import { readGoogleKey } from "../../../src/vendors/google/service-account.ts";
 import { load } from "../../config/fixtures.ts";
 import { type Answer, json, text } from "../../support/answers.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
+import { headersFrom } from "./headers-from.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
 const subjectFile = join(folder, "subject");
@@ -56,18 +57,6 @@ function accountFile(source: JsonObject, changes: JsonObject = {}): string {
     credential_source: source,
     ...changes,
   });
-}
-
-/** The headers of one request that uses the file, and of another after the first token was refused. */
-async function headersFrom(credentials: string, env: Record<string, string> = {}) {
-  const tokens = new TokenSources();
-  const use = googleCredential("vertex", credentials, tokens, env).use();
-  try {
-    await use.prepare();
-    return use.headers();
-  } finally {
-    tokens.stop();
-  }
 }
 
 describe("a workload identity federation exchanges the workload's token for one of Google's:", () => {

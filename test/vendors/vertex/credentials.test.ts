@@ -3,26 +3,14 @@ import { createPrivateKey } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TokenSources } from "../../../src/vendors/credentials/token-sources.ts";
-import { googleCredential } from "../../../src/vendors/google/credentials.ts";
 import { importKey, readGoogleKey, signJwt } from "../../../src/vendors/google/service-account.ts";
 import { load, problemsOf } from "../../config/fixtures.ts";
 import { json } from "../../support/answers.ts";
+import { headersFrom } from "../google/headers-from.ts";
 import { keyFile, startFakeVertex, userFile, vertexAccount } from "./fake-vertex.ts";
 
 const fake = startFakeVertex();
 afterAll(() => fake.stop());
-
-async function headersFrom(credentials: string, env: Record<string, string> = {}) {
-  const tokens = new TokenSources();
-  const use = googleCredential("vertex", credentials, tokens, env).use();
-  try {
-    await use.prepare();
-    return use.headers();
-  } finally {
-    tokens.stop();
-  }
-}
 
 describe("Google's tokens", () => {
   test("V09, T08: a service account signs for its token, whatever the line ends of its key are", async () => {
