@@ -58,9 +58,9 @@ export function cutShort(): GatewayError {
 }
 
 /**
- * The provider says that its answer failed, or refuses the request, and what it has used for it. That is charged once, before the client is told of
- * the failure: whether the answer is whole or a stream, small or large, passed through or translated. If it is more than
- * nothing, nobody is asked again, because the client would pay for both.
+ * The provider says that its answer failed, or refuses the request, and what it has used for it. That is charged once, before
+ * the client is told of the failure: whether the answer is whole or a stream, small or large, passed through or translated.
+ * If it is more than nothing, nobody is asked again, because the client would pay for both.
  */
 export class FailedAnswer extends GatewayError {
   /** Null if it reports no tokens, but something beside them. */
