@@ -58,19 +58,20 @@ describe("C61 input is told apart from what came from a cache", () => {
     });
   });
 
-  test("DeepSeek tells its cache elsewhere, Anthropic sometimes by age", () => {
-    expect(
-      usageIn("chat", {
-        prompt_tokens: 10,
-        completion_tokens: 1,
-        prompt_cache_hit_tokens: 8,
-      }),
-    ).toEqual({
-      ...none,
-      inputTokens: 2,
-      cachedInputTokens: 8,
-      outputTokens: 1,
-    });
+  test.each(["cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"])(
+    "some report their cache beside the details, as %s",
+    (field) => {
+      const chat = { prompt_tokens: 10, completion_tokens: 1, [field]: 8 };
+      const usage = { ...none, inputTokens: 2, cachedInputTokens: 8, outputTokens: 1 };
+      expect(usageIn("chat", chat)).toEqual(usage);
+      expect(usageIn("chat", { ...chat, prompt_tokens_details: { cached_tokens: 0 } })).toEqual(usage);
+      expect(usageIn("chat", { ...chat, prompt_tokens_details: { cached_tokens: 8 } })).toEqual(usage);
+      const inChoice = { choices: [{ index: 0, delta: {}, usage: chat }] };
+      expect(providerDialect("chat").usageIn(inChoice)).toEqual(usage);
+    },
+  );
+
+  test("Anthropic sometimes reports what is written by its age", () => {
     const byAge = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 3 };
     expect(usageIn("messages", { input_tokens: 1, output_tokens: 1, cache_creation: byAge })).toEqual({
       ...none,
@@ -80,6 +81,11 @@ describe("C61 input is told apart from what came from a cache", () => {
       outputTokens: 1,
     });
   });
+});
+
+test("what is reported beside the tokens is read wherever the usage is", () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 1, num_search_queries: 3 };
+  expect(providerDialect("chat").readExtras({ choices: [{ usage }] })).toEqual({ calls: { web_search: 3 } });
 });
 
 describe("C65 only figures that can be believed count", () => {

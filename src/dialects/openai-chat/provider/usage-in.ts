@@ -10,8 +10,7 @@ export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const details = detailsOf(usage["prompt_tokens_details"]);
   const input = usage["prompt_tokens"];
-  // DeepSeek and Mistral report their caches beside the details that everybody else has.
-  const cached = details["cached_tokens"] ?? usage["prompt_cache_hit_tokens"] ?? usage["num_cached_tokens"];
+  const cached = details["cached_tokens"] || (cachedBesideDetails(usage) ?? details["cached_tokens"]);
   const reasoning = detailsOf(usage["completion_tokens_details"])["reasoning_tokens"];
   return inclusiveUsage(
     cacheIsApart(usage, cached) ? Number(input) + Number(cached) : input,
@@ -22,6 +21,11 @@ export function readUsage(usage: Json | undefined): ReportedUsage | null {
     details["cache_write_tokens"],
     reasoning,
   );
+}
+
+/** Moonshot, DeepSeek and Mistral report their caches beside the details that everybody else has, or that they fill with 0. */
+function cachedBesideDetails(usage: JsonObject): Json | undefined {
+  return usage["cached_tokens"] ?? usage["prompt_cache_hit_tokens"] ?? usage["num_cached_tokens"];
 }
 
 /** xAI's `prompt_tokens` may leave out what was read from its cache. Elsewhere such figures make no sense. */
@@ -45,7 +49,7 @@ function reasoningIsApart(usage: JsonObject, reasoning: Json | undefined): boole
 
 /** A chunk with usage says as much as a whole answer. */
 export function readExtras(answer: JsonObject): ReportedExtras {
-  const usage = objectOf(answer["usage"]);
+  const usage = objectOf(usageOf(answer));
   const searches = countOf(usage?.["num_sources_used"]) || countOf(usage?.["num_search_queries"]);
   return reportedTogether(
     tierOf(answer["service_tier"]),
