@@ -1,4 +1,4 @@
-import type { GoogleProof, IrAssistantBlock, IrMessage, IrReasoning, IrToolCall } from "../ir/ir.ts";
+import type { GoogleProof, IrAssistantBlock, IrReasoning, IrToolCall } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
 
 /**
@@ -44,16 +44,4 @@ export function signaturesOf(
 
 function signatureFor(block: IrReasoning, target: Target): string | null {
   return block.proof?.maker === "google" && isOwnProof(block, target) ? block.proof.signature : null;
-}
-
-/**
- * The index of the first message after the last one in which the user says something of its own. Google validates the
- * signatures from there on. A message with results of tools belongs to the turn that called them.
- */
-export function currentTurnStart(messages: readonly IrMessage[]): number {
-  return messages.findLastIndex(({ role, blocks }) => role === "user" && !blocks.some(isResult)) + 1;
-}
-
-function isResult({ type }: IrMessage["blocks"][number]): boolean {
-  return type === "tool_result";
 }

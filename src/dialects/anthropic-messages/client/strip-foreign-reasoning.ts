@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { currentTurnStart, type TurnPart } from "../../ir/current-turn.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { hasProof, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 import { stripForeignCitations } from "../citations.ts";
@@ -36,18 +37,23 @@ function cleanMessage(message: Json, isStripped: (block: Json) => boolean): Json
   return kept.length === 0 ? null : { ...message, content: kept };
 }
 
-/** With a budget, Claude requires thinking before the calls whose results are sent; it was just stripped. */
+/** With a budget, Claude requires thinking where the turn that it continues began; it was just stripped. */
 function mustNotThink(body: JsonObject): boolean {
   if (objectOf(body["thinking"])?.["type"] !== "enabled") return false;
   const messages = listOf(body["messages"]);
-  const answered = listOf(objectOf(messages.at(-1))?.["content"]).some((block) =>
-    hasType(block, /^tool_result$/),
-  );
-  const last = messages.findLast((message) => objectOf(message)?.["role"] === "assistant");
-  const thought = listOf(objectOf(last)?.["content"]).some((block) => hasType(block, /thinking$/));
-  return answered && !thought;
+  const turn = messages.slice(currentTurnStart(messages, turnPartOf));
+  const first = turn.find((message) => turnPartOf(message) === "answer");
+  return first !== undefined && !holds(first, /thinking$/);
 }
 
-function hasType(block: Json, type: RegExp): boolean {
-  return type.test(stringOf(objectOf(block)?.["type"]) ?? "");
+function turnPartOf(message: Json): TurnPart {
+  const role = objectOf(message)?.["role"];
+  if (role === "assistant") return "answer";
+  if (role === "system") return "instruction";
+  return holds(message, /^tool_result$/) ? "results" : "words";
+}
+
+function holds(message: Json, type: RegExp): boolean {
+  const blocks = listOf(objectOf(message)?.["content"]);
+  return blocks.some((block) => type.test(stringOf(objectOf(block)?.["type"]) ?? ""));
 }

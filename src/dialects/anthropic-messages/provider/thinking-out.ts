@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { Effort, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
+import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
+import type { Effort, IrMessage, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { claudeThinking, mayDisableThinking, modelName } from "../../translation/model-traits.ts";
@@ -70,13 +71,13 @@ function extended(request: IrRequest, reasoning: IrReasoningSettings, maxTokens:
   return { thinking: { type: "enabled", budget_tokens: budget } };
 }
 
-/** A turn that called tools without thinking (its client could not keep it) cannot be continued with thinking. */
-function continuesUnthought(request: IrRequest): boolean {
-  const last = request.messages.at(-1);
-  if (last?.role !== "user" || !last.blocks.some((block) => block.type === "tool_result")) return false;
-  const turn = request.messages.findLast((message) => message.role === "assistant");
-  const makers = ["anthropic", "anthropic-redacted"];
-  return (
-    turn?.blocks.some((it) => it.type === "reasoning" && makers.includes(it.proof?.maker ?? "")) !== true
-  );
+/** A turn that began without Claude's thinking (its client could not keep it, or another model began it) goes on without. */
+function continuesUnthought({ messages }: IrRequest): boolean {
+  const turn = messages.slice(currentTurnStart(messages, turnPartOf));
+  const first = turn.find(({ role }) => role === "assistant");
+  return first !== undefined && !first.blocks.some(isThinking);
+}
+
+function isThinking(block: IrMessage["blocks"][number]): boolean {
+  return block.type === "reasoning" && /^anthropic/.test(block.proof?.maker ?? "");
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type { IrAssistantBlock, IrMessage, IrToolCall, IrToolResult } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { anySignature, currentTurnStart, signaturesOf } from "../../reasoning/google-proof.ts";
+import { anySignature, signaturesOf } from "../../reasoning/google-proof.ts";
 import { callInput } from "../../tools/call-input.ts";
 import { missingResult } from "../../tools/pairing.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
@@ -115,7 +116,7 @@ class ContentsWriter {
 
   #mustSign(index: number): boolean {
     this.#signedFrom ??= wantsSignatures(this.#target)
-      ? currentTurnStart(this.#messages)
+      ? currentTurnStart(this.#messages, turnPartOf)
       : Number.POSITIVE_INFINITY;
     return index >= this.#signedFrom;
   }

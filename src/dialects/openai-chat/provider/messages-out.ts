@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
+import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type {
   IrContent,
   IrMessage,
@@ -9,7 +10,7 @@ import type {
   IrToolResult,
 } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { anySignature, currentTurnStart, isOwnProof, signaturesOf } from "../../reasoning/google-proof.ts";
+import { anySignature, isOwnProof, signaturesOf } from "../../reasoning/google-proof.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { flattenContent, markError } from "../../translation/flatten-content.ts";
@@ -29,7 +30,7 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
   const messages: JsonObject[] = [];
   if (request.system.length > 0) messages.push({ role: "system", content: content.write(request.system) });
   const currentTurn = wantsCallSignatures(target)
-    ? currentTurnStart(request.messages)
+    ? currentTurnStart(request.messages, turnPartOf)
     : Number.POSITIVE_INFINITY;
   let index = -1;
   for (const message of request.messages) {
