@@ -253,6 +253,7 @@ export type RefusalReason =
   | "reference_conflict"
   | "file_exists"
   | "newer_schema"
+  | "other_schema"
   | "corrupt"
   | "not_a_database"
   | "invalid_url"

@@ -3,7 +3,7 @@ import type { PostgresLocation } from "../settings.ts";
 import { parseAddress } from "./address.ts";
 import { PostgresClient, type Query } from "./client.ts";
 import { Database } from "./database.ts";
-import { migrate, migrations, readSchema, refuseNewer } from "./migrate.ts";
+import { migrate, migrations, readSchema } from "./migrate.ts";
 import { listNodes } from "./node/list-nodes.ts";
 
 const deadlineMs = 30_000;
@@ -23,8 +23,7 @@ export async function checkDatabase(
         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted"`,
     );
     const roundTripMs = await medianRoundTrip(read);
-    const schema = migrates ? await migrate(client) : await readSchema(read);
-    refuseNewer(schema, migrations.length, client.address.name);
+    const schema = migrates ? await migrate(client) : await readSchema(read, client.address.name);
     return {
       name: client.address.name,
       serverVersion: server?.version.split(" ")[0] ?? "",

@@ -5,7 +5,7 @@ import { type RecomputedTotals, StoreRefusal } from "../store.ts";
 import { parseAddress } from "./address.ts";
 import { type Parameter, PostgresClient, type Query } from "./client.ts";
 import { Database } from "./database.ts";
-import { migrate, migrations, readSchema, refuseNewer } from "./migrate.ts";
+import { migrate, migrations, readSchema } from "./migrate.ts";
 import { recomputeTotals } from "./tables/recompute.ts";
 
 const copyDeadlineMs = 24 * 3_600_000;
@@ -20,8 +20,7 @@ export function withPostgresSource<Result>(
 ): Promise<Result> {
   return connected(location, async (client) => {
     const { name } = client.address;
-    const schema = await readSchema(client.query);
-    refuseNewer(schema, migrations.length, name);
+    const schema = await readSchema(client.query, name);
     if (schema.version < migrations.length) {
       throw new StoreRefusal(
         "schema_missing",

@@ -1,18 +1,17 @@
 import { StoreRefusal } from "../store.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import first from "./migrations/001.sql" with { type: "text" };
-import second from "./migrations/002.sql" with { type: "text" };
-import third from "./migrations/003.sql" with { type: "text" };
-import fourth from "./migrations/004.sql" with { type: "text" };
-import fifth from "./migrations/005.sql" with { type: "text" };
 
 /**
  * The migrations, in order; a schema's version is how many have run. They only go forward, and while one runs the release
  * before it may still be running on other machines: they add, and what they replace is dropped a release later. One
  * that older releases cannot live with begins with the line `-- needs: N`, where N is the oldest schema a program
  * must know to use the database from then on.
+ *
+ * A migration that was released is never changed. Until the first release 001.sql is, so a database keeps the fingerprint
+ * of each migration that made it, and is refused if this program has another one.
  */
-export const migrations: readonly string[] = [first, second, third, fourth, fifth];
+export const migrations: readonly string[] = [first];
 
 export interface SchemaState {
   /** 0 for an empty database. */
@@ -24,46 +23,76 @@ export interface SchemaState {
 /** Any number will do that no other program uses for its own locks. */
 const migrationLock = 5_143_670_921;
 const migrationDeadlineMs = 600_000;
+/** What the builds before this list of migrations called it. They find tables that they do not know, and leave them alone. */
+const earliestTable = "schema_migrations";
 
 /** Brings the schema up to date. Whoever comes first does it, the others wait. */
 export async function migrate(
   client: PostgresClient,
   steps: readonly string[] = migrations,
 ): Promise<SchemaState> {
-  const before = await readSchema(client.query);
-  refuseNewer(before, steps.length, client.address.name);
+  const { name } = client.address;
+  const before = await readSchema(client.query, name, steps);
   if (before.version >= steps.length) return before;
   const work = async (query: Query) => {
     await query("SELECT pg_advisory_xact_lock($1::int8)", [migrationLock]);
-    const { version } = await readSchema(query);
-    if (version === 0) await prepareEmpty(query, client.address.name);
+    const { version } = await readSchema(query, name, steps);
+    if (version === 0) await prepareEmpty(query, name);
     for (let step = version; step < steps.length; step += 1)
       await runStep(query, steps[step] ?? "", step + 1);
-    return readSchema(query);
+    return readSchema(query, name, steps);
   };
   return client.transaction(work, { deadlineMs: migrationDeadlineMs });
 }
 
-/** Not `to_regclass`: within a transaction it may not see what another has made since it began. */
-export async function readSchema(query: Query): Promise<SchemaState> {
-  const [found] = await query<{ found: boolean }>(
-    `SELECT EXISTS (
-      SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_migrations') AS found`,
-  );
-  if (found?.found !== true) return { version: 0, needs: 0 };
-  const [state] = await query<SchemaState>(
-    "SELECT coalesce(max(version), 0) AS version, coalesce(max(needs), 0) AS needs FROM schema_migrations",
-  );
-  return state ?? { version: 0, needs: 0 };
+interface AppliedStep {
+  readonly version: number;
+  readonly needs: number;
+  readonly fingerprint: string;
 }
 
-/** A newer schema is fine as long as it does not say that it needs a newer program. */
-export function refuseNewer({ version, needs }: SchemaState, known: number, name: string): void {
-  if (needs <= known) return;
-  throw new StoreRefusal(
+/** Refuses a schema that this program cannot use. A newer one is fine as long as it does not say that it needs a newer program. */
+export async function readSchema(
+  query: Query,
+  name: string,
+  steps: readonly string[] = migrations,
+): Promise<SchemaState> {
+  const applied = await readApplied(query, name);
+  const state = { version: applied.length, needs: Math.max(0, ...applied.map(({ needs }) => needs)) };
+  if (state.needs > steps.length) throw newerSchema(state, steps.length, name);
+  const isOther = applied.some(({ version, fingerprint }) => {
+    const known = steps[version - 1];
+    return known !== undefined && fingerprintOf(known) !== fingerprint;
+  });
+  if (isOther) throw otherSchema(name);
+  return state;
+}
+
+/** Not `to_regclass`: within a transaction it may not see what another has made since it began. */
+async function readApplied(query: Query, name: string): Promise<readonly AppliedStep[]> {
+  const tables = await query<{ name: string }>(
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()
+      AND tablename IN ('schema_steps', '${earliestTable}')`,
+  );
+  if (tables.some((table) => table.name === earliestTable)) throw otherSchema(name);
+  if (tables.length === 0) return [];
+  return query<AppliedStep>("SELECT version, needs, fingerprint FROM schema_steps ORDER BY version");
+}
+
+function newerSchema({ version, needs }: SchemaState, known: number, name: string): StoreRefusal {
+  return new StoreRefusal(
     "newer_schema",
     `The database ${name} was changed by a newer Sluice (schema ${version}, which needs a program that knows ` +
       `schema ${needs}; this one knows ${known}). Nothing was changed. Use that newer version.`,
+  );
+}
+
+function otherSchema(name: string): StoreRefusal {
+  return new StoreRefusal(
+    "other_schema",
+    `The database ${name} was made by a build of Sluice from before the first release, and this one cannot use it. Nothing was ` +
+      "changed. Copy it to SQLite with the build that made it (`sluice store copy`), and from there into an empty " +
+      "database with this one; or start with an empty database.",
   );
 }
 
@@ -78,9 +107,10 @@ async function prepareEmpty(query: Query, name: string): Promise<void> {
       `The database ${name} has tables, but not Sluice's. Nothing was changed. Give Sluice a database of its own.`,
     );
   }
-  await query(`CREATE TABLE schema_migrations (
+  await query(`CREATE TABLE schema_steps (
     version int PRIMARY KEY,
     needs int NOT NULL,
+    fingerprint text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
   )`);
 }
@@ -88,5 +118,15 @@ async function prepareEmpty(query: Query, name: string): Promise<void> {
 async function runStep(query: Query, text: string, version: number): Promise<void> {
   const needs = Number(/^-- needs: (\d+)$/m.exec(text)?.[1] ?? 0);
   await query(text);
-  await query("INSERT INTO schema_migrations (version, needs) VALUES ($1, $2)", [version, needs]);
+  await query("INSERT INTO schema_steps (version, needs, fingerprint) VALUES ($1, $2, $3)", [
+    version,
+    needs,
+    fingerprintOf(text),
+  ]);
+}
+
+/** Comments and the way a line is broken make no other schema. */
+function fingerprintOf(text: string): string {
+  const statements = text.replaceAll(/--.*$/gm, "").replaceAll(/\s+/g, " ").trim();
+  return new Bun.CryptoHasher("sha256").update(statements).digest("hex");
 }

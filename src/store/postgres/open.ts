@@ -4,7 +4,7 @@ import { parseAddress } from "./address.ts";
 import { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
 import { Maintenance } from "./maintenance.ts";
-import { migrate, migrations, readSchema, refuseNewer } from "./migrate.ts";
+import { migrate, migrations, readSchema } from "./migrate.ts";
 import { PostgresStore } from "./postgres-store.ts";
 
 /** Reports and operators' actions; charges have connections of their own. */
@@ -38,8 +38,7 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
 }
 
 async function refuseUnusable(client: PostgresClient): Promise<void> {
-  const schema = await readSchema(client.query);
-  refuseNewer(schema, migrations.length, client.address.name);
+  const schema = await readSchema(client.query, client.address.name);
   if (schema.version >= migrations.length) return;
   const what = schema.version === 0 ? "has no data yet" : `has an older schema (${schema.version})`;
   throw new StoreRefusal(

@@ -2,10 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { audit } from "../../../src/ledger/audit.ts";
 import { openStore } from "../../../src/store/open.ts";
+import { checkDatabase } from "../../../src/store/postgres/check.ts";
+import type { PostgresClient } from "../../../src/store/postgres/client.ts";
 import { migrate, migrations, readSchema } from "../../../src/store/postgres/migrate.ts";
+import { StoreRefusal } from "../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../support/postgres.ts";
 import { keyRecord } from "../fixtures.ts";
-import { clientOf, emptyDatabase, migratedDatabase } from "./fixtures.ts";
+import { clientOf, emptyDatabase, migratedDatabase, type PostgresDatabase } from "./fixtures.ts";
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 else
@@ -23,7 +26,7 @@ else
       const client = clientOf(database.url);
       const broken = [...migrations, "CREATE TABLE later (id int); SELECT nothing FROM nowhere"];
       await expect(migrate(client, broken)).rejects.toThrow("nowhere");
-      expect(await readSchema(client.query)).toEqual({ version: 0, needs: 0 });
+      expect(await readSchema(client.query, "db")).toEqual({ version: 0, needs: 0 });
       await client.close();
     });
 
@@ -32,6 +35,29 @@ else
       const client = clientOf(database.url);
       await client.query("CREATE TABLE invoices (id int)");
       await expect(migrate(client)).rejects.toThrow("has tables, but not Sluice's");
+      await client.close();
+    });
+
+    test("refuse a database that an earlier build has made, and say what to do", async () => {
+      await using database = await emptyDatabase();
+      const client = clientOf(database.url);
+      await client.query("CREATE TABLE schema_migrations (version int PRIMARY KEY, needs int NOT NULL)");
+      await client.query("INSERT INTO schema_migrations VALUES (1, 0), (2, 0), (3, 0), (4, 0), (5, 0)");
+      await expectOtherSchema(database, client);
+      expect(await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).toEqual([
+        { tablename: "schema_migrations" },
+      ]);
+      await client.close();
+    });
+
+    test("refuse a database that was made by another text of the same migration, but not for a comment", async () => {
+      await using database = await emptyDatabase();
+      const client = clientOf(database.url);
+      const [first = ""] = migrations;
+      await migrate(client, [`-- Another comment.\n${first}\n`]);
+      expect(await migrate(client)).toEqual({ version: 1, needs: 0 });
+      await client.query("UPDATE schema_steps SET fingerprint = 'of another text'");
+      await expectOtherSchema(database, client);
       await client.close();
     });
 
@@ -67,3 +93,21 @@ else
       for (const each of [running, again, client]) await each.close();
     });
   });
+
+async function expectOtherSchema({ url }: PostgresDatabase, client: PostgresClient): Promise<void> {
+  const location = { url, password: null, prepare: true };
+  const attempts = [
+    () => migrate(client),
+    () => openStore({ location, clock: systemClock, role: "gateway" }),
+    () => openStore({ location, clock: systemClock, role: "operator" }),
+    () => checkDatabase(location, { migrates: false }),
+  ];
+  for (const attempt of attempts) {
+    const refusal = await attempt().catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(StoreRefusal);
+    expect(refusal).toMatchObject({
+      reason: "other_schema",
+      message: expect.stringMatching(/before the first release.*`sluice store copy`.*an empty database/),
+    });
+  }
+}

@@ -90,7 +90,7 @@ else
       await Promise.all(adding);
       await rollUp(client);
       const [left] = await client.query<{ rows: number }>(
-        "SELECT count(*)::int AS rows FROM uncounted_usage",
+        "SELECT count(*)::int AS rows FROM sluice_uncounted_usage()",
       );
       expect(left).toEqual({ rows: 0 });
       expect(await spent(store)).toEqual({ requests, spendNano: (requests / 2) * 3, refused });

@@ -88,41 +88,4 @@ else
       }
       expect(await unbalanced(world.client)).toEqual([]);
     });
-
-    test("may come beside those of a gateway of the release before, about the same account", async () => {
-      const [node, older] = [await join(), await join()];
-      const { query } = world.client;
-      const keyId = await world.addKey(100);
-      const [ours, theirs] = [holdOrder(keyId, 40), holdOrder(keyId, 50)];
-      await sendMoney(query, [node, 1, 1], [asHold(ours)]);
-      const items = JSON.stringify([
-        { n: 1, id: theirs.holdId, key: keyId, amount: 50, now: theirs.nowMs, model: "m" },
-        { n: 2, id: newId("req_"), key: keyId, amount: 20, now: theirs.nowMs, model: "m" },
-      ]);
-      const held = await query(
-        "SELECT verdicts, balances, frees FROM sluice_hold($1, 1, 1, $2::text::json)",
-        [older, items],
-      );
-      expect(held.map(plain)).toEqual([{ verdicts: [1, 3], balances: [100, 100], frees: [10, 10] }]);
-      const end = JSON.stringify([{ ...endOf(chargeOrder(theirs, 55)).charge, n: 1 }]);
-      for (let time = 0; time < 2; time += 1) {
-        const ended = await query(
-          `SELECT charges, overruns FROM sluice_settle($1, 2, 1, $2::text[], $3::text::json, NULL, NULL, '{}'::text[], '{}'::int8[])`,
-          [older, [theirs.holdId], end],
-        );
-        expect(ended.map(plain)).toEqual([{ charges: [55], overruns: [0] }]);
-      }
-      expect(await sendMoney(query, [node, 1, 2], [asEnd(ours, 60)])).toEqual([{ charged: 45, overrun: 15 }]);
-      expect(await unbalanced(world.client)).toEqual([]);
-    });
   });
-
-/** Arrays may be typed ones. */
-function plain(row: unknown): unknown {
-  return Object.fromEntries(
-    Object.entries(row as Record<string, ArrayLike<number>>).map(([name, figures]) => [
-      name,
-      Array.from(figures),
-    ]),
-  );
-}
