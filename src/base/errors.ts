@@ -7,7 +7,7 @@ import type { JsonObject } from "./json.ts";
 interface ErrorKind {
   readonly status: number;
   readonly type: string;
-  /** `false` is sent as `x-should-retry: false`, because the SDKs would otherwise retry a 409 or a 401. */
+  /** `false` is sent as `x-should-retry: false`, because the SDKs would otherwise retry a 409 or a 429. */
   readonly shouldRetry?: false;
 }
 
@@ -17,7 +17,7 @@ const kinds = {
   key_disabled: { status: 403, type: "permission_error", shouldRetry: false },
   rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
   balance_temporarily_reserved: { status: 429, type: "rate_limit_error" },
-  limit_reached: { status: 429, type: "quota_error" },
+  limit_reached: { status: 429, type: "quota_error", shouldRetry: false },
   insufficient_credit: { status: 402, type: "quota_error", shouldRetry: false },
   invalid_request: { status: 400, type: "invalid_request_error" },
   model_not_found: { status: 404, type: "invalid_request_error" },

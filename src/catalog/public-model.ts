@@ -2,10 +2,7 @@ import type { ModelSettings, Price } from "../config/settings.ts";
 import { publishedPrice } from "./price.ts";
 import { type PriceInUsd, priceInUsd } from "./price-view.ts";
 
-/**
- * A model as clients see it, in OpenAI's shape and Anthropic's at once: Anthropic's SDK and Claude Code's model
- * discovery need `type` and `created_at`.
- */
+/** A model as clients see it: the interface's fields, and beside them those that Anthropic's clients read. */
 export interface PublicModel {
   readonly id: string;
   /** The model's own id, where `id` is an alias. */
@@ -20,6 +17,8 @@ export interface PublicModel {
   readonly provider: string;
   readonly context_window: number | null;
   readonly max_output_tokens: number | null;
+  readonly max_input_tokens: number | null;
+  readonly max_tokens: number | null;
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly pricing?: PublicPricing;
 }
@@ -30,11 +29,11 @@ interface PublicPricing extends PriceInUsd {
   readonly unit: "million_tokens";
 }
 
-/** The model itself, then its aliases if they are listed. */
+/** The model itself, then its aliases if they are listed. Pickers show display names, so an alias has its own. */
 export function publicModels(model: ModelSettings): [PublicModel, ...PublicModel[]] {
   const own = publicModel(model);
   const aliases = model.listAliases ? model.aliases : [];
-  return [own, ...aliases.map((alias) => ({ ...own, id: alias, alias_of: model.id }))];
+  return [own, ...aliases.map((alias) => ({ ...own, id: alias, display_name: alias, alias_of: model.id }))];
 }
 
 function publicModel(model: ModelSettings): PublicModel {
@@ -51,6 +50,8 @@ function publicModel(model: ModelSettings): PublicModel {
     provider: model.deployments[0]?.provider ?? model.ownedBy,
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
+    max_input_tokens: model.contextWindow,
+    max_tokens: model.maxOutputTokens,
     capabilities: model.capabilities,
     ...(price === null ? {} : { pricing: publicPricing(price) }),
   };

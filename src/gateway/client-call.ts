@@ -20,7 +20,7 @@ interface PlainEndpoint extends EndpointBase {
   readonly operation: "usage" | "count_tokens";
 }
 
-/** Serves callers without a key too, and native Anthropic clients in their own shape. */
+/** Serves callers without a key too. */
 interface ModelsEndpoint extends EndpointBase {
   readonly operation: "models" | "model";
 }

@@ -1,5 +1,4 @@
 import { GatewayError } from "../base/errors.ts";
-import { anthropicModel, anthropicPage } from "../catalog/anthropic-models.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admitOptional } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
@@ -7,24 +6,18 @@ import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
 
 /**
- * The public catalog without a key, else the key's own. A bad credential does not fall back to the public one. OpenAI's
- * list has `object` and `data` and, by the contract, no other field; Anthropic's comes in pages.
+ * The public catalog without a key, else the key's own. A bad credential does not fall back to the public one. By the
+ * contract the list has no field but these two. Anthropic's clients stop paging where `has_more` is absent.
  */
 export async function listModels(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const models = listed(exchange, await admitOptional(gateway, exchange));
-  const { route } = exchange.call;
-  const list =
-    route.errors === "anthropic"
-      ? anthropicPage(models, urlOf(exchange).searchParams)
-      : { object: "list", data: models };
-  return Response.json(list, { headers: commonHeaders(exchange) });
+  const data = listed(exchange, await admitOptional(gateway, exchange));
+  return Response.json({ object: "list", data }, { headers: commonHeaders(exchange) });
 }
 
 /** One model, by its id or an alias. What a caller may not use does not exist for it, as in the list. */
 export async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admitOptional(gateway, exchange);
   const { catalog } = exchange.configured;
-  const { route } = exchange.call;
   const name = nameIn(exchange);
   const model = catalog.find(name);
   const isVisible = model !== undefined && (key === null ? model.public : catalog.permits(key, model));
@@ -33,10 +26,7 @@ export async function showModel(gateway: Gateway, exchange: Exchange): Promise<R
       param: "model",
     });
   }
-  const shown = catalog.show(model);
-  return Response.json(route.errors === "anthropic" ? anthropicModel(shown) : shown, {
-    headers: commonHeaders(exchange),
-  });
+  return Response.json(catalog.show(model), { headers: commonHeaders(exchange) });
 }
 
 function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
@@ -44,12 +34,8 @@ function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
 }
 
 /** The part of the path that matches the route's wildcard. The edge has refused what cannot be decoded. */
-function nameIn(exchange: Exchange): string {
-  const { path } = exchange.call.route;
-  return decodeURIComponent(urlOf(exchange).pathname.slice(path.length - 1));
-}
-
-/** A request without a host has a bare path as its URL. */
-function urlOf({ call: { request } }: Exchange): URL {
-  return new URL(request.url, "http://localhost");
+function nameIn({ call: { request, route } }: Exchange): string {
+  // A request without a host has a bare path as its URL.
+  const { pathname } = new URL(request.url, "http://localhost");
+  return decodeURIComponent(pathname.slice(route.path.length - 1));
 }

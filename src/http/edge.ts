@@ -9,17 +9,9 @@ import { addressOn, HttpCall } from "./call.ts";
 import { Cors } from "./cors.ts";
 import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
-import { plainError, plainJson } from "./plain.ts";
+import { formatAt, plainError, plainJson } from "./plain.ts";
 import { respond } from "./respond.ts";
-import {
-  isAt,
-  isNative,
-  isOfInterface,
-  meantPath,
-  nativeVariant,
-  playgroundRoutes,
-  routes,
-} from "./routes.ts";
+import { isAt, isOfInterface, meantPath, origins, playgroundRoutes, routes } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
@@ -84,15 +76,12 @@ export function createEdge(
     return cors.isOn ? cors.markLater(request, responding) : responding;
   };
   for (const route of served) {
-    const native = nativeVariant(route);
-    const handle =
-      native === null
-        ? ({ request }: { request: Request }) => answer(request, route)
-        : ({ request }: { request: Request }) => answer(request, isNative(request) ? native : route);
-    app.route(route.method, route.path, handle, { parse: "none" });
+    app.route(route.method, route.path, ({ request }) => answer(request, route), { parse: "none" });
   }
   if (servesInterface) {
     app.get("/", () => landingPage(mounted.length > 0));
+    // Claude Code opens its connection with a HEAD of this, on the origin that it was given.
+    for (const origin of origins) app.get(`${origin}/api/hello`, () => plainJson({ message: "hello" }));
     app.get("/openapi.json", async () => plainJson((await import("./openapi/document.ts")).buildOpenApi()));
   }
   app.get("/healthz", () => plainJson({ status: "ok" }));
@@ -136,5 +125,5 @@ function notFound(request: Request, served: readonly Route[]): Response {
       ? ""
       : `; use ${meant}. The base URL of OpenAI clients ends in /v1, that of Anthropic clients does not`;
   const message = `There is nothing at ${request.method} ${path.slice(0, 200)}${hint}.`;
-  return plainError(path, new GatewayError("not_found", message));
+  return plainError(path, new GatewayError("not_found", message), {}, formatAt(path, request.headers));
 }

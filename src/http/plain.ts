@@ -1,15 +1,16 @@
 import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import { type ErrorFormat, renderError } from "../dialects/errors/envelope.ts";
-import { routes } from "./routes.ts";
+import { isAt, routes } from "./routes.ts";
 
 /** Errors of paths outside the interface. They too have a request id and the path's envelope. */
 export function plainError(
   path: string,
   error: GatewayError,
   headers: Record<string, string> = {},
+  format = formatAt(path),
 ): Response {
-  const rendered = renderError(formatOf(path), error, newId("req_"));
+  const rendered = renderError(format, error, newId("req_"));
   return new Response(rendered.body, {
     status: rendered.status,
     headers: { ...rendered.headers, ...headers },
@@ -23,8 +24,14 @@ export function plainJson(body: unknown, status = 200): Response {
   });
 }
 
-/** That of the route at this path or above it. */
-function formatOf(path: string): ErrorFormat {
-  const route = routes.find((it) => path === it.path || path.startsWith(`${it.path}/`));
-  return route?.errors ?? "openai";
+/** The format of the route at this path. Elsewhere that of the client, if its headers name one, or of a route above. */
+export function formatAt(path: string, client?: Headers): ErrorFormat {
+  const route = routes.find((it) => isAt(it, path));
+  if (route !== undefined) return route.errors;
+  if (client !== undefined && isAnthropicClient(client)) return "anthropic";
+  return routes.find((it) => path.startsWith(`${it.path}/`))?.errors ?? "openai";
+}
+
+function isAnthropicClient(headers: Headers): boolean {
+  return headers.has("anthropic-version") || headers.has("anthropic-beta");
 }

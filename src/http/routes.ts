@@ -1,5 +1,5 @@
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
-import { describesModels, type Endpoint, type Route } from "../gateway/client-call.ts";
+import type { Endpoint, Route } from "../gateway/client-call.ts";
 
 function generation(dialect: ClientDialectName): Endpoint {
   const { route, errorFormat } = clientDialect(dialect);
@@ -49,7 +49,7 @@ export const routes: readonly Route[] = endpoints.flatMap((endpoint): Route[] =>
 /** What the dashboard's playground calls, at the address that its page came from. */
 export const playgroundRoutes = routes.filter(({ operation }) => operation === "generate");
 
-const origins = ["", "/token"];
+export const origins = ["", "/token"];
 
 /** Whether a path belongs to the interface, or would if there were such a route. */
 export function isOfInterface(path: string): boolean {
@@ -67,14 +67,4 @@ export function meantPath(path: string, served: readonly Route[]): string | null
   const [, origin = "", rest = ""] = /^(\/token)?(?:\/v1)*(\/.*)$/.exec(path) ?? [];
   const meant = `${origin}/v1${rest}`;
   return served.some((route) => route.path === meant) ? meant : null;
-}
-
-/** Models are described in Anthropic's shape to its own clients, which always send this header. */
-export function isNative(request: Request): boolean {
-  return request.headers.has("anthropic-version");
-}
-
-/** The route as Anthropic's own clients see it; null if it is the same for all. */
-export function nativeVariant(route: Route): Route | null {
-  return describesModels(route) ? { ...route, errors: "anthropic" } : null;
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
-import { plainError } from "./plain.ts";
+import { formatAt, plainError } from "./plain.ts";
 
 type Handler = (request: Request) => Promise<Response> | Response;
 
@@ -33,7 +33,10 @@ export function guardPatterns(route: Handler, notFound: Handler): Record<string,
 function guarded(handle: Handler): Handler {
   return (request) => {
     const problem = targetProblem(request);
-    if (problem !== null) return plainError(`/${segmentsOf(request).join("/")}`, problem);
+    if (problem !== null) {
+      const path = `/${segmentsOf(request).join("/")}`;
+      return plainError(path, problem, {}, formatAt(path, request.headers));
+    }
     makeUrlAbsolute(request);
     return handle(request);
   };

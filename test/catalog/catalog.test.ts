@@ -66,6 +66,8 @@ describe("a model as clients see it", () => {
         provider: "openai",
         context_window: 400_000,
         max_output_tokens: 128_000,
+        max_input_tokens: 400_000,
+        max_tokens: 128_000,
         capabilities: { tools: true },
         pricing: {
           currency: "USD",

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
-
 import type { Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
@@ -92,13 +92,22 @@ function commandFor({ url, key, model }: Access) {
   };
 }
 
+/** It lists only models whose ids contain `claude` or `anthropic`. */
+const aliases: Readonly<Record<ProviderDialectName, string>> = {
+  chat: "claude-by-chat",
+  responses: "anthropic/by-responses",
+  messages: "claude-by-messages",
+  gemini: "claude-by-gemini",
+  converse: "claude-by-converse",
+};
+
 const suite = runsLargeClients ? describe.skipIf(claude === null) : () => {};
 
 suite("the real Claude Code", () => {
   let world: World<AgentProvider>;
 
   beforeAll(async () => {
-    world = await startWorld(startAgentProvider());
+    world = await startWorld(startAgentProvider(), { aliases });
   }, 30_000);
 
   afterAll(() => world.dispose());
@@ -142,6 +151,21 @@ suite("the real Claude Code", () => {
       const secret = crypto.randomUUID();
       expectDone(await run(dialect, secret), secret);
       expect(world.provider.steps).toEqual([0, 1, 2, 3]);
+    },
+    patienceMs,
+  );
+
+  test(
+    "discovers the models whose names it takes for Claude's, by the names they are shown with",
+    async () => {
+      using workshop = new Workshop({});
+      world.provider.send({ steps: [], farewell: "Done." });
+      const { args, env } = commandFor(world.access("messages"));
+      const discovering = { ...env, CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: "1" };
+      await runAgent([claude ?? "", ...args], workshop, discovering);
+      const kept = await Bun.file(join(workshop.home, ".claude/cache/gateway-models.json")).json();
+      expect(kept.baseUrl).toBe(world.sluice.url);
+      expect(kept.models).toEqual(Object.values(aliases).map((id) => ({ id, display_name: id })));
     },
     patienceMs,
   );

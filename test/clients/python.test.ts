@@ -81,6 +81,13 @@ suite("the official Python packages", () => {
     expect(world.provider.complaints).toEqual([]);
   });
 
+  test("reads the list of models once, from its beginning to its end", async () => {
+    const { url, key } = world.access("chat");
+    const [read] = await runPython<{ ids: string[] }>(python ?? "python3", "models.py", { url, key });
+    const ids = providerDialectNames.map((dialect) => world.access(dialect).model);
+    expect(read?.ids.toSorted()).toEqual(ids.toSorted());
+  });
+
   conversations.forEach(({ client, provider, stream, scenario }, index) => {
     const way = stream ? "streamed" : "whole";
     test(`${client} on a provider of ${provider}, ${way}: ${scenario.name}`, () => {

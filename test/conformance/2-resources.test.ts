@@ -48,15 +48,24 @@ async function expectRefused(route: Route, ...changes: [param: string, change: B
   expect(world.provider.requests.length).toBe(before);
 }
 
-async function listed(): Promise<{ object: string; data: JsonObject[] }> {
-  const response = await world.sluice.request("/v1/models", { key: world.credit });
+async function listed(headers = {}): Promise<{ object: string; data: JsonObject[] }> {
+  const response = await world.sluice.request("/v1/models", { key: world.credit, headers });
   return (await response.json()) as { object: string; data: JsonObject[] };
 }
+
+/** What Anthropic's clients send. The interface has one shape for everybody. */
+const anthropicHeaders = { "anthropic-version": "2023-06-01", "anthropic-beta": "a" };
 
 describe("2. Resources and their fields", () => {
   test("2.1 a model has id, object, created, owned_by, and what else is known of it", async () => {
     const { data } = await listed();
-    for (const entry of data) expectShape(model, entry);
+    for (const entry of data) {
+      expectShape(model, entry);
+      expect(entry["capabilities"]).toBeObject();
+      const path = `/v1/models/${entry["id"]}`;
+      const one = await world.sluice.request(path, { key: world.credit, headers: anthropicHeaders });
+      expect(await one.json()).toEqual(entry);
+    }
     expect(data.find((entry) => entry["id"] === "gpt-test")).toMatchObject({
       object: "model",
       display_name: "GPT Test",
@@ -77,6 +86,7 @@ describe("2. Resources and their fields", () => {
   test("2.2 the model list has object, data and no other field", async () => {
     const list = await listed();
     expectShape(modelList, list);
+    expect(await listed(anthropicHeaders)).toEqual(list);
     expect(list.object).toBe("list");
   });
 

@@ -14,9 +14,11 @@ const ask = (route: typeof chat, change: JsonObject = {}, headers: Record<string
 
 describe("7.1 Envelopes", () => {
   test("7.1 chat completions, responses, models and usage use the Format A envelope", async () => {
-    for (const path of ["/v1/models", "/v1/usage"]) {
-      const headers = { authorization: "Bearer x" };
+    for (const path of ["/v1/models", "/v1/models/gpt-test", "/v1/usage"]) {
+      const headers = { authorization: "Bearer x", "anthropic-version": "2023-06-01" };
       await expectError(await world.sluice.request(path, { headers }), "invalid_credentials", "A");
+      const wrong = await world.sluice.request(path, { headers, method: "DELETE" });
+      await expectError(wrong, "method_not_allowed", "A");
     }
     for (const route of [chat, responses])
       await expectError(await ask(route, { model: "none" }), "model_not_found", "A");
@@ -119,6 +121,7 @@ describe("7.2 Codes", () => {
     expect((await request()).status).toBe(200);
     const { response } = await expectError(await request(), "limit_reached", "A");
     expect(Number(response.headers.get("retry-after"))).toBeWithin(1, 86_401);
+    expect(response.headers.get("x-should-retry")).toBe("false");
   });
 
   test("7.2 insufficient_credit: not enough available credit or tokens to start the request", async () => {

@@ -81,6 +81,27 @@ describe("paths", () => {
     expect(elsewhere).toContain("There is nothing at POST /v1/embeddings.");
   });
 
+  test("that nobody knows answer in the format of the client, as its headers tell", async () => {
+    const anthropic = { "anthropic-version": "2023-06-01" };
+    const typeAt = async (path: string, headers: Record<string, string>) => {
+      const response = await sluice.request(path, { headers });
+      expect([400, 404], path).toContain(response.status);
+      expect(response.headers.has("request-id"), path).toBe("anthropic-version" in headers);
+      return ((await response.json()) as { type?: string }).type;
+    };
+    for (const path of ["/v1/files", "/token/v1/files/x", "/v1/chat/completions/x", "/nothing", "/v1/a\\b"]) {
+      expect(await typeAt(path, anthropic), path).toBe("error");
+      expect(await typeAt(path, {}), path).toBeUndefined();
+    }
+  });
+
+  test("say hello to a client that tries the connection before it uses it", async () => {
+    for (const path of ["/api/hello", "/token/api/hello"]) {
+      expect((await sluice.request(path, { method: "HEAD" })).status).toBe(200);
+      expect(await (await sluice.request(path)).json()).toEqual({ message: "hello" });
+    }
+  });
+
   test("that exist answer other methods with 405 and Allow", async () => {
     for (const method of ["OPTIONS", "DELETE", "PUT", "PATCH"]) {
       const { status, text } = await raw(`${method} /v1/chat/completions`, ["Host: example.org"]);
