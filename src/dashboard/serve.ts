@@ -30,7 +30,7 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fil
 interface Files {
   /** Changes with the page. It is part of the assets' URLs, so browsers may cache them for ever. */
   readonly version: string;
-  readonly byName: ReadonlyMap<string, { readonly body: string; readonly type: string }>;
+  readonly byName: ReadonlyMap<string, Blob>;
 }
 
 let files: Promise<Files> | undefined;
@@ -40,9 +40,9 @@ async function load(): Promise<Files> {
   return {
     version: Bun.hash(page.script + page.style).toString(36),
     byName: new Map([
-      ["main.js", { body: page.script, type: "text/javascript; charset=utf-8" }],
-      ["main.css", { body: page.style, type: "text/css; charset=utf-8" }],
-      ["icon.svg", { body: icon, type: "image/svg+xml" }],
+      ["main.js", new Blob([page.script], { type: "text/javascript; charset=utf-8" })],
+      ["main.css", new Blob([page.style], { type: "text/css; charset=utf-8" })],
+      ["icon.svg", new Blob([icon], { type: "image/svg+xml" })],
     ]),
   };
 }
@@ -83,7 +83,7 @@ export async function dashboardResponse(request: Request, path: string): Promise
   }
   const file = byName.get(asset[2] ?? "");
   if (!file || asset[1] !== version) return new Response("not found\n", { status: 404, headers });
-  return new Response(file.body, {
+  return new Response(file, {
     headers: {
       ...headers,
       "content-type": file.type,

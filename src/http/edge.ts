@@ -1,15 +1,19 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
+import { nextTurn } from "../base/next-turn.ts";
+import { once } from "../base/once.ts";
+import { TurnAllowance } from "../base/turn-allowance.ts";
 import type { Route } from "../gateway/client-call.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { currentProxies } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
 import { addressOn, HttpCall } from "./call.ts";
 import { Cors } from "./cors.ts";
+import { DocumentLimit } from "./documents.ts";
 import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
-import { formatAt, plainError, plainJson } from "./plain.ts";
+import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
 import { respond } from "./respond.ts";
 import { isAt, isOfInterface, meantPath, origins, playgroundRoutes, routes } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
@@ -28,6 +32,17 @@ const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 const idleTimeoutSeconds = 30;
 
 /**
+ * One read of a connection may bring thousands of pipelined requests, which Bun would answer all in one turn of the event
+ * loop. What is more than this waits for the next turn, and Bun closes a connection that pipelines while an answer waits.
+ */
+const answersPerTurn = 100;
+
+const openApi = once(async () => {
+  const { buildOpenApi } = await import("./openapi/document.ts");
+  return new Blob([JSON.stringify(buildOpenApi())], { type: "application/json" });
+});
+
+/**
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. `listen`
  * registers the routes with Bun's router, which matches the target as it was sent. Every other target passes the
  * guard patterns on its way to Elysia's router, which handles wildcards and trailing slashes. If the admin side has
@@ -42,6 +57,9 @@ export function createEdge(
   const served = servesInterface ? routes : playgroundRoutes;
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
+  const documents = new DocumentLimit(gateway.clock);
+  const turns = new TurnAllowance(answersPerTurn);
+  const addressOf = (request: Request) => addressOn(app.server, request, trusted());
   const failed = (error: unknown, path: string) => {
     log.error({ err: error, path }, "a route failed");
     return plainError(path, new GatewayError("internal_error", "The gateway failed unexpectedly."));
@@ -55,6 +73,7 @@ export function createEdge(
       routes: guardPatterns(
         (request) => app.fetch(request),
         (request) => notFound(request, served),
+        turns,
       ),
       error: (error) => failed(error, "unknown"),
       idleTimeout: idleTimeoutSeconds,
@@ -63,9 +82,12 @@ export function createEdge(
     },
   });
   app.onError(({ error, request }) => failed(error, pathOf(request)));
-  app.onBeforeHandle(({ request, params }) => {
+  app.onBeforeHandle(({ request, params, route }) => {
+    if (!turns.take()) return nextTurn().then(() => app.fetch(request));
     // Undefined for routes without parameters. Asking Bun for its `params` would take 0.7 µs there.
-    const problem = params === undefined ? hostProblem(request) : targetProblem(request);
+    const problem =
+      (params === undefined ? hostProblem(request) : targetProblem(request)) ??
+      documents.refusal(route, () => addressOf(request));
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
 
@@ -82,11 +104,11 @@ export function createEdge(
     app.get("/", () => landingPage(mounted.length > 0));
     // Claude Code opens its connection with a HEAD of this, on the origin that it was given.
     for (const origin of origins) app.get(`${origin}/api/hello`, () => plainJson({ message: "hello" }));
-    app.get("/openapi.json", async () => plainJson((await import("./openapi/document.ts")).buildOpenApi()));
+    app.get("/openapi.json", async () => plainDocument(await openApi()));
   }
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));
-  for (const mount of mounted) app.use(mount((request) => addressOn(app.server, request, trusted())));
+  for (const mount of mounted) app.use(mount(addressOf));
   app.all("/*", ({ request }) => unrouted(request, served, cors), { parse: "none" });
   return app;
 }

@@ -46,9 +46,11 @@ const headers = {
   "x-content-type-options": "nosniff",
 };
 
+const pages = { withDashboard: new Blob([page(dashboard)]), plain: new Blob([page("")]) };
+
 /** The page for a browser that opens the gateway's address. */
 export function landingPage(hasDashboard: boolean): Response {
-  return new Response(page(hasDashboard ? dashboard : ""), {
+  return new Response(hasDashboard ? pages.withDashboard : pages.plain, {
     headers: { ...headers, "x-request-id": newId("req_") },
   });
 }

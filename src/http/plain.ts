@@ -18,10 +18,16 @@ export function plainError(
 }
 
 export function plainJson(body: unknown, status = 200): Response {
-  return Response.json(body, {
-    status,
-    headers: { "x-request-id": newId("req_"), "cache-control": "no-store" },
-  });
+  return Response.json(body, { status, headers: uncached() });
+}
+
+/** A blob is not copied for each response. */
+export function plainDocument(document: Blob): Response {
+  return new Response(document, { headers: { ...uncached(), "content-type": document.type } });
+}
+
+function uncached(): Record<string, string> {
+  return { "x-request-id": newId("req_"), "cache-control": "no-store" };
 }
 
 /** The format of the route at this path. Elsewhere that of the client, if its headers name one, or of a route above. */

@@ -1,4 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
+import { nextTurn } from "../base/next-turn.ts";
+import type { TurnAllowance } from "../base/turn-allowance.ts";
 import { formatAt, plainError } from "./plain.ts";
 
 type Handler = (request: Request) => Promise<Response> | Response;
@@ -17,9 +19,13 @@ const maxSegments = 12;
  * and would pass on a path that its rules forbid (`/v1/..\admin`). Bun's router matches the target as it was sent, so
  * these patterns make it cut the path into segments. What it cannot cut (`//`, or too many segments) is never routed.
  */
-export function guardPatterns(route: Handler, notFound: Handler): Record<string, Handler> {
-  const guard = guarded(route);
-  const patterns: Record<string, Handler> = { "/*": guarded(notFound) };
+export function guardPatterns(
+  route: Handler,
+  notFound: Handler,
+  turns: TurnAllowance,
+): Record<string, Handler> {
+  const guard = guarded(route, turns);
+  const patterns: Record<string, Handler> = { "/*": guarded(notFound, turns) };
   let pattern = "";
   for (let index = 0; index < maxSegments; index += 1) {
     pattern += `/:s${index}`;
@@ -30,8 +36,9 @@ export function guardPatterns(route: Handler, notFound: Handler): Record<string,
   return patterns;
 }
 
-function guarded(handle: Handler): Handler {
-  return (request) => {
+function guarded(handle: Handler, turns: TurnAllowance): Handler {
+  const guard: Handler = (request) => {
+    if (!turns.take()) return nextTurn().then(() => guard(request));
     const problem = targetProblem(request);
     if (problem !== null) {
       const path = `/${segmentsOf(request).join("/")}`;
@@ -40,6 +47,7 @@ function guarded(handle: Handler): Handler {
     makeUrlAbsolute(request);
     return handle(request);
   };
+  return guard;
 }
 
 /** What is wrong with the segments from Bun's router or with the Host; null if nothing is. */

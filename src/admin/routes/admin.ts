@@ -1,11 +1,13 @@
 import { Elysia } from "elysia";
+import { newId } from "../../base/id.ts";
+import { once } from "../../base/once.ts";
 import type { AdminDeps } from "../deps.ts";
 import { keyRoutes } from "./keys.ts";
 import { mountMetrics } from "./metrics.ts";
 import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
-import { AdminError, json, refusalResponse } from "./refusal.ts";
+import { AdminError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { reportRoutes } from "./reports.ts";
 import { mountSession } from "./session.ts";
 import { systemRoutes } from "./system.ts";
@@ -24,7 +26,8 @@ export function adminRoutes(withoutAddress: Omit<AdminDeps, "addressOf">): Admin
     for (const route of routes) mountRoute(app, adminBase, deps, route);
     mountSession(app, adminBase, deps);
     mountMetrics(app, deps);
-    app.get(`${adminBase}/openapi.json`, () => json(adminOpenApi(adminBase, routes, deps.version)));
+    const document = once(() => jsonBlob(adminOpenApi(adminBase, routes, deps.version)));
+    app.get(`${adminBase}/openapi.json`, () => new Response(document(), { headers: documentHeaders() }));
     app.all(
       `${adminBase}/*`,
       () => refusalResponse(new AdminError(404, "not_found", "There is no such place in the admin API.")),
@@ -32,4 +35,12 @@ export function adminRoutes(withoutAddress: Omit<AdminDeps, "addressOf">): Admin
     );
     return app;
   };
+}
+
+function jsonBlob(document: object): Blob {
+  return new Blob([JSON.stringify(document)], { type: "application/json" });
+}
+
+function documentHeaders(): Record<string, string> {
+  return { ...answerHeaders, "x-request-id": newId("req_") };
 }

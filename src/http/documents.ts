@@ -1,0 +1,37 @@
+import type { Clock } from "../base/clock.ts";
+import { GatewayError } from "../base/errors.ts";
+import { AddressLimiter } from "../limits/address-limiter.ts";
+
+/** The routes of documents that need no credential: pages, their files, and descriptions of the APIs. */
+const documents: ReadonlySet<string> = new Set([
+  "/",
+  "/openapi.json",
+  "/admin",
+  "/admin/*",
+  "/admin/api/v1/openapi.json",
+]);
+
+/** Plenty for browsers and tools that share an address; as much as an answer to all of them costs is bearable. */
+const perMinute = 300;
+
+/**
+ * Bounds by address how many documents are read. They have a limit of their own, so that guessed keys do not lock
+ * an operator out of the dashboard. Probes (`/healthz`, `/readyz`) have none: a refusal would cost as much as the
+ * answer, and would take a working gateway out of service.
+ */
+export class DocumentLimit {
+  readonly #addresses: AddressLimiter;
+
+  constructor(clock: Clock) {
+    this.#addresses = new AddressLimiter(clock, perMinute);
+  }
+
+  /** Why a request of this route is refused; null if it is not. */
+  refusal(route: string, addressOf: () => string): GatewayError | null {
+    if (!documents.has(route)) return null;
+    const { allowed, retryAfterSeconds } = this.#addresses.take(addressOf());
+    if (allowed) return null;
+    const message = `At most ${perMinute} documents a minute are sent to one address; wait and try again.`;
+    return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
+  }
+}
