@@ -19,6 +19,9 @@ const publicRoutes: ReadonlySet<string> = new Set([
   "GET /healthz",
   "GET /readyz",
   "GET /openapi.json",
+  // Says hello, and nothing else.
+  "GET /api/hello",
+  "GET /token/api/hello",
   "GET /v1/models",
   "GET /token/v1/models",
   "GET /v1/models/*",
