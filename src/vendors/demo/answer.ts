@@ -1,4 +1,6 @@
 import { newId } from "../../base/id.ts";
+import { noUsage, type Usage } from "../../base/usage.ts";
+import type { IrBlockHead, IrFinish } from "../../dialects/ir/ir.ts";
 import { countPieces, piecesOf } from "./pieces.ts";
 import type { DemoRequest, DemoTool } from "./request.ts";
 import { sampleOf } from "./sample.ts";
@@ -6,29 +8,17 @@ import type { Scenario } from "./scenario.ts";
 
 /** The demo's answer, independent of the dialect. */
 export interface DemoAnswer {
-  readonly request: DemoRequest;
-  readonly createdSeconds: number;
-  readonly thinking: readonly string[];
-  readonly text: readonly string[];
-  readonly call: ToolCall | null;
-  /** It was truncated at the output limit. */
-  readonly truncated: boolean;
-  /** The stop sequence that it ended at; null if it did not. */
-  readonly stop: string | null;
+  /** In the order in which they are streamed. */
+  readonly blocks: readonly DemoBlock[];
+  readonly finish: IrFinish;
   /** Null if it was asked to report none. */
-  readonly usage: DemoUsage | null;
+  readonly usage: Usage | null;
 }
 
-export interface ToolCall {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: string;
-}
-
-export interface DemoUsage {
-  readonly input: number;
-  readonly output: number;
-  readonly thinking: number;
+export interface DemoBlock {
+  readonly head: IrBlockHead;
+  /** Its text, or the arguments of a call. */
+  readonly pieces: readonly string[];
 }
 
 /** With more tools than this the client is an agent, and a tool called at random might do something. */
@@ -36,29 +26,50 @@ const fewTools = 3;
 const longestQuote = 160;
 
 export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
-  const tool = toolFor(request, scenario);
-  const call = tool === null ? null : callOf(tool, request);
   const thinking = request.thinks ? piecesOf(thoughts(request)) : [];
-  const said = call === null ? cutAtStop(words(request, scenario), request.stops) : { text: "", stop: null };
-  const text = piecesOf(said.text);
-  const callTokens = call === null ? 0 : countPieces(call.name) + countPieces(call.arguments);
-  const wanted = thinking.length + text.length + callTokens;
-  const most = request.maxTokens ?? wanted;
-  const kept = text.slice(0, Math.max(0, most - thinking.length));
-  const output = Math.min(wanted, Math.max(most, thinking.length + callTokens));
-  const truncated = kept.length < text.length;
-  const { choices, inputTokens } = request;
+  const tool = toolFor(request, scenario);
+  const { said, finish, outputTokens } =
+    tool === null ? speak(request, scenario, thinking.length) : call(tool, request);
+  const blocks =
+    thinking.length > 0 ? [{ head: { type: "reasoning" as const }, pieces: thinking }, said] : [said];
+  const usage = {
+    ...noUsage,
+    inputTokens: request.inputTokens,
+    outputTokens: (thinking.length + outputTokens) * request.choices,
+    reasoningTokens: thinking.length * request.choices,
+  };
+  return { blocks, finish, usage: scenario.usage ? usage : null };
+}
+
+/** What follows the thinking. */
+interface Said {
+  readonly said: DemoBlock;
+  readonly finish: IrFinish;
+  readonly outputTokens: number;
+}
+
+function speak(request: DemoRequest, scenario: Scenario, thinkingTokens: number): Said {
+  const { text, stop } = cutAtStop(words(request, scenario), request.stops);
+  const wanted = piecesOf(text);
+  const pieces = wanted.slice(0, Math.max(0, (request.maxTokens ?? Infinity) - thinkingTokens));
+  const reason = pieces.length < wanted.length ? "length" : stop === null ? "stop" : "stop_sequence";
+  const stopSequence = reason === "stop_sequence" ? stop : null;
   return {
-    request,
-    createdSeconds: Math.floor(Date.now() / 1000),
-    thinking,
-    text: kept,
-    call,
-    truncated,
-    stop: truncated ? null : said.stop,
-    usage: scenario.usage
-      ? { input: inputTokens, output: output * choices, thinking: thinking.length * choices }
-      : null,
+    said: { head: { type: "text" }, pieces },
+    finish: { reason, stopSequence, explanation: null },
+    outputTokens: pieces.length,
+  };
+}
+
+function call(tool: DemoTool, request: DemoRequest): Said {
+  const pieces = piecesOf(JSON.stringify(sampleOf(tool.schema, hintIn(request.text))));
+  return {
+    said: {
+      head: { type: "tool_call", id: newId("call_"), kind: "function", namespace: null, name: tool.name },
+      pieces,
+    },
+    finish: { reason: "tool_calls", stopSequence: null, explanation: null },
+    outputTokens: countPieces(tool.name) + pieces.length,
   };
 }
 
@@ -85,14 +96,10 @@ function toolFor(request: DemoRequest, scenario: Scenario): DemoTool | null {
   return forced ?? named ?? first ?? null;
 }
 
-function callOf(tool: DemoTool, request: DemoRequest): ToolCall {
-  const hint =
-    request.text
-      .trim()
-      .split(/\s+/)
-      .at(-1)
-      ?.replace(/[^\p{L}\p{N}-]/gu, "") || "example";
-  return { id: newId("call_"), name: tool.name, arguments: JSON.stringify(sampleOf(tool.schema, hint)) };
+/** The last word, for arguments that look like an answer to the question. */
+function hintIn(text: string): string {
+  const last = text.trim().split(/\s+/).at(-1) ?? "";
+  return last.replace(/[^\p{L}\p{N}-]/gu, "") || "example";
 }
 
 function thoughts(request: DemoRequest): string {

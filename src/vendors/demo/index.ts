@@ -1,11 +1,11 @@
-import { providerDialectNames } from "../../dialects/registry.ts";
+import { clientDialectNames, isSpoken, providerDialectNames } from "../../dialects/registry.ts";
 import type { Vendor } from "../vendor.ts";
-import { DemoProvider, demoSpeaks } from "./provider.ts";
+import { DemoProvider } from "./provider.ts";
 
 /** A vendor inside the process, for trying Sluice out without any key. Its models take whatever is asked of them. */
 export const demo: Vendor = {
   defaults: {
-    dialects: providerDialectNames.filter(demoSpeaks),
+    dialects: clientDialectNames.filter((name) => isSpoken(name, providerDialectNames)),
     maxTokensField: "max_tokens",
     countTokens: false,
   },

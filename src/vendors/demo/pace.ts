@@ -1,4 +1,4 @@
-import type { PacedFrame } from "./dialect.ts";
+import type { PacedFrame } from "./write-answer.ts";
 
 export interface Pace {
   readonly pieceMs: number;

@@ -1,27 +1,21 @@
 import { assert } from "../../base/assert.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { nextTurn } from "../../base/next-turn.ts";
+import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
+import { clientDialect, clientDialectNames } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { readDefaultRefusal } from "../http/default-refusal.ts";
 import type { Prepared, Provider } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
-import { answerTo, type DemoAnswer } from "./answer.ts";
-import { chat } from "./chat.ts";
-import type { DemoDialect } from "./dialect.ts";
+import { answerTo } from "./answer.ts";
+import { type DemoError, errorBodyOf } from "./error-body.ts";
 import { largeBodyBytes, shortened } from "./large-body.ts";
-import { messages } from "./messages.ts";
 import { abortable, pacedBody } from "./pace.ts";
-import { piecesOf } from "./pieces.ts";
-import { responses } from "./responses.ts";
+import { refusalOf } from "./refusal.ts";
+import { readDemoRequest } from "./request.ts";
 import { readScenario, type Scenario } from "./scenario.ts";
-
-const dialects: Readonly<Record<string, DemoDialect>> = { chat, responses, messages };
-
-/** A dialect that the demo does not speak is translated for it, as for any provider. */
-export function demoSpeaks(dialect: string): boolean {
-  return dialect in dialects;
-}
+import { AnswerWriter } from "./write-answer.ts";
 
 /**
  * A provider in the same process, for trying Sluice out without any key: it speaks all three dialects,
@@ -43,24 +37,25 @@ export class DemoProvider implements Provider {
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
   async respond({ dialect: name, purpose, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
-    const dialect = dialects[name];
-    assert(dialect !== undefined, `the demo does not speak ${name}`);
+    const spoken = clientDialectNames.find((client) => client === name);
+    assert(spoken !== undefined, `the demo does not speak ${name}`);
+    const dialect = clientDialect(spoken);
     // Like a provider's, its answer comes in another turn of the event loop: by then it is known who has left.
     await nextTurn();
     const body = parse(await textOf(sent));
-    if (body === null)
-      return Response.json(dialect.error(400, "The body is not a JSON object."), { status: 400 });
-    const request = dialect.read(body);
+    if (body === null) return refused(dialect.errorFormat, { message: "The body is not a JSON object." });
+    const refusal = refusalOf(body);
+    if (refusal !== null) return refused(dialect.errorFormat, refusal);
+    const request = readDemoRequest(body);
     if (purpose === "count_tokens") return Response.json({ input_tokens: request.inputTokens });
-    const { refusal } = request;
-    if (refusal !== null) return Response.json(dialect.error(400, refusal.message, refusal), { status: 400 });
     const scenario = readScenario(request.text);
     if (scenario.sleepMs > 0 || signal.aborted) await abortable(scenario.sleepMs, signal);
-    if (scenario.failStatus !== null) return failure(scenario.failStatus, scenario, dialect);
+    if (scenario.failStatus !== null) return failure(scenario.failStatus, scenario, dialect.errorFormat);
     const answer = answerTo(request, scenario);
-    return request.stream
-      ? streamed(answer, scenario, dialect, signal)
-      : whole(answer, scenario, dialect, signal);
+    const writer = new AnswerWriter(dialect, body, answer, request.choices);
+    if (!request.stream) return whole(writer, scenario, signal);
+    const contentFrames = answer.blocks.reduce((sum, { pieces }) => sum + pieces.length, 0);
+    return streamed(writer, scenario, contentFrames, signal);
   }
 }
 
@@ -79,41 +74,35 @@ function parse(text: string): JsonObject | null {
   }
 }
 
-function failure(status: number, scenario: Scenario, dialect: DemoDialect): Response {
-  const body = dialect.error(status, `The demo fails with status ${status}, as you asked.`);
-  const { retryAfterSeconds } = scenario;
+function refused(format: ErrorFormat, refusal: DemoError): Response {
+  return Response.json(errorBodyOf(format, 400, refusal), { status: 400 });
+}
+
+function failure(status: number, { retryAfterSeconds }: Scenario, format: ErrorFormat): Response {
+  const body = errorBodyOf(format, status, {
+    message: `The demo fails with status ${status}, as you asked.`,
+  });
   const headers = retryAfterSeconds === null ? {} : { "retry-after": String(retryAfterSeconds) };
   return Response.json(body, { status, headers });
 }
 
-async function whole(
-  answer: DemoAnswer,
-  scenario: Scenario,
-  dialect: DemoDialect,
-  signal: AbortSignal,
-): Promise<Response> {
+async function whole(writer: AnswerWriter, scenario: Scenario, signal: AbortSignal): Promise<Response> {
   if (scenario.pauseMs > 0) await abortable(scenario.pauseMs, signal);
   if (scenario.interruption === "stall") await abortable(Number.POSITIVE_INFINITY, signal);
-  const body = JSON.stringify(dialect.whole(answer));
+  const body = JSON.stringify(writer.whole());
   const sent = scenario.interruption === null ? body : body.slice(0, body.length / 2);
   return new Response(sent, { headers: { "content-type": "application/json" } });
 }
 
 function streamed(
-  answer: DemoAnswer,
-  scenario: Scenario,
-  dialect: DemoDialect,
+  writer: AnswerWriter,
+  { pieceMs, pauseMs, interruption }: Scenario,
+  contentFrames: number,
   signal: AbortSignal,
 ): Response {
-  const callFrames = answer.call === null ? 0 : piecesOf(answer.call.arguments).length;
-  const pace = {
-    pieceMs: scenario.pieceMs,
-    pauseMs: scenario.pauseMs,
-    interruption: scenario.interruption,
-    contentFrames: (answer.thinking.length + answer.text.length + callFrames) * answer.request.choices,
-    errorFrame: dialect.errorFrame("The demo breaks here, as you asked."),
-  };
-  return new Response(pacedBody(dialect.stream(answer), pace, signal), {
+  const errorFrame = writer.errorFrame("The demo breaks here, as you asked.");
+  const pace = { pieceMs, pauseMs, interruption, contentFrames, errorFrame };
+  return new Response(pacedBody(writer.frames(), pace, signal), {
     headers: { "content-type": "text/event-stream; charset=utf-8" },
   });
 }

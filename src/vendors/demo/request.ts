@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { objectOf, objectsOf } from "../../dialects/json/json-fields.ts";
 import { countPieces } from "./pieces.ts";
 
 /** A request of any dialect, as far as the demo cares. */
 export interface DemoRequest {
-  readonly model: string;
   readonly stream: boolean;
   /** The last thing that the user said. */
   readonly text: string;
@@ -18,26 +18,9 @@ export interface DemoRequest {
   readonly stops: readonly string[];
   /** How many answers are asked for. */
   readonly choices: number;
-  /** What is asked for that the demo cannot do; null if there is nothing. */
-  readonly refusal: DemoRefusal | null;
   /** The JSON schema that the answer must follow; an empty one when any JSON will do. */
   readonly schema: JsonObject | null;
   readonly inputTokens: number;
-  readonly wantsStreamUsage: boolean;
-  /** What the answer repeats of the request, in the dialect that does so. */
-  readonly echo?: JsonObject;
-}
-
-/** A field that would change what the answer means. */
-export interface DemoRefusal {
-  readonly message: string;
-  readonly param: string;
-  readonly code: string;
-}
-
-export function noLogprobs(param: string): DemoRefusal {
-  const message = "The demo is no model, so its words have no probabilities; leave them out.";
-  return { message, param, code: "unsupported_parameter" };
 }
 
 export interface DemoTool {
@@ -45,11 +28,83 @@ export interface DemoTool {
   readonly schema: JsonObject;
 }
 
+/**
+ * Reads a request of any dialect by the names that they use for the same thing. It is more lenient than the dialects'
+ * own readers, because a large body arrives here with its long strings truncated.
+ */
+export function readDemoRequest(body: JsonObject): DemoRequest {
+  const { input } = body;
+  const turns = objectsOf(body["messages"] ?? input);
+  const lastUser = turns.findLast((turn) => turn["role"] === "user");
+  return {
+    stream: body["stream"] === true,
+    text: typeof input === "string" ? input : textOf(lastUser?.["content"]),
+    toolResult: toolResultOf(turns.at(-1)),
+    tools: objectsOf(body["tools"]).flatMap(toolOf),
+    toolChoice: toolChoiceOf(body["tool_choice"]),
+    thinks: thinksFor(body),
+    maxTokens:
+      wholeNumberOf(body["max_completion_tokens"]) ??
+      wholeNumberOf(body["max_tokens"]) ??
+      wholeNumberOf(body["max_output_tokens"]),
+    stops: [...textsIn(body["stop"]), ...textsIn(body["stop_sequences"])],
+    choices: wholeNumberOf(body["n"]) ?? 1,
+    schema: schemaOf(body),
+    inputTokens: inputTokensOf(body["instructions"], body["system"], body["messages"], input, body["tools"]),
+  };
+}
+
+/** A message of a tool on chat, an item on responses, a block of the user's turn on messages. */
+function toolResultOf(last: JsonObject | undefined): string | null {
+  if (last === undefined) return null;
+  if (last["role"] === "tool") return textOf(last["content"]);
+  if (last["type"] === "function_call_output") return textOf(last["output"]);
+  const block = objectsOf(last["content"]).find(({ type }) => type === "tool_result");
+  return block === undefined ? null : textOf(block["content"]);
+}
+
+/** Only tools with a schema of the client's own, which are the ones that it runs. */
+function toolOf(tool: JsonObject): DemoTool[] {
+  const described = objectOf(tool["function"]) ?? tool;
+  const { name } = described;
+  const schema = described["parameters"] ?? described["input_schema"];
+  if (typeof name !== "string" || !(isObject(schema) || tool["type"] === "function")) return [];
+  return [{ name, schema: objectOf(schema) ?? {} }];
+}
+
+function toolChoiceOf(choice: Json | undefined): string {
+  if (choice === "required") return "any";
+  if (typeof choice === "string") return choice;
+  if (!isObject(choice)) return "auto";
+  const named = choice["name"] ?? objectOf(choice["function"])?.["name"];
+  return typeof named === "string" ? named : String(choice["type"]);
+}
+
+function thinksFor(body: JsonObject): boolean {
+  const effort = body["reasoning_effort"];
+  const thinking = objectOf(body["thinking"])?.["type"];
+  return (
+    (typeof effort === "string" && effort !== "none") ||
+    typeof objectOf(body["reasoning"])?.["summary"] === "string" ||
+    thinking === "enabled" ||
+    thinking === "adaptive"
+  );
+}
+
+function schemaOf(body: JsonObject): JsonObject | null {
+  const format =
+    body["response_format"] ??
+    objectOf(body["text"])?.["format"] ??
+    objectOf(body["output_config"])?.["format"];
+  if (!isObject(format) || format["type"] === "text") return null;
+  return objectOf(format["schema"]) ?? objectOf(objectOf(format["json_schema"])?.["schema"]) ?? {};
+}
+
 const tokensPerMessage = 4;
 const tokensPerPicture = 300;
 
 /** Counts everything that a model would read: all texts, wherever they stand, and pictures at a fixed size. */
-export function inputTokensOf(...parts: (Json | undefined)[]): number {
+function inputTokensOf(...parts: (Json | undefined)[]): number {
   let tokens = 0;
   for (const part of parts) {
     if (typeof part === "string") tokens += countPieces(part);
@@ -71,25 +126,14 @@ function isPicture(part: JsonObject): boolean {
 }
 
 /** The text of content in any of the dialects' forms: a string, or blocks of which some have text. */
-export function textOf(content: Json | undefined): string {
+function textOf(content: Json | undefined): string {
   if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  const texts = content.map((block) =>
-    isObject(block) && typeof block["text"] === "string" ? block["text"] : "",
-  );
+  const texts = objectsOf(content).map(({ text }) => (typeof text === "string" ? text : ""));
   return texts.filter((text) => text !== "").join("\n");
 }
 
-export function objectsIn(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-export function objectOr(value: Json | undefined, fallback: JsonObject): JsonObject {
-  return isObject(value) ? value : fallback;
-}
-
-export function wholeNumberOr(value: Json | undefined, fallback: number | null): number | null {
-  return typeof value === "number" && Number.isSafeInteger(value) ? value : fallback;
+export function wholeNumberOf(value: Json | undefined): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : null;
 }
 
 export function textsIn(value: Json | undefined): string[] {

@@ -10,9 +10,6 @@ import {
 } from "../../../src/dialects/registry.ts";
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
-import { answerTo } from "../../../src/vendors/demo/answer.ts";
-import { responses as demo } from "../../../src/vendors/demo/responses.ts";
-import { readScenario } from "../../../src/vendors/demo/scenario.ts";
 import { allStreams, fixture, type StreamName } from "../../support/fixtures.ts";
 import { type Golden, jsonSection, readGoldens, translationOf, usualTargets } from "../golden-file.ts";
 import { clientText, requestOf } from "../golden-run.ts";
@@ -150,16 +147,6 @@ describe.each(requests)("a request %s", (_name, fields) => {
       const { body } = translationTo(provider, fields, false).response(answer);
       expect(lacksOfResponse(body)).toEqual([]);
     });
-  });
-
-  test.each(["Hello.", "Think about it."])("answered by the demo: %s", (input) => {
-    for (const changes of [{}, { max_output_tokens: 1 }, { reasoning: { summary: "auto" } }]) {
-      const asked = demo.read({ model: "demo", input, ...fields, ...changes });
-      const answer = answerTo(asked, readScenario(asked.text));
-      expect(lacksOfResponse(demo.whole(answer))).toEqual([]);
-      const stream = [...demo.stream(answer)].map(({ frame }) => frame).join("");
-      expect(lacksOfStream(stream)).toEqual([]);
-    }
   });
 });
 

@@ -1,0 +1,52 @@
+import type { JsonObject } from "../../base/json.ts";
+import { objectsOf } from "../../dialects/json/json-fields.ts";
+import { textsIn, wholeNumberOf } from "./request.ts";
+
+/** A field that the demo cannot obey, and that would change what the answer means. */
+export interface DemoRefusal {
+  readonly message: string;
+  readonly param: string;
+  readonly code: string;
+}
+
+/** As many as OpenAI takes. */
+const mostChoices = 128;
+
+export function refusalOf(body: JsonObject): DemoRefusal | null {
+  const choices = wholeNumberOf(body["n"]) ?? 1;
+  if (choices < 1 || choices > mostChoices) return refuse("n", `The demo gives 1 to ${mostChoices} choices.`);
+  return storedRefusal(body) ?? probabilityRefusal(body);
+}
+
+/** What an earlier answer was, or a template says, is stored nowhere. */
+function storedRefusal(body: JsonObject): DemoRefusal | null {
+  const stored = ["previous_response_id", "conversation", "prompt"].find(
+    (name) => (body[name] ?? null) !== null,
+  );
+  if (stored !== undefined) {
+    const message = `The demo stores nothing that \`${stored}\` could name; send the whole conversation.`;
+    return stored === "previous_response_id"
+      ? { message, param: stored, code: "previous_response_not_found" }
+      : refuse(stored, message);
+  }
+  const reference = objectsOf(body["input"]).findIndex(({ type }) => type === "item_reference");
+  return reference === -1
+    ? null
+    : refuse(`input[${reference}]`, "The demo stores no items; send the item itself.");
+}
+
+function probabilityRefusal(body: JsonObject): DemoRefusal | null {
+  const isIncluded = textsIn(body["include"]).includes("message.output_text.logprobs");
+  const ways = {
+    logprobs: body["logprobs"] === true,
+    top_logprobs: (wholeNumberOf(body["top_logprobs"]) ?? 0) > 0,
+    include: isIncluded,
+  };
+  const asked = Object.entries(ways).find(([, isAsked]) => isAsked)?.[0];
+  if (asked === undefined) return null;
+  return refuse(asked, "The demo is no model, so its words have no probabilities; leave them out.");
+}
+
+function refuse(param: string, message: string): DemoRefusal {
+  return { message, param, code: "unsupported_parameter" };
+}
