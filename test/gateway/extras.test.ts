@@ -1,17 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { json, sse } from "../support/answers.ts";
-import { configFor } from "../support/config.ts";
 import { fixture } from "../support/fixtures.ts";
-import { type ScriptedProvider, startProvider } from "../support/provider.ts";
-import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
-import { waitFor } from "../support/wait.ts";
+import type { ScriptedProvider } from "../support/provider.ts";
+import { type Caller, World } from "./world.ts";
 
 /** Tiers, hosted tools and audio cost more than the list price: they need a price, and are charged by it. */
+let world: World;
 let provider: ScriptedProvider;
-let sluice: Sluice;
-let credit: TestKey;
-let budget: TestKey;
+let credit: Caller;
+let budget: Caller;
 
 const priced = `{ input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25, audio_input = 40.0,
   audio_output = 80.0, web_search = 10.0, web_fetch = 0.0, file_search = 2.5, code_interpreter = 30.0, code_execution = 4.0,
@@ -47,26 +45,12 @@ free = true
 `;
 
 beforeAll(async () => {
-  provider = startProvider();
-  sluice = await startSluice({ config: configFor({ url: provider.url, tail: models }) });
-  [credit, budget] = await Promise.all([
-    sluice.createKey({ credit: 1000 }),
-    sluice.createKey({ mode: "token_budget" }),
-  ]);
-  for (const key of [credit, budget]) await known(key);
+  world = await World.start({ tail: models });
+  provider = world.provider;
+  [credit, budget] = await Promise.all([world.creditCaller(1000), world.tokenCaller(1_000_000_000)]);
 });
 beforeEach(() => provider.reset());
-afterAll(async () => {
-  await sluice.dispose();
-  provider.stop();
-});
-
-async function known(key: TestKey): Promise<void> {
-  await waitFor(
-    async () => (await sluice.request("/v1/models", { key })).status === 200,
-    "the server to know a new key",
-  );
-}
+afterAll(() => world[Symbol.asyncDispose]());
 
 const user = { role: "user", content: "Hello" };
 const chat = { path: "/v1/chat/completions", body: { model: "gpt-priced", messages: [user] } };
@@ -81,41 +65,48 @@ interface Route {
   readonly body: JsonObject;
 }
 
-interface Credits {
-  readonly credits: { readonly used: number; readonly reserved: number };
-}
+const ask = (caller: Caller, { path, body }: Route, changes: JsonObject = {}) =>
+  world.ask(caller, { path, body: { ...body, ...changes } });
 
-async function credits(key: TestKey): Promise<Credits["credits"]> {
-  return ((await (await sluice.request("/v1/usage", { key })).json()) as Credits).credits;
+/** What was charged to a key in all, in millionths of a credit. */
+async function microSpent(caller: Caller): Promise<number> {
+  const charges = await world.chargesOf(caller);
+  return charges.reduce((sum, { amount }) => sum - amount, 0) / 1e3;
 }
 
 /** What a request costs, in millionths of a credit. */
-async function microCost({ path, body }: Route, changes: JsonObject): Promise<number> {
-  const before = (await credits(credit)).used;
-  const response = await sluice.request(path, { key: credit, body: { ...body, ...changes } });
+async function microCost(route: Route, changes: JsonObject): Promise<number> {
+  const before = await microSpent(credit);
+  const response = await ask(credit, route, changes);
   const text = await response.text();
   expect(response.status, text).toBe(200);
-  const after = await credits(credit);
-  expect(after.reserved).toBe(0);
-  return Math.round((after.used - before) * 1e9) / 1e3;
+  return (await microSpent(credit)) - before;
 }
 
-async function expectRefused({ path, body }: Route, changes: JsonObject, param: string, price: string) {
+/** What a request is held for, in credits, as its refusal says it to a key that has nothing. */
+async function held(route: Route, changes: JsonObject): Promise<number> {
+  const response = await ask(await world.creditCaller(0), route, changes);
+  expect(response.status).toBe(402);
+  const { error } = (await response.json()) as { error: { message: string } };
+  return Number(/up to ([\d.e-]+) credits/.exec(error.message)?.[1]);
+}
+
+async function expectRefused(route: Route, changes: JsonObject, param: string, price: string) {
   provider.reset();
-  for (const key of [credit, budget]) {
-    const response = await sluice.request(path, { key, body: { ...body, ...changes } });
+  for (const caller of [credit, budget]) {
+    const response = await ask(caller, route, changes);
     const { error } = (await response.json()) as { error: { code: string; message: string; param?: string } };
     expect([response.status, error.code]).toEqual([400, "invalid_request"]);
     expect(error.message).toContain(param);
     expect(error.message).toContain(price);
-    expect((await credits(key)).reserved).toBe(0);
   }
+  await world.settled();
   expect(provider.requests).toEqual([]);
 }
 
-async function expectPasses({ path, body }: Route, changes: JsonObject): Promise<void> {
+async function expectPasses(route: Route, changes: JsonObject): Promise<void> {
   provider.reset();
-  const response = await sluice.request(path, { key: credit, body: { ...body, ...changes } });
+  const response = await ask(credit, route, changes);
   expect(response.status, await response.text()).toBe(200);
   expect(provider.requests.length).toBe(1);
 }
@@ -223,12 +214,10 @@ describe("a service tier", () => {
   });
 
   test("is held for at the higher price", async () => {
-    const poor = await sluice.createKey({ credit: 0.0005 });
-    await known(poor);
-    const ask = (service_tier: string) =>
-      sluice.request(chat.path, { key: poor, body: { ...chat.body, max_tokens: 100, service_tier } });
-    expect((await ask("priority")).status).toBe(402);
-    expect((await ask("auto")).status).toBe(200);
+    const poor = await world.creditCaller(0.0005);
+    const asked = (service_tier: string) => ask(poor, chat, { max_tokens: 100, service_tier });
+    expect((await asked("priority")).status).toBe(402);
+    expect((await asked("auto")).status).toBe(200);
   });
 
   test("is one of three fields that choose a price, and only one of them may", async () => {
@@ -369,17 +358,16 @@ describe("a hosted tool", () => {
     ];
     const text = begun.map(streamed).join("");
     provider.script({ ...sse(text), steps: [{ write: text }, { stall: true }] });
-    const before = (await credits(credit)).used;
+    const before = await microSpent(credit);
     const leaving = new AbortController();
     const body = { ...responses.body, tools, stream: true };
-    const answer = await sluice.request(responses.path, { key: credit, body, signal: leaving.signal });
+    const answer = await world.ask(credit, { path: responses.path, body, signal: leaving.signal });
     await answer.body?.getReader().read();
     leaving.abort();
-    await waitFor(async () => (await credits(credit)).reserved === 0, "the cancelled stream to be settled");
-    const charged = (await credits(credit)).used - before;
+    const charged = (await microSpent(credit)) - before;
     // Two searches and one look into files; the rest is the input, as it was counted here.
-    expect(charged).toBeGreaterThan(0.0225);
-    expect(charged).toBeLessThan(0.0235);
+    expect(charged).toBeGreaterThan(22_500);
+    expect(charged).toBeLessThan(23_500);
   });
 
   test("is charged by the call, on messages", async () => {
@@ -417,30 +405,41 @@ describe("a hosted tool", () => {
     expect(await microCost(chat, { search_parameters: { mode: "on" } })).toBe(120 + 40_000);
   });
 
-  test("is held for: the calls that the request allows, else five", async () => {
-    const poor = await sluice.createKey({ credit: 0.03 });
-    await known(poor);
-    const ask = (tool: JsonObject) =>
-      sluice.request(messages.path, { key: poor, body: { ...messages.body, tools: [tool] } });
+  test("is held for: the calls that the request allows up to a thousand, else five", async () => {
     const search = { type: "web_search_20250305", name: "web_search" };
-    expect((await ask(search)).status).toBe(402);
-    expect((await ask({ ...search, max_uses: 4 })).status).toBe(402);
-    expect((await ask({ ...search, max_uses: 2 })).status).toBe(200);
+    const heldCalls = async (...tools: JsonObject[]) =>
+      Math.round(((await held(messages, { tools })) - (await held(messages, {}))) / 0.01);
+    for (const [maxUses, calls] of [
+      [undefined, 5],
+      [0, 0],
+      [1, 1],
+      [4, 4],
+      [6, 6],
+      [999, 999],
+      [1000, 1000],
+      [1001, 1000],
+      [1_000_000, 1000],
+    ] as const) {
+      expect(await heldCalls(maxUses === undefined ? search : { ...search, max_uses: maxUses })).toBe(calls);
+    }
+    const several = (first: number, second: number) =>
+      heldCalls({ ...search, max_uses: first }, { ...search, max_uses: second });
+    expect(await several(400, 599)).toBe(999);
+    expect(await several(400, 600)).toBe(1000);
+    expect(await several(401, 600)).toBe(1000);
   });
 
   test("may not use what was given to another key", async () => {
-    for (const [tool, param] of [
+    const refused: readonly (readonly [JsonObject, string])[] = [
       [{ type: "file_search", vector_store_ids: ["vs_1"] }, "tools[0].vector_store_ids[0]"],
       [{ type: "code_interpreter", container: "cntr_1" }, "tools[0].container"],
       [
         { type: "code_interpreter", container: { type: "auto", file_ids: ["file-1"] } },
         "tools[0].container.file_ids[0]",
       ],
-    ] as const) {
-      const response = await sluice.request(responses.path, {
-        key: credit,
-        body: { ...responses.body, tools: [tool] },
-      });
+    ];
+    for (const [tool, param] of refused) {
+      const response = await ask(credit, responses, { tools: [tool] });
       expect(response.status).toBe(404);
       expect(await response.json()).toMatchObject({ error: { code: "not_found", param } });
     }
