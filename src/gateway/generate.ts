@@ -14,9 +14,10 @@ import {
   wholeResponse,
 } from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
+import { askedExtras } from "./charge/asked-extras.ts";
 import type { Bill } from "./charge/bill.ts";
 import { charged } from "./charge/charged.ts";
-import { askedExtras, usedExtras } from "./charge/extras.ts";
+import { usedExtras } from "./charge/extras.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { largeBodyBytes } from "./large/is-large.ts";

@@ -1,0 +1,192 @@
+import { invalidRequest } from "../../base/errors.ts";
+import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { usualTiers } from "../../base/service-tiers.ts";
+import { inScope } from "../../catalog/catalog.ts";
+import { ownTierPrice } from "../../catalog/extra-price.ts";
+import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
+import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
+import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
+import type { Configured } from "../configured.ts";
+import type { ClientRequest } from "../request/request.ts";
+import type { AskedExtras } from "./extras.ts";
+
+/** How many calls of a hosted tool are held for, where the request does not bound them. */
+const assumedCalls = 5;
+/** A request may allow more, and is charged for more; its hold covers so many. */
+const mostCallsHeld = 1000;
+
+/** Where a request may go: deployments of the model and its fallbacks, within the scope. */
+interface Destination {
+  readonly dialect: ClientDialectName;
+  readonly configured: Configured;
+  readonly model: ModelSettings;
+  readonly scope: string;
+}
+
+/**
+ * Throws `invalid_request` for what has no price, naming the field and the price that is missing. Null for most
+ * requests, which ask for text alone.
+ */
+export function askedExtras(request: ClientRequest, destination: Destination): AskedExtras | null {
+  const { truncated, hostedTools, speaks, mentions } = request;
+  refuseBackground(truncated);
+  refuseOtherModels(truncated);
+  const tier = askedTier(truncated);
+  const modality = otherModality(truncated);
+  const isText = modality === null && !speaks && mentions.audioInput === null;
+  if (isText && tier === null && hostedTools.length === 0) return null;
+  return pricedExtras(request, tier, modality, new Prices(destination));
+}
+
+function pricedExtras(
+  { hostedTools, speaks, mentions }: ClientRequest,
+  tier: AskedTier | null,
+  modality: string | null,
+  prices: Prices,
+): AskedExtras {
+  if (modality !== null) prices.refuseUnlessFree("modalities", modality);
+  if (tier !== null)
+    prices.demand(tier.field, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
+  if (mentions.audioInput !== null) {
+    prices.demand(mentions.audioInput, "audio_input", (price) => price.audioInput);
+  }
+  if (speaks) prices.demand("modalities", "audio_output", (price) => price.audioOutput);
+  const { most, least } = callsOf(hostedTools, prices);
+  return {
+    most: {
+      tier: tier?.name ?? null,
+      calls: most,
+      audioInputTokens: mentions.audioInput === null ? 0 : 1,
+      audioOutputTokens: speaks ? 1 : 0,
+    },
+    least,
+    tierField: tier?.field ?? null,
+  };
+}
+
+/** Not only `true`: some providers take `1` and `"yes"` for it. */
+function refuseBackground({ background = null }: JsonObject): void {
+  if (background === null || background === false) return;
+  throw invalidRequest(
+    "`background` must be false: a response is charged when it ends, and one in the background ends unseen.",
+    "background",
+  );
+}
+
+/** Fields by which routers such as OpenRouter and LiteLLM take another model than `model` says. */
+const modelChoices = ["models", "fallbacks", "preset"];
+
+function refuseOtherModels(body: JsonObject): void {
+  for (const field of modelChoices) {
+    if (body[field] == null) continue;
+    throw invalidRequest(
+      `\`${field}\` would let the provider choose another model than \`model\`; leave it out.`,
+      field,
+    );
+  }
+}
+
+/** What the answer is asked to be beside text and speech, such as a picture, as JSON; null for nothing. */
+function otherModality({ modalities = null }: JsonObject): string | null {
+  if (modalities === null) return null;
+  const asked = Array.isArray(modalities) ? modalities : [modalities];
+  const other = asked.find((modality) => modality !== "text" && modality !== "audio");
+  return other === undefined ? null : JSON.stringify(other);
+}
+
+interface AskedTier {
+  readonly field: string;
+  readonly name: string;
+}
+
+/** Fields that choose how a request is served, and so its price. Two such choices at once have no price. */
+const tierFields = ["service_tier", "speed", "inference_geo"];
+
+function askedTier(body: JsonObject): AskedTier | null {
+  let asked: AskedTier | null = null;
+  for (const field of tierFields) {
+    const name = body[field] ?? null;
+    if (name === null) continue;
+    if (typeof name !== "string") throw invalidRequest(`\`${field}\` must be a string.`, field);
+    if (usualTiers.has(name)) continue;
+    if (field === "inference_geo" && name === "global") continue;
+    if (asked !== null) {
+      throw invalidRequest(
+        `\`${field}\` and \`${asked.field}\` have no common price; send one of them.`,
+        field,
+      );
+    }
+    asked = { field, name };
+  }
+  return asked;
+}
+
+function callsOf(tools: readonly HostedTool[], prices: Prices): { most: ToolCalls; least: ToolCalls } {
+  const most: { [Name in HostedToolName]?: number } = {};
+  const least: { [Name in HostedToolName]?: number } = {};
+  for (const { path, type, name, maxUses } of tools) {
+    if (!prices.demandTool(path, type, name) || name === null) continue;
+    const held = Math.min(maxUses ?? assumedCalls, mostCallsHeld);
+    most[name] = Math.min((most[name] ?? 0) + held, mostCallsHeld);
+    // A search that is asked for beside the tools is made once, whatever the model thinks of it.
+    if (path === "web_search_options") least[name] = 1;
+  }
+  return { most, least };
+}
+
+/** Looks for prices wherever the request may go. */
+class Prices {
+  readonly #destination: Destination;
+  readonly #deployments: readonly DeploymentSettings[];
+
+  constructor(destination: Destination) {
+    this.#destination = destination;
+    const { configured, model, scope } = destination;
+    this.#deployments = configured.catalog
+      .deploymentsOf(model)
+      .filter((deployment) => inScope(scope, deployment));
+  }
+
+  demand(field: string, name: string, find: (price: Price) => unknown): void {
+    if (this.#have(this.#deployments, find)) return;
+    const { id } = this.#destination.model;
+    throw invalidRequest(
+      `\`${field}\` costs extra, and ${id} has no price for it (\`price.${name}\`). Leave it out, or ask the operator for a price.`,
+      field,
+    );
+  }
+
+  /** For what no price can be given here. The value is JSON. */
+  refuseUnlessFree(field: string, value: string): void {
+    if (this.#have(this.#deployments, () => undefined)) return;
+    throw invalidRequest(
+      `\`${field}\` asks for ${value}, and it is not known here what that costs; leave it out.`,
+      field,
+    );
+  }
+
+  /** False where no provider would get to see the tool: it is left out when a request is translated. */
+  demandTool(path: string, type: string, name: HostedToolName | null): boolean {
+    const { dialect, model } = this.#destination;
+    const reached = this.#deployments.filter(({ dialects }) => isSpoken(dialect, dialects));
+    if (reached.length === 0) return false;
+    if (this.#have(reached, (price) => (name === null ? undefined : price.calls?.[name]))) return true;
+    const missing =
+      name === null ? "and it is not known here what its calls cost" : priceMissing(model, name);
+    throw invalidRequest(
+      `\`${path}\` offers ${JSON.stringify(type)}, which the provider runs and bills, ${missing}. Leave it out, or ask the operator for a price.`,
+      path,
+    );
+  }
+
+  /** Where nothing has a price, nothing costs. */
+  #have(deployments: readonly DeploymentSettings[], find: (price: Price) => unknown): boolean {
+    const { free } = this.#destination.model;
+    return deployments.every(({ price }) => (price === null ? free : find(price) !== undefined));
+  }
+}
+
+function priceMissing(model: ModelSettings, name: HostedToolName): string {
+  return `and ${model.id} has no price for it (\`price.${name}\`)`;
+}
