@@ -7,6 +7,7 @@ import type { ErrorFormat } from "./errors/envelope.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
+import type { CallIdForm } from "./tools/call-id.ts";
 import type { DroppedFields, FieldNames } from "./translation/dropped-fields.ts";
 import type { FieldDecisions } from "./translation/field-decisions.ts";
 import type { FrameTemplate } from "./translation/shortcut.ts";
@@ -24,6 +25,8 @@ export interface ClientDialect {
   readonly errorFormat: ErrorFormat;
   /** Whether the client runs a tool of this type although its name and schema are the vendor's. */
   isClientTool(type: string): boolean;
+  /** The ids of calls that a client may be told: its conversation may go on with any provider of the dialect. */
+  readonly callIds: CallIdForm;
   /** The fields of a request, and what a translation does with each. */
   readonly requestFields: FieldDecisions;
   /** This dialect's names for what a translation may have to drop. */

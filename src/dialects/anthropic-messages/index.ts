@@ -1,5 +1,6 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { wordCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
 import { operation } from "./client/operation.ts";
@@ -28,6 +29,7 @@ const client: ClientDialect = {
   operation,
   errorFormat: "anthropic",
   isClientTool: (type) => clientTools.test(type),
+  callIds: wordCallIds,
   requestFields,
   fieldNames: {
     effort: "thinking",

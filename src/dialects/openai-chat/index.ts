@@ -2,6 +2,7 @@ import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/frame.ts";
+import { shortCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { inBandError } from "./client/in-band.ts";
 import { operation } from "./client/operation.ts";
@@ -27,6 +28,7 @@ const client: ClientDialect = {
   operation,
   errorFormat: "openai",
   isClientTool: () => false,
+  callIds: shortCallIds,
   requestFields,
   fieldNames: {
     effort: "reasoning_effort",

@@ -2,6 +2,7 @@ import type { ClientDialect } from "../client-dialect.ts";
 import { objectsOf } from "../json/json-fields.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { wordCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
 import { resolveReferences } from "./client/item-references.ts";
@@ -27,6 +28,7 @@ const client: ClientDialect = {
   operation,
   errorFormat: "openai",
   isClientTool: () => false,
+  callIds: wordCallIds,
   requestFields,
   fieldNames: {
     effort: "reasoning",

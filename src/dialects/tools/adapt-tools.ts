@@ -10,6 +10,7 @@ import type {
 import type { Target } from "../provider-dialect.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
 import { refuse } from "../translation/dropped-fields.ts";
+import { originalCallId } from "./call-id.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
 import type { ToolNames } from "./names.ts";
 
@@ -75,7 +76,7 @@ function adaptMessages(
   names: ToolNames,
   freeform: boolean,
 ): IrMessage[] {
-  const callId = (id: string) => target.dialect.toolRules.callId(id, target);
+  const callId = (id: string) => target.dialect.toolRules.callId(originalCallId(id), target);
   const adaptCall = (block: IrAssistantBlock): IrAssistantBlock => {
     if (block.type !== "tool_call") return block;
     const adapted = { ...block, id: callId(block.id), name: names.provider(block), namespace: null };

@@ -99,7 +99,7 @@ function hashedName(name: string, identity: string): string {
 }
 
 /** A readable start and enough of a hash to be unique. */
-export function shorten(text: string, identity: string, length: number): string {
+function shorten(text: string, identity: string, length: number): string {
   const hash = Bun.hash.xxHash64(identity).toString(16).padStart(16, "0").slice(0, 10);
   return `${text.slice(0, length - hash.length - 1)}_${hash}`;
 }

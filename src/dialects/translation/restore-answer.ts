@@ -8,7 +8,8 @@ export interface ToolMapping {
   readonly names: ToolNames | null;
   /** The function that was added to force a format: its input is the answer's text. */
   readonly formatTool: string | null;
-  readonly mint: (prefix: string) => string;
+  /** What the client is told as the id of a call; one is minted if the provider gave none. */
+  readonly callId: (id: string) => string;
 }
 
 export function restoreResponse(response: IrResponse, toolMapping: ToolMapping): IrResponse {
@@ -28,7 +29,7 @@ function restoreBlock(block: IrAssistantBlock, toolMapping: ToolMapping): IrAssi
   if (block.type !== "tool_call") return block;
   if (block.name === toolMapping.formatTool) return { type: "text", text: block.input };
   const tool = toolMapping.names?.client(block.name) ?? refOf(block);
-  const id = block.id === "" ? toolMapping.mint("call_") : block.id;
+  const id = toolMapping.callId(block.id);
   const wrapped = tool.kind === "custom" && block.kind !== "custom";
   return { ...block, ...tool, id, input: wrapped ? unwrapInput(block.input) : block.input };
 }
@@ -93,7 +94,7 @@ export class StreamRestorer {
     this.#called = true;
     const tool = this.#toolMapping.names?.client(head.name) ?? refOf(head);
     if (tool.kind === "custom" && head.kind !== "custom") this.#unwrappers.set(index, new InputUnwrapper());
-    return { type: "tool_call", ...tool, id: head.id === "" ? this.#toolMapping.mint("call_") : head.id };
+    return { type: "tool_call", ...tool, id: this.#toolMapping.callId(head.id) };
   }
 
   #delta(index: number, fragment: string): void {

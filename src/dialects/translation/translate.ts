@@ -8,6 +8,7 @@ import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
 import { withoutProofs } from "../reasoning/without-proofs.ts";
 import type { SseFrame } from "../sse/frame.ts";
+import { legalCallId } from "../tools/call-id.ts";
 import { ToolNames } from "../tools/names.ts";
 import { adaptRequest } from "./adapt-request.ts";
 import { DroppedFields } from "./dropped-fields.ts";
@@ -36,7 +37,7 @@ export function translate(
   const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
   const body = target.dialect.writeRequest(adapted, target, dropped);
   if (target.fields !== undefined) Object.assign(body, target.fields);
-  const toolMapping = { names, formatTool, mint };
+  const toolMapping = { names, formatTool, callId: callIdFor(client, mint) };
   const context = { client, target, call: { source, mint, clock }, toolMapping };
   return new PairedDialects(body, dropped.fields, context);
 }
@@ -46,7 +47,8 @@ export function translate(
  * instead of a stream, or a stream instead of JSON) is read and written again.
  */
 function reread(source: Source, target: Target, call: WriterContext): Translation {
-  const toolMapping = { names: null, formatTool: null, mint: call.mint };
+  const callId = (id: string) => (id === "" ? call.mint("call_") : id);
+  const toolMapping = { names: null, formatTool: null, callId };
   const context = {
     client: source.dialect,
     target,
@@ -63,13 +65,18 @@ export function translationOfAnswer(
   { tools, formatTool }: SerializedToolMapping,
   dropped: readonly string[],
 ): Translation {
-  const toolMapping = { names: ToolNames.of(tools), formatTool, mint: newId };
+  const callId = callIdFor(source.dialect, newId);
+  const toolMapping = { names: ToolNames.of(tools), formatTool, callId };
   const call = { source, mint: newId, clock: systemClock };
   const context = { client: source.dialect, target, call, toolMapping };
   return new PairedDialects(source.body, dropped, context);
 }
 
 type Mint = WriterContext["mint"];
+
+function callIdFor({ callIds }: ClientDialect, mint: Mint): (id: string) => string {
+  return (id) => (id === "" ? mint("call_") : legalCallId(id, callIds));
+}
 
 class PairedDialects implements Translation {
   readonly body: JsonObject;

@@ -1,16 +1,14 @@
 import type { ToolRules } from "../../provider-dialect.ts";
+import { legalCallId, shortCallIds } from "../../tools/call-id.ts";
 import { mistralId } from "../../tools/mistral-id.ts";
-import { shorten } from "../../tools/names.ts";
 
-const maxCallIdChars = 40;
-
-/** OpenAI takes ids of at most 40 characters; others invent freely (`functions.Bash:0`) and take what they invented. */
+/** Only OpenAI limits the length of ids; others take what they have invented. */
 export const toolRules: ToolRules = {
   takesFreeform: false,
   definesMentioned: false,
   callId: (id, target) => {
     if (target.quirks?.includes("ids9") === true) return mistralId(id);
-    return target.isStrict && id.length > maxCallIdChars ? shorten(id, id, maxCallIdChars) : id;
+    return target.isStrict ? legalCallId(id, shortCallIds) : id;
   },
   forcesFormat: () => false,
 };

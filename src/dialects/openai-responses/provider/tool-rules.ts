@@ -1,11 +1,9 @@
 import type { ToolRules } from "../../provider-dialect.ts";
-import { shorten } from "../../tools/names.ts";
-
-const maxCallIdChars = 64;
+import { legalCallId, wordCallIds } from "../../tools/call-id.ts";
 
 export const toolRules: ToolRules = {
   takesFreeform: true,
   definesMentioned: false,
-  callId: (id) => (id.length > maxCallIdChars ? shorten(id, id, maxCallIdChars) : id),
+  callId: (id) => legalCallId(id, wordCallIds),
   forcesFormat: () => false,
 };
