@@ -1,17 +1,20 @@
 import type { ToolCalls } from "./hosted-tools.ts";
+import type { Tiers } from "./service-tiers.ts";
 
 /** What a call used beside plain tokens at the list price. */
 export interface ExtraUsage {
-  /** The service tier; null for the provider's usual one. */
-  readonly tier: string | null;
+  /** Service tiers that have a price; none for the provider's usual one. */
+  readonly tiers: readonly string[];
   readonly calls: ToolCalls;
   /** Parts of the input and the output that are audio. */
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
 }
 
-/** The same as far as a provider reports it; `tier` is missing where it says nothing about it. */
-export interface ReportedExtras extends Partial<ExtraUsage> {}
+/** The same as far as a provider reports it; whatever it says nothing about is missing. */
+export interface ReportedExtras extends Partial<Omit<ExtraUsage, "tiers">> {
+  readonly tiers?: Tiers;
+}
 
 /** Shared, because most answers report nothing. */
 export const nothingReported: ReportedExtras = {};

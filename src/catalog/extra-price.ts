@@ -9,14 +9,16 @@ export function ownTierPrice({ tiers }: Price, tier: string): TokenPrice | undef
   return tiers !== undefined && Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
 }
 
-/** The price of a tier, or the default price if it has none. */
-function tierPrice(price: Price, tier: string | null): TokenPrice {
-  return (tier === null ? undefined : ownTierPrice(price, tier)) ?? price;
+/** The price of a tier, or the default price if it has none. Several together cost the highest rates among them. */
+function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
+  const prices = tiers.flatMap((tier) => ownTierPrice(price, tier) ?? []);
+  const [only = price] = prices;
+  return prices.length > 1 ? highestTokenPrice(prices) : only;
 }
 
 /** The cost of a call in pico-USD, before rounding. Audio tokens are part of the token counts in `usage`. */
 export function exactPicoUsd(usage: Usage, price: Price, extra: ExtraUsage | null): bigint {
-  const rates = ratesAt(tierPrice(price, extra?.tier ?? null), totalInput(usage));
+  const rates = ratesAt(tierPrice(price, extra?.tiers ?? []), totalInput(usage));
   const { audioInput = rates.input, audioOutput = rates.output } = price;
   const audioIn = Math.min(extra?.audioInputTokens ?? 0, usage.inputTokens);
   const audioOut = Math.min(extra?.audioOutputTokens ?? 0, usage.outputTokens);
@@ -47,7 +49,7 @@ function product(count: number, picoUsd: number): bigint {
 export function highestRates(price: Price, asked: ExtraUsage, inputTokens: number): TokenRates {
   const rates = highestTokenRates([
     ratesAt(price, inputTokens),
-    ratesAt(tierPrice(price, asked.tier), inputTokens),
+    ratesAt(tierPrice(price, asked.tiers), inputTokens),
   ]);
   const audioInput = asked.audioInputTokens > 0 ? (price.audioInput ?? 0) : 0;
   const audioOutput = asked.audioOutputTokens > 0 ? (price.audioOutput ?? 0) : 0;
@@ -69,7 +71,7 @@ export function highestExtras(prices: readonly Price[]): Partial<Price> {
   }
   const tiers: Record<string, TokenPrice> = {};
   for (const name of new Set(prices.flatMap((price) => Object.keys(price.tiers ?? {})))) {
-    tiers[name] = highestTokenPrice(prices.map((price) => tierPrice(price, name)));
+    tiers[name] = highestTokenPrice(prices.map((price) => tierPrice(price, [name])));
   }
   return {
     ...(audioInput === undefined ? {} : { audioInput }),

@@ -1,5 +1,5 @@
 import { picoUsdPerToken } from "../base/money.ts";
-import { usualTiers } from "../base/service-tiers.ts";
+import { isUsualTier } from "../base/service-tiers.ts";
 import type { LoadContext } from "./context.ts";
 import type { Providers } from "./providers.ts";
 import { capabilitiesSchema } from "./schema/model.ts";
@@ -120,7 +120,7 @@ function checkPrice(price: ModelConfig["price"], path: string, context: LoadCont
   if (typeof price.tiers !== "object") return;
   for (const [tier, rates] of Object.entries(price.tiers)) {
     const at = `${path}.tiers.${tier}`;
-    if (usualTiers.has(tier)) {
+    if (isUsualTier(tier)) {
       context.problems.add(
         at,
         "is the usual tier, whose price is the model's own; name another, or leave it out",

@@ -1,5 +1,6 @@
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import type { Tiers } from "../base/service-tiers.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
@@ -134,6 +135,8 @@ export interface StreamReader {
    * one delta with that text and nothing else. Null if that is not certain. See shortcut.ts.
    */
   plainText(data: JsonObject): string | null;
+  /** Reported beside the service tier. Clients of other dialects are not shown them, but pay for them. */
+  readonly otherTiers?: Tiers;
   /** Absent if frames report no figures beside their text. */
   readonly figures?: StreamFigures;
 }

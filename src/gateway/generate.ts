@@ -67,7 +67,7 @@ export async function generate(
   const finding = continuationOf(gateway.givenIds, configured, key, model, request.mentions.references);
   const { scope, storedInput } = finding instanceof Promise ? await finding : finding;
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope });
-  exchange.extras = usedExtras(exchange.askedExtras, null, exchange.dropped);
+  exchange.extras = usedExtras(exchange, null);
   const estimatedInput = request.estimateInput();
   const counting = refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
   if (counting !== undefined) await counting;
@@ -116,7 +116,7 @@ async function answer(
   const { attempt } = generation;
   assert(attempt !== null, "a provider has answered without an attempt");
   exchange.dropped = attempt.dropped;
-  exchange.extras = usedExtras(exchange.askedExtras, null, attempt.dropped);
+  exchange.extras = usedExtras(exchange, null);
 
   const answering = { gateway, exchange, key, generation, attempt, opened, bill };
   if (generation.stream && opened.streaming) return streamResponse(answering);

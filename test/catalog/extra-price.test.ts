@@ -18,7 +18,7 @@ const price: Price = {
     flex: { input: 500_000, output: 1_000_000, cachedInput: 50_000, cacheWrite: 500_000 },
   },
 };
-const plain: ExtraUsage = { tier: null, calls: {}, audioInputTokens: 0, audioOutputTokens: 0 };
+const plain: ExtraUsage = { tiers: [], calls: {}, audioInputTokens: 0, audioOutputTokens: 0 };
 const usage = { ...noUsage, inputTokens: 100, cachedInputTokens: 10, cacheWriteTokens: 4, outputTokens: 50 };
 const credit = 1_000_000;
 
@@ -39,10 +39,11 @@ describe("a call with extras costs", () => {
   });
 
   test("the rates of its tier, and the usual ones for a tier without a price", () => {
-    expect(costOf({ ...plain, tier: "priority" })).toBe(300_000 + 3_000 + 12_000 + 300_000);
-    expect(costOf({ ...plain, tier: "flex" })).toBe(50_000 + 500 + 2_000 + 50_000);
-    expect(costOf({ ...plain, tier: "default" })).toBe(text);
-    for (const tier of ["constructor", "__proto__", ""]) expect(costOf({ ...plain, tier })).toBe(text);
+    expect(costOf({ ...plain, tiers: ["priority"] })).toBe(300_000 + 3_000 + 12_000 + 300_000);
+    expect(costOf({ ...plain, tiers: ["flex"] })).toBe(50_000 + 500 + 2_000 + 50_000);
+    expect(costOf({ ...plain, tiers: ["default"] })).toBe(text);
+    for (const tier of ["constructor", "__proto__", ""])
+      expect(costOf({ ...plain, tiers: [tier] })).toBe(text);
   });
 
   test("audio instead of text for the tokens that are audio, and never more of them than there are", () => {
@@ -66,8 +67,8 @@ describe("a hold for extras", () => {
   });
 
   test("is at the higher of the tier's and the usual rates", () => {
-    expect(held({ ...plain, tier: "priority" })).toBe(300_000 + 300_000);
-    expect(held({ ...plain, tier: "flex" })).toBe(text);
+    expect(held({ ...plain, tiers: ["priority"] })).toBe(300_000 + 300_000);
+    expect(held({ ...plain, tiers: ["flex"] })).toBe(text);
   });
 
   test("takes all tokens for audio where there is any", () => {

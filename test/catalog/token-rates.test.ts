@@ -27,7 +27,12 @@ const claude = configured(
 );
 
 const usage = (changes: Partial<Usage>): Usage => ({ ...noUsage, ...changes });
-const onTier = (tier: string) => ({ tier, calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0 });
+const onTier = (tier: string) => ({
+  tiers: [tier],
+  calls: noCalls,
+  audioInputTokens: 0,
+  audioOutputTokens: 0,
+});
 
 describe("a long context", () => {
   test("costs more from the first token above the limit on, for all of the call's tokens", () => {

@@ -51,9 +51,11 @@ describe("extras that an answer reports", () => {
   });
 
   test("name the tier in whatever words the provider has", () => {
-    expect(providerDialect("chat").readExtras({ service_tier: "flex" })).toEqual({ tier: "flex" });
+    expect(providerDialect("chat").readExtras({ service_tier: "flex" })).toEqual({
+      tiers: { service_tier: "flex" },
+    });
     expect(providerDialect("messages").readExtras({ usage: { service_tier: "standard" } })).toEqual({
-      tier: "standard",
+      tiers: { service_tier: "standard" },
     });
     expect(providerDialect("responses").readExtras({ service_tier: null })).toEqual({});
   });

@@ -1,5 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { Tiers } from "../../base/service-tiers.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect, StreamWriter, WriterContext } from "../client-dialect.ts";
 import { eventsOf } from "../ir/events.ts";
@@ -42,7 +43,7 @@ export class PairedStreams implements StreamTranslator {
   shortcut: Shortcut | null = null;
   #usage: ReportedUsage | null = null;
   readonly #usageFreshness = new UsageFreshness();
-  serviceTier: string | null = null;
+  #serviceTier: Tiers = {};
   started = false;
 
   constructor({ client, target, call, toolMapping }: TranslationContext) {
@@ -50,6 +51,10 @@ export class PairedStreams implements StreamTranslator {
     this.#writer = client.createStreamWriter(call);
     this.#restorer = new StreamRestorer(toolMapping, (event) => this.#write(event));
     this.#reader = target.dialect.createStreamReader((event) => this.#receive(event), target);
+  }
+
+  get tiers(): Tiers {
+    return { ...this.#reader.otherTiers, ...this.#serviceTier };
   }
 
   push(frame: SseFrame): string {
@@ -159,7 +164,7 @@ export class PairedStreams implements StreamTranslator {
         if (event.usage.isUpToDate === true && event.usage.outputTokens > 0) this.started = true;
         break;
       case "service_tier":
-        this.serviceTier = event.tier;
+        this.#serviceTier = { service_tier: event.tier };
         break;
       case "block_start":
         if (event.block.type === "tool_call") this.#produce(event.block.name);

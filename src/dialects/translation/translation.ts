@@ -1,5 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { Tiers } from "../../base/service-tiers.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import type { ClientTool } from "../tools/names.ts";
@@ -77,8 +78,8 @@ export interface StreamTranslator {
   /** The JSON of the items written so far, if the client's dialect has such. */
   items(): readonly string[];
   readonly usage: ReportedUsage | null;
-  /** By OpenAI's names; null as long as the provider has not reported it. */
-  readonly serviceTier: string | null;
+  /** As far as the provider has reported them; the service tier by OpenAI's names. */
+  readonly tiers: Tiers;
   /** Text produced since the last call, for counting it locally and for progress. */
   takeProduced(): string;
   /** True once content (text, reasoning, tool call) has been written, or the provider reports output for certain. */

@@ -1,6 +1,7 @@
 import { nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { HostedToolName } from "../../base/hosted-tools.ts";
-import type { Json } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { tierFields } from "../../base/service-tiers.ts";
 import { objectOf } from "../json/json-fields.ts";
 
 /** Shared by the dialects: reads what a provider reports of its tier, hosted tools and audio. */
@@ -8,8 +9,21 @@ import { objectOf } from "../json/json-fields.ts";
 /** Far above any real count; larger figures are wrong. */
 const maxCount = 1_000_000;
 
-export function tierOf(tier: Json | undefined): ReportedExtras {
-  return typeof tier === "string" ? { tier } : nothingReported;
+/** The tiers that an answer reports, in whichever of these parts of it. */
+export function tiersIn(...parts: readonly (JsonObject | null)[]): ReportedExtras {
+  let extras = nothingReported;
+  for (const part of parts) {
+    for (const field of tierFields) {
+      const name = part?.[field];
+      if (typeof name === "string") extras = { tiers: { [field]: name, ...extras.tiers } };
+    }
+  }
+  return extras;
+}
+
+/** For dialects that report their tier under another name. */
+export function serviceTier(tier: string | null): ReportedExtras {
+  return tier === null ? nothingReported : { tiers: { service_tier: tier } };
 }
 
 export function audioOf(input: Json | undefined, output: Json | undefined): ReportedExtras {

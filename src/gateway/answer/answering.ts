@@ -39,7 +39,7 @@ export function recordShown(answering: Answering, shown: Shown): void {
   if (attempt.translation !== null && generation.request.mayStore) {
     gateway.keptItems.keep(key.id, shown.items());
   }
-  exchange.extras = usedExtras(exchange.askedExtras, shown.extras, exchange.dropped);
+  exchange.extras = usedExtras(exchange, shown.extras);
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

@@ -21,7 +21,7 @@ function settleFailure({ exchange, generation, bill }: FailingCall, error: Faile
   assert(attempt !== null, "a provider has failed without an attempt");
   exchange.brokenBy = error;
   exchange.dropped = attempt.dropped;
-  exchange.extras = usedExtras(exchange.askedExtras, error.extras, attempt.dropped);
+  exchange.extras = usedExtras(exchange, error.extras);
   const evidence = {
     // Tokens that it does not report are not charged: the failure may have come before them.
     usage: error.usage ?? noUsage,

@@ -141,11 +141,12 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#translator.usage;
   }
 
-  /** Hosted tools are dropped from a translated request, so only the tier can cost extra, unless a failure says otherwise. */
-  get extras(): ReportedExtras | null {
-    const tier = this.#translator.serviceTier;
-    const reported = tier === null ? null : { tier };
-    return this.brokenBy instanceof FailedAnswer ? { ...reported, ...this.brokenBy.extras } : reported;
+  /** Hosted tools are dropped from a translated request, so only tiers can cost extra, unless a failure says otherwise. */
+  get extras(): ReportedExtras {
+    const { tiers } = this.#translator;
+    if (!(this.brokenBy instanceof FailedAnswer)) return { tiers };
+    const { extras } = this.brokenBy;
+    return { ...extras, tiers: { ...tiers, ...extras.tiers } };
   }
 
   readonly items = (): readonly string[] => this.#translator.items();

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../base/errors.ts";
 import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { usualTiers } from "../../base/service-tiers.ts";
+import { isUsualTier, type TierField, tierFields } from "../../base/service-tiers.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import { ownTierPrice } from "../../catalog/extra-price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
@@ -55,13 +55,13 @@ function pricedExtras(
   const { most, least } = callsOf(hostedTools, prices);
   return {
     most: {
-      tier: tier?.name ?? null,
+      tiers: tier === null ? [] : [tier.name],
       calls: most,
       audioInputTokens: mentions.audioInput === null ? 0 : 1,
       audioOutputTokens: speaks ? 1 : 0,
     },
     least,
-    tierField: tier?.field ?? null,
+    tiers: tier === null ? {} : { [tier.field]: tier.name },
   };
 }
 
@@ -96,21 +96,18 @@ function otherModality({ modalities = null }: JsonObject): string | null {
 }
 
 interface AskedTier {
-  readonly field: string;
+  readonly field: TierField;
   readonly name: string;
 }
 
-/** Fields that choose how a request is served, and so its price. Two such choices at once have no price. */
-const tierFields = ["service_tier", "speed", "inference_geo"];
-
+/** Two such choices at once have no price. */
 function askedTier(body: JsonObject): AskedTier | null {
   let asked: AskedTier | null = null;
   for (const field of tierFields) {
     const name = body[field] ?? null;
     if (name === null) continue;
     if (typeof name !== "string") throw invalidRequest(`\`${field}\` must be a string.`, field);
-    if (usualTiers.has(name)) continue;
-    if (field === "inference_geo" && name === "global") continue;
+    if (isUsualTier(name)) continue;
     if (asked !== null) {
       throw invalidRequest(
         `\`${field}\` and \`${asked.field}\` have no common price; send one of them.`,

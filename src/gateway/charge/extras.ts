@@ -1,6 +1,8 @@
 import { type ExtraUsage, noCalls, nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { ToolCalls } from "../../base/hosted-tools.ts";
-import { usualTiers } from "../../base/service-tiers.ts";
+import { isUsualTier, type Tiers, tierFields } from "../../base/service-tiers.ts";
+import { ownTierPrice } from "../../catalog/extra-price.ts";
+import type { Price } from "../../config/settings.ts";
 
 /** What a request asks for that costs more than its tokens at the list price. */
 export interface AskedExtras {
@@ -8,30 +10,58 @@ export interface AskedExtras {
   readonly most: ExtraUsage;
   /** What is used in any case. */
   readonly least: ToolCalls;
-  /** The field that asks for the tier; null if none does. */
-  readonly tierField: string | null;
+  /** By the field that asks for it. */
+  readonly tiers: Tiers;
 }
+
+/** What is known of a request that is being served. */
+interface Served {
+  readonly askedExtras: AskedExtras | null;
+  readonly dropped: readonly string[];
+  readonly deployment: { readonly price: Price | null } | null;
+}
+
+const noTiers: Tiers = {};
 
 /**
  * What is charged for: what the provider reports, and what was asked for where it says nothing. Null for nothing extra.
  * A tier whose field was dropped on the way is not asked for: no price follows from what the provider has not seen.
  */
 export function usedExtras(
-  asked: AskedExtras | null,
+  { askedExtras: asked, dropped, deployment }: Served,
   reported: ReportedExtras | null,
-  dropped: readonly string[],
 ): ExtraUsage | null {
   if (asked === null && (reported === null || reported === nothingReported)) return null;
-  const told = reported?.tier ?? (asked === null ? null : tierSent(asked, dropped));
-  const tier = told === null || usualTiers.has(told) ? null : told;
+  const sent = asked === null ? noTiers : without(dropped, asked.tiers);
+  const tiers = usedTiers(sent, reported?.tiers ?? noTiers, deployment?.price ?? null);
   const calls = withLeast(reported?.calls ?? noCalls, asked?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
-  const isNothing = tier === null && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
-  return isNothing ? null : { tier, calls, audioInputTokens, audioOutputTokens };
+  const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
+  return isNothing ? null : { tiers, calls, audioInputTokens, audioOutputTokens };
 }
 
-function tierSent({ most, tierField }: AskedExtras, dropped: readonly string[]): string | null {
-  return tierField !== null && dropped.includes(tierField) ? null : most.tier;
+function without(dropped: readonly string[], asked: Tiers): Tiers {
+  return Object.fromEntries(Object.entries(asked).filter(([field]) => !dropped.includes(field)));
+}
+
+/**
+ * What the provider reports decides, field by field. A name without a price may be another one for the tier that was asked for:
+ * OpenAI reports `priority` for `fast`.
+ */
+function usedTiers(sent: Tiers, reported: Tiers, price: Price | null): string[] {
+  const used: string[] = [];
+  for (const field of tierFields) {
+    const { [field]: asked } = sent;
+    const { [field]: told = asked } = reported;
+    if (told === undefined || isUsualTier(told)) continue;
+    const tier = [told, asked].find((name) => name !== undefined && isPriced(name, price));
+    if (tier !== undefined) used.push(tier);
+  }
+  return used;
+}
+
+function isPriced(tier: string, price: Price | null): boolean {
+  return price !== null && ownTierPrice(price, tier) !== undefined;
 }
 
 function withLeast(calls: ToolCalls, least: ToolCalls): ToolCalls {

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { Tiers } from "../../../base/service-tiers.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
@@ -9,6 +10,7 @@ import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
+import { tiersIn } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
@@ -51,6 +53,10 @@ export class MessagesStreamReader implements StreamReader {
     for (const [index] of this.#open) this.#stop(index);
     this.#emit({ type: "finish", finish: this.#finish });
     this.ended = true;
+  }
+
+  get otherTiers(): Tiers {
+    return tiersIn(this.#usage).tiers ?? {};
   }
 
   plainText(data: JsonObject): string | null {

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
-import { CallCounter, countOf, reportedTogether, tierOf } from "../../usage/extra-usage.ts";
+import { CallCounter, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import { detailsOf, isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
 
 /** Unlike OpenAI's, Anthropic's input figure does not include cached tokens. */
@@ -45,7 +45,7 @@ export function extrasOf(usage: JsonObject, counted: CallCounter): ReportedExtra
   if (figures !== null) {
     for (const name of hostedToolNames) counted.atLeast(name, countOf(figures[`${name}_requests`]));
   }
-  return reportedTogether(tierOf(usage["service_tier"]), counted.report());
+  return reportedTogether(tiersIn(usage), counted.report());
 }
 
 /** Counts a content block if it is a call of a hosted tool. */

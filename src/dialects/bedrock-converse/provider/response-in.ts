@@ -6,7 +6,7 @@ import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/fai
 import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
-import { tierOf } from "../../usage/extra-usage.ts";
+import { serviceTier } from "../../usage/extra-usage.ts";
 import { isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
@@ -115,5 +115,5 @@ export function readTier(answer: JsonObject): string | null {
 
 export const figures: AnswerFigures = {
   usageIn: ({ usage }) => readUsage(usage),
-  readExtras: (answer) => tierOf(readTier(answer)),
+  readExtras: (answer) => serviceTier(readTier(answer)),
 };

@@ -4,6 +4,7 @@ import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
+import { serviceTier } from "../../usage/extra-usage.ts";
 import { inclusiveUsage, isTokenCount, mergeFigures } from "../../usage/usage-figures.ts";
 
 /** Thoughts are billed as output and counted apart. Figures of 0 are left out. */
@@ -81,8 +82,7 @@ const trafficTiers = tableOf<string>({
 });
 
 export function readExtras(answer: JsonObject): ReportedExtras {
-  const tier = tierOf(objectOf(answer["usageMetadata"]) ?? {});
-  return tier === null ? {} : { tier };
+  return serviceTier(tierOf(objectOf(answer["usageMetadata"]) ?? {}));
 }
 
 export const figures: AnswerFigures = {

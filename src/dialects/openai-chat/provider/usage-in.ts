@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, objectOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
-import { audioOf, countOf, reportedTogether, tierOf } from "../../usage/extra-usage.ts";
+import { audioOf, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
 
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
@@ -52,7 +52,7 @@ export function readExtras(answer: JsonObject): ReportedExtras {
   const usage = objectOf(usageOf(answer));
   const searches = countOf(usage?.["num_sources_used"]) || countOf(usage?.["num_search_queries"]);
   return reportedTogether(
-    tierOf(answer["service_tier"]),
+    tiersIn(answer, usage),
     searches === 0 ? nothingReported : { calls: { web_search: searches } },
     audioOf(usage?.["prompt_tokens_details"], usage?.["completion_tokens_details"]),
   );

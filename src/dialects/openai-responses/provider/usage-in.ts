@@ -5,7 +5,7 @@ import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
-import { audioOf, CallCounter, reportedTogether, tierOf } from "../../usage/extra-usage.ts";
+import { audioOf, CallCounter, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";
 
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
@@ -25,7 +25,7 @@ export function readExtras(response: JsonObject): ReportedExtras {
   const calls = new CallCounter();
   for (const item of objectsOf(response["output"])) countItem(item, calls);
   return reportedTogether(
-    tierOf(response["service_tier"]),
+    tiersIn(response, usage),
     calls.report(),
     audioOf(usage?.["input_tokens_details"], usage?.["output_tokens_details"]),
   );
