@@ -45,6 +45,12 @@ export interface Vendor {
    * not even parsed then.
    */
   bodyChanges?(dialect: ProviderDialectName, options: ProviderOptions): BodyChanger | null;
+  /** What of a request's headers the vendor would refuse, and is left out of them. */
+  leftOut?(
+    dialect: ProviderDialectName,
+    headers: ForwardedHeaders,
+    options: ProviderOptions,
+  ): readonly string[];
   create(settings: ProviderSettings, context: VendorContext): Provider;
 }
 

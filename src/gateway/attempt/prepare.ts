@@ -17,6 +17,7 @@ import type { SerializedToolMapping, Translation } from "../../dialects/translat
 import type { Deployment } from "../../upstream/upstream.ts";
 import { adaptBytes, adaptObject, type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { Prepared } from "../../vendors/provider.ts";
+import { vendorOf } from "../../vendors/registry.ts";
 import type { AnswerContext } from "../large/jobs.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { ClientRequest } from "../request/request.ts";
@@ -192,9 +193,12 @@ function passthroughAttempt(
   dialect: SharedDialectName,
   { body, dropped }: { readonly body: Uint8Array; readonly dropped: readonly string[] },
 ): Attempt {
-  const { limit } = generation;
+  const { limit, headers } = generation;
+  const { kind, options } = deployment.provider.settings;
   generation.request.forgetBody();
-  const allDropped = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
+  const limited = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
+  const leftOut = vendorOf(kind).leftOut?.(dialect, headers, options) ?? [];
+  const allDropped = leftOut.length === 0 ? limited : [...limited, ...leftOut];
   return new PassthroughAttempt(generation, deployment, dialect, body, allDropped);
 }
 

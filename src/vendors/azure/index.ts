@@ -1,4 +1,5 @@
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
+import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/betas.ts";
 import { isLoopback } from "../credentials/loopback.ts";
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
@@ -61,6 +62,7 @@ export const azure: Vendor = {
   checkOptions: checkAzureOptions,
   strictDialects: ["chat", "responses", "messages"],
   capabilities: {},
+  leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(foundryBetas(headers)) : []),
   baseUrl: {
     default: null,
     derive: addressOfResource,
@@ -83,7 +85,8 @@ export const azure: Vendor = {
         credential: keySchemeFor(settings),
         ...(credentials === undefined ? {} : { credentials }),
         advise: adviseOnAzure,
-        adaptHeaders: (headers, { dialect }) => (dialect === "messages" ? foundryHeaders(headers) : headers),
+        adaptHeaders: (headers, { dialect }) =>
+          dialect === "messages" ? withBetas(headers, foundryBetas(headers)) : headers,
         target: (prepared) => targetOf(prepared, baseUrl, options.api_version),
       },
       context,
@@ -98,15 +101,9 @@ function doorOf(model: string, spoken: ProviderSettings["dialects"]): Partial<Mo
   return dialects.length === 0 ? {} : { dialects };
 }
 
-/** Betas that Claude on Foundry answers 400 to. */
-const unknownBetas = /^(?:compact|fast-mode|fine-grained-tool-streaming)-/;
-
-function foundryHeaders(headers: ForwardedHeaders): ForwardedHeaders {
-  const { "anthropic-beta": asked, ...rest } = headers;
-  if (asked === undefined) return headers;
-  const betas = asked.split(",").map((beta) => beta.trim());
-  const known = betas.filter((beta) => beta !== "" && !unknownBetas.test(beta));
-  return known.length === 0 ? rest : { ...rest, "anthropic-beta": known.join(",") };
+/** Claude on Foundry answers 400 to some betas. */
+function foundryBetas(headers: ForwardedHeaders): SortedBetas {
+  return sortBetas(headers, /^(?!compact-|fast-mode-|fine-grained-tool-streaming-)./);
 }
 
 /** Claude takes its key under another name than OpenAI's models do. A provider of both is sent both. */

@@ -1,14 +1,15 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { tableOf } from "../../base/table.ts";
 import { requestFields } from "../../dialects/anthropic-messages/client/fields.ts";
+import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { refuse } from "../../dialects/translation/dropped-fields.ts";
 import type { FieldDecisions } from "../../dialects/translation/field-decisions.ts";
 import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
 import { anthropicVersion } from "../claude/api-version.ts";
+import { type SortedBetas, sortBetas } from "../claude/betas.ts";
+import { conversationChanges } from "../claude/cache-marks.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
-import { withoutSystemTurns } from "../claude/system-turns.ts";
 import type { BodyContext } from "../vendor.ts";
 
 /** What Anthropic's API has, and InvokeModel answers 400 to. */
@@ -23,12 +24,12 @@ const unknownFields = {
   speed: "dropped",
 } as const satisfies FieldDecisions;
 
-/** Newer names of features that Bedrock has under these. */
-const renamedBetas = tableOf<string>({
-  "advanced-tool-use-2025-11-20": "tool-search-tool-2025-10-19",
-});
-const knownBetas =
-  /^(?:tool-search-tool|compact-2026|computer-use-2025|context-1m-2025|context-management-2025|effort-2025|fine-grained-tool-streaming|structured-outputs|interleaved-thinking|output-128k)/;
+export function bedrockBetas(headers: ForwardedHeaders): SortedBetas {
+  return sortBetas(
+    headers,
+    /^(?:tool-search-tool|compact-2026|computer-use-2025|context-1m-2025|context-management-2025|effort-2025|fine-grained-tool-streaming|structured-outputs|interleaved-thinking|output-128k)/,
+  );
+}
 
 const knownEdits: ReadonlySet<Json | undefined> = new Set(["compact_20260112", "clear_tool_uses_20250919"]);
 
@@ -41,22 +42,15 @@ export function claudeChanges(
   const without = withoutFields(body, unknownFields, dropped);
   refuseAddresses(body["messages"], "messages");
   const generation = claudeGeneration(model);
-  const marks = new CacheMarks(generation !== null && generation >= 4.5);
-  const betas = betasOf(headers["anthropic-beta"]);
-  const rewritten: Record<string, Json | undefined> = {};
-  for (const name of ["system", "tools", "messages"] as const) {
-    const value = body[name];
-    const changed = marks.rewrite(name === "messages" ? withoutSystemTurns(value) : value);
-    if (changed !== value) rewritten[name] = changed;
-  }
+  const { known: betas } = bedrockBetas(headers);
   return {
     ...without,
-    ...rewritten,
+    ...conversationChanges(body, generation !== null && generation >= 4.5),
     ...contextManagement(body, dropped),
     // Both are in the request's target.
     model: undefined,
     stream: undefined,
-    anthropic_version: options.api_version ?? anthropicVersion,
+    anthropic_version: options.api_version ?? anthropicVersion(headers, "bedrock-2023-05-31"),
     anthropic_beta: betas.length === 0 ? undefined : betas,
   };
 }
@@ -72,13 +66,6 @@ function refuseAddresses(blocks: Json | undefined, path: string): void {
   }
 }
 
-function betasOf(header: string | undefined): string[] {
-  const named = (header ?? "").split(",").map((beta) => beta.trim());
-  return [...new Set(named.map((beta) => renamedBetas[beta] ?? beta))].filter((beta) =>
-    knownBetas.test(beta),
-  );
-}
-
 /** Only some ways of shortening a conversation are known; the answer means the same without the others. */
 function contextManagement(body: JsonObject, dropped: Set<string>): MemberChanges {
   const management = objectOf(body["context_management"]);
@@ -86,40 +73,4 @@ function contextManagement(body: JsonObject, dropped: Set<string>): MemberChange
   const edits = listOf(management["edits"]).filter((edit) => isObject(edit) && knownEdits.has(edit["type"]));
   if (edits.length < listOf(management["edits"]).length) dropped.add("context_management.edits");
   return { context_management: edits.length === 0 ? undefined : { ...management, edits } };
-}
-
-/** Bedrock takes a mark without a scope, and a time to live for new models only. */
-class CacheMarks {
-  readonly #takesTimeToLive: boolean;
-
-  constructor(takesTimeToLive: boolean) {
-    this.#takesTimeToLive = takesTimeToLive;
-  }
-
-  /** The same value if no mark in it has to change. Marks are on tools, and on blocks of content and of results. */
-  rewrite(value: Json | undefined): Json | undefined {
-    if (Array.isArray(value)) return this.#rewriteList(value);
-    if (!isObject(value)) return value;
-    const content = this.rewrite(value["content"]);
-    const mark = objectOf(value["cache_control"]);
-    const changed = mark === null ? null : this.#rewriteMark(mark);
-    if (content === value["content"] && changed === mark) return value;
-    return {
-      ...value,
-      ...(content === undefined ? {} : { content }),
-      ...(changed === null ? {} : { cache_control: changed }),
-    };
-  }
-
-  #rewriteList(list: Json[]): Json[] {
-    const rewritten = list.map((entry) => this.rewrite(entry) ?? entry);
-    return rewritten.some((entry, index) => entry !== list[index]) ? rewritten : list;
-  }
-
-  #rewriteMark(mark: JsonObject): JsonObject {
-    const { scope, ttl, ...others } = mark;
-    const keepsTimeToLive = ttl === undefined || this.#takesTimeToLive;
-    if (scope === undefined && keepsTimeToLive) return mark;
-    return ttl !== undefined && keepsTimeToLive ? { ...others, ttl } : others;
-  }
 }

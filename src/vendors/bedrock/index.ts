@@ -1,11 +1,12 @@
 import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { leftOutBetas } from "../claude/betas.ts";
 import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
 import { addressOf, mantleTarget, runtimeTarget, settingsIn } from "./address.ts";
 import { adviseOnBedrock } from "./advice.ts";
-import { claudeChanges } from "./claude-body.ts";
+import { bedrockBetas, claudeChanges } from "./claude-body.ts";
 import { bedrockCredentials } from "./credentials.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
 import { readBedrockRefusal } from "./refusal.ts";
@@ -56,6 +57,8 @@ export const bedrock: Vendor = {
     if (dialect === "messages") return claudeChanges;
     return guardrail === undefined ? null : () => guardrailChange(guardrail);
   },
+  leftOut: (dialect, headers, { endpoint }) =>
+    dialect === "messages" && endpoint !== "mantle" ? leftOutBetas(bedrockBetas(headers)) : [],
   create(settings, context) {
     const { options } = settings;
     const credentials = bedrockCredentials(settings, context.tokens);

@@ -1,3 +1,4 @@
+import { leftOutBetas } from "../claude/betas.ts";
 import { googleCredential, googleCredentialWords } from "../google/credentials.ts";
 import { readGoogleRefusal } from "../google/refusal.ts";
 import { safetyFields } from "../google/safety.ts";
@@ -7,7 +8,7 @@ import type { ProviderOptions } from "../options.ts";
 import type { ModelDefaults, OptionProblem, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
 import { adviseOnVertex } from "./advice.ts";
-import { claudeChanges, claudeHeaders } from "./claude.ts";
+import { claudeChanges, claudeHeaders, vertexBetas } from "./claude.ts";
 
 /** Google's Vertex AI: Gemini, Claude, and open models. https://cloud.google.com/vertex-ai/generative-ai/docs */
 export const vertex: Vendor = {
@@ -24,6 +25,7 @@ export const vertex: Vendor = {
   capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },
   requestFields: (options, dialect) => (dialect === "gemini" ? safetyFields(options) : {}),
   bodyChanges: (dialect) => (dialect === "messages" ? claudeChanges : null),
+  leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(vertexBetas(headers)) : []),
   baseUrl: {
     default: `https://${hostOf(defaultLocation)}`,
     derive: ({ options }) => `https://${hostOf(options.location ?? defaultLocation)}`,

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { azureCredentials } from "../../../src/vendors/azure/credentials.ts";
+import { azure } from "../../../src/vendors/azure/index.ts";
 import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
 import { TokenSources } from "../../../src/vendors/credentials/token-sources.ts";
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
@@ -144,6 +145,12 @@ test("Z13: betas that Claude on Foundry does not know stay behind", () => {
     "context-1m-2025-08-07",
   );
   expect(betas("fast-mode-2026-02-01")).toBeUndefined();
+  const headers = { "anthropic-beta": "context-1m-2025-08-07,fast-mode-2026-02-01,compact-2026-01-12" };
+  expect(azure.leftOut?.("messages", headers, {})).toEqual([
+    "anthropic-beta: fast-mode-2026-02-01",
+    "anthropic-beta: compact-2026-01-12",
+  ]);
+  expect(azure.leftOut?.("chat", headers, {})).toEqual([]);
 });
 
 test("Z10: models check says that a deployment does not exist", () => {

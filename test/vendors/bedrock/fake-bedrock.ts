@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../../src/base/json.ts"
 import { type Answer, json } from "../../support/answers.ts";
 import { fixture, fixtureText } from "../../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../../support/provider.ts";
+import { refusedByVersion } from "../claude-version.ts";
 import { encodeChunk, encodeEvent } from "./encode-message.ts";
 
 export const awsAccount = {
@@ -201,6 +202,9 @@ function invokeProblem(body: JsonObject): Answer | null {
     return awsError(400, "ValidationException", `${extra}: Extra inputs are not permitted`);
   if (typeof body["anthropic_version"] !== "string")
     return awsError(400, "ValidationException", "anthropic_version: Field required");
+  const refused = refusedByVersion(body);
+  if (refused !== undefined)
+    return awsError(400, "ValidationException", `${refused}: not supported by this version`);
   const marks = [...JSON.stringify(body).matchAll(/"cache_control":(\{.*?\})/g)].map(([, mark = "{}"]) =>
     JSON.parse(mark),
   );

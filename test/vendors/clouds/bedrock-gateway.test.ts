@@ -213,7 +213,9 @@ describe("Sluice before the same Bedrock", () => {
       },
     });
     expect(response.status).toBe(200);
-    expect(response.headers.get("x-sluice-dropped")).toBe("service_tier, context_management.edits");
+    expect(response.headers.get("x-sluice-dropped")).toBe(
+      "service_tier, context_management.edits, anthropic-beta: claude-code-20250219",
+    );
     const sent = fake.provider.requests.at(-1);
     expect(sent?.path).toBe(`/model/${encodeURIComponent(claudeModel)}/invoke`);
     expect(sent?.body).toEqual({
@@ -221,9 +223,30 @@ describe("Sluice before the same Bedrock", () => {
       system: [{ ...marked, cache_control: { type: "ephemeral", ttl: "1h" } }],
       messages: [...messages, { role: "user", content: "Now in French." }],
       context_management: { edits: [{ type: "clear_tool_uses_20250919" }] },
-      anthropic_version: "2026-10-21",
+      anthropic_version: "bedrock-2023-05-31",
       anthropic_beta: ["tool-search-tool-2025-10-19", "context-1m-2025-08-07"],
     });
+  });
+
+  test("the client's anthropic-version decides about the one in the body, and so about temperatures", async () => {
+    const versions = { "2026-10-21": "2026-10-21", "2023-06-01": "bedrock-2023-05-31" };
+    for (const [asked, wanted] of Object.entries(versions)) {
+      const response = await sluice.request("/v1/messages", {
+        key,
+        headers: { "anthropic-version": asked },
+        body: { model: "claude", max_tokens: 100, messages },
+      });
+      expect(response.status).toBe(200);
+      expect(fake.provider.requests.at(-1)?.body).toMatchObject({ anthropic_version: wanted });
+    }
+    for (const response of [
+      await chat("claude", { temperature: 0.5 }),
+      await ask("claude", { temperature: 0.5 }),
+    ]) {
+      expect(response.status).toBe(200);
+      const { body } = fake.provider.requests.at(-1) ?? {};
+      expect(body).toMatchObject({ anthropic_version: "bedrock-2023-05-31", temperature: 0.5 });
+    }
   });
 
   test("B20, B25: what a client would miss is refused, and nothing is asked", async () => {

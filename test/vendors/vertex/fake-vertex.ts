@@ -3,6 +3,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { type Answer, json, sse } from "../../support/answers.ts";
 import { usualAnswer } from "../../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../../support/provider.ts";
+import { refusedByVersion } from "../claude-version.ts";
 import { chunkOf, googleError, streamOf, usageOf } from "../gemini/fake-gemini.ts";
 
 const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -151,7 +152,7 @@ function served(request: SeenRequest, path: string): Answer {
   return googleError(404, "NOT_FOUND", "Not found");
 }
 
-const extras = ["cache_control", "mcp_servers", "container", "thread"];
+const extras = ["cache_control", "mcp_servers", "container", "thread", "service_tier"];
 
 function claudeAnswer(request: SeenRequest, model: string, isStream: boolean): Answer {
   const { body } = request;
@@ -163,6 +164,10 @@ function claudeAnswer(request: SeenRequest, model: string, isStream: boolean): A
   }
   if (typeof body["anthropic_version"] !== "string") return extraInput("anthropic_version: Field required");
   if (body["model"] !== undefined) return extraInput("model: Extra inputs are not permitted");
+  const refused = refusedByVersion(body);
+  if (refused !== undefined) return extraInput(`${refused}: not supported by this version`);
+  if (JSON.stringify(body).includes('"scope":"global"'))
+    return extraInput("cache_control.ephemeral.scope: Extra inputs are not permitted");
   const extra = extras.find((name) => body[name] !== undefined);
   if (extra !== undefined) return extraInput(`${extra}: Extra inputs are not permitted`);
   if (request.headers["anthropic-beta"]?.includes("unknown") === true)

@@ -135,10 +135,57 @@ describe("Sluice before the same Vertex", () => {
       body,
     });
     expect(await response.json()).toMatchObject({ content: [{ text: fixtureText }] });
-    const version = '"anthropic_version":"2026-10-21",';
+    const version = '"anthropic_version":"vertex-2023-10-16",';
     expect(sent().text).toBe(body.replace('"model":"claude",', "").replace("{", `{${version}`));
     expect(sent().headers["anthropic-beta"]).toBe("context-1m-2025-08-07");
     expect(sent().headers).not.toHaveProperty("anthropic-version");
+    expect(response.headers.get("x-sluice-dropped")).toBe("anthropic-beta: unknown-1");
+  });
+
+  const versions = {
+    "2026-10-21": "2026-10-21",
+    "2027-03-01": "2027-03-01",
+    "2023-06-01": "vertex-2023-10-16",
+    "2023-01-01": "vertex-2023-10-16",
+  };
+  for (const [asked, wanted] of Object.entries(versions)) {
+    test(`the client's anthropic-version ${asked} is ${wanted} in the body`, async () => {
+      for (const path of ["/v1/messages", "/v1/messages/count_tokens"]) {
+        const response = await fetch(`${world.running.url}${path}`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${caller.secret}`, "anthropic-version": asked },
+          body: JSON.stringify({ model: "claude", max_tokens: 100, messages: hello }),
+        });
+        expect(response.status).toBe(200);
+        expect(JSON.parse(sent().text)).toMatchObject({ anthropic_version: wanted });
+      }
+    });
+  }
+
+  test("what is translated may have a temperature, since it names the version of 2023", async () => {
+    const chat = await ask("/v1/chat/completions", { model: "claude", messages: hello, temperature: 0.5 });
+    expect(chat.status).toBe(200);
+    expect(JSON.parse(sent().text)).toMatchObject({
+      anthropic_version: "vertex-2023-10-16",
+      temperature: 0.5,
+    });
+  });
+
+  test("a mark keeps its time to live and loses its scope, and the tier is left out", async () => {
+    const mark = { type: "ephemeral", ttl: "1h", scope: "global" };
+    const bare = { type: "ephemeral", ttl: "1h" };
+    const tool = { name: "look", input_schema: { type: "object" } };
+    const marked = (cache_control: JsonObject) => ({
+      system: [{ type: "text", text: "Be brief.", cache_control }],
+      tools: [{ ...tool, cache_control }],
+      messages: [{ role: "user", content: [{ type: "text", text: "Hello", cache_control }] }],
+    });
+    const response = await messages("claude", { ...marked(mark), service_tier: "auto" });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-sluice-dropped")).toBe("service_tier");
+    expect(JSON.parse(sent().text)).toMatchObject(marked(bare));
+    expect(sent().text).not.toContain("scope");
+    expect(sent().text).not.toContain("service_tier");
   });
 
   test("V06: a mark on the whole conversation is left out, and marks on its blocks are not", async () => {
@@ -226,7 +273,7 @@ describe("Sluice before the same Vertex", () => {
     expect(sent().path).toEndWith("/publishers/anthropic/models/count-tokens:rawPredict");
     expect(JSON.parse(sent().text)).toMatchObject({
       model: "claude-sonnet-4-6@20260101",
-      anthropic_version: "2026-10-21",
+      anthropic_version: "vertex-2023-10-16",
     });
     const gemini = await ask("/v1/messages/count_tokens", { model: "gemini", ...body });
     expect(await gemini.json()).toEqual({ input_tokens: 31 });

@@ -1,0 +1,36 @@
+import type { ForwardedHeaders } from "../../dialects/headers.ts";
+
+export interface SortedBetas {
+  /** By the cloud's own names. */
+  readonly known: string[];
+  /** What is left out, as the client wrote it. */
+  readonly unknown: readonly string[];
+}
+
+/** A newer name of a feature that clouds have under another one. */
+const renamedBeta = /^advanced-tool-use-.*/;
+const cloudsName = "tool-search-tool-2025-10-19";
+
+/** The betas that a client asks for, of which a cloud knows some, and answers 400 to all others. */
+export function sortBetas(headers: ForwardedHeaders, isKnown: RegExp): SortedBetas {
+  const known = new Set<string>();
+  const unknown = new Set<string>();
+  for (const named of (headers["anthropic-beta"] ?? "").split(",")) {
+    const beta = named.trim();
+    const name = isKnown.test(beta) ? beta : beta.replace(renamedBeta, cloudsName);
+    if (isKnown.test(name)) known.add(name);
+    else if (beta !== "") unknown.add(beta);
+  }
+  return { known: [...known], unknown: [...unknown] };
+}
+
+/** The headers with the betas that the cloud knows. */
+export function withBetas(headers: ForwardedHeaders, { known }: SortedBetas): ForwardedHeaders {
+  const { "anthropic-beta": _, ...rest } = headers;
+  return known.length === 0 ? rest : { ...rest, "anthropic-beta": known.join(",") };
+}
+
+/** How those that are left out are named. */
+export function leftOutBetas({ unknown }: SortedBetas): readonly string[] {
+  return unknown.map((beta) => `anthropic-beta: ${beta}`);
+}
