@@ -1,3 +1,6 @@
+/** What a schema expects, if JSON Schema cannot say it. A symbol, so that it is not printed with the schema. */
+export const inWords: unique symbol = Symbol("in words");
+
 /** The part of a JSON schema that can be described in words. */
 export interface DescribedSchema {
   readonly type?: string;
@@ -12,10 +15,12 @@ export interface DescribedSchema {
   readonly pattern?: string;
   readonly format?: string;
   readonly enum?: readonly unknown[];
+  readonly [inWords]?: string;
 }
 
 /** Describes the expected value, to be used after "must be". */
 export function expectation(schema: DescribedSchema): string {
+  if (schema[inWords] !== undefined) return schema[inWords];
   if (schema.anyOf !== undefined) return alternatives(schema.anyOf);
   if (schema.enum !== undefined) return choice(schema.enum);
   if (schema.const !== undefined) return JSON.stringify(schema.const);

@@ -2,7 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Check } from "@sinclair/typebox/value";
 import type { JsonObject } from "../base/json.ts";
-import { type DescribedSchema, expectation } from "../base/schema-words.ts";
+import { type DescribedSchema, expectation, inWords } from "../base/schema-words.ts";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
 import { configSchema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
@@ -63,6 +63,6 @@ function foundString(value: string, schema: DescribedSchema): string {
   }
   if (schema.pattern !== undefined && /^(?:env|file):/.test(value))
     return "; only secrets may refer to the environment or a file";
-  if (schema.type === "string") return "";
+  if (schema.type === "string" || schema[inWords] !== undefined) return "";
   return value === "" ? ", not an empty one" : ", not a string";
 }

@@ -1,9 +1,10 @@
-/** Defaults in the file's own units (seconds, USD). Both the schema and the loader read them here. */
+/** Defaults in the file's own units (seconds, or a duration with its unit; USD). Both the schema and the loader read them here. */
 export const defaults = {
   host: "127.0.0.1",
   port: 8787,
   dataDir: "sluice-data",
   reusePort: false,
+  sameKeyInBothHeaders: "refuse",
   maxBodyBytes: 32 * 1024 * 1024,
   /** Or a quarter of the memory, if that is less. */
   maxBodyMemoryBytes: 512 * 1024 * 1024,
@@ -11,6 +12,8 @@ export const defaults = {
   maxListItems: 10_000,
   heartbeat: 15,
   shutdownGrace: 30,
+  /** The interface's own figure. */
+  maxExchange: "5m",
   stalledReader: 60,
   maxConcurrent: 10_000,
   anonymousRpm: 300,
@@ -22,7 +25,7 @@ export const defaults = {
   exchangeRows: 1_000_000,
   priority: 1,
   weight: 1,
-  timeouts: { connect: 10, firstByte: 300, streamFirstByte: 120, gap: 120, total: 300 },
+  timeouts: { connect: 10, streamFirstByte: 120, gap: 120 },
   /** 2026-01-01. The model list needs a date, and it should not change with each start. */
   modelCreatedSeconds: 1_767_225_600,
 } as const;

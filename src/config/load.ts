@@ -2,6 +2,7 @@ import type { JsonObject } from "../base/json.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import type { LoadContext } from "./context.ts";
+import { warnOfLimits } from "./exchange-limits.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
 import { buildModels } from "./models.ts";
@@ -59,8 +60,12 @@ function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadO
   };
   checkListeners(settings.server, settings.admin, problems);
   if (problems.all.length > 0) throw new ConfigError(source.origin, problems.all);
-  const models = buildModels(config, providers, context);
-  const warnings = [...leftOutWarnings(config, providers, models), ...context.warnings];
+  const models = buildModels(config, providers, settings.server, context);
+  const warnings = [
+    ...leftOutWarnings(config, providers, models),
+    ...context.warnings,
+    ...warnOfLimits(config, models),
+  ];
   return { ...settings, models, named: namesOf(config), isDemo: isDemo(config), warnings };
 }
 

@@ -8,14 +8,29 @@ import { defaults } from "./defaults.ts";
 import { overrideTimeouts, type Providers } from "./providers.ts";
 import type { TokenRatesConfig } from "./schema/price.ts";
 import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig, TokenPriceConfig } from "./schema.ts";
-import type { DeploymentSettings, ModelSettings, Price, TokenPrice, TokenRates } from "./settings.ts";
+import { milliseconds } from "./server.ts";
+import type {
+  DeploymentSettings,
+  ModelSettings,
+  Price,
+  ServerSettings,
+  TokenPrice,
+  TokenRates,
+} from "./settings.ts";
 
 /**
  * Builds the models that can be served, after `checkModels` has accepted them. Deployments of a provider that is left out
  * are dropped, and so is a model without any deployment left.
  */
-export function buildModels(config: ConfigFile, providers: Providers, context: LoadContext): ModelSettings[] {
-  const models = (config.models ?? []).flatMap((model) => buildModel(model, config, providers));
+export function buildModels(
+  config: ConfigFile,
+  providers: Providers,
+  { maxExchangeMs }: Pick<ServerSettings, "maxExchangeMs">,
+  context: LoadContext,
+): ModelSettings[] {
+  const models = (config.models ?? []).flatMap((model) =>
+    buildModel(model, config, providers, maxExchangeMs),
+  );
   for (const model of models) {
     if (model.free || model.deployments.every((deployment) => deployment.price !== null)) continue;
     context.warnings.push(
@@ -25,7 +40,13 @@ export function buildModels(config: ConfigFile, providers: Providers, context: L
   return withoutMissingFallbacks(models);
 }
 
-function buildModel(model: ModelConfig, config: ConfigFile, providers: Providers): ModelSettings[] {
+function buildModel(
+  model: ModelConfig,
+  config: ConfigFile,
+  providers: Providers,
+  usualExchangeMs: number,
+): ModelSettings[] {
+  const ownLimit = model.timeouts?.exchange;
   const price = buildPrice(model.price);
   const deployments = deploymentsOf(model).flatMap((deployment) =>
     buildDeployment(deployment, { model, price, config, providers }),
@@ -47,6 +68,7 @@ function buildModel(model: ModelConfig, config: ConfigFile, providers: Providers
       maxOutputTokens: model.max_output_tokens ?? null,
       price,
       capabilities: model.capabilities ?? {},
+      maxExchangeMs: ownLimit === undefined ? usualExchangeMs : milliseconds(ownLimit),
       deployments,
       fallbacks: model.fallbacks ?? [],
     },

@@ -5,6 +5,7 @@ import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
 import type { GivenSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
+import type { Duration } from "./duration.ts";
 import { resolveHeaders } from "./headers.ts";
 import type { ConfigFile, ProviderConfig, TimeoutsConfig } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
@@ -164,18 +165,18 @@ function operationWarning(path: string): string | null {
   return operation === undefined ? null : `must end before ${operation}, which is added by itself`;
 }
 
+/** 0: no limit but that of the exchange. A whole answer begins when it is finished. */
 const defaultTimeouts: Timeouts = {
   connectMs: milliseconds(defaults.timeouts.connect),
-  firstByteMs: milliseconds(defaults.timeouts.firstByte),
+  firstByteMs: 0,
   streamFirstByteMs: milliseconds(defaults.timeouts.streamFirstByte),
   gapMs: milliseconds(defaults.timeouts.gap),
-  totalMs: milliseconds(defaults.timeouts.total),
+  totalMs: 0,
 };
 
 /** A model's timeouts take precedence over its provider's, and those over the defaults. */
 export function overrideTimeouts(base: Timeouts, asked: TimeoutsConfig = {}): Timeouts {
-  const or = (seconds: number | undefined, ms: number) =>
-    seconds === undefined ? ms : milliseconds(seconds);
+  const or = (limit: Duration | undefined, ms: number) => (limit === undefined ? ms : milliseconds(limit));
   return {
     connectMs: or(asked.connect, base.connectMs),
     firstByteMs: or(asked.first_byte, base.firstByteMs),

@@ -1,7 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { defaults, logLevels } from "./defaults.ts";
+import { duration } from "./schema/duration.ts";
 import { type deploymentSchema, modelSchema } from "./schema/model.ts";
-import { closed, seconds, secret, type timeoutsSchema } from "./schema/parts.ts";
+import { closed, exchangeLimit, secret, type timeoutsSchema } from "./schema/parts.ts";
 import type { priceSchema, tokenPrices } from "./schema/price.ts";
 import { providerSchema } from "./schema/provider.ts";
 
@@ -61,6 +62,13 @@ export const configSchema = Type.Object(
                 'Origins whose pages may call the interface from a browser, such as "https://chat.example.com"; "*": all.',
             }),
           ),
+          same_key_in_both_headers: Type.Optional(
+            Type.Union([Type.Literal("refuse"), Type.Literal("accept")], {
+              default: defaults.sameKeyInBothHeaders,
+              description:
+                "accept: the same key in Authorization and x-api-key counts as one, where both are taken. Claude Code sends it so with `apiKeyHelper`.",
+            }),
+          ),
           max_body_bytes: Type.Optional(
             Type.Integer({
               minimum: 1024,
@@ -90,18 +98,23 @@ export const configSchema = Type.Object(
             }),
           ),
           heartbeat: Type.Optional(
-            seconds("Silence before a heartbeat in a stream; 0 turns it off.", defaults.heartbeat),
+            duration("Silence before a heartbeat in a stream; 0 turns it off.", defaults.heartbeat),
           ),
           shutdown_grace: Type.Optional(
-            Type.Number({
-              minimum: 0,
-              maximum: 300,
-              default: defaults.shutdownGrace,
-              description: "Seconds in which open requests may finish when the gateway is stopped.",
-            }),
+            duration(
+              "How long open requests may take to finish when the gateway is stopped.",
+              defaults.shutdownGrace,
+              { minimum: 0, maximum: 300 },
+            ),
+          ),
+          max_exchange: Type.Optional(
+            exchangeLimit(
+              "The longest that a generation may take in all, streams too.",
+              defaults.maxExchange,
+            ),
           ),
           stalled_reader: Type.Optional(
-            seconds("A client that reads nothing for so long is closed.", defaults.stalledReader),
+            duration("A client that reads nothing for so long is closed.", defaults.stalledReader),
           ),
           max_concurrent: Type.Optional(
             Type.Integer({

@@ -1,10 +1,12 @@
 import { isIP } from "node:net";
 import { hostname, totalmem } from "node:os";
 import { resolve } from "node:path";
+import { assert } from "../base/assert.ts";
 import { msPerDay } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults, logLevels } from "./defaults.ts";
+import { type Duration, parseDuration } from "./duration.ts";
 import { resolvePath } from "./resolve-path.ts";
 import type { ConfigFile } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
@@ -46,6 +48,7 @@ export function serverSettings(
     reusePort: server.reuse_port ?? defaults.reusePort,
     trustedProxies: server.trusted_proxies ?? [],
     corsOrigins: server.cors_origins ?? [],
+    acceptsKeyTwice: (server.same_key_in_both_headers ?? defaults.sameKeyInBothHeaders) === "accept",
     maxBodyBytes,
     maxBodyMemoryBytes: bodyMemory(server.max_body_memory, maxBodyBytes, context),
     structure: {
@@ -54,6 +57,7 @@ export function serverSettings(
     },
     heartbeatMs: milliseconds(server.heartbeat ?? defaults.heartbeat),
     shutdownGraceMs: milliseconds(server.shutdown_grace ?? defaults.shutdownGrace),
+    maxExchangeMs: milliseconds(server.max_exchange ?? defaults.maxExchange),
     stalledReaderMs: milliseconds(server.stalled_reader ?? defaults.stalledReader),
     maxConcurrent: server.max_concurrent ?? defaults.maxConcurrent,
     maxConcurrentPerKey: server.max_concurrent_per_key ?? null,
@@ -97,8 +101,11 @@ function checkHost(path: string, host: string | undefined, { problems }: LoadCon
   problems.add(path, `must be an address such as "127.0.0.1" or "::1", or a host's name`);
 }
 
-export function milliseconds(seconds: number): number {
-  return Math.round(seconds * 1000);
+/** Of a duration that the schema has accepted. */
+export function milliseconds(duration: Duration): number {
+  const ms = parseDuration(duration);
+  assert(ms !== null, "a duration that passed the check has a unit");
+  return ms;
 }
 
 function portFromEnvironment({ env, problems }: LoadContext): number | undefined {

@@ -54,6 +54,8 @@ export interface ServerSettings {
   readonly trustedProxies: readonly string[];
   /** Origins whose pages may call the interface; `*` for all. */
   readonly corsOrigins: readonly string[];
+  /** Whether the same key in `Authorization` and `x-api-key` counts as one. */
+  readonly acceptsKeyTwice: boolean;
   readonly maxBodyBytes: number;
   /** For all bodies being read at the same time. */
   readonly maxBodyMemoryBytes: number;
@@ -62,6 +64,8 @@ export interface ServerSettings {
   /** 0 turns heartbeats off. */
   readonly heartbeatMs: number;
   readonly shutdownGraceMs: number;
+  /** The longest that a generation may take; a model may have its own. */
+  readonly maxExchangeMs: number;
   readonly stalledReaderMs: number;
   readonly maxConcurrent: number;
   readonly maxConcurrentPerKey: number | null;
@@ -124,6 +128,8 @@ export interface ModelSettings {
   readonly maxOutputTokens: number | null;
   readonly price: Price | null;
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** The longest that an exchange with it may take: its own limit, or the server's. */
+  readonly maxExchangeMs: number;
   /** At least one. The first one's provider is shown as the model's `provider`. */
   readonly deployments: readonly DeploymentSettings[];
   readonly fallbacks: readonly string[];

@@ -29,7 +29,6 @@ export interface RateLimitState {
 }
 
 const noBody = new Uint8Array();
-const maxExchangeMs = 300_000;
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
 /** One client request with all that is known of it so far; filled in step by step. */
@@ -99,9 +98,10 @@ export class Exchange {
     return this.hold === null ? 0 : this.hold.charged;
   }
 
-  /** No exchange outlives it; see section 6.1 of the interface. */
+  /** No generation outlives it. */
   get deadlineMs(): number {
-    return this.startedMs + maxExchangeMs;
+    assert(this.model !== null, "a generation has a model");
+    return this.startedMs + this.model.maxExchangeMs;
   }
 
   elapsedMs(): number {

@@ -51,6 +51,7 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     price: null,
     capabilities: {},
     deployments: [deployment("openai")],
+    maxExchangeMs: 300_000,
     fallbacks: [],
     ...changes,
   };

@@ -134,10 +134,10 @@ describe("defaults", () => {
     );
     expect(settings.models[0]?.deployments[0]?.timeouts).toEqual({
       connectMs: 1_500,
-      firstByteMs: 300_000,
+      firstByteMs: 0,
       streamFirstByteMs: 120_000,
       gapMs: 9_000,
-      totalMs: 300_000,
+      totalMs: 0,
     });
   });
 

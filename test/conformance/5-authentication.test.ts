@@ -42,7 +42,9 @@ describe("5. Authentication", () => {
   test("5 rule 1: exactly one authentication method is sent, not both", async () => {
     const key = world.credit;
     const headers = { "x-api-key": key.key };
-    await expectError(await world.sluice.request("/v1/models", { key, headers }), "invalid_credentials", "A");
+    const listed = await world.sluice.request("/v1/models", { key, headers });
+    const { message } = await expectError(listed, "invalid_credentials", "A");
+    expect(message).toContain("server.same_key_in_both_headers");
     for (const { path, body } of [messagesRoute, countTokens]) {
       await expectError(await world.sluice.request(path, { key, headers, body }), "invalid_credentials", "B");
     }

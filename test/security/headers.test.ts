@@ -58,6 +58,7 @@ const sentByClient: Readonly<Record<string, string>> = {
   "accept-encoding": "gzip, canary",
   "openai-organization": "org-canary",
   "openai-project": "proj-canary",
+  "anthropic-workspace-id": "canary",
   "api-key": "canary",
   "x-goog-api-key": "canary",
   "x-stainless-lang": "canary",
@@ -173,6 +174,21 @@ test("an error tells nothing of the provider's headers but when to come back", a
   expect(response.status).toBe(503);
   expect(response.headers.get("retry-after")).toBe("3");
   expect(JSON.stringify([...response.headers])).not.toContain("canary");
+});
+
+test("all headers of Anthropic's API reach a provider that speaks it, and no other", async () => {
+  const headers = {
+    "anthropic-version": "2026-10-21",
+    "anthropic-user-profile-id": "p",
+    "anthropic-next": "n",
+  };
+  const { path, body } = asks.messages;
+  for (const model of ["claude-test", "gpt-test"]) {
+    await sluice.request(path, { key, body: { model, ...body }, headers });
+  }
+  const [native, foreign] = provider.requests;
+  expect(native?.headers).toMatchObject(headers);
+  expect(Object.keys(foreign?.headers ?? {}).filter((name) => name.startsWith("anthropic-"))).toEqual([]);
 });
 
 test("a header value cannot smuggle another header up", async () => {

@@ -152,6 +152,7 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
     maxOutputTokens: null,
     price: null,
     capabilities: {},
+    maxExchangeMs: 300_000,
     deployments: places.flatMap((place, index) =>
       (place.model ?? "m") === id ? [deploymentAt(place, nameOf(place, index))] : [],
     ),

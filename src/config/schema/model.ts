@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { defaults } from "../defaults.ts";
-import { closed, dialect, maxTokensField, timeoutsSchema } from "./parts.ts";
+import { closed, dialect, maxTokensField, modelTimeoutsSchema } from "./parts.ts";
 import { priceSchema } from "./price.ts";
 
 /** More than any model has, and small enough for the cost of a call to stay exact. */
@@ -116,7 +116,7 @@ export const modelSchema = Type.Object(
     ),
     price: Type.Optional(priceSchema),
     capabilities: Type.Optional(capabilitiesSchema),
-    timeouts: Type.Optional(timeoutsSchema),
+    timeouts: Type.Optional(modelTimeoutsSchema),
   },
   closed,
 );

@@ -1,22 +1,30 @@
-import { type ForwardedHeaders, isSendable, pickHeaders } from "../headers.ts";
+import { type ForwardedHeaders, isSendable } from "../headers.ts";
 
-const beta = "anthropic-beta";
+const prefix = "anthropic-";
 const version = "anthropic-version";
+/** Chooses among the workspaces of the account that pays, which is the operator's business. */
+const workspace = "anthropic-workspace-id";
 
 /** Sent if the client names no version, and with translated requests. */
 const defaultVersion = "2023-06-01";
 
-/** `compat-version` is the interface's own name for `anthropic-version`. */
+/**
+ * All that Anthropic's clients send to Anthropic: it adds such headers with new features. `compat-version` is the
+ * interface's own name for `anthropic-version`.
+ */
 export function forwardHeaders(client: Headers): ForwardedHeaders {
-  const asked = client.get("compat-version") ?? client.get(version);
-  const forwarded = pickHeaders([beta], client);
-  return isSendable(asked) ? { ...forwarded, [version]: asked } : forwarded;
+  const forwarded: Record<string, string> = {};
+  client.forEach((value, name) => {
+    if (name.startsWith(prefix) && name !== workspace && isSendable(value)) forwarded[name] = value;
+  });
+  const asked = client.get("compat-version");
+  if (isSendable(asked)) forwarded[version] = asked;
+  return forwarded;
 }
 
 /** A translated request has no headers of the client's dialect. */
 export function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
-  return {
-    [version]: defaultVersion,
-    ...pickHeaders([beta, version], { get: (name) => forwarded[name] ?? null }),
-  };
+  const headers: Record<string, string> = { [version]: defaultVersion };
+  for (const name in forwarded) if (name.startsWith(prefix)) headers[name] = forwarded[name] ?? "";
+  return headers;
 }

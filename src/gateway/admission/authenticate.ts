@@ -14,7 +14,7 @@ import { originReachedAt } from "./reached-at.ts";
 export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | null | Promise<KeyRecord> {
   const { call, atMs } = exchange;
   try {
-    const presented = readCredential(call);
+    const presented = readCredential(call, exchange.configured.settings.server.acceptsKeyTwice);
     if (presented === null) return null;
     const key = gateway.keys.find(presented);
     if (key === null) return authenticateAfresh(gateway, exchange, presented);
@@ -61,13 +61,11 @@ function slowedDown(gateway: Gateway, call: ClientCall, error: unknown): unknown
   );
 }
 
-function readCredential({ request, route }: ClientCall): string | null {
+function readCredential({ request, route }: ClientCall, acceptsKeyTwice: boolean): string | null {
   const authorization = request.headers.get("authorization");
   const apiKey = request.headers.get("x-api-key");
   if (authorization !== null && apiKey !== null) {
-    throw refused(
-      `Two credentials were sent. Send only ${route.acceptsApiKeyHeader ? "one of `Authorization: Bearer` and `x-api-key`" : "`Authorization: Bearer <key>`"}.`,
-    );
+    return onlyCredential(authorization, apiKey, route, acceptsKeyTwice);
   }
   if (apiKey !== null) {
     if (route.acceptsApiKeyHeader) return apiKey;
@@ -79,6 +77,24 @@ function readCredential({ request, route }: ClientCall): string | null {
     route.acceptsApiKeyHeader
       ? "No API key was sent; send `Authorization: Bearer <key>` or `x-api-key: <key>`."
       : "No API key was sent; send `Authorization: Bearer <key>`.",
+  );
+}
+
+/** The interface wants exactly one. Claude Code with `apiKeyHelper` sends the same key in both headers. */
+function onlyCredential(
+  authorization: string,
+  apiKey: string,
+  route: Route,
+  acceptsKeyTwice: boolean,
+): string {
+  if (!route.acceptsApiKeyHeader) {
+    throw refused("Two credentials were sent. Send only `Authorization: Bearer <key>`.");
+  }
+  const choice = "Send only one of `Authorization: Bearer` and `x-api-key`";
+  if (bearerToken(authorization) !== apiKey) throw refused(`Two credentials were sent. ${choice}.`);
+  if (acceptsKeyTwice) return apiKey;
+  throw refused(
+    `The same key was sent twice. ${choice}; the gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
   );
 }
 

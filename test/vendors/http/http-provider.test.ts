@@ -78,6 +78,17 @@ describe("request headers", () => {
     expect(foreign).toHaveProperty("openai-beta", "c");
   });
 
+  test("what the configuration sets beats what a client sends", () => {
+    const headers = { "Anthropic-Beta": "ours", "anthropic-workspace-id": "ws" };
+    const forwarded = { "anthropic-beta": "theirs", "anthropic-of-tomorrow": "yes" };
+    const sent = provider("anthropic", "https://x", { headers }).headers(asking("messages", forwarded), null);
+    expect(sent).toMatchObject({
+      "anthropic-beta": "ours",
+      "anthropic-workspace-id": "ws",
+      "anthropic-of-tomorrow": "yes",
+    });
+  });
+
   test("the operator's own headers are sent, whatever their case", () => {
     const headers = provider("openai", "https://x", { headers: { "OpenAI-Project": "p1" } }).headers(
       asking("chat", {}),
@@ -86,7 +97,7 @@ describe("request headers", () => {
     expect(headers["openai-project"]).toBe("p1");
   });
 
-  test("of the client's headers only those on the list are picked", () => {
+  test("of the client's headers only those of its vendor are picked, and of Anthropic's all but the workspace", () => {
     const everything = new Headers({
       authorization: "Bearer canary",
       "x-api-key": "canary",
@@ -100,10 +111,17 @@ describe("request headers", () => {
       "anthropic-beta": "a,b",
       "compat-version": "2024-01-01",
       "anthropic-version": "2023-06-01",
+      "anthropic-user-profile-id": "profile",
+      "Anthropic-Of-Tomorrow": "yes",
+      "anthropic-too-long": "x".repeat(4097),
+      "anthropic-workspace-id": "canary",
+      "x-anthropic-canary": "canary",
       "openai-beta": "c",
     });
     expect(clientDialect("messages").forwardHeaders(everything)).toEqual({
       "anthropic-beta": "a,b",
+      "anthropic-of-tomorrow": "yes",
+      "anthropic-user-profile-id": "profile",
       "anthropic-version": "2024-01-01",
     });
     expect(clientDialect("chat").forwardHeaders(everything)).toEqual({ "openai-beta": "c" });

@@ -1,0 +1,47 @@
+import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { inWords } from "../../base/schema-words.ts";
+import { type Duration, durationPattern, durationText, parseDuration } from "../duration.ts";
+
+const kind = "Duration";
+
+/** Bounds in seconds, as in JSON Schema. */
+interface Bounds {
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum: number;
+}
+
+const aDay: Bounds = { minimum: 0, maximum: 86_400 };
+
+TypeRegistry.Set<{ readonly anyOf: readonly [Bounds] }>(kind, ({ anyOf: [bounds] }, value) => {
+  if (typeof value !== "number" && typeof value !== "string") return false;
+  const ms = parseDuration(value);
+  return ms !== null && isWithin(ms / 1000, bounds);
+});
+
+function isWithin(seconds: number, { minimum = 0, exclusiveMinimum = -1, maximum }: Bounds): boolean {
+  return seconds >= minimum && seconds > exclusiveMinimum && seconds <= maximum;
+}
+
+/** The bounds hold for a string too, which JSON Schema cannot say; the program checks it by a kind of its own. */
+export function duration(
+  description: string,
+  fallback: Duration | undefined,
+  bounds: Bounds = aDay,
+): TUnsafe<Duration> {
+  return Type.Unsafe<Duration>({
+    [Kind]: kind,
+    description,
+    anyOf: [
+      { type: "number", ...bounds },
+      { type: "string", pattern: durationPattern },
+    ],
+    [inWords]: `a number of seconds, or a duration such as "90s", "5m" or "1h", ${boundsInWords(bounds)}`,
+    ...(fallback === undefined ? {} : { default: fallback }),
+  });
+}
+
+function boundsInWords({ minimum = 0, exclusiveMinimum, maximum }: Bounds): string {
+  const least = exclusiveMinimum === undefined ? `from ${minimum}s` : `above ${exclusiveMinimum}s`;
+  return `${least} to ${durationText(maximum * 1000)}`;
+}
