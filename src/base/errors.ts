@@ -21,6 +21,7 @@ const kinds = {
   insufficient_credit: { status: 402, type: "quota_error", shouldRetry: false },
   invalid_request: { status: 400, type: "invalid_request_error" },
   model_not_found: { status: 404, type: "invalid_request_error" },
+  previous_response_not_found: { status: 400, type: "invalid_request_error" },
   context_length_exceeded: { status: 400, type: "invalid_request_error" },
   idempotency_conflict: { status: 409, type: "invalid_request_error", shouldRetry: false },
   idempotency_in_flight: { status: 409, type: "invalid_request_error" },

@@ -31,7 +31,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const model = findModel(configured, request.modelId);
   exchange.model = model;
   refuseForbidden(configured, key, model);
-  const { scope } = await continuationOf(
+  const { scope, credential } = await continuationOf(
     gateway.givenIds,
     configured,
     key,
@@ -42,6 +42,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const plan: CountingPlan = {
     model,
     scope,
+    credential,
     keyId: key.id,
     clientDialect: client,
     stream: false,

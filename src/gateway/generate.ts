@@ -65,7 +65,7 @@ export async function generate(
   refuseUnusableTools(request.truncated, model);
   const limit = clientDialect(dialect).limitOutput(request.truncated, model);
   const finding = continuationOf(gateway.givenIds, configured, key, model, request.mentions.references);
-  const { scope, storedInput } = finding instanceof Promise ? await finding : finding;
+  const { scope, credential, storedInput } = finding instanceof Promise ? await finding : finding;
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope });
   exchange.extras = usedExtras(exchange, null);
   const estimatedInput = request.estimateInput();
@@ -79,8 +79,8 @@ export async function generate(
   if (!gateway.ongoing.tryEnter(exchange, key.id)) await gateway.ongoing.enter(exchange, key.id);
 
   const { largeBodies } = gateway;
-  const keyId = key.id;
-  const parts = { largeBodies, exchange, model, scope, keyId, request, dialect, limit, estimatedInput };
+  const from = { scope, credential, keyId: key.id };
+  const parts = { largeBodies, exchange, model, ...from, request, dialect, limit, estimatedInput };
   return await runCharged(gateway, exchange, key, new Generation(parts), storedInput);
 }
 

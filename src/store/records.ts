@@ -193,6 +193,8 @@ export interface ResponsePart {
 export interface GivenIds {
   readonly keyId: string;
   readonly provider: string;
+  /** The id of the provider's credential that the answer was asked for with; null if it needs none. */
+  readonly credential: string | null;
   readonly digests: readonly string[];
   /** The input and output of that answer: a request that continues from one of them begins with as much. */
   readonly tokens: number;
@@ -200,7 +202,7 @@ export interface GivenIds {
 }
 
 /** What is known of an id that a key was given. */
-export type GivenId = Pick<GivenIds, "provider" | "tokens">;
+export type GivenId = Pick<GivenIds, "provider" | "credential" | "tokens">;
 
 /** One item of a batch. Plain data, because it may be sent to a writer thread. */
 export type JournalItem =

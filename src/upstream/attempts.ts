@@ -65,7 +65,7 @@ export class Attempts {
 
       const hasWaited = selecting instanceof Promise || preparing instanceof Promise;
       const startedMs = hasWaited ? this.#nowMs() : nowMs;
-      const key = candidate.state.providerState.keys.pick(startedMs);
+      const key = candidate.state.providerState.keys.pick(startedMs, plan.credential);
       const use = key?.use() ?? null;
       const call = new UpstreamCall(this.#context, candidate, plan, prepared.dialect);
       state.attemptBegins(candidate, isOtherKey);
@@ -79,6 +79,7 @@ export class Attempts {
         use?.accepted();
         call.attempts = state.attempts;
         call.answeredAfterMs = durationMs;
+        call.credential = key?.id ?? null;
         return call;
       }
       // Whatever else is wrong, the provider knows who is asking.
@@ -105,7 +106,7 @@ export class Attempts {
     const nowMs = this.#nowMs();
     if (failure.refusesProofs && this.#tryWithoutProofs(candidate, plan, state)) return;
     if (renewCredential(failure, use, state) && this.#selector.tryAgain(candidate, state)) return;
-    if (restKey(candidate, failure, key, nowMs)) {
+    if (restKey(candidate, failure, key, nowMs) && plan.credential === null) {
       // It was the key's fault, not the deployment's.
       const isTriedAgain = state.finalFailure === null && this.#selector.tryOtherKey(candidate, state);
       if (!isTriedAgain && state.isProbe) breaker.abandonProbe();
@@ -116,7 +117,7 @@ export class Attempts {
       return;
     }
     if (coolDownMs > 0) {
-      const isPool = keyProblem === "throttled" && providerState.keys.size > 1;
+      const isPool = keyProblem === "throttled" && providerState.keys.size > 1 && plan.credential === null;
       const durationMs = isPool ? providerState.keys.readyInMs(nowMs) : coolDownMs;
       breaker.coolDown(nowMs, durationMs, plan.keyId);
     }

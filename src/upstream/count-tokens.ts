@@ -31,7 +31,8 @@ export async function countTokens(
   if (plan.isOver || !tryTakeSlot(state)) return null;
   state.inFlight += 1;
   const call = new UpstreamCall(context, candidate, plan, prepared.dialect);
-  const failure = await call.begin(prepared, state.providerState.keys.pick(nowMs)?.use() ?? null, nowMs);
+  const key = state.providerState.keys.pick(nowMs, plan.credential);
+  const failure = await call.begin(prepared, key?.use() ?? null, nowMs);
   if (failure !== null) return null;
   const count = call.streaming ? null : readCount(call.bytes(), prepared.dialect);
   call.finished(call.streaming ? "cancelled" : "completed");

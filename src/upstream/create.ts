@@ -35,6 +35,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     open: (plan) => attempts.open(plan),
     countTokens: (plan) => countTokens(plan, directory, context),
+    hasCredential: (provider, id) => directory.hasCredential(provider, id),
     health: () => healthOf(directory.states(), clock.monotonicMs()),
   };
 }

@@ -20,6 +20,8 @@ export interface Plan {
   readonly model: ModelSettings;
   /** The key's provider scope: a provider's name, or `all`. Other deployments are never tried. */
   readonly scope: string;
+  /** The id of the credential that has to be used, where the request names what only that one can reach; else null. */
+  readonly credential: string | null;
   /** The client's key. Breakers tell keys apart, and no two keys share a connection. */
   readonly keyId: string;
   readonly clientDialect: ClientDialectName;
@@ -63,6 +65,8 @@ export interface Opened {
   readonly streaming: boolean;
   /** How many attempts were made, this one included. */
   readonly attempts: number;
+  /** The id of the credential that was used; null if the provider needs none. */
+  readonly credential: string | null;
   /** How long this attempt took to begin to answer. */
   readonly answeredAfterMs: number;
   /** Those of the provider's headers that may reach the client. */
@@ -102,6 +106,8 @@ export interface Upstream {
    * `deadlineMs` limits the wait.
    */
   countTokens(plan: CountingPlan): Promise<number | null>;
+  /** Whether the provider still has the credential of this id. */
+  hasCredential(provider: string, id: string): boolean;
   health(): DeploymentHealth[];
 }
 

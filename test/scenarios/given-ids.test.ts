@@ -62,7 +62,9 @@ async function expectNotFound(key: TestKey, body: JsonObject, param: string, pat
   provider.reset();
   const response = await ask(key, body, path);
   const answer = (await response.json()) as { error: JsonObject };
-  expect([response.status, answer.error["code"]]).toEqual([404, "not_found"]);
+  const isResponse = param.startsWith("previous_response_id");
+  const expected = isResponse ? [400, "previous_response_not_found"] : [404, "not_found"];
+  expect([response.status, answer.error["code"]]).toEqual(expected);
   expect(answer.error["message"]).toContain(param);
   if (path.startsWith("/v1/messages")) expect(answer.error["type"]).toBe("not_found_error");
   else expect(answer.error["param"]).toBe(param);

@@ -45,6 +45,7 @@ async function fill(store: GatewayStore): Promise<void> {
   await store.recordGivenIds({
     keyId: credit.id,
     provider: "openai",
+    credential: "c1",
     digests: ["d1", "d2"],
     tokens: 9,
     atMs,

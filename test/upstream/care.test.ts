@@ -68,11 +68,12 @@ describe("a pool of keys", () => {
   });
 
   test("of which all rest still answers with the one that rests shortest", () => {
-    const keys = new KeyPool(["a", "b", "c"]);
-    keys.throttled("a", 0, 3000);
-    keys.throttled("b", 0, 1000);
-    keys.throttled("c", 0, 2000);
-    expect(keys.pick(10)).toBe("b");
+    const [a, b, c] = [{ id: "a" }, { id: "b" }, { id: "c" }];
+    const keys = new KeyPool([a, b, c]);
+    keys.throttled(a, 0, 3000);
+    keys.throttled(b, 0, 1000);
+    keys.throttled(c, 0, 2000);
+    expect(keys.pick(10)).toBe(b);
     expect(keys.readyInMs(10)).toBe(990);
   });
 

@@ -92,6 +92,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
       return {
         model,
         scope: "all",
+        credential: null,
         keyId: "key_a",
         requestId: "req_test",
         attemptFailed: () => {},

@@ -35,7 +35,8 @@ export interface Shown {
 export function recordShown(answering: Answering, shown: Shown): void {
   const { gateway, exchange, key, generation, attempt, opened, bill } = answering;
   const tokens = shown.usage === null ? bill.held.input : totalTokens(shown.usage);
-  gateway.givenIds.remember(key.id, opened.deployment.provider.settings.name, shown.given, tokens);
+  const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
+  gateway.givenIds.remember(key.id, giver, shown.given, tokens);
   if (attempt.translation !== null && generation.request.mayStore) {
     gateway.keptItems.keep(key.id, shown.items());
   }

@@ -17,6 +17,8 @@ export interface GenerationParts {
   readonly model: ModelSettings;
   /** The key's provider scope. */
   readonly scope: string;
+  /** The id of the only credential that may be used; null if any may. */
+  readonly credential: string | null;
   readonly keyId: string;
   readonly request: ClientRequest;
   readonly dialect: ClientDialectName;
@@ -28,6 +30,7 @@ export interface GenerationParts {
 export class Generation implements GenerationPlan {
   readonly model: ModelSettings;
   readonly scope: string;
+  readonly credential: string | null;
   readonly keyId: string;
   readonly request: ClientRequest;
   readonly clientDialect: ClientDialectName;
@@ -51,6 +54,7 @@ export class Generation implements GenerationPlan {
     exchange,
     model,
     scope,
+    credential,
     keyId,
     request,
     dialect,
@@ -59,6 +63,7 @@ export class Generation implements GenerationPlan {
   }: GenerationParts) {
     this.model = model;
     this.scope = scope;
+    this.credential = credential;
     this.keyId = keyId;
     this.request = request;
     this.clientDialect = dialect;

@@ -7,6 +7,9 @@ import type { Reference } from "../../dialects/names/inspect-body.ts";
 import type { GivenId, KeyRecord, Store } from "../../store/store.ts";
 import type { Configured } from "../configured.ts";
 
+/** Whose answer an id came in: to the provider, the accounts of its credentials are strangers. */
+export type Giver = Pick<GivenId, "provider" | "credential">;
+
 const keptForMs = 90 * msPerDay;
 const mostKept = 1_000_000;
 const pruneEveryMs = 10 * 60_000;
@@ -32,19 +35,19 @@ export class GivenIdRegistry {
   /**
    * Call it before settling: the ids are durable once the charge is, and that is before the answer's end leaves.
    */
-  remember(keyId: string, provider: string, ids: readonly string[], tokens: number): void {
+  remember(keyId: string, giver: Giver, ids: readonly string[], tokens: number): void {
     if (ids.length === 0) return;
     const digests = ids.filter((id) => id.length <= maxIdChars).map(digestOf);
     if (digests.length === 0) return;
-    const given = { keyId, provider, digests: [...new Set(digests)], tokens, atMs: this.#clock.wallMs() };
+    const given = { keyId, ...giver, digests: [...new Set(digests)], tokens, atMs: this.#clock.wallMs() };
     // If it cannot be written, neither can the charge, and the client gets no answer with these ids.
     this.#store.recordGivenIds(given).catch(() => {});
   }
 
   /**
-   * The provider that gave all of these to the key, and the most tokens that one of them stands for: items of a
-   * conversation each stand for all of it up to there, and files and containers for none of it. Throws `not_found` for
-   * one that was not given to the key.
+   * Who gave all of these to the key, and the most tokens that one of them stands for: items of a conversation each stand
+   * for all of it up to there, and files and containers for none of it. Throws `not_found` for one that was not given to the
+   * key.
    */
   async find(key: KeyRecord, references: readonly Reference[]): Promise<GivenId> {
     if (references.length > maxReferences) {
@@ -53,17 +56,19 @@ export class GivenIdRegistry {
     const digests = references.map(({ id }) => digestOf(id));
     const given = await this.#store.findGivenIds(key.id, digests);
     let provider: string | null = null;
+    let credential: string | null = null;
     let tokens = 0;
     for (const [index, { path, isConversation }] of references.entries()) {
       const found = given[index] ?? null;
       if (found === null) throw notGiven(path);
       provider ??= found.provider;
+      credential ??= found.credential;
       if (isConversation) tokens = Math.max(tokens, found.tokens);
-      if (found.provider !== provider) {
-        throw notFound(path, `\`${path}\` comes from another provider than what else the request names.`);
+      if (found.provider !== provider || (found.credential ?? credential) !== credential) {
+        throw notFound(path, `\`${path}\` is of another account than what else the request names.`);
       }
     }
-    return { provider: provider ?? "", tokens };
+    return { provider: provider ?? "", credential, tokens };
   }
 
   startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
@@ -91,6 +96,8 @@ function digestOf(id: string): string {
 export interface Continuation {
   /** The provider that has them, if the key may use it; otherwise the key's own scope. */
   readonly scope: string;
+  /** The id of the provider's credential whose account has them; null if any may be used. */
+  readonly credential: string | null;
   /** Tokens of the conversation that the provider adds to the request's own input, and bills. */
   readonly storedInput: number;
 }
@@ -102,24 +109,27 @@ export function continuationOf(
   model: ModelSettings,
   references: readonly Reference[],
 ): Continuation | Promise<Continuation> {
-  if (references.length === 0) return { scope: key.scope, storedInput: 0 };
+  if (references.length === 0) return { scope: key.scope, credential: null, storedInput: 0 };
   return continuationAtGiver(givenIds, configured, key, model, references);
 }
 
 async function continuationAtGiver(
   givenIds: GivenIdRegistry,
-  { catalog }: Configured,
+  { catalog, upstream }: Configured,
   key: KeyRecord,
   model: ModelSettings,
   references: readonly Reference[],
 ): Promise<Continuation> {
-  const { provider, tokens } = await givenIds.find(key, references);
+  const { provider, credential, tokens } = await givenIds.find(key, references);
+  const path = references[0]?.path ?? "";
   const isServed =
     inScope(key.scope, { provider }) &&
     catalog.deploymentsOf(model).some((deployment) => deployment.provider === provider);
-  if (isServed) return { scope: provider, storedInput: Math.min(tokens, model.contextWindow ?? tokens) };
-  const path = references[0]?.path ?? "";
-  throw notFound(path, `\`${path}\` is kept by a provider that does not serve ${model.id}.`);
+  if (!isServed) throw notFound(path, `\`${path}\` is kept by a provider that does not serve ${model.id}.`);
+  if (credential !== null && !upstream.hasCredential(provider, credential)) {
+    throw notFound(path, `\`${path}\` is kept in an account that is no longer configured.`);
+  }
+  return { scope: provider, credential, storedInput: Math.min(tokens, model.contextWindow ?? tokens) };
 }
 
 function notGiven(path: string): GatewayError {
@@ -129,7 +139,18 @@ function notGiven(path: string): GatewayError {
   );
 }
 
+/** Clients that recover know an earlier response by a code of its own, and a thread by what Anthropic says of it. */
 function notFound(path: string, message: string): GatewayError {
+  if (path.startsWith("previous_response_id")) {
+    const advice = "Send the whole conversation in `input`.";
+    return new GatewayError(
+      "previous_response_not_found",
+      `Previous response not found. ${message} ${advice}`,
+      {
+        param: path,
+      },
+    );
+  }
   const isThread = path.startsWith("thread.");
   return new GatewayError("not_found", message, { param: path, ...(isThread ? threadNotFound : {}) });
 }

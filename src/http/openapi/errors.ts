@@ -15,6 +15,7 @@ const conditions: Readonly<Record<ErrorCode, string>> = {
   insufficient_credit: "Not enough available credit or tokens to start the request.",
   invalid_request: "Body failed schema validation; `param` names the field.",
   model_not_found: "Model id is not in the catalog.",
+  previous_response_not_found: "`previous_response_id` names no response that the key was given.",
   context_length_exceeded: "Combined input exceeds the model's context window.",
   idempotency_conflict: "The idempotency key was used with another request.",
   idempotency_in_flight: "The idempotency key duplicates a request that is still in flight.",

@@ -76,7 +76,7 @@ export const copiedTables: readonly CopiedTable[] = [
   ),
   table("given_ids", ["no"], {
     ...numbers("no", "key_no", "tokens", "given_at_ms"),
-    ...texts("digest", "provider"),
+    ...texts("digest", "provider", "credential"),
   }),
   table("usage_minutes", ["minute", "key_no", "model", "provider"], {
     ...numbers("minute", "key_no"),

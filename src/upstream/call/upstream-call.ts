@@ -31,6 +31,7 @@ const unknownType = "its content type is neither JSON nor an event stream";
 export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   readonly deployment: Deployment;
   attempts = 1;
+  credential: string | null = null;
   answeredAfterMs = 0;
   /** The provider's; null before its head has come. */
   status: number | null = null;

@@ -9,7 +9,7 @@ interface PooledKey<Key> {
 }
 
 /** A provider's credentials, used in turn. One that was rejected or throttled is paused for a while. */
-export class KeyPool<Key> {
+export class KeyPool<Key extends { readonly id: string }> {
   readonly #keys: readonly PooledKey<Key>[];
   #next = 0;
 
@@ -17,8 +17,22 @@ export class KeyPool<Key> {
     this.#keys = keys.map((key) => ({ key, pausedUntilMs: 0 }));
   }
 
-  /** Null if the provider needs no key. If all are paused, the one whose pause ends first is used. */
-  pick(nowMs: number): Key | null {
+  /**
+   * Whether the key of this id can be used. A pool of one has nothing to choose from: its key may have been renewed, and
+   * still be of the same account.
+   */
+  has(id: string): boolean {
+    return this.#keys.length === 1 || this.#keys.some(({ key }) => key.id === id);
+  }
+
+  /**
+   * Null if the provider needs no key. If all are paused, the one whose pause ends first is used. `only` is the id of the
+   * one that has to be used.
+   */
+  pick(nowMs: number, only: string | null = null): Key | null {
+    if (only !== null && this.#keys.length > 1) {
+      return this.#keys.find(({ key }) => key.id === only)?.key ?? null;
+    }
     const count = this.#keys.length;
     let soonest = this.#keys[0];
     if (soonest === undefined || count === 1) return soonest?.key ?? null;

@@ -48,6 +48,10 @@ export class Directory {
     return this.#states.values();
   }
 
+  hasCredential(provider: string, id: string): boolean {
+    return this.#providers.get(provider)?.keys.has(id) ?? false;
+  }
+
   /**
    * The deployments to try, in order: by priority, at random in proportion to weight within one priority, then the
    * model's fallbacks in the same way. Only those in the key's scope. Of each model's deployments those that fail

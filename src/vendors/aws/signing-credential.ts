@@ -1,8 +1,9 @@
-import type {
-  Credential,
-  CredentialHeaders,
-  CredentialUse,
-  UnsignedRequest,
+import {
+  type Credential,
+  type CredentialHeaders,
+  type CredentialUse,
+  onlyCredential,
+  type UnsignedRequest,
 } from "../credentials/credential.ts";
 import type { TokenSource } from "../credentials/token-source.ts";
 import { TokenUse } from "../credentials/token-use.ts";
@@ -13,6 +14,7 @@ const nothing: CredentialHeaders = Object.freeze({});
 
 /** Keys that do not change, from the configuration. */
 export class StaticAwsCredential implements Credential, CredentialUse {
+  readonly id = onlyCredential;
   readonly #signer: RequestSigner;
 
   constructor(key: AwsKey, scope: SignedScope) {
@@ -44,6 +46,7 @@ export class StaticAwsCredential implements Credential, CredentialUse {
 
 /** Temporary keys, as roles and machines have them. */
 export class IssuedAwsCredential implements Credential {
+  readonly id = onlyCredential;
   readonly #source: TokenSource<AwsKey>;
   readonly #scope: SignedScope;
   readonly #signers = new WeakMap<AwsKey, RequestSigner>();

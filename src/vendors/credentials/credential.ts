@@ -14,9 +14,14 @@ export interface UnsignedRequest {
 
 /** Something that a provider accepts: a key, a token, a pair of keys to sign with. Several are used in turn. */
 export interface Credential {
+  /** Tells the credentials of one provider apart, also after a restart: a digest, never the secret itself. */
+  readonly id: string;
   /** Begins its use by one request. */
   use(): CredentialUse;
 }
+
+/** The id of a credential that is the only one of its provider. */
+export const onlyCredential = "only";
 
 /** One request's use of a credential. */
 export interface CredentialUse {

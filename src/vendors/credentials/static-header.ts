@@ -14,9 +14,11 @@ export const keySchemes = {
 
 /** A credential that never changes. */
 export class StaticCredential implements Credential, CredentialUse {
+  readonly id: string;
   readonly #headers: CredentialHeaders;
 
   constructor(headers: CredentialHeaders) {
+    this.id = Bun.SHA256.hash(Object.values(headers).join("\n"), "hex").slice(0, 16);
     this.#headers = headers;
   }
 

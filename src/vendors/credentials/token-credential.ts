@@ -1,4 +1,4 @@
-import type { Credential, CredentialHeaders, CredentialUse } from "./credential.ts";
+import { type Credential, type CredentialHeaders, type CredentialUse, onlyCredential } from "./credential.ts";
 import type { TokenSource } from "./token-source.ts";
 import { TokenUse } from "./token-use.ts";
 
@@ -9,6 +9,7 @@ export interface HeaderToken {
 
 /** A credential whose headers are issued by a token host, and change every hour or so. */
 export class TokenCredential implements Credential {
+  readonly id = onlyCredential;
   readonly #source: TokenSource<HeaderToken>;
 
   constructor(source: TokenSource<HeaderToken>) {

@@ -46,6 +46,7 @@ const responsesErrorCodes: Readonly<Record<ErrorCode, string>> = {
   insufficient_credit: "insufficient_quota",
   invalid_request: "invalid_prompt",
   model_not_found: "server_error",
+  previous_response_not_found: "previous_response_not_found",
   context_length_exceeded: "context_length_exceeded",
   idempotency_conflict: "server_error",
   idempotency_in_flight: "server_error",

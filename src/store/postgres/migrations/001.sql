@@ -237,7 +237,9 @@ CREATE TABLE given_ids (
   provider text NOT NULL,
   given_at_ms int8 NOT NULL,
   -- How much a request that continues from it begins with: the input and output of the answer that it came in.
-  tokens int8 NOT NULL DEFAULT 0
+  tokens int8 NOT NULL DEFAULT 0,
+  -- Which of the provider's credentials it was given to; null if the provider needs none.
+  credential text
 );
 CREATE UNIQUE INDEX given_ids_by_key ON given_ids (key_no, digest);
 

@@ -11,10 +11,10 @@ export async function findGivenIds(
   digests: readonly string[],
 ): Promise<(GivenId | null)[]> {
   const rows = await query<GivenId & { digest: string }>(
-    "SELECT digest, provider, tokens::float8 FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = $1) AND digest = ANY ($2::text[])",
+    "SELECT digest, provider, credential, tokens::float8 FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = $1) AND digest = ANY ($2::text[])",
     [keyId, digests],
   );
-  const given = new Map(rows.map(({ digest, provider, tokens }) => [digest, { provider, tokens }]));
+  const given = new Map(rows.map(({ digest, ...rest }) => [digest, rest]));
   return digests.map((digest) => given.get(digest) ?? null);
 }
 
@@ -29,6 +29,7 @@ export async function insertGivenIds(query: Query, given: readonly GivenIds[]): 
     all.map(([, { keyId }]) => keyId),
     all.map(([digest]) => digest),
     all.map(([, { provider }]) => provider),
+    all.map(([, { credential }]) => credential),
     all.map(([, { tokens }]) => tokens),
     all.map(([, { atMs }]) => atMs),
   ]);
@@ -45,13 +46,15 @@ export async function pruneGivenIds(
 
 /** Sorted, so that two nodes that are given the same ids lock them in the same order. */
 const insertGiven = `
-INSERT INTO given_ids (key_no, digest, provider, tokens, given_at_ms)
-SELECT keys.no, u.digest, u.provider, u.tokens, u.at_ms
-FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::int8[]) u (key_id, digest, provider, tokens, at_ms)
+INSERT INTO given_ids (key_no, digest, provider, credential, tokens, given_at_ms)
+SELECT keys.no, u.digest, u.provider, u.credential, u.tokens, u.at_ms
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[])
+  u (key_id, digest, provider, credential, tokens, at_ms)
 JOIN keys ON keys.id = u.key_id
 ORDER BY keys.no, u.digest
 ON CONFLICT (key_no, digest) DO UPDATE
-SET no = DEFAULT, provider = excluded.provider, tokens = excluded.tokens, given_at_ms = excluded.given_at_ms`;
+SET no = DEFAULT, provider = excluded.provider, credential = excluded.credential, tokens = excluded.tokens,
+  given_at_ms = excluded.given_at_ms`;
 
 const deleteOldest = `
 WITH pruned AS (

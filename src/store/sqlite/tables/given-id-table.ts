@@ -25,7 +25,7 @@ export class GivenIdTable {
 }
 
 const findGiven = `
-SELECT provider, tokens FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = ?) AND digest = ?`;
+SELECT provider, credential, tokens FROM given_ids WHERE key_no = (SELECT no FROM keys WHERE id = ?) AND digest = ?`;
 
 const deleteOldest = `
 DELETE FROM given_ids

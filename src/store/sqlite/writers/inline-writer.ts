@@ -194,9 +194,9 @@ export class InlineWriter implements TimedWriter {
     );
   }
 
-  #given({ keyId, provider, digests, tokens, atMs }: GivenIds): void {
+  #given({ keyId, provider, credential, digests, tokens, atMs }: GivenIds): void {
     const { no } = this.#key(keyId);
-    for (const digest of digests) this.#insertGiven.run(no, digest, provider, tokens, atMs);
+    for (const digest of digests) this.#insertGiven.run(no, digest, provider, credential, tokens, atMs);
   }
 
   #key(keyId: string): WrittenKey {
@@ -220,8 +220,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = max(charge_so_far, excluded.charge_so_far)`;
 
 /** An id that is given again becomes the newest, so that it is kept as long as a new one. */
-const insertGiven =
-  "INSERT OR REPLACE INTO given_ids (key_no, digest, provider, tokens, given_at_ms) VALUES (?, ?, ?, ?, ?)";
+const insertGiven = `
+INSERT OR REPLACE INTO given_ids (key_no, digest, provider, credential, tokens, given_at_ms)
+VALUES (?, ?, ?, ?, ?, ?)`;
 
 /** May replace a response that has expired and is not pruned yet; a valid one would have been replayed. */
 const insertResponse = `
