@@ -12,6 +12,8 @@ import { type AnswerQueue, joined } from "./answer-queue.ts";
 
 const json = /^application\/([\w.-]+\+)?json\b/;
 
+export const unknownType = "its content type is neither JSON nor an event stream";
+
 /** Whether a 200 is a stream or JSON by its head, something else, or what is wrong with it. */
 export function inspectHead(
   head: Pick<Head, "get">,

@@ -12,7 +12,7 @@ import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts";
 import { errorWithinStream, failureBeforeAnswer, failureWithin } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
-import { inspectBody, inspectHead, inspectStart, sniffBody } from "./inspect.ts";
+import { inspectBody, inspectHead, inspectStart, sniffBody, unknownType } from "./inspect.ts";
 import { shownHeaders } from "./shown-headers.ts";
 
 /** Of an error's body no more is read; its message is near the beginning. */
@@ -21,8 +21,6 @@ const maxErrorBytes = 64 * 1024;
 const maxQueuedBytes = 64 * 1024;
 /** How long a stream may take to end after its terminal event before its connection is given up. */
 const drainMs = 1000;
-
-const unknownType = "its content type is neither JSON nor an event stream";
 
 /**
  * One attempt at one deployment: receives the answer, keeps its deadlines, and is the `Opened` that the gateway reads
