@@ -1,7 +1,8 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import type { SseFrame } from "../../src/dialects/sse/frame.ts";
 import { rawEvents } from "../../src/dialects/sse/raw-events.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
+import { seededRandom } from "../support/random.ts";
 
 function decode(pieces: readonly Uint8Array[]): SseFrame[] {
   const decoder = new SseDecoder();
@@ -56,10 +57,49 @@ describe("C66 bytes become the same frames", () => {
   });
 });
 
-test("a passthrough reads the same data in whole events as the decoder does", () => {
-  const events = bytes(body.replace("\uFEFF", ""));
+test("a passthrough reads the same data in whole events as the decoder does, where JSON may be", () => {
+  const quoted = body.replace("[DONE]", '"[DONE]"').replace("no blank line", '"no" blank line');
+  const events = bytes(quoted.replace("\uFEFF", ""));
   const data = [...rawEvents(events)].map((event) => event.data).filter((text) => text !== "");
-  expect(data).toEqual(frames.map((frame) => frame.data));
+  expect(data).toEqual(decode([bytes(quoted)]).map((frame) => frame.data));
+});
+
+describe("blank lines, comments and empty objects", () => {
+  const nothings = ["\n", "\r\n", "\r", ": x\n\n", ": x\r", ":de{[\r\n\r\n", "id: 3\n", "data: {}\n\n"];
+  const somethings = ['data: {"a":1}\n\n', 'event: e\r\ndata: {"b":"x"}\r\n\r\n', 'data:{"c":\ndata:[]}\r\r'];
+  const said = (frames: readonly { readonly data: string }[]) =>
+    frames.map(({ data }) => data).filter((data) => data.includes('"'));
+
+  test("change nothing of what is said between them, wherever the bytes are split", () => {
+    const random = seededRandom(7);
+    for (let round = 0; round < 300; round += 1) {
+      const pieces = Array.from({ length: 12 }, () =>
+        random.pick(random.chance(0.8) ? nothings : somethings),
+      );
+      // The last piece ends an event that a nothing has begun.
+      const text = `${pieces.join("")}\n\n`;
+      const expected = pieces.filter((piece) => somethings.includes(piece));
+      const whole = bytes(text);
+      const at = random.below(whole.length);
+      const decoded = said(decode([whole.subarray(0, at), whole.subarray(at)]));
+      expect(decoded, JSON.stringify(text)).toHaveLength(expected.length);
+      expect(said([...rawEvents(whole)]), JSON.stringify(text)).toEqual(decoded);
+    }
+  });
+
+  test.each(["\n", "\r\n", ": x\n\n"])("%j: a megabyte of them is read in a few steps", (nothing) => {
+    const many = bytes(nothing.repeat(1_000_000 / nothing.length));
+    const last = bytes('data: {"a":1}\n\n');
+    const events = Buffer.concat([many, last]);
+    expect([...rawEvents(events)].length).toBeLessThanOrEqual(3);
+    const decoder = new SseDecoder();
+    const slices = spyOn(String.prototype, "slice");
+    const frames = decoder.push(events);
+    const steps = slices.mock.calls.length;
+    slices.mockRestore();
+    expect(frames).toEqual([{ event: "", data: '{"a":1}' }]);
+    expect(steps).toBeLessThan(20);
+  });
 });
 
 test("an event of more than 8 MiB is refused, in one line or in many", () => {

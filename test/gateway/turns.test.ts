@@ -1,4 +1,7 @@
-import { expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
+import { SseDecoder } from "../../src/dialects/sse/sse.ts";
+import { StreamScanner } from "../../src/dialects/sse/stream-scanner.ts";
+import { sse } from "../support/answers.ts";
 import { World } from "./world.ts";
 
 /** Chunks that the client did not ask for, so that not even a full socket makes the pump wait. */
@@ -34,4 +37,56 @@ test("a stream that arrives faster than it is relayed leaves others their turn",
   expect(await response.text()).toContain("[DONE]");
   expect(reads).toBeLessThan(mostReads);
   expect(await world.chargesOf(caller)).toHaveLength(1);
+});
+
+describe("a provider that sends megabytes at once", () => {
+  /** Each event has to be parsed, and says nothing. */
+  const nothing = 'data: {"":1}\n\n'.repeat(200_000);
+  const end =
+    'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n' +
+    'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\ndata: [DONE]\n\n';
+
+  /** The most bytes that a method was given in one turn of the event loop while the work ran. */
+  async function mostPerTurn(reader: object, method: string, work: () => Promise<void>): Promise<number> {
+    const perTurn = [0];
+    let isOver = false;
+    const count = () => {
+      perTurn.push(0);
+      if (!isOver) setImmediate(count);
+    };
+    // The spy keeps what it calls, whichever class that belongs to.
+    const methods = reader as Record<string, (bytes: Uint8Array) => unknown>;
+    const read = methods[method];
+    const spy = spyOn(methods, method).mockImplementation(function (this: unknown, bytes: Uint8Array) {
+      perTurn[perTurn.length - 1] = (perTurn.at(-1) ?? 0) + bytes.length;
+      return read?.call(this, bytes);
+    });
+    setImmediate(count);
+    try {
+      await work();
+    } finally {
+      isOver = true;
+      spy.mockRestore();
+    }
+    return Math.max(...perTurn);
+  }
+
+  test.each([
+    { what: "passes through", path: "/v1/chat/completions", model: "gpt-test", stream: true },
+    { what: "is translated", path: "/v1/messages", model: "local-test", stream: true },
+    { what: "was not asked to stream", path: "/v1/messages", model: "local-test", stream: false },
+  ])("is read a part in each turn where it $what", async ({ path, model, stream, what }) => {
+    await using world = await World.start();
+    const caller = await world.creditCaller();
+    world.provider.script(sse(nothing + end));
+    const reader = what === "passes through" ? StreamScanner.prototype : SseDecoder.prototype;
+    const method = what === "passes through" ? "pass" : "feed";
+    const messages = [{ role: "user", content: "Hello" }];
+    const most = await mostPerTurn(reader, method, async () => {
+      const response = await world.ask(caller, { path, body: { model, stream, max_tokens: 10, messages } });
+      expect(await response.text()).toContain("Hi");
+    });
+    expect(most).toBeWithin(1024, 200 * 1024);
+    expect(await world.chargesOf(caller)).toHaveLength(1);
+  });
 });

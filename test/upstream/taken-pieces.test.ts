@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { AnswerQueue } from "../../src/upstream/call/answer-queue.ts";
+import { AnswerQueue, mostReadBytes } from "../../src/upstream/call/answer-queue.ts";
 import { sse } from "../support/answers.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
@@ -9,6 +9,32 @@ import { setUp } from "./fixtures.ts";
 
 const piece = (text: string) => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array | null) => (bytes === null ? null : new TextDecoder().decode(bytes));
+
+describe("a large piece", () => {
+  const large = Buffer.alloc(2 * mostReadBytes + 5, "x");
+
+  test("is read in parts, and stays one for who wants it whole", () => {
+    const queue = new AnswerQueue();
+    queue.add(large);
+    expect(queue.joined()).toHaveLength(large.length);
+    const parts = [queue.take(), queue.take(), queue.take()] as Uint8Array[];
+    expect(parts.map(({ length }) => length)).toEqual([mostReadBytes, mostReadBytes, 5]);
+    expect(Buffer.concat(parts)).toEqual(large);
+    expect(queue.bytes).toBe(0);
+    expect(queue.isEmpty).toBe(true);
+  });
+
+  test("wakes a reader that waits: the first part is taken at once, the others are there", async () => {
+    const queue = new AnswerQueue();
+    const seen: number[] = [];
+    const reading = queue.take(({ length }) => seen.push(length) > 0);
+    queue.add(large);
+    expect(seen).toEqual([mostReadBytes]);
+    expect(await reading).toHaveLength(0);
+    expect(queue.bytes).toBe(large.length - mostReadBytes);
+    expect(await queue.take()).toHaveLength(mostReadBytes);
+  });
+});
 
 describe("while its reader waits, a queue", () => {
   test("gives pieces to the taker, and wakes the reader with none of them once the taker says so", async () => {

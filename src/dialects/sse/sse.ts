@@ -64,8 +64,25 @@ export class SseDecoder {
     for (let line = this.#nextLine(); line !== null; line = this.#nextLine()) {
       const frame = line === "" ? this.#dispatch() : this.#take(line);
       if (frame !== null) return frame;
+      if (this.#isBetweenFrames) this.#skipToField();
     }
     return null;
+  }
+
+  get #isBetweenFrames(): boolean {
+    return this.#event === "" && this.#data === null && this.#bare === "";
+  }
+
+  /**
+   * Megabytes of blank lines and comments are skipped by a native search. Only the last line may be incomplete, so it is
+   * not skipped. If a CR is, and not its LF, that is one more blank line.
+   */
+  #skipToField(): void {
+    const text = this.#text;
+    fieldStart.lastIndex = this.#at;
+    const found = fieldStart.exec(text)?.index ?? text.length - 1;
+    const skipped = text.slice(this.#at, found);
+    this.#at += Math.max(skipped.lastIndexOf("\n"), skipped.lastIndexOf("\r")) + 1;
   }
 
   /** Rewrites the next frames as long as the shortcut matches them. The rest is left to `next`. */
@@ -147,6 +164,9 @@ export class SseDecoder {
 }
 
 const streaming = { stream: true };
+
+/** The first letter of `data` and `event`, or the start of bare JSON. A comment may have them too, and is then read. */
+const fieldStart = /[de[{]/g;
 
 const bareStart = /^\s*[[{]/;
 const maxBareChars = 64 * 1024;

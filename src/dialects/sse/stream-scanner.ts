@@ -7,7 +7,15 @@ import { eventTooLarge } from "../errors/failure.ts";
 import type { ParsedEvent } from "./frame.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { FrameStencil } from "./frame-stencil.ts";
-import { eventEnd, meaningOf, type RawEvent, rawEvent, rawEvents, UnreadEvents } from "./raw-events.ts";
+import {
+  eventEnd,
+  meaningOf,
+  type RawEvent,
+  rawEvent,
+  rawEvents,
+  startAfter,
+  UnreadEvents,
+} from "./raw-events.ts";
 
 /** Returned instead of an index. */
 export const none = -1;
@@ -251,7 +259,7 @@ export abstract class StreamScanner {
     while (end < events.length && !this.started) {
       const event = rawEvent(events, end);
       this.#readEvent(event.data);
-      end = event.end;
+      end = this.started ? event.end : startAfter(event, events);
     }
     return end;
   }

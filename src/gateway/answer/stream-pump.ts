@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
@@ -16,6 +15,7 @@ import { ClientStream, type DirectController } from "./client-stream.ts";
 import { ForgottenEnd } from "./forgotten-end.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
 import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
+import { streamTurns } from "./stream-turns.ts";
 import type { Guarded } from "./watchdog.ts";
 
 /** How often what was produced is journaled while a stream runs. */
@@ -25,7 +25,7 @@ const progressEveryMs = 500;
 const mostProducedChars = 32 * 1024;
 
 /** How much of a stream is relayed before others get their turn. A provider on a fast network could send without end. */
-const mostBytesPerTurn = 256 * 1024;
+const mostBytesPerTurn = 32 * 1024;
 
 /**
  * Moves one provider's stream to one client. Exactly one of three things ends it: the provider's proper end (settled,
@@ -101,7 +101,7 @@ export class StreamPump implements Guarded, Interruptible {
       turnBytes += chunk.length;
       if (turnBytes > mostBytesPerTurn) {
         turnBytes = 0;
-        await setImmediate();
+        await streamTurns.turn();
       }
       if (this.#state === "over") return;
       if (chunk.length > 0) this.#relay(chunk);

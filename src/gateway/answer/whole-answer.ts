@@ -16,6 +16,7 @@ import { isLargeBody, largeBodyBytes } from "../large/is-large.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
+import { streamTurns } from "./stream-turns.ts";
 
 /** Has to be awaited only where the answer is large, or the provider streams although it was not asked to. */
 export function readWhole({
@@ -104,6 +105,7 @@ async function collect(largeBodies: LargeBodies, opened: Opened, attempt: Attemp
   while (!collector.ended) {
     const chunk = await opened.read();
     if (chunk === null) break;
+    await streamTurns.turn();
     bytes += chunk.length;
     if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
     const events = joiner.push(chunk);

@@ -7,6 +7,12 @@ import type { GatewayError } from "../../base/errors.ts";
  */
 export type PieceTaker = (piece: Uint8Array) => boolean;
 
+/**
+ * No more is read at once. What takes longest of this, thousands of the smallest events, takes a few milliseconds;
+ * the network may deliver half a megabyte in one piece.
+ */
+export const mostReadBytes = 32 * 1024;
+
 /** What a reader gets that is woken up after a piece was taken. */
 const taken = new Uint8Array(0);
 
@@ -22,10 +28,18 @@ export class AnswerQueue {
   #brokenBy: GatewayError | null = null;
 
   add(piece: Uint8Array): void {
-    if (this.#reader !== null) {
-      this.#hand(piece, this.#reader);
-      return;
+    const reader = this.#reader;
+    if (reader === null) {
+      this.#keep(piece);
+    } else if (piece.length <= mostReadBytes) {
+      this.#hand(piece, reader);
+    } else {
+      this.#keep(piece.subarray(mostReadBytes));
+      this.#hand(piece.subarray(0, mostReadBytes), reader);
     }
+  }
+
+  #keep(piece: Uint8Array): void {
     this.pieces.push(piece);
     this.bytes += piece.length;
   }
@@ -34,7 +48,7 @@ export class AnswerQueue {
   #hand(piece: Uint8Array, reader: PromiseWithResolvers<Uint8Array | null>): void {
     try {
       if (this.#taker === null) reader.resolve(piece);
-      else if (this.#taker(piece)) return;
+      else if (this.#taker(piece) && this.isEmpty) return;
       else reader.resolve(taken);
     } catch (error) {
       reader.reject(error);
@@ -70,16 +84,23 @@ export class AnswerQueue {
    * pending, pieces go to the taker, if there is one; it resolves to an empty piece once the taker has returned false.
    */
   take(taker: PieceTaker | null = null): Uint8Array | null | Promise<Uint8Array | null> {
-    const piece = this.pieces.shift();
-    if (piece !== undefined) {
-      this.bytes -= piece.length;
-      return piece;
-    }
+    const piece = this.#next();
+    if (piece !== null) return piece;
     if (this.#brokenBy !== null) throw this.#brokenBy;
     if (this.#isComplete) return null;
     this.#reader = Promise.withResolvers();
     this.#taker = taker;
     return this.#reader.promise;
+  }
+
+  #next(): Uint8Array | null {
+    const [first] = this.pieces;
+    if (first === undefined) return null;
+    const piece = first.subarray(0, mostReadBytes);
+    if (piece.length < first.length) this.pieces[0] = first.subarray(mostReadBytes);
+    else this.pieces.shift();
+    this.bytes -= piece.length;
+    return piece;
   }
 
   /** All pieces joined. Replaces them, so that a second call does not join again. */
