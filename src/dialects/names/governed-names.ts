@@ -122,9 +122,39 @@ export function notableName(place: Place, name: string): Notable | null {
 }
 
 function lookalikeAmong(names: ReadonlySet<string>, name: string): string | null {
-  if (name.length > longestName) return null;
-  const folded = fold(name);
-  return names.has(folded) ? folded : null;
+  const folded = name.length > longestName ? null : foldToAscii(name);
+  return folded !== null && names.has(folded) ? folded : null;
+}
+
+const longestGoverned = Math.max(...[...topLevelNames, ...nestedNames].map(({ length }) => length));
+
+/**
+ * Null if the name cannot be a governed one, which is known at its first character that does not become a plain letter,
+ * and once it is longer than the longest of them. A client may send 100,000 names that are costly to fold as a whole.
+ */
+function foldToAscii(name: string): string | null {
+  let folded = "";
+  for (const character of name.replace(invisible, "")) {
+    const plain = character < firstBeyondAscii ? character : foldedCharacter(character);
+    if (plain === null || folded.length + plain.length > longestGoverned) return null;
+    folded += plain;
+  }
+  return folded.toLowerCase();
+}
+
+const firstBeyondAscii = "\u0080";
+const invisible = /[\u0307\p{Default_Ignorable_Code_Point}]+/gu;
+const foldedCharacters = new Map<string, string | null>();
+
+/** Null if it does not become a plain letter. */
+function foldedCharacter(character: string): string | null {
+  const known = foldedCharacters.get(character);
+  if (known !== undefined) return known;
+  const folded = fold(character);
+  const plain = folded < firstBeyondAscii ? folded : null;
+  if (foldedCharacters.size >= maxRemembered) foldedCharacters.clear();
+  foldedCharacters.set(character, plain);
+  return plain;
 }
 
 /**
@@ -132,11 +162,6 @@ function lookalikeAmong(names: ReadonlySet<string>, name: string): string | null
  * ligatures, full-width letters) become plain letters, upper case turns sharp s into `ss` and dotless i into `i`, and
  * invisible characters are removed.
  */
-function fold(name: string): string {
-  return name
-    .normalize("NFKC")
-    .toLowerCase()
-    .toUpperCase()
-    .toLowerCase()
-    .replace(/[\u0307\p{Default_Ignorable_Code_Point}]/gu, "");
+function fold(character: string): string {
+  return character.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase().replace(invisible, "");
 }

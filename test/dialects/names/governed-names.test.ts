@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import { inspectBody } from "../../../src/dialects/names/inspect-body.ts";
 import { parseBody } from "../../../src/dialects/schema/validate.ts";
@@ -58,6 +58,35 @@ describe("a top-level name that folds to a governed one", () => {
     const text = "a line of text\\n".repeat(2000);
     expect(paramOf(`{"model":"m","messages":[{"role":"user","content":"${text}"}],"Model":"n"}`)).toBe(
       "Model",
+    );
+  });
+});
+
+describe("names that are costly to fold", () => {
+  /** Each has another beginning, so that no cache knows it. */
+  const names = (rest: string) => Array.from({ length: 2000 }, (_, index) => `${index}${rest}`);
+
+  test.each([
+    ["a ligature of 18 letters", "\uFDFA".repeat(60)],
+    ["plain letters", "x".repeat(60)],
+    ["invisible characters", "\u200B".repeat(60)],
+    ["letters of mathematics", "\u{1D426}".repeat(30)],
+  ])("are folded no further than it takes to see that they are none: %s", (_, rest) => {
+    const members = names(rest).map((name) => `"${name}":1`);
+    const normalizing = spyOn(String.prototype, "normalize");
+    check(`{"model":"m",${members.join()}}`);
+    expect(normalizing.mock.calls.length).toBeLessThan(5);
+    normalizing.mockRestore();
+  });
+
+  test("are refused all the same where they are one", () => {
+    const stuffed = [..."max_completion_tokens"].join("\u200B\u00AD");
+    expect(paramOf(`{"model":"m","${stuffed}":1}`)).toBe(stuffed);
+    const mathematical = [..."max_completion"].map((letter) =>
+      letter === "_" ? letter : String.fromCodePoint(0x1d41a + letter.charCodeAt(0) - 97),
+    );
+    expect(paramOf(`{"model":"m","${mathematical.join("")}_tokens":1}`)).toBe(
+      `${mathematical.join("")}_tokens`,
     );
   });
 });
