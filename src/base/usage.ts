@@ -15,6 +15,9 @@ export interface Usage {
   readonly reasoningTokens: number;
 }
 
+/** Far above any real call. A larger figure is read as one more than this, and not believed. */
+export const mostTokens = 1_000_000_000;
+
 /**
  * A provider's own figures. For a side that is doubtful it reported nothing, or something that is not a count: the
  * plausible part is kept, the rest is 0, and the side is counted locally.

@@ -145,7 +145,10 @@ describe("C65 only figures that can be believed count", () => {
 });
 
 /** Nothing of this is a count of tokens. */
-const nonsense = ["12", true, [], {}, -1, 1.5, 1e12, 1e300, Number.NaN, Number.POSITIVE_INFINITY];
+const nonsense = ["12", true, [], {}, -1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY];
+
+/** More than anybody can have used. */
+const absurd = [1_000_000_001, 1e12, 1e300, 1_000_000_000.5, Number.POSITIVE_INFINITY];
 
 interface Names {
   readonly dialect: ClientDialectName;
@@ -211,6 +214,22 @@ describe.each(names)("D23 half-believable usage of $dialect", (of) => {
         isInputDoubtful: true,
       });
       expect(read({ [of.input]: wrong, [of.output]: wrong })).toBeNull();
+    }
+  });
+
+  test("above what anybody can have used is read as more than that", () => {
+    const most = 1_000_000_000;
+    expect(read({ [of.input]: most, [of.output]: most })).toEqual({
+      ...none,
+      inputTokens: most,
+      outputTokens: most,
+    });
+    for (const figure of absurd) {
+      expect(read({ [of.input]: figure, [of.output]: figure })).toEqual({
+        ...none,
+        inputTokens: most + 1,
+        outputTokens: most + 1,
+      });
     }
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/base/json.ts";
 import { estimateInput } from "../../src/catalog/estimate.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, sse } from "../support/answers.ts";
@@ -49,8 +50,11 @@ const estimated = (amount: number) => [
   { amount: -amount, basis: "estimated" as const, outcome: "completed" as const },
 ];
 
-/** Nothing of this is a count of tokens; the last is more than any of the models can read or write. */
-const nonsense: readonly unknown[] = [undefined, null, "7", -1, 1.5, 1e12, true, {}, 200_001];
+/** Nothing of this is a count of tokens. */
+const nonsense: readonly unknown[] = [undefined, null, "7", -1, 1.5, true, {}];
+
+/** All of these are, and more than any of the models can read or write. */
+const absurd: readonly number[] = [200_001, 1_000_000_000, 1_000_000_001, 2 ** 53 + 2, 1e300];
 
 describe.each(pairs)("$client at $model, which speaks $provider", (pair) => {
   for (const stream of [false, true]) {
@@ -77,6 +81,18 @@ describe.each(pairs)("$client at $model, which speaks $provider", (pair) => {
         expect(await completed(pair, stream, said(wrong, wrong))).toEqual(
           estimated(nano(helloTokens, textTokens)),
         );
+      }
+    });
+
+    test(`a ${form} with figures above the window costs what was held for, and never less than the count`, async () => {
+      const more = { [pair.client === "responses" ? "max_output_tokens" : "max_tokens"]: 500 };
+      const body = hello(pair.client, pair.model, { ...more, ...(stream ? { stream: true } : {}) });
+      const heldInput = estimateInput(body as JsonObject);
+      const costs = (input: number, output: number) => completed(pair, stream, said(input, output), more);
+      for (const figure of absurd) {
+        expect(await costs(100, figure)).toEqual(estimated(nano(100, 500)));
+        expect(await costs(figure, 20)).toEqual(estimated(nano(heldInput, 20)));
+        expect(await costs(figure, figure)).toEqual(estimated(nano(heldInput, 500)));
       }
     });
 

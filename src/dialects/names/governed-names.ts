@@ -16,6 +16,7 @@ const topLevelNames: readonly string[] = [
   ...["web_search_options", "search_parameters", "enable_search", "plugins", "compound_custom"],
   ...["models", "fallbacks", "preset", "include", "modalities", "audio"],
   ...["service_tier", "speed", "inference_geo", "background", "store"],
+  ...["multi_agent", "compaction", "context_management"],
   ...["previous_response_id", "conversation", "thread", "container", "file_ids", "vector_store_ids"],
   ...["thinking", "reasoning", "reasoning_effort", "output_config", "output_format", "text"],
   ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key", mergedMember],

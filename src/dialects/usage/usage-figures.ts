@@ -1,13 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import { mostTokens, type ReportedUsage, type Usage } from "../../base/usage.ts";
 
 /**
  * Shared by the dialects: reads the usage that a provider reports. An explicit 0 is valid; a figure that is missing,
  * negative, fractional or not a number makes its side doubtful. Nothing is counted twice.
  */
-
-/** Far above any real call; larger figures are wrong. */
-const maxTokens = 1_000_000_000;
 
 /** For dialects whose input figure includes the tokens read from and written to a cache. */
 export function inclusiveUsage(
@@ -51,7 +48,7 @@ export class UsageSide {
   isDoubtful = false;
 
   figure(value: Json | undefined): number {
-    if (isTokenCount(value)) return value;
+    if (isTokenCount(value)) return value > mostTokens ? mostTokens + 1 : value;
     this.isDoubtful = true;
     return 0;
   }
@@ -77,8 +74,9 @@ export function mergeFigures(merged: JsonObject, later: Json | undefined): boole
   return true;
 }
 
+/** Whether a figure is a number of tokens, although it may be more than anybody can believe. */
 export function isTokenCount(value: Json | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= maxTokens;
+  return typeof value === "number" && value >= 0 && (Number.isInteger(value) || value > mostTokens);
 }
 
 const nothing: JsonObject = {};

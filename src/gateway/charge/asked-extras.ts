@@ -10,6 +10,7 @@ import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { Configured } from "../configured.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { AskedExtras } from "./extras.ts";
+import { asksForCompaction, asksForSeveralAgents, severalAgents } from "./rounds.ts";
 
 /** How many calls of a hosted tool are held for, where the request does not bound them. */
 const assumedCalls = 5;
@@ -35,24 +36,27 @@ export function askedExtras(request: ClientRequest, destination: Destination): A
   const tier = askedTier(truncated);
   const modality = otherModality(truncated);
   const isText = modality === null && !speaks && mentions.audioInput === null;
-  if (isText && tier === null && hostedTools.length === 0) return null;
+  const isOneRound =
+    hostedTools.length === 0 && !asksForSeveralAgents(truncated) && !asksForCompaction(truncated);
+  if (isText && isOneRound && tier === null) return null;
   return pricedExtras(request, tier, modality, new Prices(destination));
 }
 
 function pricedExtras(
-  { hostedTools, speaks, mentions }: ClientRequest,
+  { truncated, hostedTools, speaks, mentions }: ClientRequest,
   tier: AskedTier | null,
   modality: string | null,
   prices: Prices,
 ): AskedExtras {
   if (modality !== null) prices.refuseUnlessFree("modalities", modality);
+  const hasAgents = asksForSeveralAgents(truncated) && prices.demandAgents();
   if (tier !== null)
     prices.demand(tier.field, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
   if (mentions.audioInput !== null) {
     prices.demand(mentions.audioInput, "audio_input", (price) => price.audioInput);
   }
   if (speaks) prices.demand("modalities", "audio_output", (price) => price.audioOutput);
-  const { most, least } = callsOf(hostedTools, prices);
+  const { most, least, isReached } = callsOf(hostedTools, prices);
   return {
     most: {
       tiers: tier === null ? [] : [tier.name],
@@ -62,6 +66,7 @@ function pricedExtras(
     },
     least,
     tiers: tier === null ? {} : { [tier.field]: tier.name },
+    mayRepeat: isReached || hasAgents || asksForCompaction(truncated),
   };
 }
 
@@ -119,17 +124,24 @@ function askedTier(body: JsonObject): AskedTier | null {
   return asked;
 }
 
-function callsOf(tools: readonly HostedTool[], prices: Prices): { most: ToolCalls; least: ToolCalls } {
+/** The calls to hold for, those that are made in any case, and whether a provider gets to see any of the tools. */
+function callsOf(
+  tools: readonly HostedTool[],
+  prices: Prices,
+): { most: ToolCalls; least: ToolCalls; isReached: boolean } {
   const most: { [Name in HostedToolName]?: number } = {};
   const least: { [Name in HostedToolName]?: number } = {};
+  let isReached = false;
   for (const { path, type, name, maxUses } of tools) {
-    if (!prices.demandTool(path, type, name) || name === null) continue;
+    if (!prices.demandTool(path, type, name)) continue;
+    isReached = true;
+    if (name === null) continue;
     const held = Math.min(maxUses ?? assumedCalls, mostCallsHeld);
     most[name] = Math.min((most[name] ?? 0) + held, mostCallsHeld);
     // A search that is asked for beside the tools is made once, whatever the model thinks of it.
     if (path === "web_search_options") least[name] = 1;
   }
-  return { most, least };
+  return { most, least, isReached };
 }
 
 /** Looks for prices wherever the request may go. */
@@ -163,10 +175,27 @@ class Prices {
     );
   }
 
-  /** False where no provider would get to see the tool: it is left out when a request is translated. */
+  /** The deployments that speak the client's dialect, and get to see what is left out when a request is translated. */
+  get #speakers(): readonly DeploymentSettings[] {
+    const { dialect } = this.#destination;
+    return this.#deployments.filter(({ dialects }) => isSpoken(dialect, dialects));
+  }
+
+  /** False where no provider would get to see the field. The hold covers one agent, so there is no price for several. */
+  demandAgents(): boolean {
+    const reached = this.#speakers;
+    if (reached.length === 0) return false;
+    if (this.#have(reached, () => undefined)) return true;
+    throw invalidRequest(
+      `\`${severalAgents}\` lets the model start others, and it is not known here what they will cost; leave it out.`,
+      severalAgents,
+    );
+  }
+
+  /** False where no provider would get to see the tool. */
   demandTool(path: string, type: string, name: HostedToolName | null): boolean {
-    const { dialect, model } = this.#destination;
-    const reached = this.#deployments.filter(({ dialects }) => isSpoken(dialect, dialects));
+    const { model } = this.#destination;
+    const reached = this.#speakers;
     if (reached.length === 0) return false;
     if (this.#have(reached, (price) => (name === null ? undefined : price.calls?.[name]))) return true;
     const missing =

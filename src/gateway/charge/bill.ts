@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import {
+  noUsage,
   type ReportedUsage,
   totalInput,
   totalTokens,
@@ -11,6 +12,7 @@ import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import type { Accounts, Hold } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
+import { believe } from "./believe.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
@@ -43,9 +45,7 @@ export interface BillParts {
   readonly held: HoldTokens;
 }
 
-const noInput = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, isInputDoubtful: true } as const;
-const noOutput = { outputTokens: 0, reasoningTokens: 0, isOutputDoubtful: true } as const;
-const unreported: ReportedUsage = { ...noInput, ...noOutput };
+const unreported: ReportedUsage = { ...noUsage, isInputDoubtful: true, isOutputDoubtful: true };
 
 /**
  * The money of one exchange, from its hold to its end. It ends exactly once: a second settle or release finds the hold
@@ -77,7 +77,7 @@ export class Bill {
   /** Journals what has been produced so far, so that it is charged even after a crash. */
   progress(produced: Produced, partialUsage: ReportedUsage | null): void {
     const { terms, hold, held } = this.#parts;
-    const reported = this.#plausible(partialUsage ?? unreported);
+    const reported = this.#believe(partialUsage ?? unreported);
     const soFar = atLeast(reported, held.input, Math.min(produced.estimate(), held.output));
     terms.accounts.progress(hold, this.#costOf(soFar));
   }
@@ -126,19 +126,13 @@ export class Bill {
   }
 
   #believed({ usage, partialUsage }: Evidence): ReportedUsage {
-    return this.#plausible(usage ?? partialUsage ?? unreported);
+    return this.#believe(usage ?? partialUsage ?? unreported);
   }
 
-  /** Distrusts figures above what the model can read or write. */
-  #plausible(reported: ReportedUsage): ReportedUsage {
+  #believe(reported: ReportedUsage): ReportedUsage {
     const { exchange, held } = this.#parts;
-    const window = exchange.deployment?.model.contextWindow ?? null;
-    if (window === null) return reported;
-    const isInputAbsurd = totalInput(reported) > window;
-    // Several choices may produce more than one window in total.
-    const isOutputAbsurd = reported.outputTokens > Math.max(window, held.output);
-    if (!isInputAbsurd && !isOutputAbsurd) return reported;
-    return { ...reported, ...(isInputAbsurd ? noInput : {}), ...(isOutputAbsurd ? noOutput : {}) };
+    const contextWindow = exchange.deployment?.model.contextWindow ?? null;
+    return believe(reported, { contextWindow, mayRepeat: exchange.askedExtras?.mayRepeat ?? false, held });
   }
 
   /**

@@ -12,6 +12,8 @@ export interface AskedExtras {
   readonly least: ToolCalls;
   /** By the field that asks for it. */
   readonly tiers: Tiers;
+  /** The provider may run the model several times for it, as with its own tools. */
+  readonly mayRepeat: boolean;
 }
 
 /** What is known of a request that is being served. */

@@ -1,0 +1,29 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
+
+/** Fields by which a provider runs the model several times for one request, and bills each time. */
+
+/** Sub-agents of OpenAI's. */
+export const severalAgents = "multi_agent";
+
+export function asksForSeveralAgents({ [severalAgents]: agents = null }: JsonObject): boolean {
+  return agents !== null && agents !== false && objectOf(agents)?.["enabled"] !== false;
+}
+
+/** A pass over the conversation that summarizes it, before the answer or in its place. */
+export function asksForCompaction({
+  compaction = null,
+  context_management: management,
+}: JsonObject): boolean {
+  return compaction !== null || editsOf(management).some(isCompaction);
+}
+
+/** OpenAI has a list of what is done to the conversation, Anthropic has it within an object. */
+function editsOf(management: Json | undefined): readonly Json[] {
+  return Array.isArray(management) ? management : listOf(objectOf(management)?.["edits"]);
+}
+
+/** `compaction`, `compact_20260112`, … */
+function isCompaction(edit: Json): boolean {
+  return isObject(edit) && typeof edit["type"] === "string" && edit["type"].startsWith("compact");
+}
