@@ -3,6 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
 import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { readErrorObject } from "../dialects/errors/refusal.ts";
+import { isUnknownModel } from "../dialects/errors/unknown-model.ts";
 import { isUnpaid } from "../dialects/errors/unpaid.ts";
 import { parseObject } from "../dialects/json/json-fields.ts";
 import {
@@ -129,7 +130,7 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
     };
   }
   if (isUnpaid(refusal)) return { ...failure, kind: "unpaid", keyProblem: "rejected", alarm: true };
-  return { ...failure, refusesProofs };
+  return { ...failure, refusesProofs, alarm: isUnknownModel(refusal) };
 }
 
 /** The client left, or the gateway ended the exchange, before the answer. */
@@ -212,6 +213,10 @@ function explained(
       return { ...tryOthers, error: failedWith(status, refusal), kind, said, mayRetry: true };
     case "passing":
       return { ...tryOthers, error: failedWith(status, refusal), kind, said, mayRetry: true, evidence: null };
+    case "generation": {
+      const error = errorFor("upstream_error", refusal, dialect, spoken);
+      return { ...tryOthers, error, kind, said, mayRetry: true, evidence: null };
+    }
     case null:
       return unexpectedStatus(status, refusal);
   }

@@ -40,7 +40,8 @@ export interface VendorRefusal extends Refusal {
  * accepted any more, and a new one may be. `unpaid`: the account behind it has no credit left, or has reached its spending
  * limit. `account`: the operator's account, settings or model name. `busy`: too many requests, for this credential at
  * least. `overloaded`: the same for all. `timeout`: it took too long, and was perhaps paid for. `failure`: the provider's
- * own fault. `passing`: the same, and likely over at the next attempt. `proofs`: the proofs of earlier reasoning, which
+ * own fault. `passing`: the same, and likely over at the next attempt. `generation`: what the model wrote, which it may do better
+ * at the next attempt, and which the client may do something about. `proofs`: the proofs of earlier reasoning, which
  * belong to another account or model.
  */
 export type RefusalSubject =
@@ -54,6 +55,7 @@ export type RefusalSubject =
   | "timeout"
   | "failure"
   | "passing"
+  | "generation"
   | "proofs";
 
 /** One provider of the configuration, ready to be called. */

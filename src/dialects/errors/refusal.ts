@@ -53,7 +53,7 @@ export function isDisguised(body: JsonObject): boolean {
 }
 
 function describe(rawMessage: string, error: JsonObject): Refusal {
-  const message = redact(rawMessage).slice(0, maxMessageChars);
+  const message = redact(withGeneration(rawMessage, error)).slice(0, maxMessageChars);
   const code = codeOf(error["code"]);
   const type = wordOf(error["type"]);
   const tokens = readTokenLimit(message) ?? statedLimit(error);
@@ -70,6 +70,11 @@ function describe(rawMessage: string, error: JsonObject): Refusal {
     ...(details === undefined ? {} : { details }),
     ...(isAboutProofs(code, message) ? { refusesProofs: true } : {}),
   };
+}
+
+/** Groq's messages refer to what the model wrote, which stands beside them. */
+function withGeneration(message: string, { failed_generation: generation }: JsonObject): string {
+  return typeof generation === "string" ? `${message} failed_generation: ${generation}` : message;
 }
 
 const maxParamChars = 200;

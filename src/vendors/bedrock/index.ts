@@ -16,7 +16,9 @@ import { readBedrockRefusal } from "./refusal.ts";
  * model in its maker's dialect. https://docs.aws.amazon.com/bedrock/latest/APIReference/welcome.html
  */
 export const bedrock: Vendor = {
-  defaults: { dialects: ["converse"], maxTokensField: "max_tokens", countTokens: true },
+  defaults: { dialects: ["converse", "messages"], maxTokensField: "max_tokens", countTokens: true },
+  defaultsFor: ({ options }) =>
+    options.endpoint === "mantle" ? { dialects: ["messages", "chat", "responses"] } : {},
   modelDefaults: (model, { options }) =>
     options.endpoint === "mantle"
       ? { dialects: isClaude(model) ? ["messages"] : ["chat"] }
@@ -42,7 +44,7 @@ export const bedrock: Vendor = {
       : [{ option: "credentials" as const, message: 'must be "chain"' }]),
   ],
   countingDialect: ({ endpoint }) => (endpoint === "mantle" ? null : "converse"),
-  strictDialects: ["messages", "converse"],
+  strictDialects: ["messages", "converse", "responses"],
   capabilities: {},
   baseUrl: {
     default: null,

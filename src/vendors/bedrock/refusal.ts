@@ -28,7 +28,8 @@ export function readBedrockRefusal({ head, text, receivedAtMs }: RefusedAnswer):
   const refusal = readRefusal(head.status, head.get("content-type"), told);
   const type = exceptionOf({ head, text });
   const contextOverflow = refusal.contextOverflow || (head.status === 400 && overflow.test(refusal.message));
-  const subject = subjectOf(type, refusal.message, text);
+  const isAboutProofs = head.status === 400 && refusal.refusesProofs === true;
+  const subject = isAboutProofs ? "proofs" : subjectOf(type, refusal.message, text);
   return {
     ...refusal,
     contextOverflow,

@@ -19,7 +19,7 @@ function subjectOf(
   switch (head.status) {
     case 400:
       // Groq: the model wrote a call that cannot be read, which it may do better the next time.
-      if (code === "tool_use_failed") return "passing";
+      if (code === "tool_use_failed") return "generation";
       // vLLM was started without its options for tools.
       return /--enable-auto-tool-choice|--tool-call-parser/.test(message) ? "account" : null;
     case 413:

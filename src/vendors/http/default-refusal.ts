@@ -1,4 +1,5 @@
 import { type Refusal, readRefusal } from "../../dialects/errors/refusal.ts";
+import { isUnknownModel } from "../../dialects/errors/unknown-model.ts";
 import { isUnpaid } from "../../dialects/errors/unpaid.ts";
 import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 import { retryAfterMs } from "./retry-after.ts";
@@ -14,6 +15,8 @@ export function readDefaultRefusal({ head, text, receivedAtMs }: RefusedAnswer):
 /** Null where the status says it all. */
 function subjectOf(status: number, refusal: Refusal, waitMs: number | null): RefusalSubject | null {
   if (status === 400 && refusal.refusesProofs === true) return "proofs";
+  // OpenAI, DeepSeek, Mistral and others say so of the model's name, which others say with 404.
+  if ((status === 400 || status === 422) && isUnknownModel(refusal)) return "account";
   if (status < 400 || status >= 500) return null;
   // Azure says `insufficient_quota` of a minute's quota too, but then it says how long to wait.
   return waitMs === null && isUnpaid(refusal) ? "unpaid" : null;

@@ -10,6 +10,7 @@ import { adviseOnBedrock } from "../../../src/vendors/bedrock/advice.ts";
 import { bedrock } from "../../../src/vendors/bedrock/index.ts";
 import { readBedrockRefusal } from "../../../src/vendors/bedrock/refusal.ts";
 import type { Prepared, RefusedAnswer } from "../../../src/vendors/provider.ts";
+import { load } from "../../config/fixtures.ts";
 import { json, text } from "../../support/answers.ts";
 import { startProvider } from "../../support/provider.ts";
 
@@ -72,6 +73,57 @@ test("B26: at Mantle every model is spoken to in its maker's dialect", () => {
   expect(mantleTarget({ ...asked, dialect: "chat", model: "openai.gpt-5.2" })).toBe(
     "/openai/v1/chat/completions",
   );
+});
+
+/** The dialects of the deployment that an operator's lines make. */
+function configured(provider: string, model: string) {
+  const toml = `[providers.aws]\nkind = "bedrock"\nregion = "us-east-1"\napi_key = "env:KEY"\n${provider}
+    [[models]]\nid = "m"\nprovider = "aws"\nfree = true\n${model}`;
+  const { settings } = load(toml, { env: { KEY: "k" } });
+  return settings.models[0]?.deployments[0]?.dialects;
+}
+
+describe("an operator's dialect for a model", () => {
+  const arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc";
+  const mantle = 'endpoint = "mantle"';
+  const rows: [string, string, string, string[]][] = [
+    [
+      "messages at the runtime, for a profile",
+      "",
+      `upstream_model = "${arn}"\ndialect = "messages"`,
+      ["messages"],
+    ],
+    ["converse for Claude", "", 'upstream_model = "anthropic.claude-x"\ndialect = "converse"', ["converse"]],
+    [
+      "responses at Mantle",
+      mantle,
+      'upstream_model = "openai.gpt-5.2"\ndialect = "responses"',
+      ["responses"],
+    ],
+    ["chat at Mantle", mantle, 'upstream_model = "openai.gpt-5.2"\ndialect = "chat"', ["chat"]],
+    ["none at the runtime", "", 'upstream_model = "eu.anthropic.claude-x"', ["messages"]],
+    ["none at the runtime, another maker's", "", 'upstream_model = "amazon.nova"', ["converse"]],
+    ["none at Mantle", mantle, 'upstream_model = "openai.gpt-5.2"', ["chat"]],
+  ];
+  test.each(rows)("%s", (_, provider, model, dialects) => {
+    expect(configured(provider, model)).toEqual(dialects as never);
+  });
+
+  test("what an endpoint does not speak is refused", () => {
+    const problem = (provider: string, dialect: string) => () =>
+      configured(provider, `dialect = "${dialect}"`);
+    expect(problem(mantle, "converse")).toThrow('does not speak "converse"');
+    expect(problem("", "responses")).toThrow('does not speak "responses"');
+  });
+
+  test("responses at Mantle go to the door of the model's maker", () => {
+    expect(mantleTarget({ ...asked, dialect: "responses", model: "openai.gpt-5.2" })).toBe(
+      "/openai/v1/responses",
+    );
+    expect(mantleTarget({ ...asked, dialect: "responses", model: "openai.gpt-oss-120b" })).toBe(
+      "/v1/responses",
+    );
+  });
 });
 
 test("B45: a guardrail is part of every request by Converse, and only of those", () => {

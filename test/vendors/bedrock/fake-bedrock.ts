@@ -4,7 +4,7 @@ import { type Answer, json } from "../../support/answers.ts";
 import { fixture, fixtureText } from "../../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../../support/provider.ts";
 import { refusedByVersion } from "../claude-version.ts";
-import { encodeChunk, encodeEvent } from "./encode-message.ts";
+import { encodeChunk, encodeEvent, encodeException } from "./encode-message.ts";
 
 export const awsAccount = {
   region: "eu-canary-1",
@@ -31,11 +31,23 @@ export function startFakeBedrock(): FakeBedrock {
   const provider = startProvider(async (request) => {
     const refusal = await unauthorized(request);
     if (refusal !== null) return refusal;
-    return fake.instead ?? served(request);
+    return fake.instead ?? refusedSignature(request) ?? served(request);
   });
   const fake: FakeBedrock = { url: provider.url, provider, instead: null, stop: () => provider.stop() };
   return fake;
 }
+
+/** In place of an answer, or as the first frame of a stream. */
+function refusedSignature({ text, path }: SeenRequest): Answer | null {
+  if (!text.includes(unknownSignature)) return null;
+  const message = "messages.1.content.0: Invalid `signature` in `thinking` block";
+  return path.endsWith("stream")
+    ? eventStream(encodeException("validationException", { message }))
+    : awsError(400, "ValidationException", message);
+}
+
+/** One that another account's Claude has given. */
+export const unknownSignature = "EqQBcanary";
 
 export function awsError(status: number, type: string, message: string): Answer {
   const headers = { "x-amzn-errortype": `${type}:http://internal.amazon.com/coral/${type}/` };

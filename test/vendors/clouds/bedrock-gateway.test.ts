@@ -21,6 +21,7 @@ import {
   eventStream,
   novaModel,
   startFakeBedrock,
+  unknownSignature,
 } from "../bedrock/fake-bedrock.ts";
 
 const fake = startFakeBedrock();
@@ -307,6 +308,30 @@ describe("failures", () => {
       expect(refused.status).toBe(expected);
       expect(await used(payer)).toBe(0);
     });
+  }
+
+  for (const id of ["claude", "claude-converse"]) {
+    for (const stream of [false, true]) {
+      test(`B41, C48: a signature of another account is left out at the second attempt (${id}, streamed: ${stream})`, async () => {
+        const payer = await newKey();
+        const thinking = { type: "thinking", thinking: "hm", signature: unknownSignature };
+        const turns = [
+          ...messages,
+          { role: "assistant", content: [thinking, { type: "text", text: "Hm." }] },
+        ];
+        const before = fake.provider.requests.length;
+        const answer = await sluice.request("/v1/messages", {
+          key: payer,
+          body: { model: id, max_tokens: 100, messages: [...turns, ...messages], stream },
+        });
+        expect(answer.status).toBe(200);
+        expect(await answer.text()).toContain(fixtureText.slice(0, 5));
+        expect(answer.headers.get("x-sluice-dropped")).toBe("thinking");
+        const seen = fake.provider.requests.slice(before);
+        expect(seen.map(({ text }) => text.includes(unknownSignature))).toEqual([true, false]);
+        expect(await used(payer)).toBeGreaterThan(0);
+      });
+    }
   }
 
   test("B52: an exception as the first frame is an error before anything was sent", async () => {

@@ -31,6 +31,16 @@ describe("refusals", () => {
     });
   });
 
+  test("Q02: if it is unreadable again, the client is told in Groq's words, and what the model wrote", () => {
+    const message =
+      "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.";
+    const failed_generation = '<function=look{"q": "fog"}</function>';
+    const error = { message, type: "invalid_request_error", code: "tool_use_failed", failed_generation };
+    const told = failureOf(400, { error }).error;
+    expect(told).toMatchObject({ status: 502, code: "upstream_error", vendor: { code: "tool_use_failed" } });
+    expect(told.message).toBe(`${message} failed_generation: ${failed_generation}`);
+  });
+
   test("Q02: Groq's 413 is its limit of tokens per minute, and 498 its lack of capacity", () => {
     const body = { error: { message: "Request too large", type: "tokens", code: "rate_limit_exceeded" } };
     const headers = { "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "7.66s" };
@@ -56,9 +66,6 @@ describe("refusals", () => {
       failureOf(422, { object: "error", message: { detail }, type: "invalid_request_error", code: "3051" })
         .error.message,
     ).toBe("body.user: Extra inputs are not permitted");
-    expect(failureOf(400, { object: "error", message: "Invalid model", code: "1500" }).error.message).toBe(
-      "Invalid model",
-    );
   });
 
   test("Q06: a prompt that OpenRouter flags is the client's affair, and other 403s are not", () => {

@@ -78,8 +78,8 @@ function readFile(part: JsonObject, path: string): IrDocument {
   };
 }
 
-/** OpenAI's own mark, or Anthropic's, which clients such as opencode use in chat too. */
-function cacheOf(part: JsonObject): { cache?: CacheControl } {
+/** OpenAI's own mark, or Anthropic's, which clients such as opencode use in chat too, on parts and on whole messages. */
+export function cacheOf(part: JsonObject): { cache?: CacheControl } {
   const cache = objectOf(part["cache_control"]);
   if (cache !== null) return { cache };
   return objectOf(part["prompt_cache_breakpoint"]) === null ? {} : { cache: { type: "ephemeral" } };

@@ -49,6 +49,7 @@ export const messageFields = {
   // What an earlier answer cited.
   annotations: "dropped",
   audio: { refused: "the model's provider takes no audio" },
+  cache_control: "carried",
   content: "carried",
   function_call: "dropped",
   name: "carried",
@@ -63,6 +64,7 @@ export const messageFields = {
 
 /** Of a function's definition in `tools` or `functions`. */
 export const functionFields = {
+  cache_control: "carried",
   description: "carried",
   name: "carried",
   parameters: "carried",

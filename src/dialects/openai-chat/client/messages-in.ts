@@ -12,7 +12,7 @@ import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideFields, decideParts } from "../../translation/field-decisions.ts";
 import { readCallProof } from "./call-proof.ts";
-import { readContent, readTexts } from "./content-in.ts";
+import { cacheOf, readContent, readTexts } from "./content-in.ts";
 import { messageFields, partFields } from "./fields.ts";
 
 export interface ChatConversation {
@@ -31,7 +31,7 @@ export function readMessages(messages: Json | undefined, dropped: DroppedFields)
     decideParts(message["content"], partFields, dropped);
     const { role } = message;
     if (role === "system" || role === "developer") {
-      const blocks = readTexts(message["content"], `${path}.content`);
+      const blocks = marked(readTexts(message["content"], `${path}.content`), message);
       if (turns.empty) system.push(...blocks);
       else if (blocks.length > 0) turns.add({ role: "system", blocks });
     } else turns.take(message, path);
@@ -76,11 +76,12 @@ class Turns {
       kind: this.#kinds.get(id) ?? "function",
       content: readContent(message["content"], `${path}.content`),
       isError: false,
+      ...cacheOf(message),
     });
   }
 
   #user(message: JsonObject, path: string): void {
-    const blocks = readContent(message["content"], `${path}.content`);
+    const blocks = marked(readContent(message["content"], `${path}.content`), message);
     const name = stringOf(message["name"]);
     if (this.#answers !== null && name === null) {
       this.#answers.push(...blocks);
@@ -93,7 +94,7 @@ class Turns {
   #assistant(message: JsonObject, path: string): void {
     const calls = readCalls(message, path);
     for (const call of calls) if (call.type === "tool_call") this.#kinds.set(call.id, call.kind);
-    const blocks = [...readReasoning(message), ...readSaid(message, path), ...calls];
+    const blocks = marked([...readReasoning(message), ...readSaid(message, path), ...calls], message);
     const name = stringOf(message["name"]);
     if (blocks.length > 0) {
       this.add(name === null ? { role: "assistant", blocks } : { role: "assistant", blocks, name });
@@ -104,6 +105,14 @@ class Turns {
     if (this.#answers !== null) this.#messages.push({ role: "user", blocks: this.#answers });
     this.#answers = null;
   }
+}
+
+/** A mark on a whole message, as opencode sets it, is one on its last block. */
+function marked<Block extends IrMessage["blocks"][number]>(blocks: Block[], message: JsonObject): Block[] {
+  const mark = cacheOf(message);
+  const last = blocks.findLastIndex(({ type }) => type !== "reasoning" && type !== "refusal");
+  const block = blocks[last];
+  return mark.cache === undefined || block === undefined ? blocks : blocks.with(last, { ...mark, ...block });
 }
 
 /** Chat has no proof for reasoning, so it is only sent to chat providers. */

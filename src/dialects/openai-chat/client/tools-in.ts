@@ -3,6 +3,7 @@ import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideFields } from "../../translation/field-decisions.ts";
+import { cacheOf } from "./content-in.ts";
 import { functionFields } from "./fields.ts";
 
 export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
@@ -16,9 +17,9 @@ export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
 function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrTool {
   const type = stringOf(tool["type"]);
   if (type === "function") {
-    const cache = objectOf(tool["cache_control"]);
-    const read = readFunction(objectOf(tool["function"]) ?? {}, `${path}.function`, dropped);
-    return cache === null ? read : { ...read, cache };
+    const named = objectOf(tool["function"]) ?? {};
+    const read = readFunction(named, `${path}.function`, dropped);
+    return { ...read, ...cacheOf(named), ...cacheOf(tool) };
   }
   if (type === "custom") return readCustom(objectOf(tool["custom"]) ?? {}, `${path}.custom`);
   return { type: "hosted", dialect: "chat", name: type ?? "", path };
