@@ -1,8 +1,8 @@
 /**
- * All tests, in one command: types, lint and format; the suites that stay in this process's family of
- * workers; then those that start programs. Whoever drives the gateway from outside drives the compiled executable, and the
- * command line's suites also the source, which is what `bun run dev` runs. `--fast` stops before the programs, `--soak`
- * does the long runs instead. The last line counts everything; the exit code is 0 only when nothing failed.
+ * All tests, in one command: types, lint, format and the build beside the suites that stay in this process's family of workers;
+ * then those that start programs. Whoever drives the gateway from outside drives the compiled executable, and a few of
+ * them also the source, which is what `bun run dev` runs. `--fast` stops before the programs, `--soak` does the long runs
+ * instead. The last line counts everything; the exit code is 0 only when nothing failed.
  */
 import { type Counts, failedFiles, nothing, type Report, readReport, sum, withSecondRun } from "./report.ts";
 import { sortSuites } from "./suites.ts";
@@ -11,10 +11,8 @@ import { sortSuites } from "./suites.ts";
 const unsteady: string[] = [];
 let totals = nothing;
 
-/** Suites that start programs wait for them, and three at once made some wait too long on two processors. */
-const workers = 2;
-/** While one works and watches, half of the time goes into waiting, for a pause to pass or a poll to come. */
-const fastWorkers = 4;
+/** Half of the time goes into waiting: for a program to start, a pause to pass, a poll to come. */
+const workers = 4;
 
 function heading(text: string): void {
   console.log(`\n── ${text} ${"─".repeat(Math.max(0, 96 - text.length))}`);
@@ -44,11 +42,21 @@ async function relay(stream: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
-/** A check that either holds or does not, counted as one test. */
-async function check(name: string, command: readonly string[]): Promise<void> {
-  heading(name);
-  const { code } = await run(command);
-  add(code === 0 ? { ...nothing, passed: 1 } : { ...nothing, failed: 1 });
+/** A check that either holds or does not, counted as one test. It runs beside others, so it prints when it has ended. */
+async function check(name: string, script: string): Promise<void> {
+  const child = Bun.spawn([process.execPath, "run", script], {
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...process.env, FORCE_COLOR: "0" },
+  });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  const isPassed = (await child.exited) === 0;
+  heading(`${name}: ${isPassed ? "passed" : "failed"}`);
+  if (!isPassed) console.log(stdout + stderr);
+  add({ ...nothing, [isPassed ? "passed" : "failed"]: 1 });
 }
 
 async function suite(
@@ -76,16 +84,6 @@ function add(counts: Counts): void {
   totals = sum(totals, counts);
 }
 
-async function programSuites(
-  target: "source" | "executable",
-  isWanted: (file: string) => boolean,
-): Promise<void> {
-  const env = { SLUICE_TEST_TARGET: target };
-  const name = `programs that need the machine to themselves, ${target}`;
-  await suiteWithSecondRun(`programs, ${target}`, suites.sideBySide.filter(isWanted), workers, env);
-  await suiteWithSecondRun(name, suites.alone.filter(isWanted), 1, env);
-}
-
 /**
  * Whether something happens in time also depends on what else the machine does, so a file that failed is run once more by
  * itself. A real fault fails again. What only passed then is named at the end, so that nobody takes it for sound.
@@ -105,28 +103,32 @@ async function suiteWithSecondRun(
   unsteady.push(...passedThen);
 }
 
+/** One after the other, because others run beside them. */
+async function checks(): Promise<void> {
+  await check("types", "types");
+  await check("lint and format", "lint");
+  if (!process.argv.includes("--fast")) await check("build", "build");
+}
+
 const suites = sortSuites();
 if (!process.argv.includes("--fast")) {
   // Not awaited: it has most of the run's time, and tests whose client is missing then say so themselves.
   Bun.spawn([process.execPath, "test/clients/prepare.ts"], { stdout: "ignore", stderr: "ignore" }).unref();
 }
-await check("types", [process.execPath, "run", "types"]);
-await check("lint and format", [process.execPath, "run", "lint"]);
 if (process.argv.includes("--soak")) {
-  await check("build", [process.execPath, "run", "build"]);
+  await checks();
   const all = [...suites.fast, ...suites.sideBySide, ...suites.alone];
   add((await suite("long runs", all, 1, { SLUICE_SOAK: "1", SLUICE_TEST_TARGET: "executable" })).counts);
+} else if (process.argv.includes("--fast")) {
+  const env = { SLUICE_TEST_TARGET: "source", SLUICE_TEST_FAST: "1" };
+  await Promise.all([checks(), suiteWithSecondRun("without programs", suites.fast, workers, env)]);
 } else {
-  const isFast = process.argv.includes("--fast");
-  const env = { SLUICE_TEST_TARGET: "source", ...(isFast ? { SLUICE_TEST_FAST: "1" } : {}) };
-  // The suites that wait longest are near the end of the alphabet, and should not be what everything else waits for.
-  const files = suites.fast.toReversed();
-  await suiteWithSecondRun("without programs", files, isFast ? fastWorkers : workers, env);
-  if (!isFast) {
-    await check("build", [process.execPath, "run", "build"]);
-    await programSuites("source", (file) => !suites.driven.has(file) || file.startsWith("test/cli/"));
-    await programSuites("executable", (file) => suites.driven.has(file));
-  }
+  const source = { SLUICE_TEST_TARGET: "source" };
+  const executable = { SLUICE_TEST_TARGET: "executable" };
+  await Promise.all([checks(), suiteWithSecondRun("without programs", suites.fast, workers, source)]);
+  await suiteWithSecondRun("programs", suites.sideBySide, workers, executable);
+  await suiteWithSecondRun("programs, from source", suites.fromSource, workers, source);
+  await suiteWithSecondRun("programs that need the machine to themselves", suites.alone, 1, executable);
 }
 
 if (unsteady.length > 0) console.log(`\npassed only the second time: ${unsteady.join(", ")}`);

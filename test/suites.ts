@@ -8,8 +8,8 @@ export interface Suites {
   readonly sideBySide: readonly string[];
   /** Measure memory or silences, or starve the machine on purpose, so nothing else may run meanwhile. */
   readonly alone: readonly string[];
-  /** Drive the gateway from outside, and so mean something else against the executable. */
-  readonly driven: ReadonlySet<string>;
+  /** Of those that drive the gateway from outside, the ones that drive the source, too. */
+  readonly fromSource: readonly string[];
 }
 
 const needTheMachine: ReadonlySet<string> = new Set([
@@ -23,22 +23,43 @@ const needTheMachine: ReadonlySet<string> = new Set([
   "test/wire/many-streams.test.ts",
 ]);
 
+/** Those that take longest begin first, so that nothing waits for them at the end. */
+const longest: readonly string[] = [
+  "test/dashboard/screenshots.test.ts",
+  "test/security/fuzz/fuzz.test.ts",
+  "test/faults/upstream.test.ts",
+  "test/faults/unwritable.test.ts",
+  "test/store/sqlite/restore-kill.test.ts",
+  "test/clients/switching.test.ts",
+  "test/clients/claude-code.test.ts",
+  "test/cli/serve.test.ts",
+  "test/simulation/simulation.test.ts",
+  "test/upstream/sole-deployment.test.ts",
+  "test/store/sqlite/open-files.test.ts",
+];
+
+/** Starting from source is one way to start the same program, so a few suites are enough for it. */
+const fromSource: readonly string[] = ["test/cli/first-start.test.ts", "test/cli/reload.test.ts"];
+
 const startsPrograms = /\bBun\.spawn(?:Sync)?\(|"node:child_process"|"playwright-core"/;
 
 /** Sorted by what the files themselves import and do, so that a new one needs no entry anywhere. */
 export function sortSuites(): Suites {
   const files = new Map(readSources("test").map((file) => [file.path, file]));
-  const all = [...files.keys()].filter((path) => path.endsWith(".test.ts"));
+  const all = longestFirst([...files.keys()].filter((path) => path.endsWith(".test.ts")));
   const withPrograms = all.filter((path) => reaches(path, files, (file) => startsPrograms.test(file.text)));
   const starting = new Set(withPrograms);
   return {
     fast: all.filter((path) => !starting.has(path)),
     sideBySide: withPrograms.filter((path) => !needTheMachine.has(path)),
     alone: withPrograms.filter((path) => needTheMachine.has(path)),
-    driven: new Set(
-      all.filter((path) => reaches(path, files, (file) => file.path === "test/support/process.ts")),
-    ),
+    fromSource: all.filter((path) => fromSource.includes(path)),
   };
+}
+
+function longestFirst(paths: readonly string[]): string[] {
+  const rest = paths.filter((path) => !longest.includes(path));
+  return [...longest.filter((path) => paths.includes(path)), ...rest];
 }
 
 /** Whether a file, or one of the tests' own files that it imports, is as asked for. */
