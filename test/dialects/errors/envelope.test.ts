@@ -23,7 +23,7 @@ const table: readonly [ErrorCode, number, string, string, boolean][] = [
   ["key_disabled", 403, "permission_error", "permission_error", false],
   ["rate_limit_exceeded", 429, "rate_limit_error", "rate_limit_error", true],
   ["balance_temporarily_reserved", 429, "rate_limit_error", "rate_limit_error", true],
-  ["limit_reached", 429, "quota_error", "rate_limit_error", true],
+  ["limit_reached", 429, "quota_error", "rate_limit_error", false],
   ["insufficient_credit", 402, "quota_error", "billing_error", false],
   ["invalid_request", 400, "invalid_request_error", "invalid_request_error", true],
   ["model_not_found", 404, "invalid_request_error", "not_found_error", true],
