@@ -78,7 +78,7 @@ async function readLarge(
 ): Promise<WholeAnswer> {
   const context = attempt.answerContext();
   const job = { type: "answer", bytes, form, context, shown } as const;
-  const { body, produced, items, ...rest } = await largeBodies.run(job);
+  const { body, produced, items, ...rest } = await largeBodies.runAnswer(job);
   const whole = { ...rest, produced: () => produced, items: () => items };
   if (body === null) return { ...whole, body: bytes };
   return { ...whole, body, showing: (usage) => readLarge(largeBodies, bytes, form, attempt, usage) };

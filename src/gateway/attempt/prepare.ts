@@ -18,7 +18,7 @@ import type { Deployment } from "../../upstream/upstream.ts";
 import { adaptBytes, adaptObject, type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
-import type { AnswerContext } from "../large/jobs.ts";
+import type { AnswerContext, JobOwner } from "../large/jobs.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { dialectToward } from "./dialect-toward.ts";
@@ -77,7 +77,7 @@ export function prepareAttempt(generation: PreparableRequest, deployment: Deploy
 /** The same on another thread. */
 export async function prepareLargeAttempt(
   largeBodies: LargeBodies,
-  generation: PreparableRequest,
+  generation: PreparableRequest & JobOwner,
   deployment: Deployment,
 ): Promise<Attempt> {
   const { request, clientDialect: client, limit } = generation;
@@ -96,7 +96,7 @@ export async function prepareLargeAttempt(
       changes: wanted,
       vendor,
     } as const;
-    return passthroughAttempt(generation, deployment, toward, await largeBodies.run(job));
+    return passthroughAttempt(generation, deployment, toward, await largeBodies.runRequest(job, generation));
   }
   const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
   const { dialect: __, ...target } = targetFor(generation, deployment, toward);
@@ -111,7 +111,7 @@ export async function prepareLargeAttempt(
     target,
     vendor,
   } as const;
-  const { body, dropped, toolMapping } = await largeBodies.run(job);
+  const { body, dropped, toolMapping } = await largeBodies.runRequest(job, generation);
   assert(toolMapping !== null, "a translated request brings what reading its answer needs");
   request.forgetBody();
   const whole = sourceOf(generation, truncated);

@@ -19,7 +19,20 @@ import type { Expected } from "../request/request.ts";
  * Jobs for large bodies off the event loop. All plain data, because it crosses threads; the bytes are in shared memory
  * and are not copied.
  */
-export type Job = ReadJob | PatchJob | TranslateJob | AnswerJob | EventJob;
+export type Job = RequestJob | ProviderJob;
+
+/** What a client has sent. */
+export type RequestJob = ReadJob | PatchJob | TranslateJob;
+
+/** What a provider has sent. */
+export type ProviderJob = AnswerJob | EventJob;
+
+/** Whom a request is read or prepared for. */
+export interface JobOwner {
+  readonly keyId: string;
+  /** True once nobody waits for the result: the client has left, or the gateway has ended the exchange. */
+  readonly isOver: boolean;
+}
 
 /** Parses and validates the body. */
 export interface ReadJob {

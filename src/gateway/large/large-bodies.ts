@@ -1,10 +1,12 @@
+import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { sharedCopy } from "../../base/shared-bytes.ts";
 import { startThread } from "../../base/start-thread.ts";
 import { TurnPacer } from "../../base/turn-pacer.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/frame.ts";
-import type { DoneMessage, ExpectedError, Job, JobMessage, ResultOf } from "./jobs.ts";
+import { JobQueue, type QueuedJob } from "./job-queue.ts";
+import type { DoneMessage, ExpectedError, Job, JobOwner, ProviderJob, RequestJob, ResultOf } from "./jobs.ts";
 
 /**
  * In the executable a worker is an extra entry point, named by its path below the common folder of all entry points
@@ -16,12 +18,6 @@ const threadSource = Bun.isStandaloneExecutable
 
 const idleMs = 300_000;
 
-interface Waiting {
-  readonly type: Job["type"];
-  resolve(result: never): void;
-  reject(error: Error): void;
-}
-
 /**
  * Processes large requests and answers on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a
  * tenth, during which no stream would move. The thread starts with the first large body and ends when it has been idle
@@ -30,9 +26,11 @@ interface Waiting {
 export class LargeBodies {
   /** For what is done with large bodies on the event loop: copying one takes milliseconds. */
   readonly pacer = new TurnPacer();
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #queue = new JobQueue();
   readonly #startThread: () => Worker;
   #thread: Worker | null = null;
+  /** On the thread, which does one job at a time. */
+  #running: QueuedJob | null = null;
   #idleTimer: ReturnType<typeof setTimeout> | null = null;
   #lastId = 0;
   /** Set once no more requests are read or prepared. */
@@ -42,29 +40,44 @@ export class LargeBodies {
     this.#startThread = start;
   }
 
-  /** Rejects with the job's refusal. Results come one in a turn, because taking one takes milliseconds too. */
-  async run<J extends Job>(job: J): Promise<ResultOf<J>> {
-    const result = await this.#send(job);
-    await this.pacer.turn();
-    return result;
+  /**
+   * Reads or prepares a request. Keys take turns. Rejects with the job's refusal; a job whose client has left is not begun.
+   */
+  runRequest<J extends RequestJob>(job: J, owner: JobOwner): Promise<ResultOf<J>> {
+    return this.#run(job, owner);
+  }
+
+  /** Reads what a provider has sent, before any request: that call is paid for already. */
+  runAnswer<J extends ProviderJob>(job: J): Promise<ResultOf<J>> {
+    return this.#run(job, null);
   }
 
   /** An event of a stream, or its data. */
   async parseEvent(event: string | Uint8Array): Promise<ParsedEvent> {
     await this.pacer.turn();
-    return this.run({ type: "event", source: typeof event === "string" ? event : sharedCopy(event) });
+    return this.runAnswer({ type: "event", source: typeof event === "string" ? event : sharedCopy(event) });
   }
 
-  #send<J extends Job>(job: J): Promise<ResultOf<J>> {
-    if (this.#refusal !== null && isForRequest(job.type)) return Promise.reject(this.#refusal);
-    const thread = this.#running();
-    if (thread === null) return Promise.reject(threadLost());
+  /** Results come one in a turn, because taking one takes milliseconds too. */
+  async #run<J extends Job>(job: J, owner: JobOwner | null): Promise<ResultOf<J>> {
+    if (this.#refusal !== null && owner !== null) throw this.#refusal;
+    const { promise, resolve, reject } = Promise.withResolvers<ResultOf<J>>();
     this.#lastId += 1;
-    const message: JobMessage = { id: this.#lastId, job };
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(message.id, { type: job.type, resolve, reject });
-      thread.postMessage(message);
-    });
+    // The thread answers each job with the result of its kind.
+    const settle = resolve as QueuedJob["resolve"];
+    this.#queue.add({ message: { id: this.#lastId, job }, owner, resolve: settle, reject });
+    if (this.#running === null) this.#begin();
+    const result = await promise;
+    await this.pacer.turn();
+    return result;
+  }
+
+  #begin(): void {
+    this.#running = this.#queue.next() ?? null;
+    if (this.#running === null) return;
+    const thread = this.#started();
+    if (thread === null) this.stop();
+    else thread.postMessage(this.#running.message);
   }
 
   /**
@@ -73,11 +86,8 @@ export class LargeBodies {
    */
   refuseRequests(error: GatewayError): void {
     this.#refusal = error;
-    for (const [id, { type, reject }] of this.#waiting) {
-      if (!isForRequest(type)) continue;
-      this.#waiting.delete(id);
-      reject(error);
-    }
+    for (const { reject } of this.#queue.takeRequests()) reject(error);
+    if (this.#running?.owner !== null) this.#running?.reject(error);
   }
 
   /** Ends the thread; a later job starts it again. */
@@ -85,12 +95,12 @@ export class LargeBodies {
     this.#thread?.terminate();
     this.#thread = null;
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
-    const lost = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { reject } of lost) reject(threadLost());
+    this.#running?.reject(threadLost());
+    this.#running = null;
+    for (const { reject } of this.#queue.takeAll()) reject(threadLost());
   }
 
-  #running(): Worker | null {
+  #started(): Worker | null {
     this.#postponeEnd();
     if (this.#thread !== null) return this.#thread;
     try {
@@ -108,25 +118,20 @@ export class LargeBodies {
   #postponeEnd(): void {
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => {
-      if (this.#waiting.size > 0) this.#postponeEnd();
+      if (this.#running !== null) this.#postponeEnd();
       else this.stop();
     }, idleMs);
     this.#idleTimer.unref();
   }
 
   #done(message: DoneMessage): void {
-    const waiting = this.#waiting.get(message.id);
-    if (waiting === undefined) return;
-    this.#waiting.delete(message.id);
-    // The thread answers each job with the result of its kind.
-    if ("result" in message) waiting.resolve(message.result as never);
-    else if ("refusal" in message) waiting.reject(refused(message.refusal));
-    else waiting.reject(new Error(`a large body could not be worked on: ${message.failure}`));
+    const job = this.#running;
+    assert(job !== null && job.message.id === message.id, "the thread answers the job that it was given");
+    if ("result" in message) job.resolve(message.result);
+    else if ("refusal" in message) job.reject(refused(message.refusal));
+    else job.reject(new Error(`a large body could not be worked on: ${message.failure}`));
+    this.#begin();
   }
-}
-
-function isForRequest(type: Job["type"]): boolean {
-  return type !== "answer" && type !== "event";
 }
 
 function refused({ code, message, param, vendor, reported }: ExpectedError): GatewayError {

@@ -5,6 +5,7 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
+import type { JobOwner } from "../large/jobs.ts";
 import { withKeptItems } from "./kept-items.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
@@ -23,9 +24,9 @@ export async function readRequest(
     const bytes = await readBody(call.request, new ClientBodyLimit(maxBodyBytes, reservation));
     exchange.rememberBody(bytes);
     const expected = expectedOf(call, kind, structure);
-    if (bytes.length >= largeBodyBytes) return await readLarge(gateway, exchange, bytes, expected);
+    if (bytes.length >= largeBodyBytes) return await readLarge(gateway, exchange, key, bytes, expected);
     const scanned = truncateBody(bytes);
-    if (hasManyValues(bytes, scanned)) return await readLarge(gateway, exchange, bytes, expected);
+    if (hasManyValues(bytes, scanned)) return await readLarge(gateway, exchange, key, bytes, expected);
     const request = new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
     return withKeptItems(request, expected, gateway.keptItems, key.id);
   } finally {
@@ -37,12 +38,19 @@ export async function readRequest(
 async function readLarge(
   { largeBodies, ongoing }: Gateway,
   exchange: Exchange,
+  { id: keyId }: KeyRecord,
   bytes: Uint8Array,
   expected: Expected,
 ): Promise<ClientRequest> {
   const wantsHash = exchange.call.request.headers.has("idempotency-key");
   const job = { type: "read", bytes, expected, wantsHash } as const;
-  const found = await ongoing.withoutPlace(exchange, () => largeBodies.run(job));
+  const owner: JobOwner = {
+    keyId,
+    get isOver() {
+      return exchange.isOver;
+    },
+  };
+  const found = await ongoing.withoutPlace(exchange, () => largeBodies.runRequest(job, owner));
   const {
     truncated: truncatedText,
     spans,

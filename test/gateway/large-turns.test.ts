@@ -1,0 +1,105 @@
+import { describe, expect, test } from "bun:test";
+import type { JobMessage, JobOwner } from "../../src/gateway/large/jobs.ts";
+import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
+import { waitFor } from "../support/wait.ts";
+import { hello, paths } from "./wire-answers.ts";
+import { World } from "./world.ts";
+
+/** A thread that does a job only when it is told to. */
+class PatientThread {
+  readonly given: JobMessage[] = [];
+  readonly bodies = new LargeBodies(() => this.#worker);
+  readonly #worker = {
+    postMessage: (message: JobMessage) => void this.given.push(message),
+    terminate: () => undefined,
+    unref: () => undefined,
+  } as unknown as Worker;
+
+  /** Does the job that it was given last, and waits for the next one. */
+  async finish(outcome: object = { result: {} }): Promise<void> {
+    const count = this.given.length;
+    const id = this.given.at(-1)?.id;
+    this.#worker.onmessage?.({ data: { id, ...outcome } } as MessageEvent);
+    await Bun.sleep(0);
+    expect(this.given.length).toBeLessThanOrEqual(count + 1);
+  }
+}
+
+/** A job that is known by the key that it is done for. */
+function ask(thread: PatientThread, owner: JobOwner): Promise<unknown> {
+  const bytes = new TextEncoder().encode(owner.keyId);
+  const expected = {} as never;
+  return thread.bodies.runRequest({ type: "read", bytes, expected, wantsHash: false }, owner);
+}
+
+const nameOf = ({ job }: JobMessage) => ("bytes" in job ? new TextDecoder().decode(job.bytes) : job.type);
+
+describe("the thread for large bodies", () => {
+  test("takes one of each key in turn, and what providers have sent before any of them", async () => {
+    const thread = new PatientThread();
+    const done: string[] = [];
+    for (const keyId of ["a", "a", "a", "b", "c"]) {
+      void ask(thread, { keyId, isOver: false }).then(() => done.push(keyId));
+    }
+    const answer = thread.bodies.runAnswer({ type: "event", source: "{}" });
+    for (let count = 0; count < 6; count += 1) await thread.finish();
+    expect(thread.given.map(nameOf)).toEqual(["a", "event", "a", "b", "c", "a"]);
+    await answer;
+    await waitFor(() => done.length === 5, "all jobs to be done");
+    expect(done).toEqual(["a", "a", "b", "c", "a"]);
+  });
+
+  test("does not begin jobs whose clients have left", async () => {
+    const thread = new PatientThread();
+    const left: JobOwner = { keyId: "a", isOver: true };
+    const running = ask(thread, { keyId: "a", isOver: false });
+    const dropped = await Promise.all([
+      ...[left, left, left].map((owner) => ask(thread, owner).catch(String)),
+      ask(thread, { keyId: "b", isOver: false }).catch(() => "b is dropped"),
+      thread.finish().then(() => thread.finish()),
+    ]);
+    await running;
+    expect(thread.given.map(nameOf)).toEqual(["a", "b"]);
+    expect(dropped.slice(0, 3)).toEqual(
+      Array(3).fill("GatewayError: The call was ended before its large body was read."),
+    );
+  });
+
+  test("goes on with the next job after one that failed", async () => {
+    const thread = new PatientThread();
+    const failing = thread.bodies.runAnswer({ type: "event", source: "{}" }).catch(String);
+    const next = thread.bodies.runAnswer({ type: "event", source: "{}" });
+    expect(thread.given).toHaveLength(1);
+    await thread.finish({ failure: "it stumbled" });
+    await thread.finish({ result: { json: null } });
+    expect(await failing).toContain("it stumbled");
+    expect(await next).toEqual({ json: null } as never);
+  });
+});
+
+test("a client that leaves while its large body waits is neither read nor charged", async () => {
+  const world = await World.start();
+  const thread = new PatientThread();
+  Object.assign(world.gateway, { largeBodies: thread.bodies });
+  const [first, second] = [await world.creditCaller(), await world.creditCaller()];
+  const body = hello("chat", "gpt-test", { x: "x".repeat(2_000_000) });
+  const leaving = new AbortController();
+  const staying = world.ask(first, { path: paths.chat, body }).catch(() => null);
+  await waitFor(() => thread.given.length === 1, "the thread to be busy");
+  const asking = world.ask(second, { path: paths.chat, body, signal: leaving.signal }).catch(() => null);
+  await waitFor(() => world.gateway.bodies.takenBytes > 4_000_000, "both bodies to be there");
+  leaving.abort();
+  await asking;
+  await waitFor(async () => {
+    // The job that runs ends as the client of the other has left.
+    if (world.observed.length === 0) await thread.finish({ failure: "it stumbled" });
+    return world.observed.length > 0;
+  }, "an exchange to end");
+  await staying;
+  await waitFor(() => world.observed.some(({ outcome }) => outcome === "cancelled"), "the other to end");
+  expect(thread.given).toHaveLength(1);
+  expect(world.gateway.bodies.takenBytes).toBe(0);
+  expect(world.provider.requests).toEqual([]);
+  expect(await world.chargesOf(second)).toEqual([]);
+  await world[Symbol.asyncDispose]();
+});
