@@ -1,8 +1,7 @@
-import { type ExtraUsage, noCalls } from "../base/extra-usage.ts";
-import { type HostedToolName, hostedToolNames, type ToolCalls } from "../base/hosted-tools.ts";
-import { totalInput, type Usage } from "../base/usage.ts";
+import type { ExtraUsage } from "../base/extra-usage.ts";
+import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
 import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
-import { highestTokenPrice, highestTokenRates, hourWriteRate, ratesAt } from "./token-rates.ts";
+import { highestTokenPrice, highestTokenRates, ratesAt } from "./token-rates.ts";
 
 /** Undefined if the tier has no price. Its name comes from a client or a provider, and may be "constructor". */
 export function ownTierPrice({ tiers }: Price, tier: string): TokenPrice | undefined {
@@ -10,39 +9,10 @@ export function ownTierPrice({ tiers }: Price, tier: string): TokenPrice | undef
 }
 
 /** The price of a tier, or the default price if it has none. Several together cost the highest rates among them. */
-function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
+export function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
   const prices = tiers.flatMap((tier) => ownTierPrice(price, tier) ?? []);
   const [only = price] = prices;
   return prices.length > 1 ? highestTokenPrice(prices) : only;
-}
-
-/** The cost of a call in pico-USD, before rounding. Audio tokens are part of the token counts in `usage`. */
-export function exactPicoUsd(usage: Usage, price: Price, extra: ExtraUsage | null): bigint {
-  const rates = ratesAt(tierPrice(price, extra?.tiers ?? []), totalInput(usage));
-  const { audioInput = rates.input, audioOutput = rates.output } = price;
-  const audioIn = Math.min(extra?.audioInputTokens ?? 0, usage.inputTokens);
-  const audioOut = Math.min(extra?.audioOutputTokens ?? 0, usage.outputTokens);
-  const hourWrites = Math.min(usage.cacheWriteHourTokens ?? 0, usage.cacheWriteTokens);
-  return (
-    product(usage.inputTokens - audioIn, rates.input) +
-    product(audioIn, audioInput) +
-    product(usage.cachedInputTokens, rates.cachedInput) +
-    product(usage.cacheWriteTokens - hourWrites, rates.cacheWrite) +
-    product(hourWrites, hourWriteRate(rates)) +
-    product(usage.outputTokens - audioOut, rates.output) +
-    product(audioOut, audioOutput) +
-    callsPicoUsd(extra?.calls ?? noCalls, price)
-  );
-}
-
-function callsPicoUsd(calls: ToolCalls, price: Price): bigint {
-  let sum = 0n;
-  for (const name of hostedToolNames) sum += product(calls[name] ?? 0, price.calls?.[name] ?? 0);
-  return sum;
-}
-
-function product(count: number, picoUsd: number): bigint {
-  return BigInt(count) * BigInt(picoUsd);
 }
 
 /** The highest rates that may apply to a call with these extras: its tier's or the default, for text or audio. */

@@ -1,8 +1,9 @@
 import type { ExtraUsage } from "../base/extra-usage.ts";
-import { nanoFromPicoUsd } from "../base/money.ts";
-import type { Usage } from "../base/usage.ts";
+import { costNano, type Quantities, type Rates } from "../base/rates.ts";
+import { totalInput, type Usage } from "../base/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
-import { exactPicoUsd, highestExtras, highestRates } from "./extra-price.ts";
+import { quantitiesOf, ratesFor } from "./charge-rates.ts";
+import { highestExtras, highestRates } from "./extra-price.ts";
 import { highestTokenPrice, hourWriteRate, ratesAt } from "./token-rates.ts";
 
 /** The price shown to clients; null for a model that costs nothing. */
@@ -17,25 +18,22 @@ export function highestPrice(prices: readonly (Price | null)[]): Price | null {
   return { ...highestTokenPrice(known), ...highestExtras(known) };
 }
 
-/** The cost of a call in nano-credits: exact, and rounded up once at the end. */
-export function cost(
+/** What a call costs, and all that it follows from. */
+export interface PricedUsage {
+  readonly rates: Rates;
+  readonly quantities: Quantities;
+  readonly costNano: number;
+}
+
+export function priced(
   usage: Usage,
   price: Price | null,
   microUsdPerCredit: number,
   extra: ExtraUsage | null = null,
-): number {
-  if (price === null) return 0;
-  if (extra !== null || price.longContext !== undefined || usage.cacheWriteHourTokens !== undefined) {
-    return nanoFromPicoUsd(exactPicoUsd(usage, price, extra), microUsdPerCredit);
-  }
-  const picoUsd =
-    usage.inputTokens * price.input +
-    usage.cachedInputTokens * price.cachedInput +
-    usage.cacheWriteTokens * price.cacheWrite +
-    usage.outputTokens * price.output;
-  // No term is negative, so if the sum is a safe integer, every step was exact.
-  if (Number.isSafeInteger(picoUsd)) return nanoFromPicoUsd(picoUsd, microUsdPerCredit);
-  return nanoFromPicoUsd(exactPicoUsd(usage, price, null), microUsdPerCredit);
+): PricedUsage {
+  const rates = ratesFor(price, extra?.tiers ?? [], totalInput(usage), microUsdPerCredit);
+  const quantities = quantitiesOf(usage, extra, rates);
+  return { rates, quantities, costNano: costNano(rates, quantities) };
 }
 
 export interface HoldTokens {
@@ -58,15 +56,7 @@ export function holdAmount(
   if (price === null) return 0;
   const rates = asked === null ? ratesAt(price, tokens.input) : highestRates(price, asked, tokens.input);
   const highestInput = Math.max(rates.input, rates.cachedInput, rates.cacheWrite, hourWriteRate(rates));
-  const usage = {
-    inputTokens: tokens.input,
-    cachedInputTokens: 0,
-    cacheWriteTokens: 0,
-    outputTokens: tokens.output,
-    reasoningTokens: 0,
-  };
-  const { cachedInput, cacheWrite, output } = rates;
-  const held = { input: highestInput, cachedInput, cacheWrite, output };
-  if (asked === null) return cost(usage, held, microUsdPerCredit);
-  return cost(usage, { ...held, calls: price.calls ?? {} }, microUsdPerCredit, asked);
+  const picoUsd = { ...price.calls, input: highestInput, output: rates.output };
+  const quantities = { ...asked?.calls, input: tokens.input, output: tokens.output };
+  return costNano({ picoUsd, microUsdPerCredit }, quantities);
 }

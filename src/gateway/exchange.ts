@@ -42,6 +42,8 @@ export class Exchange {
   key: KeyRecord | null = null;
   rate: RateLimitState | null = null;
   model: ModelSettings | null = null;
+  /** The alias that the client asked for the model by; null if it was the model's id. */
+  askedModel: string | null = null;
   /** The one that answers or, before that, the one tried last. */
   deployment: Deployment | null = null;
   stream = false;

@@ -60,6 +60,7 @@ export async function generate(
 
   const model = findModel(configured, request.modelId);
   exchange.model = model;
+  if (request.modelId !== model.id) exchange.askedModel = request.modelId;
   refuseForbidden(configured, key, model);
   refuseUnpriced(key, model);
   refuseUnusableTools(request.truncated, model);

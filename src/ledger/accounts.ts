@@ -1,10 +1,10 @@
 import type { Changes } from "../store/store.ts";
 import type { Settled } from "./account.ts";
-import type { Hold, HoldRequest, Settlement } from "./hold.ts";
+import type { Hold, HoldRequest, PricedCharge, Settlement } from "./hold.ts";
 import type { AccountSummary } from "./summary.ts";
 
 export type { Settled } from "./account.ts";
-export type { Hold, HoldRequest, Settlement } from "./hold.ts";
+export type { Hold, HoldRequest, PricedCharge, Settlement } from "./hold.ts";
 export type { AccountSummary } from "./summary.ts";
 
 /**
@@ -32,7 +32,7 @@ export interface Accounts {
   hold(request: HoldRequest): Hold | Promise<Hold>;
 
   /** Cheap enough for every chunk of a stream: it is only noted, and journaled now and then. */
-  progress(hold: Hold, chargeSoFar: number): void;
+  progress(hold: Hold, soFar: PricedCharge): void;
 
   /**
    * Resolves when the charge is durable, with null if the hold had ended already. From then on `hold.charged` is what

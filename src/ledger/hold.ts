@@ -1,4 +1,5 @@
 import { assertAmount } from "../base/assert.ts";
+import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { UsageBasis } from "../base/usage.ts";
 import type { ExchangeEnding, Outcome, StoredResponse, UsageRecord } from "../store/store.ts";
 
@@ -6,6 +7,8 @@ export interface HoldRequest {
   readonly keyId: string;
   readonly exchangeId: string;
   readonly model: string;
+  /** The name that the client asked for the model by; null if that is its id. */
+  readonly askedModel: string | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly amount: number;
 }
@@ -26,19 +29,21 @@ export class Hold {
   readonly id: string;
   readonly keyId: string;
   readonly model: string;
+  readonly askedModel: string | null;
   readonly amount: number;
   readonly openedAtMs: number;
   /** Start of the budget period it was admitted in, and is charged to. */
   readonly periodStartMs: number;
   #state: HoldState = "open";
   #charged = 0;
-  #chargeSoFar = 0;
+  #soFar: PricedCharge | null = null;
   #journaledAtMs: number | null = null;
 
-  constructor({ exchangeId, keyId, model, amount, openedAtMs, periodStartMs }: HoldParts) {
+  constructor({ exchangeId, keyId, model, askedModel, amount, openedAtMs, periodStartMs }: HoldParts) {
     this.id = exchangeId;
     this.keyId = keyId;
     this.model = model;
+    this.askedModel = askedModel;
     this.amount = amount;
     this.openedAtMs = openedAtMs;
     this.periodStartMs = periodStartMs;
@@ -53,9 +58,9 @@ export class Hold {
     return this.#charged;
   }
 
-  /** What would be charged if nothing more were produced. */
-  get chargeSoFar(): number {
-    return this.#chargeSoFar;
+  /** What would be charged if nothing more were produced; null before its first progress. */
+  get soFar(): PricedCharge | null {
+    return this.#soFar;
   }
 
   /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
@@ -75,10 +80,10 @@ export class Hold {
   }
 
   /** False if there is nothing new to note. */
-  progress(chargeSoFar: number): boolean {
-    if (this.#state !== "open" || chargeSoFar <= this.#chargeSoFar) return false;
-    assertAmount(chargeSoFar, "chargeSoFar");
-    this.#chargeSoFar = chargeSoFar;
+  progress(soFar: PricedCharge): boolean {
+    if (this.#state !== "open" || soFar.cost <= (this.#soFar?.cost ?? 0)) return false;
+    assertAmount(soFar.cost, "cost so far");
+    this.#soFar = soFar;
     return true;
   }
 
@@ -96,15 +101,21 @@ export interface RecordInMaking extends UsageRecord {
   costNano: number;
 }
 
-export interface Settlement {
-  /** The real cost: nano-credits, or tokens for token-budget keys. */
+/** A cost and what it follows from, so that it can be explained for ever. */
+export interface PricedCharge {
+  /** Nano-credits, or tokens for token-budget keys. */
   readonly cost: number;
+  readonly rates: KeptRates;
+  readonly quantities: Quantities;
+  /** What a token-budget key's use would have cost; null for credit keys, and if there is no price. */
+  readonly listCostNano: number | null;
+}
+
+export interface Settlement extends PricedCharge {
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
   /** The provider of the last attempt. */
   readonly provider: string;
-  /** What a token-budget key's use would have cost; null for credit keys, and if there is no price. */
-  readonly listCostNano: number | null;
   readonly record: RecordInMaking | null;
   readonly response: StoredResponse | null;
   /** Null for an exchange that completed at the first attempt. */

@@ -10,7 +10,7 @@ import {
 import { Account, type Settled } from "./account.ts";
 import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
-import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
+import { Hold, type HoldRequest, type PricedCharge, type Settlement } from "./hold.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
 import { journalUnavailable } from "./refusals.ts";
@@ -64,17 +64,17 @@ export class Ledger implements Accounts {
     return this.#openHolds;
   }
 
-  hold({ keyId, exchangeId, model, amount }: HoldRequest): Hold {
+  hold(request: HoldRequest): Hold {
     if (!this.#store.healthy) throw journalUnavailable();
-    const account = this.#account(keyId);
+    const account = this.#account(request.keyId);
     const openedAtMs = this.#clock.wallMs();
-    const periodStartMs = account.hold(amount, openedAtMs);
+    const periodStartMs = account.hold(request.amount, openedAtMs);
     this.#openHolds += 1;
-    return new Hold({ keyId, exchangeId, model, amount, openedAtMs, periodStartMs });
+    return new Hold({ ...request, openedAtMs, periodStartMs });
   }
 
-  progress(hold: Hold, chargeSoFar: number): void {
-    this.#progress.take(hold, chargeSoFar);
+  progress(hold: Hold, soFar: PricedCharge): void {
+    this.#progress.take(hold, soFar);
   }
 
   /** Memory is updated at once. */
@@ -102,7 +102,10 @@ export class Ledger implements Accounts {
         basis: settlement.basis,
         outcome: settlement.outcome,
         model: hold.model,
+        askedModel: hold.askedModel,
         provider: settlement.provider,
+        rates: settlement.rates,
+        quantities: settlement.quantities,
         listCostNano: settlement.listCostNano,
       },
       record,
@@ -190,7 +193,9 @@ function recordOf({ record, outcome, basis }: Settlement, { key }: Account, { ch
   return record;
 }
 
-function progressItem({ id, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: Hold): JournalItem {
-  const progress = { holdId: id, keyId, openedAtMs, periodStartMs, chargeSoFar, model };
-  return { kind: "progress", progress };
+function progressItem({ id, keyId, openedAtMs, periodStartMs, soFar, model, askedModel }: Hold): JournalItem {
+  assert(soFar !== null, "progress is journaled once there is some");
+  const { cost: chargeSoFar, rates, quantities } = soFar;
+  const hold = { holdId: id, keyId, openedAtMs, periodStartMs, model, askedModel };
+  return { kind: "progress", progress: { ...hold, chargeSoFar, rates, quantities } };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import type { Hold } from "./hold.ts";
+import type { Hold, PricedCharge } from "./hold.ts";
 
 /** One hold's progress is written at most this often. */
 const progressEveryMs = 200;
@@ -23,8 +23,8 @@ export class ProgressNotes {
   }
 
   /** Cheap enough for every chunk of a stream. */
-  take(hold: Hold, chargeSoFar: number): void {
-    if (!hold.progress(chargeSoFar)) return;
+  take(hold: Hold, soFar: PricedCharge): void {
+    if (!hold.progress(soFar)) return;
     this.#unknown.add(hold);
     this.#timer ??= this.#later();
   }

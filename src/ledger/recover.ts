@@ -50,7 +50,17 @@ function unwritable({ reason, advice }: Trouble, holds: number): StoreRefusal {
 }
 
 function interrupt(
-  { holdId, keyId, openedAtMs, periodStartMs, chargeSoFar, model }: HoldProgress,
+  {
+    holdId,
+    keyId,
+    openedAtMs,
+    periodStartMs,
+    chargeSoFar,
+    model,
+    askedModel,
+    rates,
+    quantities,
+  }: HoldProgress,
   account: Account,
   atMs: number,
 ): JournalItem {
@@ -68,7 +78,10 @@ function interrupt(
       basis: "estimated",
       outcome: "interrupted",
       model,
+      askedModel,
       provider: "",
+      rates,
+      quantities,
       listCostNano: null,
     },
     record: null,

@@ -4,7 +4,15 @@ import type { GatewayError } from "../base/errors.ts";
 import { type HoldVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
 import type { Changes, KeyRecord, Store } from "../store/store.ts";
 import { Account } from "./account.ts";
-import type { AccountSummary, Accounts, HeldSums, HoldRequest, Settled, Settlement } from "./accounts.ts";
+import type {
+  AccountSummary,
+  Accounts,
+  HeldSums,
+  HoldRequest,
+  PricedCharge,
+  Settled,
+  Settlement,
+} from "./accounts.ts";
 import { Hold } from "./hold.ts";
 import { nextPeriodStart } from "./period.ts";
 import { ProgressNotes } from "./progress.ts";
@@ -61,7 +69,7 @@ export class SharedAccounts implements Accounts {
       clock,
       tickMs: progressTickMs,
       journal: (holds) => {
-        for (const hold of holds) node.progress(hold.id, hold.chargeSoFar);
+        for (const { id, soFar } of holds) if (soFar !== null) node.progress(id, soFar);
       },
     });
   }
@@ -71,12 +79,12 @@ export class SharedAccounts implements Accounts {
   }
 
   async hold(request: HoldRequest): Promise<Hold> {
-    const { keyId, exchangeId, model, amount } = request;
+    const { keyId, exchangeId, model, askedModel, amount } = request;
     assertAmount(amount, "hold");
     if (this.#node.trouble !== null) throw journalUnavailable();
     const key = this.#key(keyId);
     const openedAtMs = this.#clock.wallMs();
-    const order = { holdId: exchangeId, keyId, amount, nowMs: openedAtMs, model };
+    const order = { holdId: exchangeId, keyId, amount, nowMs: openedAtMs, model, askedModel };
     const verdict = await this.#node.hold(order).catch(asRefusal);
     if (verdict.decision !== "held") throw refusalOf(verdict, key, amount, openedAtMs);
     const { periodStartMs, remaining } = verdict;
@@ -85,8 +93,8 @@ export class SharedAccounts implements Accounts {
     return new SharedHold({ ...request, openedAtMs, periodStartMs }, remaining);
   }
 
-  progress(hold: Hold, chargeSoFar: number): void {
-    this.#progress.take(hold, chargeSoFar);
+  progress(hold: Hold, soFar: PricedCharge): void {
+    this.#progress.take(hold, soFar);
   }
 
   async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
@@ -105,6 +113,7 @@ export class SharedAccounts implements Accounts {
         openedAtMs: hold.openedAtMs,
         periodStartMs: hold.periodStartMs,
         model: hold.model,
+        askedModel: hold.askedModel,
         atMs,
         ending: ending && { ...ending, atMs },
       })

@@ -33,6 +33,8 @@ export const figureNames = [
   "firstByteCount",
   "totalMs",
   "totalCount",
+  /** Failed attempts of exchanges that completed, because a retry or failover covered them; for the provider that failed. */
+  "coveredAttempts",
 ] as const;
 
 type FigureName = (typeof figureNames)[number];
@@ -61,6 +63,7 @@ export function noFigures(): MutableFigures {
     firstByteCount: 0,
     totalMs: 0,
     totalCount: 0,
+    coveredAttempts: 0,
   };
 }
 

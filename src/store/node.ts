@@ -1,3 +1,4 @@
+import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { UsageBasis } from "../base/usage.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type { AccountTotals, ExchangeEnding, Outcome, StoredResponse, UsageRecord } from "./records.ts";
@@ -56,7 +57,7 @@ export interface StoreNode {
   /** Rejects with `NodeUnavailable` if the database does not answer for about a second. */
   hold(request: HoldOrder): Promise<HoldVerdict>;
   /** Is journaled with the next batch; nobody waits for it. */
-  progress(holdId: string, chargeSoFar: number): void;
+  progress(holdId: string, soFar: ProducedSoFar): void;
   /**
    * Ends the hold; resolves when the charge is durable. Rejects with `NodeUnavailable` if that takes too long; the charge
    * is made nevertheless as soon as it can be, at the latest at the next start.
@@ -106,7 +107,11 @@ export interface HoldOrder {
   readonly amount: number;
   readonly nowMs: number;
   readonly model: string;
+  readonly askedModel: string | null;
 }
+
+/** What a hold would be charged if nothing more were produced. */
+export type ProducedSoFar = Pick<ChargeOrder, "cost" | "rates" | "quantities">;
 
 export type HoldDecision =
   | "held"
@@ -135,9 +140,12 @@ export interface ChargeOrder {
   readonly periodStartMs: number;
   readonly atMs: number;
   readonly cost: number;
+  readonly rates: KeptRates;
+  readonly quantities: Quantities;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
   readonly model: string;
+  readonly askedModel: string | null;
   readonly provider: string;
   readonly listCostNano: number | null;
   /** Its cost is what the database decides. */

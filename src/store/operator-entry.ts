@@ -62,6 +62,12 @@ export function operatorEntryOf(
     periodStartMs: 0,
     reference,
     note,
+    model: null,
+    askedModel: null,
+    provider: null,
+    quantities: null,
+    rates: null,
+    listCostNano: null,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
+import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
 /** The store's records: plain data without behaviour. */
@@ -79,6 +80,16 @@ export interface Entry {
   readonly periodStartMs: number;
   readonly reference: string | null;
   readonly note: string | null;
+  /** What follows is of charges only, and null in all other entries. */
+  readonly model: string | null;
+  /** The name that the client asked for the model by; null if that was its id. */
+  readonly askedModel: string | null;
+  readonly provider: string | null;
+  /** What was charged for, and at which rates: the text of `base/rates.ts`. Null in charges made before they were kept. */
+  readonly quantities: Quantities | null;
+  readonly rates: string | null;
+  /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
+  readonly listCostNano: number | null;
 }
 
 /** One exchange as reports and `/v1/usage` show it: request totals, token totals and the last cost come from these. */
@@ -111,6 +122,10 @@ export interface HoldProgress {
   /** What would be charged if nothing more were produced: nano-credits or tokens. */
   readonly chargeSoFar: number;
   readonly model: string;
+  readonly askedModel: string | null;
+  /** What it follows from; null if an earlier release has journaled it. */
+  readonly rates: KeptRates | null;
+  readonly quantities: Quantities | null;
 }
 
 export interface ChargeEntry {
@@ -125,6 +140,10 @@ export interface ChargeEntry {
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
   readonly model: string;
+  readonly askedModel: string | null;
+  /** What the cost, paid or not, follows from; null if an earlier release has journaled it. */
+  readonly rates: KeptRates | null;
+  readonly quantities: Quantities | null;
   /** Empty after a crash: it is not journaled. */
   readonly provider: string;
   /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */

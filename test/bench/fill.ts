@@ -1,6 +1,7 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
+import { makeRates } from "../../src/base/rates.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { JournaledStore, JournalItem, KeyRecord, Store } from "../../src/store/store.ts";
@@ -78,6 +79,13 @@ function busyKey(keys: readonly KeyRecord[]): KeyRecord {
   return key;
 }
 
+const rates = makeRates({
+  microUsdPerCredit: 1_000_000,
+  picoUsd: { input: 1_250_000, output: 10_000_000 },
+  tiers: [],
+  inputAbove: null,
+});
+
 function settleOf(key: KeyRecord, atMs: number): JournalItem {
   const exchangeId = newId("req_");
   const inputTokens = 50 + Math.floor(Math.random() * 2_000);
@@ -88,11 +96,12 @@ function settleOf(key: KeyRecord, atMs: number): JournalItem {
   const where = { model: favourite(models, key), provider: favourite(providers, key) };
   const listCostNano = isCredit ? null : inputTokens * 1_250 + outputTokens * 10_000;
   const periodStartMs = isCredit ? 0 : monthOf(atMs);
+  const priced = { rates, quantities: { input: inputTokens, output: outputTokens }, askedModel: null };
   return {
     kind: "settle",
     holdId: exchangeId,
     hasProgress: false,
-    charge: { ...common, ...where, periodStartMs, charged, overrun: 0, listCostNano },
+    charge: { ...common, ...where, periodStartMs, charged, overrun: 0, ...priced, listCostNano },
     record: {
       ...common,
       ...where,

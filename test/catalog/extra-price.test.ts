@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { ExtraUsage } from "../../src/base/extra-usage.ts";
 import { noUsage } from "../../src/base/usage.ts";
-import { cost, highestPrice, holdAmount } from "../../src/catalog/price.ts";
+import { highestPrice, holdAmount } from "../../src/catalog/price.ts";
 import type { Price } from "../../src/config/settings.ts";
+import { cost } from "./fixtures.ts";
 
 /** In pico-USD: a token of input 1, of output 2 micro-USD, and a call of each tool 10 milli-USD. */
 const price: Price = {

@@ -1,3 +1,4 @@
+import { priced } from "../../src/catalog/price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../src/config/settings.ts";
 import type { Timeouts } from "../../src/vendors/settings.ts";
 
@@ -55,4 +56,9 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     fallbacks: [],
     ...changes,
   };
+}
+
+/** What a call costs, in nano-credits. */
+export function cost(...call: Parameters<typeof priced>): number {
+  return priced(...call).costNano;
 }

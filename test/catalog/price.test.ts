@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { unaffordableNano } from "../../src/base/money.ts";
 import { noUsage } from "../../src/base/usage.ts";
-import { cost, holdAmount } from "../../src/catalog/price.ts";
-import { price } from "./fixtures.ts";
+import { holdAmount } from "../../src/catalog/price.ts";
+import { cost, price } from "./fixtures.ts";
 
 const oneToOne = 1_000_000;
 

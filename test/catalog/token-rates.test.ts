@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { noCalls } from "../../src/base/extra-usage.ts";
 import { noUsage, type Usage } from "../../src/base/usage.ts";
-import { cost, highestPrice, holdAmount } from "../../src/catalog/price.ts";
+import { highestPrice, holdAmount } from "../../src/catalog/price.ts";
 import { priceInUsd } from "../../src/catalog/price-view.ts";
 import type { Price } from "../../src/config/settings.ts";
 import { readUsage } from "../../src/dialects/anthropic-messages/provider/usage-in.ts";
 import { load, problemsOf } from "../config/fixtures.ts";
+import { cost } from "./fixtures.ts";
 
 const oneToOne = 1_000_000;
 

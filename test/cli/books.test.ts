@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
+import { nanoRates } from "../support/rates.ts";
 import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
 
 /** Charges as a gateway writes them, so that the commands have something to tell. */
@@ -28,7 +29,10 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
           basis: "measured",
           outcome: "completed",
           model,
+          askedModel: null,
           provider: "demo",
+          rates: nanoRates,
+          quantities: { output: 250_000_000 },
           listCostNano: null,
         },
         record: {

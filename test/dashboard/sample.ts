@@ -1,6 +1,7 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
+import { makeRates, type Rates } from "../../src/base/rates.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
 import { periodStart } from "../../src/ledger/period.ts";
@@ -110,6 +111,16 @@ function history(keys: readonly KeyRecord[]): JournalItem[] {
   return items;
 }
 
+function ratesOf(nanoPerToken: number): Rates {
+  const input = nanoPerToken * 1000;
+  return makeRates({
+    microUsdPerCredit: 1_000_000,
+    picoUsd: { input, cached_input: 0, output: 4 * input },
+    tiers: [],
+    inputAbove: null,
+  });
+}
+
 function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number): JournalItem {
   const key = keys[Math.floor(random.next() ** 1.7 * keys.length)] ?? (keys[0] as KeyRecord);
   const { nanoPerToken, ...where } = models[Math.floor(random.next() ** 1.4 * models.length)] ?? models[0];
@@ -137,6 +148,13 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
       charged,
       overrun: 0,
       periodStartMs: periodStart(key.period, atMs),
+      askedModel: null,
+      rates: ratesOf(nanoPerToken),
+      quantities: {
+        input: usage.inputTokens,
+        cached_input: usage.cachedInputTokens,
+        output: usage.outputTokens,
+      },
       listCostNano: key.mode === "credit" ? null : priceNano,
     },
     record: {

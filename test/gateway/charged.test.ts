@@ -221,7 +221,7 @@ test("what a crash would be charged for is the input, and the larger of what was
   const produced = new Produced();
   produced.add(text);
   await asked.run(async (bill) => {
-    const soFar = () => asked.exchange.hold?.chargeSoFar;
+    const soFar = () => asked.exchange.hold?.soFar?.cost;
     bill.progress(new Produced(), { ...used, outputTokens: 3 });
     expect(soFar()).toBe(7 + 3);
     bill.progress(produced, { ...used, outputTokens: 3 });

@@ -2,6 +2,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { openStore } from "../../src/store/open.ts";
+import { costing } from "../support/rates.ts";
 import { settlement } from "./fixtures.ts";
 
 /**
@@ -19,8 +20,14 @@ const ledger = await Ledger.open({ store, clock: systemClock, snapshot: await st
 
 async function chargeForever(): Promise<never> {
   for (;;) {
-    const hold = ledger.hold({ keyId, exchangeId: newId("req_"), model: "house-model", amount: 10 });
-    ledger.progress(hold, 3);
+    const hold = ledger.hold({
+      keyId,
+      exchangeId: newId("req_"),
+      model: "house-model",
+      askedModel: null,
+      amount: 10,
+    });
+    ledger.progress(hold, costing(3));
     ledger.journalProgress();
     await ledger.settle(hold, settlement(hold, 7));
     process.stdout.write(`${hold.id}\n`);

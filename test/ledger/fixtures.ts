@@ -6,6 +6,7 @@ import { StoreWatcher } from "../../src/store/watcher.ts";
 import { keyRecord, usageRecord } from "../store/fixtures.ts";
 import type { JournaledDatabase, WrapWriter } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
+import { costing } from "../support/rates.ts";
 
 /** What runs in one process: it can be started again on the same database, as after a crash. */
 export interface Process {
@@ -66,7 +67,13 @@ export function holdFor<Answer extends Hold | Promise<Hold>>(
   key: KeyRecord,
   amount: number,
 ): Answer {
-  return accounts.hold({ keyId: key.id, exchangeId: newId("req_"), model: "house-model", amount });
+  return accounts.hold({
+    keyId: key.id,
+    exchangeId: newId("req_"),
+    model: "house-model",
+    askedModel: null,
+    amount,
+  });
 }
 
 /** A finished call of that cost, with a usage record unless told otherwise. */
@@ -77,11 +84,10 @@ export function settlement(
   record: Partial<UsageRecord> = {},
 ): Settlement {
   return {
-    cost,
+    ...costing(cost),
     basis: "measured",
     outcome: "completed",
     provider: "openai",
-    listCostNano: null,
     ending: null,
     record: usageRecord(hold.keyId, { exchangeId: hold.id, costNano: cost, ...record }),
     response: null,

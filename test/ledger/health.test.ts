@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { FaultyWriter } from "../simulation/faulty-writer.ts";
 import { testEachJournal } from "../store/each-journal.ts";
+import { costing } from "../support/rates.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
@@ -85,7 +86,7 @@ testEachJournal("progress that cannot be written any more disturbs nobody", asyn
   });
   const key = await bench.addKey({}, 100);
   const hold = holdFor(bench.ledger, key, 10);
-  bench.ledger.progress(hold, 3);
+  bench.ledger.progress(hold, costing(3));
   writers[0]?.dieAt("before");
   bench.ledger.journalProgress();
   await expect(bench.store.commit([])).rejects.toThrow("dead");

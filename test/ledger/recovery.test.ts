@@ -5,6 +5,7 @@ import { recoverHolds } from "../../src/ledger/recover.ts";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import { emptyTotals, type JournalItem } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
+import { costing, nanoRates } from "../support/rates.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 
@@ -15,7 +16,7 @@ describe("after a crash", () => {
       await using bench = await openBench(database);
       const key = await bench.addKey({}, 100);
       const hold = holdFor(bench.ledger, key, 60);
-      bench.ledger.progress(hold, 12);
+      bench.ledger.progress(hold, costing(12));
       bench.ledger.journalProgress();
       await bench.store.commit([]);
       const next = await startProcess(database, bench.clock);
@@ -56,7 +57,7 @@ describe("after a crash", () => {
       await using bench = await openBench(database);
       const key = await bench.addKey({}, 10);
       const hold = holdFor(bench.ledger, key, 10);
-      bench.ledger.progress(hold, 14);
+      bench.ledger.progress(hold, costing(14));
       bench.ledger.journalProgress();
       await bench.store.commit([]);
       const next = await startProcess(database, bench.clock);
@@ -76,10 +77,10 @@ describe("after a crash", () => {
       await using bench = await openBench(database);
       const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
       const past = holdFor(bench.ledger, key, 60);
-      bench.ledger.progress(past, 50);
+      bench.ledger.progress(past, costing(50));
       bench.clock.advance(86_400_000);
       const present = holdFor(bench.ledger, key, 60);
-      bench.ledger.progress(present, 30);
+      bench.ledger.progress(present, costing(30));
       bench.ledger.journalProgress();
       await bench.store.commit([]);
       const next = await startProcess(database, bench.clock);
@@ -93,7 +94,7 @@ describe("after a crash", () => {
     await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     const past = holdFor(bench.ledger, key, 60);
-    bench.ledger.progress(past, 50);
+    bench.ledger.progress(past, costing(50));
     bench.ledger.journalProgress();
     bench.clock.advance(86_400_000);
     const present = holdFor(bench.ledger, key, 60);
@@ -118,6 +119,9 @@ describe("after a crash", () => {
           periodStartMs: 0,
           chargeSoFar: 2,
           model: "m",
+          askedModel: null,
+          rates: nanoRates,
+          quantities: { output: 2 },
         },
       }),
     );
@@ -133,7 +137,7 @@ describe("after a crash", () => {
       await using bench = await openBench(database);
       const key = await bench.addKey({}, 100);
       const hold = holdFor(bench.ledger, key, 60);
-      bench.ledger.progress(hold, 12);
+      bench.ledger.progress(hold, costing(12));
       bench.ledger.journalProgress();
       await bench.store.commit([]);
       let isFull = true;
@@ -187,9 +191,9 @@ describe("progress", () => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 60);
-    bench.ledger.progress(hold, 3);
-    bench.ledger.progress(hold, 9);
-    bench.ledger.progress(hold, 5);
+    bench.ledger.progress(hold, costing(3));
+    bench.ledger.progress(hold, costing(9));
+    bench.ledger.progress(hold, costing(5));
     expect((await bench.operator.load()).openHolds).toEqual([]);
     const isJournaled = async () => (await bench.operator.load()).openHolds.length > 0;
     await waitFor(isJournaled, "the journal to hear of it");
@@ -207,9 +211,9 @@ describe("progress", () => {
         await bench.store.commit([]);
         return (await bench.operator.load()).openHolds.map(({ chargeSoFar }) => chargeSoFar);
       };
-      bench.ledger.progress(hold, 1);
+      bench.ledger.progress(hold, costing(1));
       expect(await journaled()).toEqual([1]);
-      bench.ledger.progress(hold, 2);
+      bench.ledger.progress(hold, costing(2));
       bench.clock.advance(199);
       expect(await journaled()).toEqual([1]);
       bench.clock.advance(1);
@@ -223,13 +227,13 @@ describe("progress", () => {
     const key = await bench.addKey({}, 100);
     const settled = holdFor(bench.ledger, key, 10);
     const released = holdFor(bench.ledger, key, 10);
-    bench.ledger.progress(settled, 1);
-    bench.ledger.progress(released, 1);
+    bench.ledger.progress(settled, costing(1));
+    bench.ledger.progress(released, costing(1));
     bench.ledger.journalProgress();
     await bench.ledger.settle(settled, settlement(settled, 2));
     bench.ledger.release(released);
-    bench.ledger.progress(settled, 5);
-    bench.ledger.progress(released, 5);
+    bench.ledger.progress(settled, costing(5));
+    bench.ledger.progress(released, costing(5));
     bench.ledger.journalProgress();
     await bench.store.commit([]);
     expect((await bench.operator.load()).openHolds).toEqual([]);
@@ -246,7 +250,7 @@ describe("progress", () => {
     }));
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 10);
-    bench.ledger.progress(hold, 1);
+    bench.ledger.progress(hold, costing(1));
     await bench.ledger.settle(hold, settlement(hold, 2));
     bench.ledger.journalProgress();
     await bench.store.commit([]);
@@ -260,7 +264,7 @@ testEachJournal(
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 10);
-    bench.ledger.progress(hold, 4);
+    bench.ledger.progress(hold, costing(4));
     bench.ledger.journalProgress();
     await bench.store.commit([]);
     const next = await startProcess(database, bench.clock);

@@ -2,6 +2,7 @@ import { describe, expect } from "bun:test";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Entry, Store } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
+import { costing } from "../support/rates.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 
 async function entriesOf(store: Store, kind: Entry["kind"]): Promise<readonly Entry[]> {
@@ -126,7 +127,7 @@ testEachJournal(
     for (const cost of [Number.NaN, -1, 0.5]) {
       await expect(bench.ledger.settle(hold, settlement(hold, cost))).rejects.toThrow("whole number");
     }
-    expect(() => bench.ledger.progress(hold, 1.5)).toThrow("whole number");
+    expect(() => bench.ledger.progress(hold, costing(1.5))).toThrow("whole number");
     expect(bench.ledger.release(hold)).toBe(true);
     expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 100, held: 0 });
   },

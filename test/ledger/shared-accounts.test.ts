@@ -7,6 +7,7 @@ import { type HoldVerdict, NodeUnavailable } from "../../src/store/node.ts";
 import { emptyTotals } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
+import { costing } from "../support/rates.ts";
 import { settlement } from "./fixtures.ts";
 
 const held: HoldVerdict = { decision: "held", balance: 1_000, remaining: 900, periodStartMs: 0 };
@@ -26,7 +27,7 @@ function accountsOver(
     node: {
       trouble: null,
       hold: async () => held,
-      progress: (id, soFar) => void calls.push(`progress ${id} ${soFar}`),
+      progress: (id, soFar) => void calls.push(`progress ${id} ${soFar.cost}`),
       settle: async ({ cost }) => ({ charged: cost, overrun: 0 }),
       release: (id) => void calls.push(`release ${id}`),
       readAccounts: async (ids) =>
@@ -35,7 +36,7 @@ function accountsOver(
     },
   });
   const hold = (keyId = credit.id, amount = 100) =>
-    accounts.hold({ keyId, exchangeId: newId("req_"), model: "house-model", amount });
+    accounts.hold({ keyId, exchangeId: newId("req_"), model: "house-model", askedModel: null, amount });
   return { accounts, hold, credit, budget, calls };
 }
 
@@ -149,9 +150,9 @@ describe("shared accounts", () => {
   test("journal progress now and then, and none of a hold that has ended", async () => {
     const { accounts, hold, calls } = accountsOver();
     const [first, second] = [await hold(), await hold()];
-    accounts.progress(first, 10);
-    accounts.progress(first, 20);
-    accounts.progress(second, 30);
+    accounts.progress(first, costing(10));
+    accounts.progress(first, costing(20));
+    accounts.progress(second, costing(30));
     accounts.release(second);
     accounts.journalProgress();
     expect(calls).toEqual([`release ${second.id}`, `progress ${first.id} 20`]);

@@ -85,7 +85,13 @@ class SharedSimulation {
     model.see(this.#clock.wallMs());
     const amount = this.#random.between(0, 400);
     const expected = model.expectedRefusal(amount);
-    const request = { keyId: model.key.id, exchangeId: newId("req_"), model: "house-model", amount };
+    const request = {
+      keyId: model.key.id,
+      exchangeId: newId("req_"),
+      model: "house-model",
+      askedModel: null,
+      amount,
+    };
     try {
       const hold = await this.#accounts.hold(request);
       assert.equal(null, expected, "admitted what had to be refused");

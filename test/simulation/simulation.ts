@@ -7,6 +7,7 @@ import { settlement } from "../ledger/fixtures.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import type { JournaledDatabase } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
+import { costing } from "../support/rates.ts";
 import { AccountModel } from "./account-model.ts";
 import { checkDatabase, checkExchanges, checkMemory } from "./checks.ts";
 import { type GatewayLife, startGateway } from "./gateway.ts";
@@ -102,7 +103,13 @@ export class Simulation {
     const amount = this.#random.between(0, 400);
     const expected = account.expectedRefusal(amount);
     try {
-      const request = { keyId: account.key.id, exchangeId: newId("req_"), model: "house-model", amount };
+      const request = {
+        keyId: account.key.id,
+        exchangeId: newId("req_"),
+        model: "house-model",
+        askedModel: null,
+        amount,
+      };
       const hold = this.#life.ledger.hold(request);
       assert.equal(null, expected, "admitted what had to be refused");
       account.open(hold);
@@ -119,7 +126,7 @@ export class Simulation {
     const exchange = this.#random.pick(this.#running);
     if (exchange === undefined) return;
     exchange.produced += this.#random.between(0, 40);
-    this.#life.ledger.progress(exchange.hold, exchange.produced);
+    this.#life.ledger.progress(exchange.hold, costing(exchange.produced));
   }
 
   #settle(): void {

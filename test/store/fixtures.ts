@@ -5,6 +5,7 @@ import { newId } from "../../src/base/id.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import { ownAccountId } from "../../src/keys/issue.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord, UsageRecord } from "../../src/store/store.ts";
+import { nanoRates } from "../support/rates.ts";
 
 export interface TemporaryFolder extends Disposable {
   readonly dir: string;
@@ -82,7 +83,10 @@ export function settleItem(
     basis: "measured",
     outcome: "completed",
     model: record.model,
+    askedModel: null,
     provider: record.provider,
+    rates: nanoRates,
+    quantities: { output: charged + (overrides.overrun ?? 0) },
     listCostNano: null,
     ...overrides,
   } as const;

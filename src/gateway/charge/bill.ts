@@ -1,15 +1,9 @@
 import { assert } from "../../base/assert.ts";
-import {
-  noUsage,
-  type ReportedUsage,
-  totalInput,
-  totalTokens,
-  type Usage,
-  type UsageBasis,
-} from "../../base/usage.ts";
-import { cost, type HoldTokens } from "../../catalog/price.ts";
+import { tokensOf } from "../../base/rates.ts";
+import { noUsage, type ReportedUsage, totalInput, type Usage, type UsageBasis } from "../../base/usage.ts";
+import { type HoldTokens, priced } from "../../catalog/price.ts";
 import type { TokenCounter } from "../../catalog/tokens/counter.ts";
-import type { Accounts, Hold } from "../../ledger/accounts.ts";
+import type { Accounts, Hold, PricedCharge } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { believe } from "./believe.ts";
@@ -79,7 +73,7 @@ export class Bill {
     const { terms, hold, held } = this.#parts;
     const reported = this.#believe(partialUsage ?? unreported);
     const soFar = atLeast(reported, held.input, Math.min(produced.estimate(), held.output));
-    terms.accounts.progress(hold, this.#costOf(soFar));
+    terms.accounts.progress(hold, this.#chargeFor(soFar));
   }
 
   /**
@@ -158,14 +152,14 @@ export class Bill {
     const { terms, exchange, hold } = this.#parts;
     exchange.usage = usage;
     exchange.basis = basis;
-    exchange.listCostNano = this.#listCostOf(usage);
+    const charge = this.#chargeFor(usage);
+    exchange.listCostNano = charge.listCostNano;
     const ending = this.#endingOf(outcome, status);
     const settling = terms.accounts.settle(hold, {
-      cost: this.#costOf(usage),
+      ...charge,
       basis,
       outcome,
       provider: exchange.deployment?.provider.settings.name ?? "",
-      listCostNano: exchange.listCostNano,
       record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status),
       response,
       ending,
@@ -185,19 +179,17 @@ export class Bill {
     return exchange.ending(outcome, status, outcome === "completed" ? null : exchange.brokenBy);
   }
 
-  /** What the usage of a token-budget key would have cost; null for credit keys, which pay it. */
-  #listCostOf(usage: Usage): number | null {
+  /** Credit keys pay what the usage costs. Token-budget keys pay its tokens, and what it would have cost is noted. */
+  #chargeFor(usage: Usage): PricedCharge {
     const { key, exchange, microUsdPerCredit } = this.#parts;
+    assert(
+      exchange.deployment !== null || key.mode !== "credit",
+      "what a call costs depends on who has answered it",
+    );
     const price = exchange.deployment?.price ?? null;
-    if (key.mode === "credit" || price === null) return null;
-    return cost(usage, price, microUsdPerCredit, exchange.extras);
-  }
-
-  #costOf(usage: Usage): number {
-    const { key, exchange, microUsdPerCredit } = this.#parts;
-    if (key.mode === "token_budget") return totalTokens(usage);
-    assert(exchange.deployment !== null, "what a call costs depends on who has answered it");
-    return cost(usage, exchange.deployment.price, microUsdPerCredit, exchange.extras);
+    const { rates, quantities, costNano } = priced(usage, price, microUsdPerCredit, exchange.extras);
+    if (key.mode === "credit") return { cost: costNano, rates, quantities, listCostNano: null };
+    return { cost: tokensOf(quantities), rates, quantities, listCostNano: price === null ? null : costNano };
   }
 }
 

@@ -41,7 +41,13 @@ function take(
 ): Bill | Promise<Bill> {
   const { key, model } = wanted;
   const amount = amountOf(exchange, wanted, held);
-  const hold = gateway.accounts.hold({ keyId: key.id, exchangeId: exchange.id, model: model.id, amount });
+  const hold = gateway.accounts.hold({
+    keyId: key.id,
+    exchangeId: exchange.id,
+    model: model.id,
+    askedModel: exchange.askedModel,
+    amount,
+  });
   if (hold instanceof Promise) return billWhenGiven(hold, gateway, exchange, key, held);
   return billFor(gateway, exchange, key, held, hold);
 }

@@ -42,6 +42,7 @@ export const copiedTables: readonly CopiedTable[] = [
     ...texts("id", "hash", "prefix", "label", "status", "scope", "models", "previous_hash"),
     ...numbers("rpm_limit", "created_at_ms", "expires_at_ms", "previous_until_ms", "revision"),
   }),
+  table("rates", ["id"], { ...numbers("id"), ...texts("rates") }),
   table("entries", ["id"], {
     ...numbers("id", "account_no", "key_no", "amount", "at_ms", "period_start_ms", "revision"),
     ...texts("kind", "exchange_id", "basis", "outcome", "reference", "note"),
@@ -49,7 +50,8 @@ export const copiedTables: readonly CopiedTable[] = [
     stream: "flag",
     ...numbers("list_cost_nano", "recorded_at_ms", "status", "input_tokens", "cached_input_tokens"),
     ...numbers("cache_write_tokens", "output_tokens", "reasoning_tokens", "cost_nano"),
-    ...numbers("first_byte_ms", "total_ms", "attempts"),
+    ...numbers("first_byte_ms", "total_ms", "attempts", "rates_id"),
+    ...texts("quantities", "asked_model"),
   }),
   table("exchange_endings", ["id"], {
     ...numbers("id", "key_no", "at_ms", "started_at_ms", "entry_id", "alike"),

@@ -91,6 +91,8 @@ WITH counted AS MATERIALIZED (
   SELECT (at_ms / 60000)::int AS minute, * FROM entry_figures WHERE id > $1::int8 AND id <= $2::int8
   UNION ALL
   SELECT (at_ms / 60000)::int AS minute, * FROM ending_figures WHERE id > $3::int8 AND id <= $4::int8
+  UNION ALL
+  SELECT (at_ms / 60000)::int AS minute, * FROM attempt_figures WHERE id > $3::int8 AND id <= $4::int8
 ), minutes AS MATERIALIZED (
   SELECT minute, key_no, model, provider, ${summed} FROM counted GROUP BY 1, 2, 3, 4
 ), bands AS MATERIALIZED (${bandsOf("first_byte")} UNION ALL ${bandsOf("total")}

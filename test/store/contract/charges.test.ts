@@ -1,13 +1,22 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
+import { makeRates, type Rates } from "../../../src/base/rates.ts";
 import type { Entry } from "../../../src/store/records.ts";
+import { nanoRates } from "../../support/rates.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
 import type { TestDatabase } from "../kind.ts";
 
 /** A charge whose every figure is its own, so that a value in a neighbour's row or column is found. */
 function distinctItem(keyId: string, number: number): SettleItem {
-  const item = settleItem(keyId, number, { atMs: 10_000 + number, periodStartMs: 20_000 + number });
+  const item = settleItem(keyId, number, {
+    atMs: 10_000 + number,
+    periodStartMs: 20_000 + number,
+    askedModel: number % 2 === 0 ? null : `alias-${number}`,
+    rates: ratesOf(number % 4),
+    quantities: { input: 110_000 + number, web_search: number },
+    listCostNano: number % 3 === 0 ? null : 120_000 + number,
+  });
   const usage = {
     inputTokens: 30_000 + number,
     cachedInputTokens: 40_000 + number,
@@ -19,8 +28,6 @@ function distinctItem(keyId: string, number: number): SettleItem {
     ...usageOf(item),
     atMs: 80_000 + number,
     route: `/route/${number}`,
-    model: `model-${number}`,
-    provider: `provider-${number}`,
     upstreamModel: `upstream-${number}`,
     stream: number % 2 === 0,
     status: 200 + number,
@@ -44,13 +51,17 @@ async function storeWithKey(database: TestDatabase) {
   return { store, keyId: key.id };
 }
 
-function figures({ kind, amount, atMs, periodStartMs, exchangeId, basis, outcome }: Entry) {
-  return { kind, amount, atMs, periodStartMs, exchangeId, basis, outcome };
+function ratesOf(number: number): Rates {
+  return makeRates({ ...nanoRates, picoUsd: { input: 1_000 + number }, tiers: number === 0 ? ["flex"] : [] });
 }
 
-function chargeFigures({ charge }: SettleItem) {
-  const { atMs, periodStartMs, exchangeId, basis, outcome } = charge;
-  return { kind: "charge", amount: -charge.charged, atMs, periodStartMs, exchangeId, basis, outcome };
+function figures({ id, accountId, keyId, reference, note, ...charge }: Entry) {
+  return charge;
+}
+
+function chargeFigures({ charge }: SettleItem): ReturnType<typeof figures> {
+  const { keyId, charged, overrun, rates, ...rest } = charge;
+  return { kind: "charge", amount: -charged, ...rest, rates: rates?.text ?? null };
 }
 
 // Around the size of a statement, where rows are written with the next one or left over.
@@ -64,7 +75,7 @@ for (const count of [1, 2, 31, 32, 33, 64, 75]) {
       const charges = (await store.listEntries({ afterId: 0, limit: 1_000 })).filter(
         ({ kind }) => kind === "charge",
       );
-      expect(charges.map(figures)).toEqual(items.map(chargeFigures) as ReturnType<typeof figures>[]);
+      expect(charges.map(figures)).toEqual(items.map(chargeFigures));
       const records = (await store.listUsage({ limit: 1_000 })).toReversed();
       expect(records.map(({ id, ...record }) => record)).toEqual(items.map(usageOf));
       expect(records.map(({ id }) => id)).toEqual(charges.map(({ id }) => id));
@@ -72,6 +83,43 @@ for (const count of [1, 2, 31, 32, 33, 64, 75]) {
     },
   );
 }
+
+testEachStore(
+  "what a charge rests on is read from its usage record where that says the same, and else as it was told",
+  async (database) => {
+    const { store, keyId } = await storeWithKey(database);
+    const usage = {
+      ...{ inputTokens: 12, cachedInputTokens: 0, cacheWriteTokens: 7, outputTokens: 4, reasoningTokens: 1 },
+    };
+    const plain = { input: 12, cache_write: 7, output: 4 };
+    const told = [plain, { ...plain, web_search: 2 }, { input: 12, cache_write: 7, output: 3 }, {}];
+    const items = told.map((quantities) => {
+      const item = settleItem(keyId, 1, { quantities });
+      return { ...item, record: { ...usageOf(item), usage } };
+    });
+    await store.charge([...items, { ...settleItem(keyId, 5, { quantities: plain }), record: null }]);
+    const unexplained = { rates: null, quantities: null };
+    await store.charge([settleItem(keyId, 6, unexplained)]);
+    const entries = await store.listEntries({ afterId: 1, limit: 10 });
+    expect(entries.map(({ quantities }) => quantities)).toEqual([...told, plain, null]);
+    expect(entries.map(({ rates }) => rates)).toEqual([...Array(5).fill(nanoRates.text), null]);
+    await store.close();
+  },
+);
+
+testEachStore(
+  "rates that were to be kept in a batch that failed are kept with the next",
+  async (database) => {
+    const { store, keyId } = await storeWithKey(database);
+    await expect(store.charge([settleItem(keyId, 1), settleItem("key_unknown", 2)])).rejects.toThrow(
+      "no key",
+    );
+    await store.charge([settleItem(keyId, 4)]);
+    const [entry] = await store.listEntries({ afterId: 1, limit: 10 });
+    expect(entry?.rates).toBe(nanoRates.text);
+    await store.close();
+  },
+);
 
 testEachStore(
   "an overrun and a charge without a usage record stay where they came in a batch",

@@ -1,12 +1,15 @@
 import { assert } from "../../../src/base/assert.ts";
 import { totalInput } from "../../../src/base/usage.ts";
 import type { PostgresClient, Query } from "../../../src/store/postgres/client.ts";
+import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";
 import { keyById } from "../../../src/store/postgres/tables/key-table.ts";
 import type { ExchangeEnding, StoredResponse } from "../../../src/store/store.ts";
+import { quantitiesColumn } from "../../../src/store/stored-quantities.ts";
 import type { SettleItem } from "../fixtures.ts";
 
 /** Books charges as they are told, in one transaction, as if the accounts had decided so. */
-export function bookCharges(client: PostgresClient, items: readonly SettleItem[]): Promise<void> {
+export async function bookCharges(client: PostgresClient, items: readonly SettleItem[]): Promise<void> {
+  await new RatesKeeper(client.query).keep(items.flatMap(({ charge }) => charge.rates ?? []));
   return client.transaction(async (query) => {
     for (const item of items) await book(query, item);
   });
@@ -38,6 +41,9 @@ async function book(query: Query, { charge, record, response, ending }: SettleIt
     amount: -charge.charged,
     list_cost_nano: charge.listCostNano,
     ...recorded,
+    rates_id: charge.rates?.id ?? null,
+    quantities: quantitiesColumn(charge.quantities, record?.usage ?? null),
+    asked_model: charge.askedModel,
   });
   if (charge.overrun > 0) await insert(query, { ...common, kind: "overrun", amount: charge.overrun });
   await query(updateAccount, [

@@ -14,8 +14,11 @@ function openCharge(client: PostgresClient, keyId: string) {
   const booked = Promise.withResolvers<void>();
   const letGo = Promise.withResolvers<void>();
   const done = client.transaction(async (query) => {
-    const nested = { transaction: (work: (inner: typeof query) => Promise<void>) => work(query) };
-    // It uses nothing of a client but its transaction.
+    const nested = {
+      query: client.query,
+      transaction: (work: (inner: typeof query) => Promise<void>) => work(query),
+    };
+    // It uses nothing else of a client.
     await bookCharges(nested as PostgresClient, [settleItem(keyId, 7)]);
     booked.resolve();
     await letGo.promise;

@@ -26,7 +26,9 @@ test(
     const requestsMs = performance.now();
     for (let count = 0; count < 10_000; count += 1) {
       const exchangeId = newId("req_");
-      ledger.release(ledger.hold({ keyId: credit.key.id, exchangeId, model: "house-model", amount: 1 }));
+      ledger.release(
+        ledger.hold({ keyId: credit.key.id, exchangeId, model: "house-model", askedModel: null, amount: 1 }),
+      );
       ledger.summary(credit.key.id);
     }
     expect(performance.now() - requestsMs).toBeLessThan(5_000);

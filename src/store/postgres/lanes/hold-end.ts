@@ -1,6 +1,8 @@
+import type { KeptRates } from "../../../base/rates.ts";
 import { totalInput } from "../../../base/usage.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
 import type { ExchangeEnding, StoredResponse } from "../../records.ts";
+import { quantitiesColumn } from "../../stored-quantities.ts";
 import { figureAt } from "./figure-at.ts";
 import { type Field, plainField, textField } from "./row-text.ts";
 
@@ -37,6 +39,10 @@ interface ChargeColumns {
   readonly list_cost: number | null;
   readonly model: string;
   readonly provider: string;
+  readonly rates: KeptRates;
+  /** JSON; null where the usage record says the same. */
+  readonly quantities: string | null;
+  readonly asked: string | null;
   readonly recorded?: number | undefined;
   readonly route?: string | undefined;
   readonly upstream_model?: string | undefined;
@@ -54,15 +60,17 @@ interface ChargeColumns {
 }
 
 const columnsOfRecord = 14;
-const columnsAfterId = 10 + columnsOfRecord;
+const columnsAfterId = 13 + columnsOfRecord;
 
 /** A row of `sluice_hold_end`. */
 export function endRow({ id, charge }: HoldEnd): string {
   if (charge === null) return `(${textField(id)}${",".repeat(columnsAfterId)})`;
   const { key, opened, period, cost, at, basis, outcome, list_cost, model, provider } = charge;
+  const { rates, quantities, asked } = charge;
   const paid =
     `(${textField(id)},${textField(key)},${opened},${period},${cost},${at},${textField(basis)},${textField(outcome)},` +
-    `${plainField(list_cost)},${textField(model)},${textField(provider)}`;
+    `${plainField(list_cost)},${textField(model)},${textField(provider)},` +
+    `${rates.id},${textField(quantities)},${textField(asked)}`;
   return charge.recorded === undefined
     ? `${paid}${",".repeat(columnsOfRecord)})`
     : `${paid},${recordFields(charge)})`;
@@ -113,6 +121,9 @@ export function endOf(order: ChargeOrder): HoldEnd {
       list_cost: order.listCostNano,
       model: record?.model ?? order.model,
       provider: record?.provider ?? order.provider,
+      rates: { id: order.rates.id, text: order.rates.text },
+      quantities: quantitiesColumn(order.quantities, usage ?? null),
+      asked: order.askedModel,
       recorded: record?.atMs,
       route: record?.route,
       upstream_model: record?.upstreamModel,

@@ -1,15 +1,16 @@
 import { assert } from "../../../base/assert.ts";
-import type { Charged, HoldOrder, HoldVerdict } from "../../node.ts";
+import type { KeptRates } from "../../../base/rates.ts";
+import type { Charged, HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
 import { chargesOf, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
 import { orderRow, verdictsOf } from "./hold-order.ts";
-import { rowsText } from "./row-text.ts";
+import { rowsText, textField } from "./row-text.ts";
 
 /** What holds have produced so far. May be added to until it is first sent. */
 export interface HoldProgressItem {
   readonly kind: "progress";
-  readonly notes: ReadonlyMap<string, number>;
+  readonly notes: ReadonlyMap<string, ProducedSoFar>;
 }
 
 export type MoneyItem =
@@ -25,7 +26,7 @@ interface BatchRow {
 }
 
 const statement = `SELECT charges, verdicts FROM sluice_do_batch($1, $2, $3, $4::sluice_hold_end[], $5::sluice_hold_order[],
-  $6::text::json, $7::text::json, $8::text[], $9::int8[])`;
+  $6::text::json, $7::text::json, $8::sluice_progress[])`;
 
 /** Holds are ended before others are opened, so that what they had reserved is there for these. */
 export async function sendMoney(
@@ -35,7 +36,7 @@ export async function sendMoney(
 ): Promise<readonly MoneyAnswer[]> {
   const ends: HoldEnd[] = [];
   const orders: HoldOrder[] = [];
-  const notes: (readonly [string, number])[] = [];
+  const notes: (readonly [string, ProducedSoFar])[] = [];
   for (const item of items) {
     if (item.kind === "hold") orders.push(item.order);
     else if (item.kind === "end") ends.push(item.end);
@@ -49,8 +50,7 @@ export async function sendMoney(
     rowsText(orders, orderRow),
     endingsOf(ends),
     responsesOf(ends),
-    notes.length === 0 ? null : notes.map(([id]) => id),
-    notes.length === 0 ? null : notes.map(([, chargeSoFar]) => chargeSoFar),
+    rowsText(notes, progressRow),
   ]);
   assert(row !== undefined, "sluice_do_batch returns a row");
   const charges = chargesOf(ends.length, row.charges);
@@ -61,6 +61,19 @@ export async function sendMoney(
     const answer = kind === "hold" ? verdicts[nextVerdict++] : charges[nextCharge++];
     assert(answer !== undefined, "the database answers every item of a batch");
     return answer;
+  });
+}
+
+/** A row of `sluice_progress`. */
+function progressRow([id, { cost, rates, quantities }]: readonly [string, ProducedSoFar]): string {
+  return `(${textField(id)},${cost},${rates.id},${textField(JSON.stringify(quantities))})`;
+}
+
+/** The rates that a batch refers to. */
+export function ratesIn(items: readonly MoneyItem[]): readonly KeptRates[] {
+  return items.flatMap((item) => {
+    if (item.kind === "progress") return Array.from(item.notes.values(), ({ rates }) => rates);
+    return item.kind === "end" && item.end.charge !== null ? [item.end.charge.rates] : [];
   });
 }
 

@@ -8,7 +8,10 @@ CREATE TABLE state (
   id int PRIMARY KEY CHECK (id = 1),
   revision int8 NOT NULL,
   -- Tells this database from others: what a node keeps in a file is meant for one of them.
-  database_id text NOT NULL DEFAULT gen_random_uuid()::text
+  database_id text NOT NULL DEFAULT gen_random_uuid()::text,
+  -- Where `sluice store copy` has taken the data, and when; NULL while it is used here.
+  moved_to text,
+  moved_at_ms int8
 ) WITH (fillfactor = 20);
 INSERT INTO state (id, revision) VALUES (1, 0);
 
@@ -91,6 +94,12 @@ CREATE TABLE lanes (
   PRIMARY KEY (node_no, lane)
 ) WITH (fillfactor = 20);
 
+-- The rates that charges were made at, each set of them once, and for ever. The id is a digest of the text (`base/rates.ts`).
+CREATE TABLE rates (
+  id int8 PRIMARY KEY,
+  rates text NOT NULL
+);
+
 -- Every open hold. Deleting the row is what ends it, exactly once.
 CREATE TABLE holds (
   id text PRIMARY KEY,
@@ -100,8 +109,12 @@ CREATE TABLE holds (
   amount int8 NOT NULL,
   period_start_ms int8 NOT NULL,
   charge_so_far int8 NOT NULL DEFAULT 0,
+  -- What that follows from, as in an entry; NULL before its first progress.
+  rates_id int8,
+  quantities text,
   opened_at_ms int8 NOT NULL,
-  model text NOT NULL
+  model text NOT NULL,
+  asked_model text
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
 -- Months since 1970, UTC; by the calendar alone, because to find a time zone by its name takes longer.
@@ -152,6 +165,12 @@ CREATE TABLE entries (
   first_byte_ms int8,
   total_ms int8,
   attempts int,
+  -- The rates that it was made at; NULL in charges that are older than these.
+  rates_id int8,
+  -- A JSON object of what was charged for; NULL where it is what the columns of tokens say, as in nearly all charges.
+  quantities text,
+  -- The name that the client asked for the model by; NULL where it is the model's id.
+  asked_model text,
   PRIMARY KEY (id, month)
 ) PARTITION BY RANGE (month);
 ALTER SEQUENCE entries_id_seq OWNED BY entries.id;
@@ -189,8 +208,10 @@ SELECT sluice_make_months((extract(epoch FROM clock_timestamp()) * 1000)::int8, 
 
 -- A correction is always a new entry.
 CREATE FUNCTION sluice_entries_are_only_added() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION 'entries are only ever added'; END $$;
+BEGIN RAISE EXCEPTION 'entries and rates are only ever added'; END $$;
 CREATE TRIGGER entries_are_only_added BEFORE UPDATE OR DELETE ON entries
+FOR EACH ROW EXECUTE FUNCTION sluice_entries_are_only_added();
+CREATE TRIGGER rates_are_only_added BEFORE UPDATE OR DELETE ON rates
 FOR EACH ROW EXECUTE FUNCTION sluice_entries_are_only_added();
 
 -- What an Idempotency-Key has claimed and, once it is stored, the response that it replays.
@@ -340,7 +361,8 @@ CREATE TABLE usage_figures (
   first_byte_ms int8 NOT NULL DEFAULT 0,
   first_byte_count int8 NOT NULL DEFAULT 0,
   total_ms int8 NOT NULL DEFAULT 0,
-  total_count int8 NOT NULL DEFAULT 0
+  total_count int8 NOT NULL DEFAULT 0,
+  covered_attempts int8 NOT NULL DEFAULT 0
 );
 
 -- The sums, in four sizes, so that no report reads more rows than it shows many times over. Days are UTC days since 1970.
@@ -422,7 +444,8 @@ SELECT entries.id, entries.at_ms, entries.key_no, coalesce(model, '') AS model, 
   coalesce(first_byte_ms, 0) AS first_byte_ms,
   (first_byte_ms IS NOT NULL)::int AS first_byte_count,
   coalesce(total_ms, 0) AS total_ms,
-  (total_ms IS NOT NULL)::int AS total_count
+  (total_ms IS NOT NULL)::int AS total_count,
+  0 AS covered_attempts
 FROM entries JOIN accounts ON accounts.no = entries.account_no
 WHERE kind = 'charge';
 
@@ -440,8 +463,21 @@ SELECT id, at_ms, key_no, model, provider,
   0::int8 AS spend_tokens, 0::int8 AS cancelled_spend_tokens, 0::int8 AS interrupted_spend_tokens,
   0::int8 AS list_cost_nano, 0::int8 AS first_byte_ms, 0 AS first_byte_count,
   CASE WHEN outcome = 'failed' THEN coalesce(total_ms, 0) ELSE 0 END AS total_ms,
-  (outcome = 'failed' AND total_ms IS NOT NULL)::int AS total_count
+  (outcome = 'failed' AND total_ms IS NOT NULL)::int AS total_count,
+  0 AS covered_attempts
 FROM exchange_endings WHERE entry_id IS NULL;
+
+-- The failed attempts of exchanges that completed all the same, for the provider that failed.
+CREATE VIEW attempt_figures AS
+SELECT exchange_endings.id, at_ms, key_no, model, coalesce(attempt ->> 'provider', '') AS provider,
+  0 AS requests, 0 AS completed, 0 AS failed, 0 AS refused, 0 AS cancelled, 0 AS interrupted,
+  0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
+  0::int8 AS spend_nano, 0::int8 AS cancelled_spend_nano, 0::int8 AS interrupted_spend_nano,
+  0::int8 AS spend_tokens, 0::int8 AS cancelled_spend_tokens, 0::int8 AS interrupted_spend_tokens,
+  0::int8 AS list_cost_nano, 0::int8 AS first_byte_ms, 0 AS first_byte_count, 0::int8 AS total_ms, 0 AS total_count,
+  1 AS covered_attempts
+FROM exchange_endings CROSS JOIN LATERAL json_array_elements(attempt_details::json) AS attempt
+WHERE outcome = 'completed' AND attempt_details IS NOT NULL AND attempt ->> 'failure' IS NOT NULL;
 
 -- What the sums do not count yet; every report adds it, so that it is right at once. The planner cannot guess how little that
 -- is while the bound is the result of a subquery: it takes it for a third of the ledger, and may read all of it. So the bound
@@ -452,8 +488,9 @@ DECLARE
 BEGIN
   SELECT * INTO last FROM rollups;
   RETURN QUERY EXECUTE format(
-    'SELECT * FROM entry_figures WHERE id > %s UNION ALL SELECT * FROM ending_figures WHERE id > %s',
-    last.entries_through, last.endings_through);
+    'SELECT * FROM entry_figures WHERE id > %s UNION ALL SELECT * FROM ending_figures WHERE id > %s
+      UNION ALL SELECT * FROM attempt_figures WHERE id > %s',
+    last.entries_through, last.endings_through, last.endings_through);
 END $$;
 
 -- Money: what decides about holds and charges, for all nodes. The arithmetic is that of `src/ledger/account.ts`; a test
@@ -502,11 +539,12 @@ BEGIN
 END $$;
 
 -- What a gateway sends, as rows of a type: PostgreSQL reads them in a third of the time that JSON takes.
-CREATE TYPE sluice_hold_order AS (id text, key text, amount int8, now int8, model text);
+CREATE TYPE sluice_hold_order AS (id text, key text, amount int8, now int8, model text, asked text);
+CREATE TYPE sluice_progress AS (id text, so_far int8, rates int8, quantities text);
 CREATE TYPE sluice_hold_end AS (
   id text, key text, opened int8, period int8,
   -- NULL for a release.
-  cost int8, at int8, basis text, outcome text, list_cost int8, model text, provider text,
+  cost int8, at int8, basis text, outcome text, list_cost int8, model text, provider text, rates int8, quantities text, asked text,
   -- The usage record; NULL where there is none.
   recorded int8, route text, upstream_model text, stream bool, status int, uncached int8, cached int8, cache_write int8, input int8, output int8,
   reasoning int8, first_byte int8, total int8, attempts int
@@ -533,7 +571,7 @@ BEGIN
   FOR r IN
     SELECT i.n::int AS n, i.id, i.amount, k.no AS key_no, k.status, k.expires_at_ms <= i.now AS is_expired, a.no, a.mode, a.budget_tokens, a.posted, a.held,
       a.period_start_ms, a.period_used, sluice_period_start(a.period, i.now) AS period_now
-    FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, n),
+    FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, asked, n),
       LATERAL (SELECT no, account_no, status, expires_at_ms FROM keys WHERE id = i.key LIMIT 1) AS k,
       LATERAL (SELECT * FROM accounts WHERE no = k.account_no LIMIT 1) AS a
     ORDER BY a.no, i.n
@@ -562,9 +600,9 @@ BEGIN
   UPDATE accounts a SET held = u.held, period_start_ms = u.period, period_used = u.used
     FROM unnest(accounts_held) AS u
     WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(accounts_held))) AND a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period);
-  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, opened_at_ms, model)
-    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.now, i.model
-    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, account_no, key_no, period) WHERE i.account_no IS NOT NULL;
+  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, opened_at_ms, model, asked_model)
+    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.now, i.model, i.asked
+    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, account_no, key_no, period) WHERE i.account_no IS NOT NULL;
   RETURN answers;
 END $$;
 
@@ -584,7 +622,7 @@ BEGIN
   FOR r IN
     SELECT i.n::int AS n, i.cost, i.at, i.recorded, i.input, i.output, h.key_no, h.amount, h.period_start_ms AS period, sluice_month(h.opened_at_ms) AS month,
       a.no, a.mode, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used, a.day, a.day_spend, a.last_cost_nano
-    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, recorded, route, upstream_model,
+    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
         stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, n),
       LATERAL (SELECT account_no, key_no, amount, period_start_ms, opened_at_ms FROM holds WHERE id = i.id LIMIT 1) AS h,
       LATERAL (SELECT * FROM accounts WHERE no = h.account_no LIMIT 1) AS a
@@ -630,19 +668,20 @@ BEGIN
     FROM unnest(sums) AS u WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(sums))) AND a.no = u.no;
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
-      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts)
+      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model)
     SELECT i.month, i.account_no, i.key_no, p_node, 'charge', -i.charge, i.at, i.held_period, i.id, i.basis, i.outcome, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
-      CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN i.is_credit THEN i.charge ELSE 0 END END, i.first_byte, i.total, i.attempts
-    FROM unnest(p_ends, ended) AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, recorded, route, upstream_model,
+      CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN i.is_credit THEN i.charge ELSE 0 END END, i.first_byte, i.total, i.attempts,
+      i.rates, i.quantities, i.asked
+    FROM unnest(p_ends, ended) AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
         stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts,
         account_no, key_no, held_period, month, charge, overrun, is_credit)
     WHERE i.account_no IS NOT NULL AND i.cost IS NOT NULL;
   IF is_overrun THEN
     INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model, provider)
       SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', i.overrun, i.at, i.held_period, i.id, i.basis, i.outcome, i.model, i.provider
-      FROM unnest(p_ends, ended) AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, recorded, route, upstream_model,
+      FROM unnest(p_ends, ended) AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
           stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts,
           account_no, key_no, held_period, month, charge, overrun, is_credit)
       WHERE i.overrun > 0;
@@ -710,11 +749,12 @@ BEGIN
     WHERE no = a.no;
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, note, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
-      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts)
+      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model)
     VALUES (v_month, a.no, k.no, p_node, 'charge', -v_now, i.at, v_period, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
-      CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts);
+      CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts,
+      i.rates, i.quantities, i.asked);
   IF v_rest > v_now THEN
     INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model, provider)
       VALUES (v_month, a.no, k.no, p_node, 'overrun', v_rest - v_now, i.at, v_period, i.id, i.basis, i.outcome, i.model, i.provider);
@@ -741,10 +781,10 @@ END $$;
 -- Notes what many streams have produced, in as much time as there are of them: their rows are found one by one. A join would compare
 -- each with all others of the batch, a thousand of them for tens of milliseconds, for which the holds of the same batch wait.
 -- A row that has moved meanwhile is left for the next note.
-CREATE FUNCTION sluice_note_progress(p_ids text[], p_progress int8[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION sluice_note_progress(p_progress sluice_progress[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE holds h SET charge_so_far = x.so_far
-  FROM (SELECT at.ctid AS place, u.so_far FROM unnest(p_ids, p_progress) AS u(id, so_far),
+  UPDATE holds h SET charge_so_far = x.so_far, rates_id = x.rates, quantities = x.quantities
+  FROM (SELECT at.ctid AS place, u.so_far, u.rates, u.quantities FROM unnest(p_progress) AS u,
     LATERAL (SELECT ctid FROM holds WHERE id = u.id LIMIT 1) AS at) AS x
   WHERE h.ctid = x.place AND h.charge_so_far < x.so_far;
 END $$;
@@ -753,7 +793,7 @@ END $$;
 -- in the order of their numbers. `charges` has three figures for each end that charged something, now or before; `verdicts` five for each
 -- order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest.
 CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
-  p_progress_ids text[], p_progress int8[], OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
+  p_progress sluice_progress[], OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
 DECLARE
   is_new bool;
 BEGIN
@@ -775,9 +815,7 @@ BEGIN
     IF coalesce(cardinality(charges), 0) < 3 * cardinality(p_ends) THEN charges := charges || sluice_charge_lost(p_node, p_ends, charges); END IF;
   END IF;
   IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
-  IF is_new AND p_progress_ids IS NOT NULL THEN
-    PERFORM sluice_note_progress(p_progress_ids, p_progress);
-  END IF;
+  IF is_new AND p_progress IS NOT NULL THEN PERFORM sluice_note_progress(p_progress); END IF;
   IF p_orders IS NOT NULL THEN verdicts := sluice_open_holds(p_node, is_new, p_orders); END IF;
 END $$;
 
@@ -920,7 +958,7 @@ BEGIN
   IF cardinality(v_dead) = 0 THEN RETURN; END IF;
   SELECT array_agg(h.account_no),
     array_agg(json_populate_record(NULL::sluice_hold_end, json_build_object('id', h.id, 'cost', nullif(h.charge_so_far, 0), 'at', now_ms, 'basis', 'estimated',
-      'outcome', 'interrupted', 'model', h.model, 'provider', '')) ORDER BY h.n),
+      'outcome', 'interrupted', 'model', h.model, 'provider', '', 'rates', h.rates_id, 'quantities', h.quantities, 'asked', h.asked_model)) ORDER BY h.n),
     json_agg(json_build_object('n', h.n, 'id', h.id, 'at', now_ms, 'started', h.opened_at_ms, 'route', '', 'model', h.model, 'provider', '', 'upstream_model', '',
       'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0)
     INTO v_accounts, v_ends, v_endings

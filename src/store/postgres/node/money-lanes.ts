@@ -7,14 +7,16 @@ import {
   type HoldOrder,
   type HoldVerdict,
   NodeUnavailable,
+  type ProducedSoFar,
 } from "../../node.ts";
 import { PostgresClient } from "../client.ts";
 import { type ClaimItem, sendClaims } from "../lanes/claim-batch.ts";
 import { type HoldEnd, releaseOf } from "../lanes/hold-end.ts";
 import { Lane } from "../lanes/lane.ts";
-import { type MoneyAnswer, type MoneyItem, sendMoney } from "../lanes/money-batch.ts";
+import { type MoneyAnswer, type MoneyItem, ratesIn, sendMoney } from "../lanes/money-batch.ts";
 import type { ChargeKeeper } from "./charge-keeper.ts";
 import type { NodeHealth } from "./health.ts";
+import { RatesKeeper } from "./rates-keeper.ts";
 import type { NodeContext } from "./settings.ts";
 
 /** The lanes' numbers in the database. */
@@ -41,11 +43,12 @@ export interface MoneyLanesParts {
  */
 export class MoneyLanes {
   readonly #parts: MoneyLanesParts;
+  readonly #keptRates: RatesKeeper;
   readonly #clients: readonly PostgresClient[];
   readonly #money: Lane<MoneyItem, MoneyAnswer>;
   readonly #claims: Lane<ClaimItem, ClaimVerdict>;
   /** Progress that waits for the next batch; only the latest of each hold, however long the database is away. */
-  #notes: Map<string, number> | null = null;
+  #notes: Map<string, ProducedSoFar> | null = null;
 
   constructor(parts: MoneyLanesParts) {
     this.#parts = parts;
@@ -54,6 +57,7 @@ export class MoneyLanes {
     const connect = () => new PostgresClient({ ...settings.connection, max: 1, deadlineMs });
     const [money, claims] = [connect(), connect()];
     this.#clients = [money, claims];
+    this.#keptRates = new RatesKeeper(money.query);
     const shared = { unavailable: () => new NodeUnavailable(), onFenced };
     this.#money = new Lane({
       ...shared,
@@ -62,6 +66,7 @@ export class MoneyLanes {
       send: async (sequence, items) => {
         // A batch that is sent again must be the same: what comes from now on belongs to the next.
         if (items.some((item) => item.kind === "progress" && item.notes === this.#notes)) this.#notes = null;
+        await this.#keptRates.keep(ratesIn(items));
         const answers = await this.#timed(items.length, () =>
           sendMoney(money.query, [nodeNo(), laneNo.money, sequence], items),
         );
@@ -117,12 +122,12 @@ export class MoneyLanes {
     return this.#claims.add({ kind: "claim", ...order });
   }
 
-  progress(holdId: string, chargeSoFar: number): void {
+  progress(holdId: string, soFar: ProducedSoFar): void {
     if (this.#notes === null) {
       this.#notes = new Map();
       this.#money.add({ kind: "progress", notes: this.#notes }).catch(() => {});
     }
-    this.#notes.set(holdId, chargeSoFar);
+    this.#notes.set(holdId, soFar);
   }
 
   release(holdId: string): void {
@@ -139,6 +144,7 @@ export class MoneyLanes {
   }
 
   resume(): void {
+    this.#keptRates.forget();
     this.#money.resume();
     this.#claims.resume();
   }

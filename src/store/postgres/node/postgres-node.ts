@@ -10,6 +10,7 @@ import {
   type HoldVerdict,
   type NodeSettings,
   NodeUnavailable,
+  type ProducedSoFar,
   type StoreNode,
   type TokenVerdict,
 } from "../../node.ts";
@@ -104,8 +105,8 @@ export class PostgresNode implements StoreNode {
     return this.#lanes.hold(order);
   }
 
-  progress(holdId: string, chargeSoFar: number): void {
-    this.#lanes.progress(holdId, chargeSoFar);
+  progress(holdId: string, soFar: ProducedSoFar): void {
+    this.#lanes.progress(holdId, soFar);
   }
 
   settle(order: ChargeOrder): Promise<Charged> {

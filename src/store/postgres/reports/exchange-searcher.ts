@@ -1,5 +1,5 @@
 import type { AttemptRecord } from "../../../base/attempt.ts";
-import type { Entry } from "../../records.ts";
+import { type EntryRow, entryOf } from "../../entry-row.ts";
 import { type ExchangeRow, listedExchange } from "../../reporting/exchange-row.ts";
 import { listExchanges } from "../../reporting/list-exchanges.ts";
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../../reports.ts";
@@ -24,7 +24,7 @@ export async function findExchange(query: Query, exchangeId: string): Promise<Fi
   const [ending] = await query<EndingRow>(`${selectEnding} WHERE exchange_endings.exchange_id = $1 LIMIT 1`, [
     exchangeId,
   ]);
-  const entries = await query<Entry>(entriesOfExchange, [exchangeId]);
+  const entries = (await query<EntryRow>(entriesOfExchange, [exchangeId])).map(entryOf);
   const attempts =
     ending?.attemptDetails == null ? [] : (JSON.parse(ending.attemptDetails) as AttemptRecord[]);
   if (ending !== undefined) return { exchange: listedExchange(ending), attempts, entries };

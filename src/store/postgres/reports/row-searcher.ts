@@ -1,3 +1,4 @@
+import { type EntryRow, entryOf } from "../../entry-row.ts";
 import type { Entry } from "../../records.ts";
 import { disorderMs, lastIdBefore } from "../../reporting/seek-time.ts";
 import type { Cut, EntrySearch } from "../../reports.ts";
@@ -38,16 +39,17 @@ const idsPerPiece = 50_000;
 const searchMs = 500;
 
 /** Entries, newest first. */
-export function searchEntries(query: Query, asked: EntrySearch): Promise<Cut<Entry, number>> {
+export async function searchEntries(query: Query, asked: EntrySearch): Promise<Cut<Entry, number>> {
   const { beforeId, limit, keyId, kind } = asked;
   const conditions = new Conditions();
   if (keyId !== undefined) addKey(conditions, "entries", keyId);
   if (kind !== undefined) conditions.add("kind = $", kind);
-  return searchRows<Entry>(
+  const { rows, next } = await searchRows<EntryRow>(
     query,
     { select: selectEntry, table: "entries", conditions, beforeId, limit },
     (row) => row.id,
   );
+  return { rows: rows.map(entryOf), next };
 }
 
 /** Scans entries or endings piece by piece, newest first, and stops early if what it looks for is rare. */

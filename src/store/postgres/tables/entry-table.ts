@@ -1,7 +1,9 @@
 import { assert } from "../../../base/assert.ts";
+import { type EntryRow, entryOf } from "../../entry-row.ts";
+import { type HoldRow, holdOf } from "../../hold-row.ts";
 import type { AccountTotals, Entry, HoldProgress } from "../../records.ts";
 import type { EntryQuery } from "../../store.ts";
-import type { Query } from "../client.ts";
+import type { Parameter, Query } from "../client.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the open holds. */
 
@@ -10,14 +12,13 @@ export function listEntries(
   query: Query,
   { afterId, limit, keyId }: EntryQuery,
   throughId: number,
-): Promise<Entry[]> {
+): Promise<readonly Entry[]> {
   const range = "entries.id > $1::int8 AND entries.id <= $2::int8";
   const order = "ORDER BY entries.id LIMIT $3::int";
-  if (keyId === undefined)
-    return query<Entry>(`${selectEntries} WHERE ${range} ${order}`, [afterId, throughId, limit]);
+  if (keyId === undefined) return readEntries(query, `WHERE ${range} ${order}`, [afterId, throughId, limit]);
   const ofKey = "entries.account_no = (SELECT account_no FROM keys WHERE id = $4) AND keys.id = $4";
   const parameters = [afterId, throughId, limit, keyId];
-  return query<Entry>(`${selectEntries} WHERE ${range} AND ${ofKey} ${order}`, parameters);
+  return readEntries(query, `WHERE ${range} AND ${ofKey} ${order}`, parameters);
 }
 
 export async function entryByReference(
@@ -25,16 +26,26 @@ export async function entryByReference(
   accountNo: number,
   reference: string,
 ): Promise<Entry | null> {
-  const [entry] = await query<Entry>(
-    `${selectEntries} JOIN entry_references r ON r.entry_id = entries.id AND r.month = entries.month
+  const [entry] = await readEntries(
+    query,
+    `JOIN entry_references r ON r.entry_id = entries.id AND r.month = entries.month
     WHERE r.account_no = $1::int AND r.reference = $2`,
     [accountNo, reference],
   );
   return entry ?? null;
 }
 
-export function entriesChangedSince(query: Query, revision: number): Promise<Entry[]> {
-  return query<Entry>(`${selectEntries} WHERE entries.revision > $1::int8 ORDER BY entries.id`, [revision]);
+export function entriesChangedSince(query: Query, revision: number): Promise<readonly Entry[]> {
+  return readEntries(query, "WHERE entries.revision > $1::int8 ORDER BY entries.id", [revision]);
+}
+
+/** `condition` is all that follows the tables. */
+async function readEntries(
+  query: Query,
+  condition: string,
+  parameters: Parameter[],
+): Promise<readonly Entry[]> {
+  return (await query<EntryRow>(`${selectEntries} ${condition}`, parameters)).map(entryOf);
 }
 
 export function allTotals(query: Query): Promise<AccountTotals[]> {
@@ -60,12 +71,14 @@ export async function totalsOfKey(query: Query, keyId: string): Promise<AccountT
   return totals ?? null;
 }
 
-export function openHolds(query: Query): Promise<HoldProgress[]> {
-  return query<HoldProgress>(
+export async function openHolds(query: Query): Promise<readonly HoldProgress[]> {
+  const rows = await query<HoldRow>(
     `SELECT holds.id AS "holdId", keys.id AS "keyId", opened_at_ms::float8 AS "openedAtMs",
-      period_start_ms::float8 AS "periodStartMs", charge_so_far::float8 AS "chargeSoFar", model
-    FROM holds JOIN keys ON keys.no = holds.key_no ORDER BY holds.id`,
+      period_start_ms::float8 AS "periodStartMs", charge_so_far::float8 AS "chargeSoFar", model,
+      asked_model AS "askedModel", rates_id::float8 AS "ratesId", rates, quantities
+    FROM holds JOIN keys ON keys.no = holds.key_no LEFT JOIN rates ON rates.id = holds.rates_id ORDER BY holds.id`,
   );
+  return rows.map(holdOf);
 }
 
 /** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
@@ -82,7 +95,10 @@ export const entryColumns = `
 entries.id::float8 AS id, (SELECT id FROM accounts WHERE no = entries.account_no) AS "accountId", keys.id AS "keyId",
   kind, amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
   entries.exchange_id AS "exchangeId", basis, entries.outcome, period_start_ms::float8 AS "periodStartMs",
-  entries.reference, note`;
+  entries.reference, note, entries.model, asked_model AS "askedModel", entries.provider,
+  (SELECT rates FROM rates WHERE id = entries.rates_id) AS rates, quantities, list_cost_nano::float8 AS "listCostNano",
+  entries.input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
+  cache_write_tokens::float8 AS "cacheWriteTokens", entries.output_tokens::float8 AS "outputTokens"`;
 
 const selectEntries = `SELECT ${entryColumns} FROM entries JOIN keys ON keys.no = entries.key_no`;
 

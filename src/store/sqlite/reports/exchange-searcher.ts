@@ -1,11 +1,13 @@
 import type { Database } from "bun:sqlite";
 import type { AttemptRecord } from "../../../base/attempt.ts";
+import { type EntryRow, entryOf } from "../../entry-row.ts";
 import type { Entry } from "../../records.ts";
 import { type ExchangeRow, listedExchange } from "../../reporting/exchange-row.ts";
 import { listExchanges } from "../../reporting/list-exchanges.ts";
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../../reports.ts";
+import { selectEntries } from "../tables/entry-table.ts";
 import { selectEnding, selectEndingWithAttempts, selectRecord } from "./exchange-rows.ts";
-import { keyCondition, type Parameters, RowSearcher, rowsPerPiece, selectEntry } from "./row-searcher.ts";
+import { keyCondition, type Parameters, RowSearcher, rowsPerPiece } from "./row-searcher.ts";
 
 const findMs = 5_000;
 /** An overrun is written right after its charge, in the same transaction. */
@@ -85,10 +87,11 @@ export class ExchangeSearcher {
 
   #entriesNear(entryId: number, exchangeId: string): readonly Entry[] {
     return this.#database
-      .query<Entry, Parameters>(
-        `${selectEntry} WHERE entries.id BETWEEN $from AND $to AND exchange_id = $exchangeId ORDER BY entries.id`,
+      .query<EntryRow, Parameters>(
+        `${selectEntries} WHERE entries.id BETWEEN $from AND $to AND exchange_id = $exchangeId ORDER BY entries.id`,
       )
-      .all({ exchangeId, from: entryId - neighbours, to: entryId + neighbours });
+      .all({ exchangeId, from: entryId - neighbours, to: entryId + neighbours })
+      .map(entryOf);
   }
 
   async #findEntry(exchangeId: string): Promise<number | null> {

@@ -1,7 +1,9 @@
 import type { Database } from "bun:sqlite";
+import { type EntryRow, entryOf } from "../../entry-row.ts";
 import type { Entry } from "../../records.ts";
 import { disorderMs, lastIdBefore } from "../../reporting/seek-time.ts";
 import type { Cut, EntrySearch } from "../../reports.ts";
+import { selectEntries } from "../tables/entry-table.ts";
 
 export type Parameters = Record<string, string | number>;
 
@@ -33,7 +35,7 @@ export class RowSearcher {
     this.#database = database;
   }
 
-  entries({ beforeId, limit, keyId, kind }: EntrySearch): Promise<Cut<Entry, number>> {
+  async entries({ beforeId, limit, keyId, kind }: EntrySearch): Promise<Cut<Entry, number>> {
     const parameters: Parameters = {};
     const conditions = [keyCondition(keyId, parameters)];
     if (kind !== undefined) {
@@ -41,10 +43,11 @@ export class RowSearcher {
       parameters["kind"] = kind;
     }
     const condition = conditions.join(" ");
-    return this.search<Entry>(
-      { select: selectEntry, table: "entries", condition, parameters, beforeId, limit },
+    const { rows, next } = await this.search<EntryRow>(
+      { select: selectEntries, table: "entries", condition, parameters, beforeId, limit },
       (row) => row.id,
     );
+    return { rows: rows.map(entryOf), next };
   }
 
   async search<Row>(search: RowSearch, idOf: (row: Row) => number): Promise<Cut<Row, number>> {
@@ -92,9 +95,3 @@ export function keyCondition(keyId: string | undefined, parameters: Parameters):
   parameters["keyId"] = keyId;
   return "AND key_no = (SELECT no FROM keys WHERE id = $keyId)";
 }
-
-export const selectEntry = `
-SELECT entries.id, accounts.id AS accountId, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
-  basis, outcome, entries.period_start_ms AS periodStartMs, reference, note
-FROM entries JOIN keys ON keys.no = entries.key_no
-  JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)`;

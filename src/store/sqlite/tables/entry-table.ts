@@ -1,5 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
+import { type EntryRow, entryOf } from "../../entry-row.ts";
+import { type HoldRow, holdOf } from "../../hold-row.ts";
 import type { AccountTotals, Entry, HoldProgress } from "../../records.ts";
 import type { EntryQuery, ExactTotals, RecomputedTotals } from "../../store.ts";
 import { recomputeTotals } from "./recompute.ts";
@@ -13,17 +15,22 @@ export class EntryTable {
   }
 
   list({ afterId, limit, keyId }: EntryQuery): readonly Entry[] {
-    return keyId === undefined
-      ? this.#database.query<Entry, [number, number]>(listEntries).all(afterId, limit)
-      : this.#database.query<Entry, [string, number, number]>(listEntriesOfKey).all(keyId, afterId, limit);
+    const rows =
+      keyId === undefined
+        ? this.#database.query<EntryRow, [number, number]>(listEntries).all(afterId, limit)
+        : this.#database
+            .query<EntryRow, [string, number, number]>(listEntriesOfKey)
+            .all(keyId, afterId, limit);
+    return rows.map(entryOf);
   }
 
   byReference(keyNo: number, reference: string): Entry | null {
-    return this.#database.query<Entry, [number, string]>(entryByReference).get(keyNo, reference);
+    const row = this.#database.query<EntryRow, [number, string]>(entryByReference).get(keyNo, reference);
+    return row && entryOf(row);
   }
 
   changedSince(revision: number): readonly Entry[] {
-    return this.#database.query<Entry, [number]>(entriesSince).all(revision);
+    return this.#database.query<EntryRow, [number]>(entriesSince).all(revision).map(entryOf);
   }
 
   allTotals(): readonly AccountTotals[] {
@@ -39,7 +46,7 @@ export class EntryTable {
   }
 
   openHolds(): readonly HoldProgress[] {
-    return this.#database.query<HoldProgress, []>(selectHolds).all();
+    return this.#database.query<HoldRow, []>(selectHolds).all().map(holdOf);
   }
 
   /** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
@@ -62,11 +69,16 @@ export class EntryTable {
   }
 }
 
-const selectEntries = `
+/** For `entryOf`. */
+export const selectEntries = `
 SELECT entries.id, accounts.id AS accountId, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
-  basis, outcome, entries.period_start_ms AS periodStartMs, reference, note
+  basis, outcome, entries.period_start_ms AS periodStartMs, reference, note,
+  model, asked_model AS askedModel, provider, rates.rates, quantities, list_cost_nano AS listCostNano,
+  entries.input_tokens AS inputTokens, cached_input_tokens AS cachedInputTokens, cache_write_tokens AS cacheWriteTokens,
+  entries.output_tokens AS outputTokens
 FROM entries JOIN keys ON keys.no = entries.key_no
-  JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)`;
+  JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)
+  LEFT JOIN rates ON rates.id = entries.rates_id`;
 
 const listEntries = `${selectEntries} WHERE entries.id > ? ORDER BY entries.id LIMIT ?`;
 
@@ -89,5 +101,5 @@ ORDER BY keys.no LIMIT 1`;
 
 const selectHolds = `
 SELECT holds.id AS holdId, keys.id AS keyId, opened_at_ms AS openedAtMs, period_start_ms AS periodStartMs,
-  charge_so_far AS chargeSoFar, model
-FROM holds JOIN keys ON keys.no = holds.key_no`;
+  charge_so_far AS chargeSoFar, model, asked_model AS askedModel, rates_id AS ratesId, rates, quantities
+FROM holds JOIN keys ON keys.no = holds.key_no LEFT JOIN rates ON rates.id = holds.rates_id`;

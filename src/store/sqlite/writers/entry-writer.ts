@@ -1,15 +1,19 @@
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
+import { quantitiesColumn } from "../../stored-quantities.ts";
 import { otherAccount } from "../tables/account-number.ts";
+import type { RatesWriter } from "./rates-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
 /** What is bound for a charge with its usage record, in this order. */
 const recordedColumns = `key_no, account_no, amount, at_ms, period_start_ms, exchange_id, basis, outcome,
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-  cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano`;
+  cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities`;
 const valuesPerRow = recordedColumns.split(",").length;
+/** An overrun is explained by the charge beside it. */
+const unexplained: readonly SQLQueryBindings[] = [null, null, null, null];
 /** Most batches fit into one such statement; longer ones gain almost nothing. */
 const mostRowsPerStatement = 32;
 
@@ -19,6 +23,7 @@ const mostRowsPerStatement = 32;
  */
 export class EntryWriter {
   readonly #database: Database;
+  readonly #rates: RatesWriter;
   readonly #insertPlain: Statement;
   /** By the number of rows they insert, prepared when first needed. */
   readonly #insertRecorded: Statement[] = [];
@@ -27,8 +32,9 @@ export class EntryWriter {
   #waitingRows = 0;
   #lastId = 0;
 
-  constructor(database: Database) {
+  constructor(database: Database, rates: RatesWriter) {
     this.#database = database;
+    this.#rates = rates;
     this.#insertPlain = database.query(insertPlain);
   }
 
@@ -76,13 +82,18 @@ export class EntryWriter {
       charge.outcome,
       charge.model,
       charge.provider,
-      kind === "charge" ? charge.listCostNano : null,
+      ...(kind === "charge" ? this.#explained(charge) : unexplained),
     );
     this.#lastId = Number(lastInsertRowid);
   }
 
+  #explained({ listCostNano, askedModel, rates, quantities }: ChargeEntry): SQLQueryBindings[] {
+    return [listCostNano, askedModel, this.#rates.idOf(rates), quantitiesColumn(quantities, null)];
+  }
+
   #recorded(key: WrittenKey, charge: ChargeEntry, record: UsageRecord): void {
-    const end = fillRow(this.#values, this.#waitingRows * valuesPerRow, key, charge, record);
+    const ratesId = this.#rates.idOf(charge.rates);
+    const end = fillRow(this.#values, this.#waitingRows * valuesPerRow, key, charge, record, ratesId);
     this.#waitingRows += 1;
     assert(end === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
     if (this.#waitingRows === mostRowsPerStatement) this.#writeWaiting();
@@ -115,6 +126,7 @@ function fillRow(
   { no, accountNo }: WrittenKey,
   charge: ChargeEntry,
   record: UsageRecord,
+  ratesId: number | null,
 ): number {
   const { usage } = record;
   let next = index;
@@ -143,6 +155,9 @@ function fillRow(
   values[next++] = Math.round(record.totalMs);
   values[next++] = record.attempts;
   values[next++] = charge.listCostNano;
+  values[next++] = charge.askedModel;
+  values[next++] = ratesId;
+  values[next++] = quantitiesColumn(charge.quantities, usage);
   return next;
 }
 
@@ -155,5 +170,5 @@ VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
 
 const insertPlain = `
 INSERT INTO entries (key_no, account_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model,
-  provider, list_cost_nano)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  provider, list_cost_nano, asked_model, rates_id, quantities)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

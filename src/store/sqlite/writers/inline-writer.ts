@@ -8,6 +8,7 @@ import { failureReason } from "../troubles.ts";
 import { AccountDeltas } from "./account-deltas.ts";
 import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
+import { RatesWriter } from "./rates-writer.ts";
 import { catchUpRollup, UsageRollup } from "./rollup.ts";
 import type { WrittenKey } from "./written-key.ts";
 
@@ -21,6 +22,7 @@ interface Written {
 export class InlineWriter implements TimedWriter {
   readonly #database: Database;
   readonly #rollup: UsageRollup;
+  readonly #rates: RatesWriter;
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
   readonly #endings: EndingWriter;
@@ -41,7 +43,8 @@ export class InlineWriter implements TimedWriter {
   constructor(database: Database) {
     this.#database = database;
     this.#rollup = new UsageRollup(database);
-    this.#entries = new EntryWriter(database);
+    this.#rates = new RatesWriter(database);
+    this.#entries = new EntryWriter(database, this.#rates);
     this.#deltas = new AccountDeltas(database);
     this.#endings = new EndingWriter(database);
     this.#findKey = database.query(findKey);
@@ -92,7 +95,9 @@ export class InlineWriter implements TimedWriter {
 
   #count(item: JournalItem): void {
     if (item.kind === "settle") {
-      this.#rollup.addCharge(this.#key(item.charge.keyId), item.charge, item.record);
+      const key = this.#key(item.charge.keyId);
+      this.#rollup.addCharge(key, item.charge, item.record);
+      if (item.ending !== null) this.#rollup.addCovered(key, item.ending);
     } else if (item.kind === "endings") {
       for (const ending of item.endings) this.#rollup.addEnding(this.#key(ending.keyId), ending);
     }
@@ -104,6 +109,7 @@ export class InlineWriter implements TimedWriter {
       return this.#transaction(items, rollUp);
     } catch (error) {
       this.#entries.forget();
+      this.#rates.forget();
       this.#endings.takeLastId();
       this.#deltas.forget();
       // A transaction that could not be rolled back may still be committed.
@@ -168,6 +174,7 @@ export class InlineWriter implements TimedWriter {
 
   #progress(progress: HoldProgress): void {
     const { no, accountNo } = this.#key(progress.keyId);
+    const { quantities } = progress;
     this.#upsertHold.run(
       progress.holdId,
       no,
@@ -176,6 +183,9 @@ export class InlineWriter implements TimedWriter {
       progress.periodStartMs,
       progress.chargeSoFar,
       progress.model,
+      progress.askedModel,
+      this.#rates.idOf(progress.rates),
+      quantities && JSON.stringify(quantities),
     );
   }
 
@@ -215,9 +225,11 @@ SELECT keys.no, accounts.no AS accountNo, mode = 'credit' AS isCredit
 FROM keys JOIN accounts ON accounts.no = keys.account_no WHERE keys.id = ?`;
 
 const upsertHold = `
-INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, charge_so_far, model)
-VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET charge_so_far = max(charge_so_far, excluded.charge_so_far)`;
+INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, charge_so_far, model, asked_model, rates_id,
+  quantities)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET charge_so_far = excluded.charge_so_far, rates_id = excluded.rates_id,
+  quantities = excluded.quantities WHERE excluded.charge_so_far > charge_so_far`;
 
 /** An id that is given again becomes the newest, so that it is kept as long as a new one. */
 const insertGiven = `

@@ -109,6 +109,14 @@ export class UsageRollup {
     count(latencies.firstByte, firstByteMs);
   }
 
+  /** The attempts that failed before an exchange completed. */
+  addCovered({ no }: WrittenKey, { atMs, model, outcome, attemptDetails }: ExchangeEnding): void {
+    if (outcome !== "completed") return;
+    for (const { provider, failure } of attemptDetails) {
+      if (failure !== null) this.#sumsOf(atMs, no, model, provider).figures.coveredAttempts += 1;
+    }
+  }
+
   /** One that was not charged. */
   addEnding({ no }: WrittenKey, { atMs, model, provider, outcome, alike, totalMs }: ExchangeEnding): void {
     const { figures, latencies } = this.#sumsOf(atMs, no, model, provider);

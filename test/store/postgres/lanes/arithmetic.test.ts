@@ -14,6 +14,7 @@ import { readAccounts } from "../../../../src/store/postgres/node/read-accounts.
 import { type BudgetPeriod, emptyTotals } from "../../../../src/store/store.ts";
 import { SeededRandom } from "../../../simulation/random.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { costing } from "../../../support/rates.ts";
 import { keyRecord, usageRecord } from "../../fixtures.ts";
 import { clientOf, migratedDatabase, type PostgresDatabase } from "../fixtures.ts";
 
@@ -88,6 +89,7 @@ class History {
       amount: this.random.between(0, 500),
       nowMs: this.nowMs,
       model: "house-model",
+      askedModel: null,
     }));
   }
 
@@ -152,7 +154,7 @@ class History {
       this.account.count({ ...record, costNano: this.key.mode === "credit" ? expected.charged : 0 });
     }
     const outcome = isRecorded ? "completed" : "cancelled";
-    const end = endOf({ ...orderOf(this, hold), atMs: this.nowMs, cost, outcome, record });
+    const end = endOf({ ...orderOf(this, hold), ...costing(cost), atMs: this.nowMs, outcome, record });
     return { end, expected };
   }
 }
@@ -165,8 +167,8 @@ function orderOf({ key }: History, { id, openedAtMs, periodStartMs }: OpenHold) 
     periodStartMs,
     basis: "measured",
     model: "house-model",
+    askedModel: null,
     provider: "openai",
-    listCostNano: null,
     response: null,
     ending: null,
   } as const;
@@ -259,7 +261,8 @@ async function compareBatch(
   const ended = what.includes("ends")
     ? histories.flatMap((history) => history.ends().map((end) => ({ history, ...end })))
     : [];
-  const notes = new Map(what.includes("ends") ? histories.flatMap((history) => history.progress()) : []);
+  const progress = what.includes("ends") ? histories.flatMap((history) => history.progress()) : [];
+  const notes = new Map(progress.map(([id, soFar]) => [id, costing(soFar)]));
   const asked = what.includes("holds")
     ? histories.flatMap((history) => history.holds().map((order) => ({ history, order })))
     : [];
@@ -330,7 +333,13 @@ async function compareTakeover(query: Query, dead: number, histories: readonly H
             rest,
             atMs,
           );
-    const end = endOf({ ...orderOf(history, hold), cost, atMs, outcome: "cancelled", record: null });
+    const end = endOf({
+      ...orderOf(history, hold),
+      ...costing(cost),
+      atMs,
+      outcome: "cancelled",
+      record: null,
+    });
     const expected = { charged: paid + late.charged, overrun: unpaid + late.overrun };
     for (let time = 0; time < 2; time += 1) {
       const answers = await sendMoney(query, [taker, 1, index / 8 + 1], [{ kind: "end", end }]);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
 import { listNodes } from "../../../../src/store/postgres/node/list-nodes.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { costing } from "../../../support/rates.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { temporaryFolder } from "../../fixtures.ts";
 import { unbalanced } from "./node-load.ts";
@@ -20,7 +21,7 @@ else
       const { node, dir } = await world.join();
       const [settled, open, released] = [holdOrder(keyId, 100), holdOrder(keyId, 100), holdOrder(keyId, 100)];
       await Promise.all([settled, open, released].map((order) => node.hold(order)));
-      node.progress(open.holdId, 40);
+      node.progress(open.holdId, costing(40));
       node.release(released.holdId);
       expect(await node.settle(chargeOrder(settled, 60))).toEqual({ charged: 60, overrun: 0 });
       expect([...(await listNodes(world.client.query))]).toMatchObject([
@@ -54,7 +55,7 @@ else
       ];
       if (produced === undefined || silent === undefined || charged === undefined) throw new Error("three");
       await Promise.all(orders.map((order) => node.hold(order)));
-      node.progress(produced.holdId, 40);
+      node.progress(produced.holdId, costing(40));
       await waitFor(async () => (await progressOf(world, produced.holdId)) === 40, "the progress");
       await waitFor(
         async () =>
@@ -173,7 +174,7 @@ else
       const { node, proxy, dir } = await world.join({ timing: { leaseMs: 600_000 } });
       const orders = [holdOrder(keyId, 100), holdOrder(keyId, 100), holdOrder(keyId, 100)] as const;
       for (const order of orders) await node.hold(order);
-      node.progress(orders[1].holdId, 25);
+      node.progress(orders[1].holdId, costing(25));
       await waitFor(async () => (await progressOf(world, orders[1].holdId)) === 25, "the progress");
       proxy.mode = "silent";
       const settling = orders.slice(0, 2).map((order) => node.settle(chargeOrder(order, 80)));

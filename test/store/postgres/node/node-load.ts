@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import type { PostgresClient } from "../../../../src/store/postgres/client.ts";
 import type { PostgresNode } from "../../../../src/store/postgres/node/postgres-node.ts";
+import { costing } from "../../../support/rates.ts";
 import { chargeOrder, holdOrder } from "./world.ts";
 
 /** What a caller knows of its exchange, in the end. */
@@ -57,7 +58,7 @@ export class NodeLoad {
         node.release(order.holdId);
         continue;
       }
-      if (round % 3 === 0) node.progress(order.holdId, 10);
+      if (round % 3 === 0) node.progress(order.holdId, costing(10));
       const exchange: Exchange = { id: order.holdId, charged: null, cost: 30 + (round % 40) };
       this.exchanges.push(exchange);
       try {

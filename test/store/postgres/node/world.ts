@@ -10,6 +10,7 @@ import type { PostgresClient } from "../../../../src/store/postgres/client.ts";
 import { PostgresNode } from "../../../../src/store/postgres/node/postgres-node.ts";
 import type { StoredResponse } from "../../../../src/store/store.ts";
 import type { PostgresServer } from "../../../support/postgres.ts";
+import { costing } from "../../../support/rates.ts";
 import { TcpProxy } from "../../../support/tcp-proxy.ts";
 import { temporaryFolder, usageRecord } from "../../fixtures.ts";
 import { clientOf, migratedDatabase, type PostgresDatabase } from "../fixtures.ts";
@@ -118,11 +119,19 @@ export interface JoinedNode {
 }
 
 export function holdOrder(keyId: string, amount: number, overrides: Partial<HoldOrder> = {}): HoldOrder {
-  return { holdId: newId("req_"), keyId, amount, nowMs: Date.now(), model: "house-model", ...overrides };
+  return {
+    holdId: newId("req_"),
+    keyId,
+    amount,
+    nowMs: Date.now(),
+    model: "house-model",
+    askedModel: null,
+    ...overrides,
+  };
 }
 
 export function chargeOrder(
-  { holdId, keyId, nowMs, model }: HoldOrder,
+  { holdId, keyId, nowMs, model, askedModel }: HoldOrder,
   cost: number,
   overrides: Partial<ChargeOrder> = {},
 ): ChargeOrder {
@@ -132,12 +141,12 @@ export function chargeOrder(
     openedAtMs: nowMs,
     periodStartMs: 0,
     atMs: nowMs,
-    cost,
+    ...costing(cost),
     basis: "measured",
     outcome: "completed",
     model,
+    askedModel,
     provider: "openai",
-    listCostNano: null,
     record: usageRecord(keyId, { exchangeId: holdId, atMs: nowMs }),
     response: null,
     ending: null,

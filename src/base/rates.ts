@@ -1,0 +1,104 @@
+import { nanoFromPicoUsd } from "./money.ts";
+
+/** How many of each thing a call used. Things have the names that prices have in the configuration: `input`, `web_search`. */
+export type Quantities = Readonly<Record<string, number>>;
+
+/** What a store keeps of rates, once for all charges that were made at them. */
+export interface KeptRates {
+  /** A digest of the text, so that every store gives the same rates the same id. */
+  readonly id: number;
+  readonly text: string;
+}
+
+/** Everything that goes into a price but the quantities. Immutable. */
+export interface Rates extends KeptRates {
+  readonly microUsdPerCredit: number;
+  /** Whole pico-USD for one of each thing; what is not named costs nothing. */
+  readonly picoUsd: Readonly<Record<string, number>>;
+  /** The service tiers that they are for; none for the usual one. */
+  readonly tiers: readonly string[];
+  /** They are for calls with more input than this; null if they are for any. */
+  readonly inputAbove: number | null;
+}
+
+/** The text of rates, as it is kept for ever: names may be added here, but none may change its meaning. */
+interface RatesText {
+  readonly micro_usd_per_credit: number;
+  readonly pico_usd: Readonly<Record<string, number>>;
+  readonly tiers?: readonly string[];
+  readonly input_above?: number;
+}
+
+export function makeRates({
+  microUsdPerCredit,
+  picoUsd,
+  tiers,
+  inputAbove,
+}: Omit<Rates, "id" | "text">): Rates {
+  const kept: RatesText = {
+    micro_usd_per_credit: microUsdPerCredit,
+    pico_usd: picoUsd,
+    ...(tiers.length === 0 ? {} : { tiers }),
+    ...(inputAbove === null ? {} : { input_above: inputAbove }),
+  };
+  const text = JSON.stringify(kept);
+  return { id: digestOf(text), text, microUsdPerCredit, picoUsd, tiers, inputAbove };
+}
+
+/** Reads what `makeRates` wrote. */
+export function readRates(text: string): Rates {
+  const { micro_usd_per_credit, pico_usd, tiers = [], input_above = null } = JSON.parse(text) as RatesText;
+  return {
+    id: digestOf(text),
+    text,
+    microUsdPerCredit: micro_usd_per_credit,
+    picoUsd: pico_usd,
+    tiers,
+    inputAbove: input_above,
+  };
+}
+
+/** 52 bits, which a double and every database hold exactly. Two of a million rates collide once in ten thousand times. */
+function digestOf(text: string): number {
+  return Number.parseInt(new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 13), 16);
+}
+
+/**
+ * What a call costs, in nano-credits: exact, and rounded up once at the end. The one function of money: charges are
+ * made, explained and audited by it.
+ */
+export function costNano(
+  { picoUsd, microUsdPerCredit }: Pick<Rates, "picoUsd" | "microUsdPerCredit">,
+  quantities: Quantities,
+): number {
+  let sum = 0;
+  for (const name in quantities) sum += (quantities[name] ?? 0) * (picoUsd[name] ?? 0);
+  // No term is negative, so if the sum is a safe integer, every step was exact.
+  if (Number.isSafeInteger(sum)) return nanoFromPicoUsd(sum, microUsdPerCredit);
+  let exact = 0n;
+  for (const [name, count] of Object.entries(quantities)) exact += BigInt(count) * BigInt(picoUsd[name] ?? 0);
+  return nanoFromPicoUsd(exact, microUsdPerCredit);
+}
+
+/** Names of what is counted in tokens, in the order in which sums show them. Everything else is counted in calls. */
+const tokenNames: ReadonlySet<string> = new Set([
+  "input",
+  "audio_input",
+  "cached_input",
+  "cache_write",
+  "cache_write_1h",
+  "output",
+  "audio_output",
+]);
+
+/** Whether a thing is counted in tokens. Those of another model than the call's have its id in front: `claude-5/input`. */
+export function isToken(name: string): boolean {
+  return tokenNames.has(name.slice(name.lastIndexOf("/") + 1));
+}
+
+/** What a call costs a token budget. */
+export function tokensOf(quantities: Quantities): number {
+  let sum = 0;
+  for (const name in quantities) if (isToken(name)) sum += quantities[name] ?? 0;
+  return sum;
+}

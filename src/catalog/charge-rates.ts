@@ -1,0 +1,94 @@
+import type { ExtraUsage } from "../base/extra-usage.ts";
+import { hostedToolNames } from "../base/hosted-tools.ts";
+import { makeRates, type Quantities, type Rates } from "../base/rates.ts";
+import type { Usage } from "../base/usage.ts";
+import type { Price, TokenRates } from "../config/settings.ts";
+import { ownTierPrice, tierPrice } from "./extra-price.ts";
+import { ratesAt } from "./token-rates.ts";
+
+/** Made once for each price, its tiers and sides of a long context's limit: a reload brings prices of its own. */
+const known = new WeakMap<Price, Map<string, Rates>>();
+let free: Rates | null = null;
+
+/** The rates of a call with this much input. */
+export function ratesFor(
+  price: Price | null,
+  asked: readonly string[],
+  inputTokens: number,
+  microUsdPerCredit: number,
+): Rates {
+  if (price === null) return freeRates(microUsdPerCredit);
+  const tiers = asked.length === 0 ? asked : asked.filter((tier) => ownTierPrice(price, tier) !== undefined);
+  const tokenPrice = tierPrice(price, tiers);
+  const chosen = ratesAt(tokenPrice, inputTokens);
+  const inputAbove = chosen === tokenPrice ? null : (tokenPrice.longContext?.above ?? null);
+  let ofPrice = known.get(price);
+  if (ofPrice === undefined) {
+    ofPrice = new Map();
+    known.set(price, ofPrice);
+  }
+  const name = `${inputAbove ?? ""} ${tiers.join(" ")}`;
+  const made = ofPrice.get(name);
+  if (made?.microUsdPerCredit === microUsdPerCredit) return made;
+  const rates = makeRates({ microUsdPerCredit, picoUsd: picoUsdOf(price, chosen), tiers, inputAbove });
+  ofPrice.set(name, rates);
+  return rates;
+}
+
+function freeRates(microUsdPerCredit: number): Rates {
+  if (free?.microUsdPerCredit === microUsdPerCredit) return free;
+  free = makeRates({ microUsdPerCredit, picoUsd: {}, tiers: [], inputAbove: null });
+  return free;
+}
+
+/** Under the names of the configuration. What costs the same as what it is part of is not named. */
+function picoUsdOf({ audioInput, audioOutput, calls }: Price, chosen: TokenRates): Record<string, number> {
+  const { input, cachedInput, cacheWrite, cacheWriteHour, output } = chosen;
+  const picoUsd: Record<string, number> = {
+    input,
+    cached_input: cachedInput,
+    cache_write: cacheWrite,
+    output,
+  };
+  if (cacheWriteHour !== undefined) picoUsd["cache_write_1h"] = cacheWriteHour;
+  if (audioInput !== undefined) picoUsd["audio_input"] = audioInput;
+  if (audioOutput !== undefined) picoUsd["audio_output"] = audioOutput;
+  for (const name of hostedToolNames) {
+    const perCall = calls?.[name];
+    if (perCall !== undefined) picoUsd[name] = perCall;
+  }
+  return picoUsd;
+}
+
+/**
+ * What a call used, under the names of its rates. Audio is part of the tokens in `usage`, and so are writes to a cache
+ * that last an hour: they are apart here if they have a rate of their own. What was not used is left out.
+ */
+export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }: Rates): Quantities {
+  const quantities: Record<string, number> = {};
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWriteHourTokens, outputTokens } = usage;
+  split(quantities, picoUsd, inputTokens, "input", extra?.audioInputTokens, "audio_input");
+  if (cachedInputTokens > 0) quantities["cached_input"] = cachedInputTokens;
+  split(quantities, picoUsd, cacheWriteTokens, "cache_write", cacheWriteHourTokens, "cache_write_1h");
+  split(quantities, picoUsd, outputTokens, "output", extra?.audioOutputTokens, "audio_output");
+  if (extra === null) return quantities;
+  for (const name of hostedToolNames) {
+    const calls = extra.calls[name] ?? 0;
+    if (calls > 0) quantities[name] = calls;
+  }
+  return quantities;
+}
+
+/** A count and the part of it that may have a rate of its own. */
+function split(
+  quantities: Record<string, number>,
+  picoUsd: Rates["picoUsd"],
+  count: number,
+  name: string,
+  partCount: number | undefined,
+  partName: string,
+): void {
+  const part = partCount === undefined || picoUsd[partName] === undefined ? 0 : Math.min(partCount, count);
+  if (count > part) quantities[name] = count - part;
+  if (part > 0) quantities[partName] = part;
+}

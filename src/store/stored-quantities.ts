@@ -1,0 +1,38 @@
+import type { Quantities } from "../base/rates.ts";
+import type { Usage } from "../base/usage.ts";
+
+/** The columns of a usage record that most charges rest on alone. */
+type PlainUsage = Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "outputTokens">;
+
+/** As a column has them: JSON, or null where the usage record beside it says the same, as for nearly all charges. */
+export function quantitiesColumn(quantities: Quantities | null, usage: PlainUsage | null): string | null {
+  if (quantities === null) return null;
+  return usage !== null && saysTheSame(usage, quantities) ? null : JSON.stringify(quantities);
+}
+
+/** Reads them again. `usage` is null without a usage record. */
+export function quantitiesOf(column: string | null, usage: PlainUsage | null): Quantities | null {
+  if (column !== null) return JSON.parse(column) as Quantities;
+  if (usage === null) return null;
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = usage;
+  return {
+    ...(inputTokens === 0 ? {} : { input: inputTokens }),
+    ...(cachedInputTokens === 0 ? {} : { cached_input: cachedInputTokens }),
+    ...(cacheWriteTokens === 0 ? {} : { cache_write: cacheWriteTokens }),
+    ...(outputTokens === 0 ? {} : { output: outputTokens }),
+  };
+}
+
+function saysTheSame(usage: PlainUsage, quantities: Quantities): boolean {
+  for (const name in quantities) {
+    if (name !== "input" && name !== "cached_input" && name !== "cache_write" && name !== "output")
+      return false;
+  }
+  const { input = 0, cached_input = 0, cache_write = 0, output = 0 } = quantities;
+  return (
+    input === usage.inputTokens &&
+    cached_input === usage.cachedInputTokens &&
+    cache_write === usage.cacheWriteTokens &&
+    output === usage.outputTokens
+  );
+}

@@ -1,0 +1,15 @@
+import { makeRates, type Quantities } from "../../src/base/rates.ts";
+
+/** Rates at which a token of output costs one nano-credit, so that any cost is some number of them. */
+export const nanoRates = makeRates({
+  microUsdPerCredit: 1_000_000,
+  picoUsd: { output: 1000 },
+  tiers: [],
+  inputAbove: null,
+});
+
+/** A cost, in nano-credits or tokens, and something that it follows from. */
+export function costing(cost: number) {
+  const quantities: Quantities = { output: cost };
+  return { cost, rates: nanoRates, quantities, listCostNano: null };
+}
