@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Glob, SQL } from "bun";
@@ -119,24 +119,24 @@ export class PostgresServer implements Disposable {
   #copyPristine(): void {
     const version = this.program("pg_ctl", ["--version"]).trim().replaceAll(/\W+/g, "-");
     const pristine = join(tmpdir(), `sluice-${version}-${serverUser?.uid ?? process.getuid?.()}`);
-    if (!existsSync(pristine)) {
-      const making = join(this.dir, "pristine");
-      const how = [
-        "-U",
-        "sluice",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--locale=C",
-        "--no-sync",
-        "--no-instructions",
-      ];
-      this.program("initdb", ["-D", making, ...how]);
-      // Another process may have been faster.
-      Bun.spawnSync(["mv", "-T", "-n", making, pristine]);
-    }
+    if (!existsSync(pristine)) this.#makePristine(pristine);
     Bun.spawnSync(["cp", "-a", pristine, this.dataDir]);
+  }
+
+  /** Beside its place, so that it gets there by one rename: whoever finds it there finds all of it. */
+  #makePristine(pristine: string): void {
+    const making = mkdtempSync(`${pristine}-`);
+    if (serverUser !== null) chownSync(making, serverUser.uid, serverUser.gid);
+    const data = join(making, "data");
+    const identity = ["-U", "sluice", "-A", "trust", "-E", "UTF8", "--locale=C"];
+    this.program("initdb", ["-D", data, ...identity, "--no-sync", "--no-instructions"]);
+    try {
+      renameSync(data, pristine);
+    } catch (error) {
+      // Another process was faster.
+      if (!existsSync(pristine)) throw error;
+    }
+    rmSync(making, { recursive: true, force: true });
   }
 
   /** Replaces a file of the data folder. */
