@@ -258,6 +258,7 @@ export type RefusalReason =
   | "not_a_database"
   | "invalid_url"
   | "unreachable"
+  | "unsafe_server"
   | "schema_missing"
   | "not_empty"
   | "copy_differs"

@@ -14,7 +14,7 @@ export const hasPostgres = programs !== null && (process.getuid?.() !== 0 || ser
 export const withoutPostgres = "SKIPPED: PostgreSQL is not installed, so nothing is known about it";
 
 export interface PostgresOptions {
-  /** With `isDurable`, commits survive a power cut, as in production; without, the disk is not waited for. */
+  /** With `isDurable`, on a real disk, as in production; without, in memory where there is enough of it. */
   readonly isDurable?: boolean;
   /** More lines of postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -100,7 +100,7 @@ export class PostgresServer implements Disposable {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  #initialize({ isDurable = false, settings = {}, authentication }: PostgresOptions): void {
+  #initialize({ settings = {}, authentication }: PostgresOptions): void {
     this.#copyPristine();
     const lines = Object.entries({
       listen_addresses: "127.0.0.1",
@@ -108,7 +108,6 @@ export class PostgresServer implements Disposable {
       unix_socket_directories: "",
       max_connections: "200",
       shared_buffers: "32MB",
-      ...(isDurable ? {} : { fsync: "off", full_page_writes: "off" }),
       ...settings,
     }).map(([name, value]) => `${name} = '${value}'`);
     this.writeFile("postgresql.auto.conf", `${lines.join("\n")}\n`);

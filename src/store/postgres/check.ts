@@ -5,6 +5,7 @@ import { PostgresClient, type Query } from "./client.ts";
 import { Database } from "./database.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
 import { listNodes } from "./node/list-nodes.ts";
+import { requireSafeServer } from "./requirements.ts";
 
 const deadlineMs = 30_000;
 const patienceMs = 2_000;
@@ -17,15 +18,20 @@ export async function checkDatabase(
 ): Promise<DatabaseCheck> {
   const client = new PostgresClient({ address: parseAddress(url, password), max: 1, prepare, deadlineMs });
   try {
-    const { read } = new Database(client, patienceMs);
+    const database = new Database(client, patienceMs);
+    const { read } = database;
     const [server] = await read<{ version: string; isEncrypted: boolean }>(
       `SELECT current_setting('server_version') AS version,
         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted"`,
     );
+    const { name } = client.address;
+    await requireSafeServer(read, name);
     const roundTripMs = await medianRoundTrip(read);
-    const schema = migrates ? await migrate(client) : await readSchema(read, client.address.name);
+    const schema = await database.repeatedly(() =>
+      migrates ? migrate(client) : readSchema(client.query, name),
+    );
     return {
-      name: client.address.name,
+      name,
       serverVersion: server?.version.split(" ")[0] ?? "",
       isEncrypted: server?.isEncrypted === true,
       roundTripMs,

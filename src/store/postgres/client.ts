@@ -2,6 +2,7 @@ import { SQL } from "bun";
 import { startDeadline } from "../../base/deadline.ts";
 import type { PostgresAddress } from "./address.ts";
 import { DeadlinePassed } from "./errors.ts";
+import { sessionSettings } from "./session.ts";
 import { storableText } from "./text.ts";
 
 /** A value that Bun.SQL can send. Arrays need a cast in the statement, such as `$1::int8[]`. */
@@ -24,53 +25,73 @@ export interface ClientOptions {
   readonly prepare: boolean;
   /** How long one query may take, the time to connect included. */
   readonly deadlineMs: number;
+  /** Asks about a query that is not answered in time. By default on a connection that is made for the question. */
+  readonly elsewhere?: Query | undefined;
 }
 
 const connectTimeoutSeconds = 5;
+/** How long a transaction may wait for its client: one whose machine is gone must not keep its locks. */
+const mostIdleMs = 10_000;
+/** How often the server is asked whether it is still at a query, and how long it has to answer. */
+const askEveryMs = 1_000;
+const askDeadlineMs = 500;
 
 /**
  * A pool of connections. Bun.SQL has no time limit for a query, so a connection that has become a black hole would block
- * it for ever: when a deadline passes, the whole pool is dropped and the next query connects anew.
+ * it for ever: when a deadline passes, the whole pool is dropped and the next query connects anew. But not while the server is still
+ * at the query, as in a commit that waits for a standby: every connection would be followed by another one that waits.
  */
 export class PostgresClient {
   readonly #options: ClientOptions;
+  readonly #application = `sluice ${crypto.randomUUID()}`;
+  /** Not answered in time. */
+  readonly #overdue = new Set<Promise<unknown>>();
   #sql: SQL;
+  #isClosed = false;
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.#sql = connect(options);
+    this.#sql = connect(options, this.#application);
   }
 
   get address(): PostgresAddress {
     return this.#options.address;
   }
 
-  readonly query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) => {
-    const sql = this.#sql;
-    return this.#within(sql, this.#options.deadlineMs, run<Row>(sql, text, parameters));
-  };
+  readonly query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
+    this.#within(this.#options.deadlineMs, (sql) => run<Row>(sql, text, parameters));
 
   /** All or nothing. The deadline is for the whole of it. */
   transaction<Result>(
     work: (query: Query) => Promise<Result>,
-    { deadlineMs = this.#options.deadlineMs, begin = "" } = {},
+    { deadlineMs = this.#options.deadlineMs, begin = "", idleMs = mostIdleMs } = {},
   ): Promise<Result> {
-    const sql = this.#sql;
-    const whole = sql.begin(begin, (transaction) =>
-      work((text, parameters = []) => run(transaction, text, parameters)),
-    );
-    return this.#within(sql, deadlineMs, whole as Promise<Result>);
+    return this.#within(deadlineMs, async (sql) => {
+      const whole = sql.begin(begin, async (transaction) => {
+        const query: Query = (text, parameters = []) => run(transaction, text, parameters);
+        // Takes no snapshot yet: that of a transaction which begins with a lock is to be taken under it.
+        await query(
+          `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}; SET LOCAL statement_timeout = ${deadlineMs}`,
+        );
+        return work(query);
+      });
+      return (await whole) as Result;
+    });
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#sql.close({ timeout: 0 });
   }
 
-  async #within<Result>(sql: SQL, deadlineMs: number, answer: Promise<Result>): Promise<Result> {
+  async #within<Result>(deadlineMs: number, work: (sql: SQL) => Promise<Result>): Promise<Result> {
+    if (this.#overdue.size >= this.#options.max) throw new DeadlinePassed(deadlineMs);
+    const sql = this.#sql;
+    const answer = work(sql);
     const { promise: deadline, reject } = Promise.withResolvers<never>();
     const cancelDeadline = startDeadline(deadlineMs, () => {
       reject(new DeadlinePassed(deadlineMs));
-      this.#drop(sql);
+      void this.#awaitOverdue(sql, answer, deadlineMs);
     });
     try {
       return await Promise.race([answer, deadline]);
@@ -79,12 +100,56 @@ export class PostgresClient {
     }
   }
 
+  /** Its caller is gone. Its connection is kept for as long as the server is at it. */
+  async #awaitOverdue(sql: SQL, answer: Promise<unknown>, deadlineMs: number): Promise<void> {
+    const answered = answer.then(
+      () => true,
+      () => true,
+    );
+    this.#overdue.add(answer);
+    let isAnswered = false;
+    while (!isAnswered && !this.#isClosed && sql === this.#sql && (await this.#isAtWork(deadlineMs)))
+      isAnswered = await Promise.race([answered, pause(askEveryMs)]);
+    this.#overdue.delete(answer);
+    if (!isAnswered) this.#drop(sql);
+  }
+
+  /** Whether the server has been at a query of this client for that long. False if nobody can tell. */
+  async #isAtWork(deadlineMs: number): Promise<boolean> {
+    const { elsewhere = (text, parameters) => this.#askOnce(text, parameters) } = this.#options;
+    const parameters = [this.#application, Math.floor(deadlineMs / 2)];
+    const rows = await elsewhere(busyBackends, parameters).catch(() => []);
+    return rows.length > 0;
+  }
+
+  async #askOnce<Row>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    const sql = connect({ ...this.#options, max: 1 }, "sluice");
+    try {
+      return await Promise.race([run<Row>(sql, text, parameters), Bun.sleep(askDeadlineMs).then(() => [])]);
+    } finally {
+      await sql.close({ timeout: 0 });
+    }
+  }
+
   #drop(sql: SQL): void {
-    if (sql !== this.#sql) return;
-    this.#sql = connect(this.#options);
+    if (sql !== this.#sql || this.#isClosed) return;
+    this.#overdue.clear();
+    this.#sql = connect(this.#options, this.#application);
     sql.close({ timeout: 0 }).catch(() => {});
   }
 }
+
+/** Does not keep the process alive. */
+function pause(ms: number): Promise<false> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(false), ms).unref();
+  });
+}
+
+/** One that waits for its client has lost it. */
+const busyBackends = `
+SELECT FROM pg_stat_activity WHERE application_name = $1 AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'
+  AND query_start < clock_timestamp() - $2::int * interval '1 ms'`;
 
 /** A plain array, not the driver's own kind. What the rows look like is the statement's promise. */
 async function run<Row>(sql: SQL, text: string, parameters: readonly Parameter[]): Promise<Row[]> {
@@ -98,7 +163,7 @@ function storable(parameter: Parameter): Parameter {
 }
 
 /** Everything is passed by name, because Bun.SQL fills gaps from the environment (PGDATABASE, DATABASE_URL, …). */
-function connect({ address, max, prepare }: ClientOptions): SQL {
+function connect({ address, max, prepare, deadlineMs }: ClientOptions, application: string): SQL {
   const { hostname, port, database, username, password } = address;
   return new SQL({
     adapter: "postgres",
@@ -112,6 +177,7 @@ function connect({ address, max, prepare }: ClientOptions): SQL {
     max,
     prepare,
     idleTimeout: 0,
+    connection: sessionSettings({ application, prepare, deadlineMs }),
     connectionTimeout: connectTimeoutSeconds,
   });
 }

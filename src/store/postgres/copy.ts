@@ -6,9 +6,12 @@ import { parseAddress } from "./address.ts";
 import { type Parameter, PostgresClient, type Query } from "./client.ts";
 import { Database } from "./database.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
+import { requireSafeServer } from "./requirements.ts";
 import { recomputeTotals } from "./tables/recompute.ts";
 
 const copyDeadlineMs = 24 * 3_600_000;
+/** The other side may be checking its files meanwhile. */
+const copyIdleMs = 3_600_000;
 const connectPatienceMs = 5_000;
 /** What is dated before that, by a wrong clock, gets no partitions of its own. */
 const firstMonthMs = Date.UTC(2020, 0);
@@ -41,6 +44,7 @@ export function withPostgresSource<Result>(
     return client.transaction(whole, {
       begin: "ISOLATION LEVEL REPEATABLE READ",
       deadlineMs: copyDeadlineMs,
+      idleMs: copyIdleMs,
     });
   });
 }
@@ -51,6 +55,7 @@ export function withPostgresTarget<Result>(
 ): Promise<Result> {
   return connected(location, async (client) => {
     const { name } = client.address;
+    await requireSafeServer(client.query, name);
     await migrate(client);
     const whole = async (query: Query) => {
       await keepOthersOut(query, name);
@@ -70,7 +75,7 @@ export function withPostgresTarget<Result>(
       for (const [table, column] of numberedTables) await query(continueNumbers(table, column));
       return result;
     };
-    return client.transaction(whole, { deadlineMs: copyDeadlineMs });
+    return client.transaction(whole, { deadlineMs: copyDeadlineMs, idleMs: copyIdleMs });
   });
 }
 

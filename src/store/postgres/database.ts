@@ -42,6 +42,11 @@ export class Database {
     return this.#repeat(isRolledBack, () => this.#client.transaction(work));
   }
 
+  /** Work that does no harm if it is done twice. */
+  repeatedly<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#repeat(isTransient, work);
+  }
+
   async #repeat<Result>(
     isWorthIt: (error: unknown) => boolean,
     work: () => Promise<Result>,
@@ -62,6 +67,9 @@ export class Database {
     if (!isUnavailable(error) && !isRefused(error)) return error;
     const reason = error instanceof Error ? error.message : String(error);
     const { name } = this.#client.address;
-    return new StoreRefusal("unreachable", `The database ${name} cannot be used now: ${reason}`);
+    const advice = reason.includes("startup parameter")
+      ? " Behind pgbouncer, [store] needs `prepare = false`."
+      : "";
+    return new StoreRefusal("unreachable", `The database ${name} cannot be used now: ${reason}${advice}`);
   }
 }

@@ -6,6 +6,7 @@ import { Database } from "./database.ts";
 import { Maintenance } from "./maintenance.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
 import { PostgresStore } from "./postgres-store.ts";
+import { requireSafeServer } from "./requirements.ts";
 
 /** Reports and operators' actions; charges have connections of their own. */
 const gatewayConnections = 4;
@@ -23,10 +24,11 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
     deadlineMs,
   });
   try {
-    // Connecting is what fails if anything does, and is said so.
-    await new Database(client, connectPatienceMs[role]).read("SELECT 1");
-    if (migrates) await migrate(client);
-    else await refuseUnusable(client);
+    await new Database(client, connectPatienceMs[role]).repeatedly(async () => {
+      await requireSafeServer(client.query, client.address.name);
+      if (migrates) await migrate(client);
+      else await refuseUnusable(client);
+    });
     if (role === "operator") return new PostgresStore({ client, clock, maintenance: null });
     const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });
     await maintenance.start();

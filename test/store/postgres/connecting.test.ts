@@ -6,8 +6,10 @@ import { checkDatabase, openStore } from "../../../src/store/open.ts";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { hasPgbouncer, startPgbouncer, withoutPgbouncer } from "../../support/pgbouncer.ts";
 import { hasPostgres, PostgresServer, sharedPostgres, withoutPostgres } from "../../support/postgres.ts";
+import { TcpProxy } from "../../support/tcp-proxy.ts";
+import { waitFor } from "../../support/wait.ts";
 import { keyRecord } from "../fixtures.ts";
-import { clientOf, emptyDatabase } from "./fixtures.ts";
+import { clientOf, emptyDatabase, migratedDatabase } from "./fixtures.ts";
 
 const fileOf = (name: string) => new URL(`../../wire/tls/${name}`, import.meta.url).pathname;
 const authority = fileOf("authority.pem");
@@ -118,20 +120,80 @@ else {
       await client.close();
     });
 
-    test("that is not answered in time fails, and the next one has a connection of its own", async () => {
+    test("that takes too long is ended by the server too, and the next one is answered", async () => {
       await using database = await emptyDatabase();
       const client = clientOf(database.url, { max: 1, deadlineMs: 300 });
-      await expect(client.query("SELECT pg_sleep(30)")).rejects.toThrow("did not answer within 300 ms");
+      await expect(client.query("SELECT pg_sleep(30)")).rejects.toThrow("statement timeout");
       expect(await client.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
       await expect(
         client.transaction(async (query) => {
           await query("CREATE TABLE half (id int)");
           await query("SELECT pg_sleep(30)");
         }),
-      ).rejects.toThrow("did not answer");
+      ).rejects.toThrow("statement timeout");
       const [found] = await client.query<{ half: string | null }>("SELECT to_regclass('half')::text AS half");
       expect(found?.half).toBeNull();
       await client.close();
+    });
+
+    test("whose answer is lost fails in time, and the next one has a connection of its own", async () => {
+      await using database = await emptyDatabase();
+      using proxy = new TcpProxy(database.server.port);
+      const url = database.url.replace(`:${database.server.port}/`, `:${proxy.port}/`);
+      const client = clientOf(url, { max: 1, deadlineMs: 300 });
+      await client.query("SELECT 1");
+      proxy.mode = "silent";
+      await expect(client.query("SELECT 1")).rejects.toThrow("did not answer within 300 ms");
+      proxy.mode = "pass";
+      const again = () => client.query("SELECT 1 AS one").catch(() => []);
+      await waitFor(async () => (await again()).length === 1, "an answer on another connection");
+      await client.close();
+    });
+
+    test("that waits for a standby keeps its connection, and no other one is made that would wait too", async () => {
+      using server = new PostgresServer();
+      const url = server.url(await server.createDatabase());
+      const client = clientOf(url, { max: 1, deadlineMs: 300 });
+      await client.query("CREATE TABLE written (id int)");
+      await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()");
+      const write = () => client.query("INSERT INTO written VALUES (1)");
+      const isWritten = async () => (await write().catch(() => null)) !== null;
+      await waitFor(async () => !(await isWritten()), "a write that waits for the standby");
+      for (let attempt = 0; attempt < 20; attempt += 1) {
+        await expect(write()).rejects.toThrow("did not answer");
+        await Bun.sleep(100);
+      }
+      const watcher = clientOf(url, { max: 1 });
+      const waiting = await watcher.query("SELECT FROM pg_stat_activity WHERE query LIKE 'INSERT%'");
+      expect(waiting).toHaveLength(1);
+      await server.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()");
+      await waitFor(isWritten, "a write once it need not wait any more");
+      for (const each of [client, watcher]) await each.close();
+    }, 60_000);
+
+    test("of a transaction whose client is gone does not keep its locks", async () => {
+      await using database = await migratedDatabase();
+      const vanished = clientOf(database.url, { max: 1 });
+      const client = clientOf(database.url, { max: 1 });
+      const isIdle = Promise.withResolvers<void>();
+      const ended = vanished
+        .transaction(
+          async (query) => {
+            await query("SELECT revision FROM state FOR UPDATE");
+            isIdle.resolve();
+            await new Promise(() => {});
+          },
+          { idleMs: 300 },
+        )
+        .catch(() => "ended");
+      await isIdle.promise;
+      expect(await client.query("SELECT id FROM state FOR UPDATE")).toEqual([{ id: 1 }]);
+      const [usual] = await client.transaction((query) =>
+        query<{ ms: string }>("SELECT current_setting('idle_in_transaction_session_timeout') AS ms"),
+      );
+      expect(usual).toEqual({ ms: "10s" });
+      for (const each of [client, vanished]) await each.close();
+      await Promise.race([ended, Bun.sleep(0)]);
     });
 
     test("survives that all connections were ended, if it only reads", async () => {

@@ -1,0 +1,113 @@
+import { StoreRefusal } from "../store.ts";
+import type { Query } from "./client.ts";
+
+interface Requirement {
+  readonly isMet: (value: string) => boolean;
+  readonly wanted: string;
+  /** What happens otherwise. */
+  readonly harm: string;
+  /** Who can set it. What a role can set is set for each session, unless a proxy such as pgbouncer keeps that from the server. */
+  readonly setBy: "server" | "role" | "database";
+}
+
+const is = (wanted: string) => (value: string) => value === wanted;
+
+/** The settings of a server that the ledger's promises rest on. */
+const requirements: Readonly<Record<string, Requirement>> = {
+  fsync: {
+    isMet: is("on"),
+    wanted: "on",
+    harm: "a crash of the server's machine loses charges, or the whole ledger",
+    setBy: "server",
+  },
+  full_page_writes: {
+    isMet: is("on"),
+    wanted: "on",
+    harm: "a crash of the server's machine may leave half-written pages",
+    setBy: "server",
+  },
+  synchronous_commit: {
+    isMet: (value) => value === "on" || value === "remote_apply",
+    wanted: "on",
+    harm: "a crash loses charges that were acknowledged",
+    setBy: "role",
+  },
+  default_transaction_isolation: {
+    isMet: is("read committed"),
+    wanted: "'read committed'",
+    harm: "requests of one key fail while another is charged",
+    setBy: "role",
+  },
+  extra_float_digits: {
+    isMet: (value) => Number(value) >= 1,
+    wanted: "1",
+    harm: "amounts are rounded",
+    setBy: "role",
+  },
+  bytea_output: { isMet: is("hex"), wanted: "hex", harm: "stored responses cannot be read", setBy: "role" },
+  array_nulls: { isMet: is("on"), wanted: "on", harm: "missing figures are taken for texts", setBy: "role" },
+  server_encoding: {
+    isMet: is("UTF8"),
+    wanted: "UTF8",
+    harm: "texts cannot be kept as they are",
+    setBy: "database",
+  },
+};
+
+/** Their storage is not files of the server's, so that these two say nothing about it. */
+const hasStorageOfItsOwn = `
+EXISTS (SELECT FROM pg_proc WHERE proname = 'aurora_version' AND pronamespace = 'pg_catalog'::regnamespace)
+OR EXISTS (SELECT FROM pg_settings WHERE name LIKE 'neon.%')`;
+const aboutFiles = ["fsync", "full_page_writes"];
+
+interface Server {
+  readonly role: string;
+  readonly schema: string | null;
+  /** A schema of this database that has a ledger, if not this one. */
+  readonly otherSchema: string | null;
+  readonly hasFiles: boolean;
+}
+
+/** Refuses a server that cannot keep what Sluice promises, and says what to change. */
+export async function requireSafeServer(query: Query, name: string): Promise<void> {
+  const [server] = await query<Server>(describeServer);
+  const settings = await query<{ name: string; value: string }>(
+    "SELECT name, setting AS value FROM pg_settings WHERE name = ANY ($1::text[])",
+    [Object.keys(requirements)],
+  );
+  const problems = settings.flatMap(({ name: setting, value }) => {
+    const requirement = requirements[setting];
+    const isAsked = server?.hasFiles !== false || !aboutFiles.includes(setting);
+    if (requirement === undefined || !isAsked || requirement.isMet(value)) return [];
+    return [
+      `${setting} is ${value}, so that ${requirement.harm} (${remedy(setting, requirement, server?.role)})`,
+    ];
+  });
+  if (server !== undefined) problems.push(...problemsOfSchema(server));
+  if (problems.length === 0) return;
+  throw new StoreRefusal(
+    "unsafe_server",
+    `The database ${name} cannot keep what Sluice promises: ${problems.join("; ")}. Nothing was changed.`,
+  );
+}
+
+function remedy(setting: string, { wanted, setBy }: Requirement, role = "…"): string {
+  if (setBy === "server") return `ALTER SYSTEM SET ${setting} = ${wanted}; SELECT pg_reload_conf()`;
+  if (setBy === "role") return `ALTER ROLE ${role} SET ${setting} = ${wanted}, and connect anew`;
+  return `CREATE DATABASE … ENCODING '${wanted}' TEMPLATE template0, and use that one`;
+}
+
+/** Whoever looks elsewhere would find an empty database, and begin a second ledger. */
+function problemsOfSchema({ role, schema, otherSchema }: Server): readonly string[] {
+  if (schema === null)
+    return [`the search_path names no schema that there is (ALTER ROLE ${role} SET search_path = public)`];
+  if (otherSchema === null) return [];
+  return [
+    `the search_path leads to the schema ${schema}, but the ledger is in ${otherSchema} (ALTER ROLE ${role} SET search_path = ${otherSchema})`,
+  ];
+}
+
+const describeServer = `
+SELECT quote_ident(current_user) AS role, quote_ident(current_schema()) AS schema, NOT (${hasStorageOfItsOwn}) AS "hasFiles",
+  (SELECT quote_ident(min(schemaname)) FROM pg_tables WHERE tablename = 'schema_steps'
+    HAVING NOT bool_or(schemaname = current_schema())) AS "otherSchema"`;
