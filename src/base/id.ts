@@ -32,6 +32,13 @@ const idLength = 22;
 /** Reused, because joining strings pair by pair takes three times as long. */
 const characters = Buffer.alloc(idLength);
 
+const ownForm = /^[a-z]+[_-][0-9A-Za-z]{22}$/;
+
+/** Whether an id has the form of those that are made here, which no vendor's has. */
+export function isOwnId(id: string): boolean {
+  return ownForm.test(id);
+}
+
 /** 131 random bits after a prefix that says what the id belongs to, such as `req_` or `key_`. Not for secrets. */
 export function newId(prefix: string): string {
   for (let at = 0; at < idLength; at += 2) {

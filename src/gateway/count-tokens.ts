@@ -31,13 +31,9 @@ export async function countTokens(gateway: Gateway, exchange: Exchange): Promise
   const model = findModel(configured, request.modelId);
   exchange.model = model;
   refuseForbidden(configured, key, model);
-  const { scope, credential } = await continuationOf(
-    gateway.givenIds,
-    configured,
-    key,
-    model,
-    request.mentions.references,
-  );
+  const { mentions } = request;
+  const continuing = { configured, key, model, dialect: client, mentions } as const;
+  const { scope, credential } = await continuationOf(gateway.givenIds, continuing);
   const counting = new Counting(exchange, request);
   const plan: CountingPlan = {
     model,

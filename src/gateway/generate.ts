@@ -65,7 +65,8 @@ export async function generate(
   refuseUnpriced(key, model);
   refuseUnusableTools(request.truncated, model);
   const limit = clientDialect(dialect).limitOutput(request.truncated, model);
-  const finding = continuationOf(gateway.givenIds, configured, key, model, request.mentions.references);
+  const { mentions } = request;
+  const finding = continuationOf(gateway.givenIds, { configured, key, model, dialect, mentions });
   const { scope, credential, storedInput } = finding instanceof Promise ? await finding : finding;
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope });
   exchange.extras = usedExtras(exchange, null);

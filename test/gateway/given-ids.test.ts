@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { json, openAiError } from "../support/answers.ts";
+import { json, openAiError, sse } from "../support/answers.ts";
 import { upstreamKeys } from "../support/config.ts";
 import { fixture } from "../support/fixtures.ts";
 import { type Caller, World } from "./world.ts";
@@ -17,6 +17,18 @@ const tail = `
 kind = "openai"
 base_url = "PROVIDER_URL/openai/v1"
 api_key = [${pool.map((name) => `"env:${name}"`).join(", ")}]
+
+[providers.gemini]
+kind = "gemini"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_GEMINI_KEY"
+
+[[models]]
+id = "gemini-test"
+provider = "gemini"
+upstream_model = "gemini-2.5-pro"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
 
 [[models]]
 id = "pooled-test"
@@ -134,4 +146,187 @@ describe("a previous response that cannot be continued", () => {
     expect(await outcome(alice, { ...base, model: "claude-test", previous_response_id: id })).toBe(notFound);
     expect(world.provider.requests).toEqual([]);
   });
+});
+
+describe("an item without the content that it stands for", () => {
+  const id = fresh("msg_");
+  const text = [{ type: "output_text", text: "Hi", annotations: [] }];
+
+  for (const item of [
+    { id },
+    { id, type: "", role: "" },
+    { id, type: null, role: "" },
+    { id, type: "message", role: "assistant" },
+    { id, type: "message", role: "assistant", content: [] },
+    { id, type: "message", role: "assistant", content: "" },
+    { id, type: "message", role: "", content: null },
+    { id, type: "message", role: "assistant", content: {}, note: "x" },
+    { id, type: "", role: "assistant", status: "completed" },
+    { id, type: "reasoning", summary: [] },
+    { id, type: "reasoning", summary: [{ type: "summary_text", text: "x" }], encrypted_content: null },
+    { id, type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "x" }] },
+    { id, type: "reasoning", summary: [], encrypted_content: "" },
+    { id, type: "compaction" },
+    { id, type: "compaction", encrypted_content: "" },
+    { id, type: "image_generation_call", status: "completed", result: null },
+    { id, type: "image_generation_call", status: "completed", result: "" },
+    { id, type: "image_generation_call", status: "completed", result: {} },
+    { id, type: "function_call", call_id: "call_1", status: "completed" },
+    { id, type: "web_search_call", status: "completed" },
+    { id, type: "something_new", phase: "x" },
+    { id, type: "item_reference", content: "x" },
+  ] as JsonObject[]) {
+    test(`is its key's: ${JSON.stringify({ ...item, id: undefined })}`, async () => {
+      const body = { ...base, model: "gpt-test", input: [{ role: "user", content: "x" }, item] };
+      expect(await outcome(bob, body)).toBe("404 not_found input[1].id");
+      expect(world.provider.requests).toEqual([]);
+      world.provider.script(
+        json({ ...response, id: fresh("resp_"), output: [{ id, ...item, content: text }] }),
+      );
+      expect(await outcome(alice, { ...base, model: "gpt-test" })).toBe("answered");
+      expect(await outcome(alice, body)).toBe("answered");
+      expect(await outcome(bob, body)).toBe("404 not_found input[1].id");
+    });
+  }
+
+  test("is none where the content is there, whatever id it has", async () => {
+    const input = [
+      { id, type: "message", role: "assistant", content: text },
+      { id, role: "assistant", content: "Hi" },
+      { id, type: "reasoning", summary: [], encrypted_content: "gAAA" },
+      { id, type: "image_generation_call", result: "AAAA" },
+      { id, type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
+      { id, type: "web_search_call", status: "completed", action: { type: "search", query: "x" } },
+      { type: "reasoning", summary: [] },
+    ];
+    expect(await outcome(bob, { ...base, model: "gpt-test", input })).toBe("answered");
+  });
+
+  test("is looked up by nobody where the request is translated", async () => {
+    const input = [
+      { role: "user", content: "x" },
+      { id, type: "reasoning", summary: [] },
+      { role: "user", content: "y" },
+    ];
+    expect(await outcome(bob, { ...base, model: "claude-test", input })).toBe("answered");
+    expect(JSON.stringify(world.provider.requests[0]?.body)).not.toContain(id);
+  });
+});
+
+describe("an answer that a new one is compared with", () => {
+  const messages = "/v1/messages";
+  const user = { role: "user", content: "Hello" };
+  const claude = { model: "claude-test", max_tokens: 100, messages: [user] };
+  const message = JSON.parse(fixture("messages/text.json")) as JsonObject;
+  const compared = (id: string | null) => ({ ...claude, diagnostics: { previous_message_id: id } });
+  const notFound = "404 not_found";
+
+  for (const stream of [false, true]) {
+    test(`is its key's, ${stream ? "streamed" : "whole"}`, async () => {
+      const id = fresh("msg_");
+      const events = fixture("messages/text.sse").replaceAll(/"id":"msg_\w+"/g, `"id":"${id}"`);
+      world.provider.script(stream ? sse(events) : json({ ...message, id }));
+      expect(await outcome(alice, { ...compared(null), stream }, messages)).toBe("answered");
+      world.provider.reset();
+      expect(await outcome(bob, compared(id), messages)).toBe(notFound);
+      expect(world.provider.requests).toEqual([]);
+      expect(await outcome(alice, compared(id), messages)).toBe("answered");
+      expect(world.provider.requests[0]?.body["diagnostics"]).toEqual({ previous_message_id: id });
+    });
+  }
+
+  test("may be one that was written here, which no provider knows", async () => {
+    const translated = await world.ask(alice, {
+      path: messages,
+      body: { ...compared(null), model: "gpt-test" },
+    });
+    const { id } = (await translated.json()) as { id: string };
+    expect(await outcome(alice, compared(id), messages)).toBe("answered");
+  });
+
+  test("is left out where the request is translated", async () => {
+    const body = { ...compared(fresh("msg_01")), model: "gpt-test" };
+    expect(await outcome(bob, body, messages)).toBe("answered");
+  });
+
+  test("is its key's at OpenAI, too", async () => {
+    const { id } = await store(alice);
+    const body = { ...base, prompt_cache_options: { comparison_response_id: id } };
+    expect(await outcome(bob, body)).toBe("404 not_found prompt_cache_options.comparison_response_id");
+    expect(await outcome(alice, body)).toBe("answered");
+  });
+});
+
+describe("a file that the provider itself would open", () => {
+  const files = "https://generativelanguage.googleapis.com/v1beta/files/abc";
+  const chatOf = (url: string, model: string): JsonObject => ({
+    model,
+    messages: [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }],
+  });
+  const chat = "/v1/chat/completions";
+  const param = "messages[0].content[0].image_url.url";
+
+  for (const url of [
+    files,
+    `${files}?x=${"y".repeat(200)}`,
+    "https://GenerativeLanguage.googleapis.com.:443/v1beta/files/abc",
+    "gs://bucket/file.png",
+    "GS://bucket/file.png",
+    "s3://bucket/file.png",
+  ]) {
+    test(`is not found: ${url.slice(0, 70)}`, async () => {
+      expect(await outcome(alice, chatOf(url, "gemini-test"), chat)).toBe(`404 not_found ${param}`);
+      const long = chatOf(url, "gemini-test");
+      const text = { role: "user", content: "a line of text\n".repeat(2000) };
+      const messages = [...(long["messages"] as JsonObject[]), text];
+      expect(await outcome(alice, { ...long, messages }, chat)).toBe(`404 not_found ${param}`);
+      expect(world.provider.requests).toEqual([]);
+    });
+  }
+
+  test("is one at the provider's own address", async () => {
+    const own = `${world.provider.url}/v1beta/files/abc.png`;
+    expect(await outcome(alice, chatOf(own, "gemini-test"), chat)).toBe(`404 not_found ${param}`);
+    const image = { type: "input_image", image_url: own };
+    const input = [{ role: "user", content: [image] }];
+    expect(await outcome(alice, { ...base, input })).toBe("404 not_found input[0].content[0].image_url");
+    const source = { type: "url", url: own };
+    const messages = [{ role: "user", content: [{ type: "document", source }] }];
+    const claude = { model: "claude-test", max_tokens: 9, messages };
+    for (const path of ["/v1/messages", "/v1/messages/count_tokens"]) {
+      expect(await outcome(alice, claude, path)).toBe("404 not_found");
+    }
+    expect(world.provider.requests).toEqual([]);
+  });
+
+  test("is none elsewhere on the web, nor in the request itself", async () => {
+    world.provider.script(json(JSON.parse(fixture("chat/text.json"))));
+    for (const url of [
+      "https://example.com/a.png",
+      "https://storage.googleapis.com/public/a.png",
+      files,
+      "data:image/png;base64,iVBORw0KGgo=",
+    ]) {
+      expect(await outcome(alice, chatOf(url, "gpt-test"), chat)).toBe("answered");
+    }
+  });
+});
+
+test("what is stored for an account goes by many names, and belongs to nobody unless it was given", async () => {
+  const named: [JsonObject, string][] = [
+    [{ type: "file_search", vector_store_ids: ["vs_1"] }, "tools[0].vector_store_ids[0]"],
+    [{ type: "document_library", library_ids: ["lib_1"] }, "tools[0].library_ids[0]"],
+    [{ type: "retrieval", retrieval: { knowledge_id: "1" } }, "tools[0].retrieval.knowledge_id"],
+    [
+      { type: "shell", environment: { skills: [{ skill_id: "skill_1" }] } },
+      "tools[0].environment.skills[0].skill_id",
+    ],
+  ];
+  for (const [tool, param] of named) {
+    expect(await outcome(alice, { ...base, tools: [tool] })).toBe(`404 not_found ${param}`);
+  }
+  const container = { skills: [{ type: "anthropic", skill_id: "pptx" }] };
+  const claude = { model: "claude-test", max_tokens: 9, messages: [{ role: "user", content: "x" }] };
+  world.provider.script(json(JSON.parse(fixture("messages/text.json"))));
+  expect(await outcome(alice, { ...claude, container }, "/v1/messages")).toBe("answered");
 });

@@ -17,7 +17,8 @@ const topLevelNames: readonly string[] = [
   ...["models", "fallbacks", "preset", "include", "modalities", "audio"],
   ...["service_tier", "speed", "inference_geo", "background", "store"],
   ...["multi_agent", "compaction", "context_management"],
-  ...["previous_response_id", "conversation", "thread", "container", "file_ids", "vector_store_ids"],
+  ...["previous_response_id", "conversation", "thread", "diagnostics", "container"],
+  ...["file_id", "file_ids", "vector_store_ids"],
   ...["thinking", "reasoning", "reasoning_effort", "output_config", "output_format", "text"],
   ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key", mergedMember],
 ];
@@ -26,7 +27,7 @@ const topLevelNames: readonly string[] = [
 const nestedNames: readonly string[] = [
   ...["type", "id", "role", "content", "include_usage"],
   ...["tools", "max_uses", "execution", "environment", "memory_limit"],
-  ...["previous_message_id", "definition"],
+  ...["previous_message_id", "comparison_response_id", "skill_id", "encrypted_content", "definition"],
   ...["file", "file_id", "file_ids", "source", "container", "container_id", "vector_store_ids"],
   ...["input_audio", "audio_url", "audio", "result"],
 ];
@@ -63,29 +64,39 @@ export function isGovernedAnywhere(name: string): boolean {
 }
 
 /**
- * What a governed name may point to: a conversation or other stored things by their ids, an object that may have such an id,
- * a thread, tools, what a `type` says, or speech.
+ * What a name may point to: a conversation or other stored things by their ids, an object that may have such an id, a
+ * thread, an answer to compare with, a skill, an address, tools, what a `type` says, or speech.
  */
-export type Mention = "conversation" | "id" | "holder" | "thread" | "tools" | "type" | "speech";
+export type Mention =
+  | ("conversation" | "id" | "holder" | "thread" | "diagnostics" | "comparison" | "skill")
+  | ("address" | "tools" | "type" | "speech");
+
+/** Fields with ids of what is kept for an account: of OpenAI and Anthropic, xAI, Mistral, Zhipu. */
+const storedThings = [
+  ...["file_id", "file_ids", "container_id", "vector_store_id", "vector_store_ids"],
+  ...["collection_ids", "library_ids", "knowledge_id", "knowledge_ids"],
+].map((name) => [name, "id"] as const);
+
+/** Images and files are sent by their addresses under many names, which all end like this. */
+const addressName = /ur[il]$/i;
 
 const mentions = {
   top: new Map<string, Mention>([
     ["previous_response_id", "conversation"],
     ["conversation", "conversation"],
     ["thread", "thread"],
+    ["diagnostics", "diagnostics"],
     ["container", "id"],
-    ["file_ids", "id"],
-    ["vector_store_ids", "id"],
+    ...storedThings,
     ["tools", "tools"],
   ]),
   dialect: new Map<string, Mention>([
-    ["file_id", "id"],
-    ["container_id", "id"],
+    ...storedThings,
     ["container", "id"],
     // An earlier spoken answer in a chat message.
     ["audio", "holder"],
-    ["file_ids", "id"],
-    ["vector_store_ids", "id"],
+    ["comparison_response_id", "comparison"],
+    ["skill_id", "skill"],
     ["tools", "tools"],
     ["type", "type"],
     // Some providers tell a part's type by its other fields.
@@ -114,7 +125,7 @@ export function notableName(place: Place, name: string): Notable | null {
   if (place !== "top" && place !== "dialect") return null;
   const known = remembered[place].get(name);
   if (known !== undefined) return known;
-  const mention = mentions[place].get(name) ?? null;
+  const mention = mentions[place].get(name) ?? (addressName.test(name) ? "address" : null);
   const lookalike = governed[place].has(name) ? null : lookalikeAmong(governed[place], name);
   const notable = mention === null && lookalike === null ? null : { lookalike, mention };
   if (remembered[place].size >= maxRemembered) remembered[place].clear();

@@ -5,13 +5,27 @@ import { type ParsedBody, parseWhole } from "../schema/validate.ts";
 import { findDuplicate } from "./duplicate-names.ts";
 import { isGoverned, type Mention, notableName, type Place, placeUnder } from "./governed-names.ts";
 import { pathOf } from "./name-path.ts";
+import { isItemReference, lacksContent } from "./stored-items.ts";
 
 /** A stored object that a request refers to by its provider's id. */
 export interface Reference {
   readonly path: string;
   readonly id: string;
-  /** Whether the provider adds what was said before to the request. It does not for a file or a container. */
-  readonly isConversation: boolean;
+  readonly kind: ReferenceKind;
+}
+
+/**
+ * What an id is of. `conversation`: all that was said up to there, which the provider adds to the request. `item`: an item
+ * that is in the request, but for its content; a translation leaves it out, so only a provider that speaks the client's
+ * dialect looks it up. `thing`: a file, a container, a store of files. `comparison`: an answer that this one is compared
+ * with, wherever it is made; left out like an item.
+ */
+export type ReferenceKind = "conversation" | "item" | "thing" | "comparison";
+
+/** An address in a request, which may be one of the provider's own files. */
+export interface Address {
+  readonly path: string;
+  readonly url: string;
 }
 
 /** Tools that a request offers, at the top level or inside the conversation. */
@@ -25,6 +39,7 @@ export interface ToolList {
 /** What a request mentions that costs more than its tokens or belongs to one key. */
 export interface Mentions {
   readonly references: readonly Reference[];
+  readonly addresses: readonly Address[];
   readonly toolLists: readonly ToolList[];
   /** The path of the first audio part; null if there is none. */
   readonly audioInput: string | null;
@@ -38,7 +53,9 @@ export interface Mentions {
 export function inspectBody({ truncated, cutBytes, memberCount }: ParsedBody, bytes: Uint8Array): Mentions {
   const found = inspect(truncated);
   if (found.members !== memberCount) refuseDuplicate(bytes);
-  const isCut = cutBytes > 0 && found.references.some(({ id }) => id === cutText);
+  const isCut =
+    cutBytes > 0 &&
+    (found.references.some(({ id }) => id === cutText) || found.addresses.some(({ url }) => url === cutText));
   return isCut ? inspect(parseWhole(bytes)) : found;
 }
 
@@ -50,23 +67,29 @@ function refuseDuplicate(bytes: Uint8Array): void {
 function inspect(body: JsonObject): BodyWalk {
   const walk = new BodyWalk();
   walk.object(body, "top");
-  walk.implicitReferences(body["input"]);
+  walk.storedItems(body["input"]);
   return walk;
 }
 
 const noReferences: readonly Reference[] = [];
+const noAddresses: readonly Address[] = [];
 const noTools: readonly ToolList[] = [];
 
 class BodyWalk implements Mentions {
   members = 0;
   audioInput: string | null = null;
-  /** Most bodies have neither, so the lists are only made for the first. */
+  /** Most bodies have none of these, so the lists are only made for the first. */
   #references: Reference[] | null = null;
+  #addresses: Address[] | null = null;
   #toolLists: ToolList[] | null = null;
   readonly #path: (string | number)[] = [];
 
   get references(): readonly Reference[] {
     return this.#references ?? noReferences;
+  }
+
+  get addresses(): readonly Address[] {
+    return this.#addresses ?? noAddresses;
   }
 
   get toolLists(): readonly ToolList[] {
@@ -113,7 +136,17 @@ class BodyWalk implements Mentions {
         this.#continue(value, name);
         break;
       case "id":
-        this.#refer(false, value, name);
+        this.#refer("thing", value, name);
+        break;
+      case "comparison":
+        this.#refer("comparison", value, name);
+        break;
+      case "skill":
+        // Those of the vendor have plain names.
+        if (typeof value === "string" && value.startsWith("skill_")) this.#refer("thing", value, name);
+        break;
+      case "address":
+        if (typeof value === "string" && !value.startsWith("data:")) this.#address(value, name);
         break;
       case "holder":
         if (isObject(value)) this.#continue(value["id"], name, "id");
@@ -121,6 +154,10 @@ class BodyWalk implements Mentions {
       case "thread":
         // Continues from the answer with this id, and with all that was said before it.
         if (isObject(value)) this.#continue(value["previous_message_id"], name, "previous_message_id");
+        break;
+      case "diagnostics":
+        if (isObject(value))
+          this.#refer("comparison", value["previous_message_id"], name, "previous_message_id");
         break;
       case "tools":
         // A tool choice lists tools but offers none.
@@ -130,16 +167,13 @@ class BodyWalk implements Mentions {
         break;
       case "speech":
         if (value !== null) this.audioInput ??= pathOf(this.#path);
+        if (typeof value === "string" && !value.startsWith("data:")) this.#address(value, name);
         break;
     }
   }
 
   #typed(type: Json | undefined, object: JsonObject): void {
     if (type === "item_reference") this.#continue(object["id"], "id");
-    // A generated image is sent by its id alone, or with its data.
-    if (type === "image_generation_call" && typeof object["result"] !== "string") {
-      this.#continue(object["id"], "id");
-    }
     // A tool that is defined inside the conversation.
     if (type === "tool_definition" && isObject(object["definition"])) {
       const path = pathOf([...this.#path, "definition"]);
@@ -148,30 +182,35 @@ class BodyWalk implements Mentions {
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
   }
 
-  /** Clients may omit the type: an item with an id and no role is a reference. */
-  implicitReferences(input: Json | undefined): void {
+  /** Items of the conversation that only their ids tell of. */
+  storedItems(input: Json | undefined): void {
     if (!Array.isArray(input)) return;
-    input.forEach((item, index) => {
-      if (isObject(item) && item["type"] == null && item["role"] == null) {
-        this.#continue(item["id"], "input", index, "id");
-      }
-    });
+    for (const [index, item] of input.entries()) {
+      if (!isObject(item) || item["type"] === "item_reference") continue;
+      if (isItemReference(item)) this.#continue(item["id"], "input", index, "id");
+      else if (lacksContent(item)) this.#refer("item", item["id"], "input", index, "id");
+    }
   }
 
   #continue(value: Json | undefined, ...steps: readonly (string | number)[]): void {
-    this.#refer(true, value, ...steps);
+    this.#refer("conversation", value, ...steps);
   }
 
   /** An id, or several, in whatever form a lenient provider might read them: in a list, in an object, as a number. */
-  #refer(isConversation: boolean, value: Json | undefined, ...steps: readonly (string | number)[]): void {
+  #refer(kind: ReferenceKind, value: Json | undefined, ...steps: readonly (string | number)[]): void {
     if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) this.#refer(isConversation, item, ...steps, index);
+      for (const [index, item] of value.entries()) this.#refer(kind, item, ...steps, index);
     } else if (isObject(value)) {
-      this.#refer(isConversation, value["id"], ...steps, "id");
+      this.#refer(kind, value["id"], ...steps, "id");
     } else if (typeof value === "string" || typeof value === "number") {
       this.#references ??= [];
-      this.#references.push({ path: pathOf([...this.#path, ...steps]), id: String(value), isConversation });
+      this.#references.push({ path: pathOf([...this.#path, ...steps]), id: String(value), kind });
     }
+  }
+
+  #address(url: string, name: string): void {
+    this.#addresses ??= [];
+    this.#addresses.push({ path: pathOf([...this.#path, name]), url });
   }
 
   #offer(tools: ToolList): void {

@@ -4,7 +4,7 @@ import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
-import type { Reference } from "../../dialects/names/inspect-body.ts";
+import type { Address, Reference } from "../../dialects/names/inspect-body.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/frame.ts";
@@ -97,6 +97,7 @@ export interface ReadResult {
   readonly truncated: string;
   readonly spans: JsonSpans;
   readonly references: readonly Reference[];
+  readonly addresses: readonly Address[];
   readonly audioInput: string | null;
   readonly hostedTools: readonly HostedTool[];
   readonly estimatedInput: number;

@@ -48,6 +48,7 @@ function read({ bytes, expected, wantsHash }: ReadJob): ReadResult {
     truncated: truncatedText(truncated),
     spans,
     references: mentions.references,
+    addresses: mentions.addresses,
     audioInput: mentions.audioInput,
     hostedTools,
     estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(parseWhole(bytes)),

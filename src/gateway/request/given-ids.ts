@@ -1,10 +1,13 @@
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { isOwnId } from "../../base/id.ts";
 import { Repeating } from "../../base/repeating.ts";
 import { inScope } from "../../catalog/catalog.ts";
-import type { ModelSettings } from "../../config/settings.ts";
-import type { Reference } from "../../dialects/names/inspect-body.ts";
+import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
+import type { Address, Mentions, Reference } from "../../dialects/names/inspect-body.ts";
+import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
 import type { GivenId, KeyRecord, Store } from "../../store/store.ts";
+import { isOwnAddress } from "../../vendors/own-address.ts";
 import type { Configured } from "../configured.ts";
 
 /** Whose answer an id came in: to the provider, the accounts of its credentials are strangers. */
@@ -46,10 +49,10 @@ export class GivenIdRegistry {
 
   /**
    * Who gave all of these to the key, and the most tokens that one of them stands for: items of a conversation each stand
-   * for all of it up to there, and files and containers for none of it. Throws `not_found` for one that was not given to the
-   * key.
+   * for all of it up to there, and files and containers for none of it. Null if any provider may be asked. Throws `not_found`
+   * for one that was not given to the key.
    */
-  async find(key: KeyRecord, references: readonly Reference[]): Promise<GivenId> {
+  async find(key: KeyRecord, references: readonly Reference[]): Promise<GivenId | null> {
     if (references.length > maxReferences) {
       throw invalidRequest(`The request names more than ${maxReferences} stored things.`);
     }
@@ -58,17 +61,18 @@ export class GivenIdRegistry {
     let provider: string | null = null;
     let credential: string | null = null;
     let tokens = 0;
-    for (const [index, { path, isConversation }] of references.entries()) {
+    for (const [index, { path, kind }] of references.entries()) {
       const found = given[index] ?? null;
       if (found === null) throw notGiven(path);
+      if (kind === "comparison") continue;
       provider ??= found.provider;
       credential ??= found.credential;
-      if (isConversation) tokens = Math.max(tokens, found.tokens);
+      if (kind !== "thing") tokens = Math.max(tokens, found.tokens);
       if (found.provider !== provider || (found.credential ?? credential) !== credential) {
         throw notFound(path, `\`${path}\` is of another account than what else the request names.`);
       }
     }
-    return { provider: provider ?? "", credential, tokens };
+    return provider === null ? null : { provider, credential, tokens };
   }
 
   startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
@@ -102,31 +106,67 @@ export interface Continuation {
   readonly storedInput: number;
 }
 
+/** A request that may name stored resources, and where it may go. */
+export interface Continuing {
+  readonly configured: Configured;
+  readonly key: KeyRecord;
+  readonly model: ModelSettings;
+  readonly dialect: ClientDialectName;
+  readonly mentions: Pick<Mentions, "references" | "addresses">;
+}
+
 export function continuationOf(
   givenIds: GivenIdRegistry,
-  configured: Configured,
-  key: KeyRecord,
-  model: ModelSettings,
-  references: readonly Reference[],
+  continuing: Continuing,
 ): Continuation | Promise<Continuation> {
-  if (references.length === 0) return { scope: key.scope, credential: null, storedInput: 0 };
-  return continuationAtGiver(givenIds, configured, key, model, references);
+  const { key, mentions } = continuing;
+  const { references, addresses } = mentions;
+  if (addresses.length > 0) refuseOwnAddresses(continuing, addresses);
+  const lookedUp = references.length === 0 ? references : lookedUpOf(continuing, references);
+  if (lookedUp.length === 0) return startingAnew(key);
+  return continuationAtGiver(givenIds, continuing, lookedUp);
+}
+
+function startingAnew({ scope }: KeyRecord): Continuation {
+  return { scope, credential: null, storedInput: 0 };
+}
+
+/** No answer gives such an address, so no key has been given one. */
+function refuseOwnAddresses(continuing: Continuing, addresses: readonly Address[]): void {
+  const { providers } = continuing.configured.settings;
+  const names = new Set(reachedBy(continuing).map(({ provider }) => provider));
+  const reached = [...names].flatMap((name) => providers.get(name) ?? []);
+  for (const { path, url } of addresses) {
+    if (reached.some((provider) => isOwnAddress(provider, url))) throw notGiven(path);
+  }
+}
+
+/** Those that a provider would look up. An answer that was written here is known by its id, and to no provider. */
+function lookedUpOf(continuing: Continuing, references: readonly Reference[]): readonly Reference[] {
+  const isPassed = reachedBy(continuing).some(({ dialects }) => isSpoken(continuing.dialect, dialects));
+  return references.filter(({ kind, id }) => {
+    if (kind === "comparison") return isPassed && !isOwnId(id);
+    return isPassed || kind !== "item";
+  });
+}
+
+function reachedBy({ configured, key, model }: Continuing): readonly DeploymentSettings[] {
+  return configured.catalog.deploymentsOf(model).filter((deployment) => inScope(key.scope, deployment));
 }
 
 async function continuationAtGiver(
   givenIds: GivenIdRegistry,
-  { catalog, upstream }: Configured,
-  key: KeyRecord,
-  model: ModelSettings,
+  continuing: Continuing,
   references: readonly Reference[],
 ): Promise<Continuation> {
-  const { provider, credential, tokens } = await givenIds.find(key, references);
+  const { configured, key, model } = continuing;
+  const given = await givenIds.find(key, references);
+  if (given === null) return startingAnew(key);
+  const { provider, credential, tokens } = given;
   const path = references[0]?.path ?? "";
-  const isServed =
-    inScope(key.scope, { provider }) &&
-    catalog.deploymentsOf(model).some((deployment) => deployment.provider === provider);
+  const isServed = reachedBy(continuing).some((deployment) => deployment.provider === provider);
   if (!isServed) throw notFound(path, `\`${path}\` is kept by a provider that does not serve ${model.id}.`);
-  if (credential !== null && !upstream.hasCredential(provider, credential)) {
+  if (credential !== null && !configured.upstream.hasCredential(provider, credential)) {
     throw notFound(path, `\`${path}\` is kept in an account that is no longer configured.`);
   }
   return { scope: provider, credential, storedInput: Math.min(tokens, model.contextWindow ?? tokens) };

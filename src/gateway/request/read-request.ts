@@ -55,13 +55,14 @@ async function readLarge(
     truncated: truncatedText,
     spans,
     references,
+    addresses,
     audioInput,
     hostedTools,
     estimatedInput,
     bodyHash,
   } = found;
   const large = { truncatedText, estimatedInput, bodyHash };
-  const mentions = { references, audioInput, toolLists: [] };
+  const mentions = { references, addresses, audioInput, toolLists: [] };
   const truncated = parseTruncated(large);
   return new ClientRequest(
     bytes,

@@ -49,7 +49,7 @@ export class ClientRequest {
   readonly mayStore: boolean;
   /** Removes governed members that are null, so that the provider takes them for absent too. Null if there are none. */
   readonly nullRemovals: BodyChanges | null;
-  /** Asks the provider to keep the conversation, for a later request to continue. */
+  /** Asks the provider to remember the answer's id, for a later request to continue from, or to be compared with. */
   readonly isThreaded: boolean;
   /** Asks for audio output. */
   readonly speaks: boolean;
@@ -70,7 +70,7 @@ export class ClientRequest {
     this.stream = truncated["stream"] === true;
     this.mayStore = truncated["store"] !== false;
     this.nullRemovals = nullRemovals(truncated, spans);
-    this.isThreaded = isObject(truncated["thread"]);
+    this.isThreaded = isObject(truncated["thread"]) || isObject(truncated["diagnostics"]);
     this.speaks = asksForSpeech(truncated);
     this.#cutBytes = cutBytes;
     this.#truncated = truncated;
