@@ -13,6 +13,15 @@ export interface Usage {
   readonly outputTokens: number;
   /** The part of the output that was reasoning; for display, it is never added again. */
   readonly reasoningTokens: number;
+  /** Runs beside the answer's own, included in the figures above and priced on their own; missing if there are none. */
+  readonly rounds?: readonly Round[];
+}
+
+/** A run of a model within a call, such as one that compacts the conversation. */
+export interface Round {
+  /** Another model than the call's; null for the call's own. */
+  readonly model: string | null;
+  readonly usage: Usage;
 }
 
 /** Far above any real call. A larger figure is read as one more than this, and not believed. */
@@ -43,10 +52,26 @@ export const noUsage: Usage = {
   reasoningTokens: 0,
 };
 
+/** For a call of which the provider has reported nothing. */
+export const unreported: ReportedUsage = { ...noUsage, isInputDoubtful: true, isOutputDoubtful: true };
+
 export function totalInput(usage: Usage): number {
   return usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens;
 }
 
 export function totalTokens(usage: Usage): number {
   return totalInput(usage) + usage.outputTokens;
+}
+
+/** The sum of two calls, or with `sign` -1 what is left of one. Rounds are not carried over. */
+export function addUsage(one: Usage, other: Usage, sign: 1 | -1 = 1): Usage {
+  const hour = (one.cacheWriteHourTokens ?? 0) + sign * (other.cacheWriteHourTokens ?? 0);
+  return {
+    inputTokens: one.inputTokens + sign * other.inputTokens,
+    cachedInputTokens: one.cachedInputTokens + sign * other.cachedInputTokens,
+    cacheWriteTokens: one.cacheWriteTokens + sign * other.cacheWriteTokens,
+    ...(hour > 0 ? { cacheWriteHourTokens: hour } : {}),
+    outputTokens: one.outputTokens + sign * other.outputTokens,
+    reasoningTokens: one.reasoningTokens + sign * other.reasoningTokens,
+  };
 }

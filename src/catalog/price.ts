@@ -1,8 +1,6 @@
 import type { ExtraUsage } from "../base/extra-usage.ts";
-import { costNano, type Quantities, type Rates } from "../base/rates.ts";
-import { totalInput, type Usage } from "../base/usage.ts";
+import { costNano } from "../base/rates.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
-import { quantitiesOf, ratesFor } from "./charge-rates.ts";
 import { highestExtras, highestRates } from "./extra-price.ts";
 import { highestTokenPrice, hourWriteRate, ratesAt } from "./token-rates.ts";
 
@@ -16,24 +14,6 @@ export function highestPrice(prices: readonly (Price | null)[]): Price | null {
   const known = prices.filter((price) => price !== null);
   if (known.length === 0) return null;
   return { ...highestTokenPrice(known), ...highestExtras(known) };
-}
-
-/** What a call costs, and all that it follows from. */
-export interface PricedUsage {
-  readonly rates: Rates;
-  readonly quantities: Quantities;
-  readonly costNano: number;
-}
-
-export function priced(
-  usage: Usage,
-  price: Price | null,
-  microUsdPerCredit: number,
-  extra: ExtraUsage | null = null,
-): PricedUsage {
-  const rates = ratesFor(price, extra?.tiers ?? [], totalInput(usage), microUsdPerCredit);
-  const quantities = quantitiesOf(usage, extra, rates);
-  return { rates, quantities, costNano: costNano(rates, quantities) };
 }
 
 export interface HoldTokens {

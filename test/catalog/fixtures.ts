@@ -1,4 +1,4 @@
-import { priced } from "../../src/catalog/price.ts";
+import { priced } from "../../src/catalog/priced-usage.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../src/config/settings.ts";
 import type { Timeouts } from "../../src/vendors/settings.ts";
 

@@ -10,7 +10,7 @@ import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { Configured } from "../configured.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { AskedExtras } from "./extras.ts";
-import { asksForCompaction, asksForSeveralAgents, severalAgents } from "./rounds.ts";
+import { asksForCompaction, asksForSeveralAgents, mayCompactFirst, severalAgents } from "./rounds.ts";
 
 /** How many calls of a hosted tool are held for, where the request does not bound them. */
 const assumedCalls = 5;
@@ -57,6 +57,7 @@ function pricedExtras(
   }
   if (speaks) prices.demand("modalities", "audio_output", (price) => price.audioOutput);
   const { most, least, isReached } = callsOf(hostedTools, prices);
+  const isCompacted = prices.hasSpeakers && asksForCompaction(truncated);
   return {
     most: {
       tiers: tier === null ? [] : [tier.name],
@@ -66,7 +67,8 @@ function pricedExtras(
     },
     least,
     tiers: tier === null ? {} : { [tier.field]: tier.name },
-    mayRepeat: isReached || hasAgents || asksForCompaction(truncated),
+    mayRepeat: isReached || hasAgents || isCompacted,
+    rounds: isCompacted && mayCompactFirst(truncated) ? [{ other: null, times: 1 }] : [],
   };
 }
 
@@ -181,11 +183,15 @@ class Prices {
     return this.#deployments.filter(({ dialects }) => isSpoken(dialect, dialects));
   }
 
+  /** Whether a provider may get to see what is left out of a translated request. */
+  get hasSpeakers(): boolean {
+    return this.#speakers.length > 0;
+  }
+
   /** False where no provider would get to see the field. The hold covers one agent, so there is no price for several. */
   demandAgents(): boolean {
-    const reached = this.#speakers;
-    if (reached.length === 0) return false;
-    if (this.#have(reached, () => undefined)) return true;
+    if (!this.hasSpeakers) return false;
+    if (this.#have(this.#speakers, () => undefined)) return true;
     throw invalidRequest(
       `\`${severalAgents}\` lets the model start others, and it is not known here what they will cost; leave it out.`,
       severalAgents,

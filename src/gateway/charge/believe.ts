@@ -23,8 +23,9 @@ export function believe(
   // Several choices may produce more than one window in total.
   const isOutputAbsurd = reported.outputTokens > Math.max(most, held.output);
   if (!isInputAbsurd && !isOutputAbsurd) return reported;
+  const { rounds: _, ...sums } = reported;
   return {
-    ...reported,
+    ...sums,
     ...(isInputAbsurd ? inputUpTo(held.input, reported) : {}),
     ...(isOutputAbsurd ? outputUpTo(held.output, reported) : {}),
   };

@@ -1,7 +1,8 @@
 import { assert } from "../../base/assert.ts";
 import { tokensOf } from "../../base/rates.ts";
-import { noUsage, type ReportedUsage, totalInput, type Usage, type UsageBasis } from "../../base/usage.ts";
-import { type HoldTokens, priced } from "../../catalog/price.ts";
+import { type ReportedUsage, totalInput, type Usage, type UsageBasis, unreported } from "../../base/usage.ts";
+import type { HoldTokens } from "../../catalog/price.ts";
+import { priced } from "../../catalog/priced-usage.ts";
 import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import type { Accounts, Hold, PricedCharge } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../store/store.ts";
@@ -38,8 +39,6 @@ export interface BillParts {
   /** What the hold was priced for: no estimate is charged above it. */
   readonly held: HoldTokens;
 }
-
-const unreported: ReportedUsage = { ...noUsage, isInputDoubtful: true, isOutputDoubtful: true };
 
 /**
  * The money of one exchange, from its hold to its end. It ends exactly once: a second settle or release finds the hold
@@ -205,7 +204,7 @@ function isOutputSure(reported: ReportedUsage, { usage }: Evidence): boolean {
 /** If the input is doubtful, what it lacks of the count is taken as uncached input. */
 function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: number): Usage {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = reported;
-  const { cacheWriteHourTokens } = reported;
+  const { cacheWriteHourTokens, rounds } = reported;
   const lacking = reported.isInputDoubtful === true ? Math.max(0, countedInput - totalInput(reported)) : 0;
   return {
     inputTokens: inputTokens + lacking,
@@ -214,5 +213,6 @@ function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: n
     ...(cacheWriteHourTokens === undefined ? {} : { cacheWriteHourTokens }),
     outputTokens: Math.max(outputTokens, countedOutput),
     reasoningTokens,
+    ...(rounds === undefined ? {} : { rounds }),
   };
 }

@@ -14,6 +14,15 @@ export interface AskedExtras {
   readonly tiers: Tiers;
   /** The provider may run the model several times for it, as with its own tools. */
   readonly mayRepeat: boolean;
+  /** What is held for beside the answer. */
+  readonly rounds: readonly HeldRound[];
+}
+
+/** A run of a model beside the answer: it reads what the answer's own run reads. */
+export interface HeldRound {
+  /** Null for the call's own model. */
+  readonly other: { readonly price: Price | null; readonly maxOutputTokens: number } | null;
+  readonly times: number;
 }
 
 /** What is known of a request that is being served. */

@@ -1,3 +1,5 @@
+import { noCalls } from "../../base/extra-usage.ts";
+import { unaffordableNano } from "../../base/money.ts";
 import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { Hold } from "../../ledger/accounts.ts";
@@ -54,8 +56,17 @@ function take(
 
 function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldTokens): number {
   const { catalog, settings } = exchange.configured;
-  const extras = exchange.askedExtras?.most ?? null;
-  return holdAmount(key.mode, held, catalog.holdPrice(model), settings.microUsdPerCredit, extras);
+  const asked = exchange.askedExtras;
+  const price = catalog.holdPrice(model);
+  const amount = holdAmount(key.mode, held, price, settings.microUsdPerCredit, asked?.most ?? null);
+  if (asked === null || asked.rounds.length === 0) return amount;
+  const extras = { ...asked.most, calls: noCalls };
+  const sum = asked.rounds.reduce((before, { other, times }) => {
+    const tokens = other === null ? held : { ...held, output: other.maxOutputTokens };
+    const itsPrice = other === null ? price : other.price;
+    return before + times * holdAmount(key.mode, tokens, itsPrice, settings.microUsdPerCredit, extras);
+  }, amount);
+  return key.mode === "credit" ? Math.min(sum, unaffordableNano) : sum;
 }
 
 async function billWhenGiven(

@@ -10,12 +10,14 @@ export function asksForSeveralAgents({ [severalAgents]: agents = null }: JsonObj
   return agents !== null && agents !== false && objectOf(agents)?.["enabled"] !== false;
 }
 
-/** A pass over the conversation that summarizes it, before the answer or in its place. */
-export function asksForCompaction({
-  compaction = null,
-  context_management: management,
-}: JsonObject): boolean {
-  return compaction !== null || editsOf(management).some(isCompaction);
+/** A run that summarizes the conversation, before the answer or in its place. */
+export function asksForCompaction(body: JsonObject): boolean {
+  return (body["compaction"] ?? null) !== null || mayCompactFirst(body);
+}
+
+/** Whether the conversation may be summarized before it is answered: it is then read twice. */
+export function mayCompactFirst({ context_management: management }: JsonObject): boolean {
+  return editsOf(management).some(isCompaction);
 }
 
 /** OpenAI has a list of what is done to the conversation, Anthropic has it within an object. */

@@ -110,7 +110,7 @@ export class MessagesScanner extends StreamScanner {
 /** Anthropic's blocks begin with no more than a name. The results of its tools are not the model's text. */
 function startText(block: Json | undefined): string {
   if (!isObject(block)) return "";
-  const { name, text, thinking } = block;
-  const made = name ?? text ?? thinking;
+  const { type, name, text, thinking, content } = block;
+  const made = name ?? text ?? thinking ?? (type === "compaction" ? content : null);
   return typeof made === "string" ? made : "";
 }

@@ -1,7 +1,14 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { type HostedToolName, hostedToolNames } from "../../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import {
+  addUsage,
+  noUsage,
+  type ReportedUsage,
+  type Round,
+  type Usage,
+  unreported,
+} from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { CallCounter, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
@@ -10,6 +17,35 @@ import { detailsOf, isTokenCount, reportUsage, UsageSide } from "../../usage/usa
 /** Unlike OpenAI's, Anthropic's input figure does not include cached tokens. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
+  const answer = readFigures(usage);
+  const rounds = objectsOf(usage["iterations"]).filter(({ type }) => !inAnswer.has(type));
+  return rounds.length === 0 ? answer : withRounds(answer ?? noUsage, rounds.map(readRound));
+}
+
+/** The kinds of iterations whose figures are parts of the answer's own. Those of all others are billed beside it. */
+const inAnswer: ReadonlySet<Json | undefined> = new Set(["message", "fallback_message"]);
+
+interface ReportedRound extends Round {
+  readonly usage: ReportedUsage;
+}
+
+/** Compaction runs the model that was asked, and an advisor is another one. */
+function readRound(iteration: JsonObject): ReportedRound {
+  const model = iteration["type"] === "compaction" ? null : stringOf(iteration["model"]);
+  return { model, usage: readFigures(iteration) ?? unreported };
+}
+
+function withRounds(answer: ReportedUsage, rounds: readonly ReportedRound[]): ReportedUsage {
+  const all = [answer, ...rounds.map((round) => round.usage)];
+  return {
+    ...rounds.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), answer),
+    ...(all.some(({ isInputDoubtful }) => isInputDoubtful === true) ? { isInputDoubtful: true } : {}),
+    ...(all.some(({ isOutputDoubtful }) => isOutputDoubtful === true) ? { isOutputDoubtful: true } : {}),
+    rounds,
+  };
+}
+
+function readFigures(usage: JsonObject): ReportedUsage | null {
   const { input_tokens: input, output_tokens: output } = usage;
   if (!isTokenCount(input) && !isTokenCount(output)) return null;
   const inputSide = new UsageSide();
