@@ -1,6 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
 import { Catalog } from "../catalog/catalog.ts";
-import type { ServerSettings, Settings } from "../config/settings.ts";
+import type { Settings } from "../config/settings.ts";
 import { Ongoing } from "../gateway/admission/ongoing.ts";
 import { Watchdog } from "../gateway/answer/watchdog.ts";
 import type { Configured } from "../gateway/configured.ts";
@@ -27,7 +27,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
     bodies: new BodyBudget({
       totalBytes: () => serverSettings().maxBodyMemoryBytes,
-      perHolderBytes: () => bodyShare(serverSettings()),
+      largestBytes: () => serverSettings().maxBodyBytes,
     }),
     largeBodies: services.largeBodies,
     tokens: services.tokenCounter,
@@ -58,11 +58,6 @@ export function configure(settings: Settings, { clock, logs, tokenSources }: Ser
   const upstream = createUpstream({ settings, clock, log: logs.log, tokens: tokenSources });
   tokenSources.stopUnused();
   return { settings, catalog: Catalog.from(settings), upstream };
-}
-
-/** One key may take half of the memory for bodies, and at least the largest one. */
-function bodyShare({ maxBodyMemoryBytes, maxBodyBytes }: ServerSettings): number {
-  return Math.max(maxBodyBytes, maxBodyMemoryBytes / 2);
 }
 
 function fenced(): GatewayError {

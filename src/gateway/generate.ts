@@ -21,6 +21,7 @@ import { usedExtras } from "./charge/extras.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { largeBodyBytes } from "./large/is-large.ts";
+import { largeTurns } from "./large/large-turns.ts";
 import { refuseOverlongInput } from "./request/context-window.ts";
 import { continuationOf } from "./request/given-ids.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
@@ -127,6 +128,6 @@ async function answer(
   refuseUnreadable(answering);
   // The charge is durable before the body leaves.
   await settleWhole(answering, whole);
-  if (whole.body.length >= largeBodyBytes) await gateway.largeBodies.pacer.turn();
+  if (whole.body.length >= largeBodyBytes) await largeTurns.turn();
   return wholeResponse(answering, whole);
 }

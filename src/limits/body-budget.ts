@@ -1,11 +1,19 @@
 export interface BodyBudgetLimits {
   /** Memory for all bodies that are being read at once. */
   totalBytes(): number;
-  /** The share of one key, so that its unfinished bodies leave room for others. */
-  perHolderBytes(): number;
+  /** The largest body that is accepted; at most the total. */
+  largestBytes(): number;
 }
 
-/** Bounds the memory of request bodies that are still being read. */
+/** The part of the total that is not given to a body only because it is not too large. */
+const reservedPart = 1 / 8;
+
+/**
+ * Bounds the memory of request bodies that are still being read. A holder may take as much as it leaves free: alone half
+ * of the total, a second one half of the rest, and so on. So however many bodies are left unfinished, there is room for
+ * small ones of another holder. Where that would be less than the largest body, a holder may take one of those, as long
+ * as a part of the total stays reserved.
+ */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
   readonly #byHolder = new Map<string, number>();
@@ -27,7 +35,10 @@ export class BodyBudget {
   /** @internal Through a reservation only. */
   take(holder: string, bytes: number): boolean {
     const held = (this.#byHolder.get(holder) ?? 0) + bytes;
-    if (this.#taken + bytes > this.#limits.totalBytes() || held > this.#limits.perHolderBytes()) return false;
+    const [total, largest] = [this.#limits.totalBytes(), this.#limits.largestBytes()];
+    const free = total - this.#taken - bytes;
+    const reserved = Math.min(total * reservedPart, total - largest);
+    if (held > free && (held > largest || free < reserved)) return false;
     this.#byHolder.set(holder, held);
     this.#taken += bytes;
     return true;

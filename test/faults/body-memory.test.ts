@@ -41,8 +41,8 @@ interface Client {
 const clients: Client[] = [];
 
 /** Sends a head, and then as many bytes as the gateway takes, up to `most`. */
-async function send(head: string, most: number): Promise<Client> {
-  const { hostname, port } = new URL(sluice.url);
+async function send(head: string, most: number, to = sluice): Promise<Client> {
+  const { hostname, port } = new URL(to.url);
   const piece = Buffer.alloc(64 * 1024, "x");
   let left = most;
   const pump = (socket: Socket) => {
@@ -81,8 +81,8 @@ function headOf(line: string, length: number | null, ...headers: readonly string
   return [`${line} HTTP/1.1`, "Host: gateway.example", framing, ...headers, "", ""].join("\r\n");
 }
 
-function residentBytes(): number {
-  const pages = Number(readFileSync(`/proc/${sluice.pid}/statm`, "utf8").split(" ")[1]);
+function residentBytes(of = sluice): number {
+  const pages = Number(readFileSync(`/proc/${of.pid}/statm`, "utf8").split(" ")[1]);
   return pages * 4096;
 }
 
@@ -200,4 +200,45 @@ describe("with a key", () => {
     }
     expect((await ask(other)).status).toBe(200);
   });
+});
+
+describe("many unfinished bodies of several keys", () => {
+  const bodyBytes = 16 * mebibyte;
+  const budgetBytes = 96 * mebibyte;
+  let roomy: Sluice;
+  const greedyKeys: TestKey[] = [];
+  let patient: TestKey;
+
+  beforeAll(async () => {
+    const head = `[server]\nmax_body_bytes = ${bodyBytes}\nmax_body_memory = ${budgetBytes}`;
+    roomy = await startSluice({ config: configFor({ url: provider.url, head }) });
+    for (let key = 0; key < 4; key += 1) greedyKeys.push(await roomy.createKey({ credit: 0 }));
+    patient = await roomy.createKey();
+  });
+  afterAll(() => roomy.dispose());
+
+  test.each(["announced", "chunked"])(
+    "take no more memory than the budget, and leave room for small ones: %s",
+    async (framing) => {
+      const small = () =>
+        roomy.request("/v1/chat/completions", {
+          key: patient,
+          body: { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] },
+        });
+      expect((await small()).status).toBe(200);
+      const before = residentBytes(roomy);
+      const unfinished = bodyBytes - 1000;
+      const chunk = framing === "chunked" ? `${bodyBytes.toString(16)}\r\n` : "";
+      for (let count = 0; count < 24; count += 1) {
+        const bearer = `Authorization: Bearer ${greedyKeys[count % greedyKeys.length]?.key}`;
+        const head = headOf("POST /v1/chat/completions", framing === "chunked" ? null : bodyBytes, bearer);
+        await send(head + chunk, unfinished, roomy);
+      }
+      // Whatever does not fit is refused, and only then is all of it there that does.
+      const refused = () => clients.filter(({ received }) => received.startsWith("HTTP/1.1 503")).length;
+      await waitFor(() => refused() >= 24 - budgetBytes / bodyBytes, "the others to be refused", waitMs);
+      for (let count = 0; count < 10; count += 1) expect((await small()).status).toBe(200);
+      expect(residentBytes(roomy) - before).toBeLessThan(budgetBytes + 48 * mebibyte);
+    },
+  );
 });

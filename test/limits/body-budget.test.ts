@@ -1,18 +1,45 @@
 import { expect, test } from "bun:test";
 import { BodyBudget } from "../../src/limits/body-budget.ts";
 
-const budgetOf = (total: number, perHolder: number) =>
-  new BodyBudget({ totalBytes: () => total, perHolderBytes: () => perHolder });
+const budgetOf = (total: number, largest: number) =>
+  new BodyBudget({ totalBytes: () => total, largestBytes: () => largest });
 
-test("all bodies together get no more than there is, and one holder no more than its share", () => {
-  const budget = budgetOf(100, 60);
-  const [a, b, c] = [budget.reserve("a"), budget.reserve("b"), budget.reserve("a")];
-  expect(a.grow(50)).toBe(true);
-  expect(c.grow(11)).toBe(false);
-  expect(c.grow(10)).toBe(true);
-  expect(b.grow(41)).toBe(false);
-  expect(b.grow(40)).toBe(true);
-  expect(budget.takenBytes).toBe(100);
+/** As much as a holder can get, one by one. */
+function fill(budget: BodyBudget, holder: string): number {
+  const reservation = budget.reserve(holder);
+  let bytes = 0;
+  while (reservation.grow(1)) bytes += 1;
+  return bytes;
+}
+
+test("a holder gets as much as it leaves free: half of all, half of the rest, and so on", () => {
+  const budget = budgetOf(1024, 10);
+  expect(["a", "b", "c", "d"].map((holder) => fill(budget, holder))).toEqual([512, 256, 128, 64]);
+  expect(fill(budget, "a")).toBe(0);
+  expect(budget.takenBytes).toBe(960);
+});
+
+test("a holder may take one of the largest bodies, until only the reserved part is left", () => {
+  const budget = budgetOf(800, 200);
+  expect(fill(budget, "a")).toBe(400);
+  expect(["b", "c", "d"].map((holder) => fill(budget, holder))).toEqual([200, 100, 50]);
+  // An eighth was kept from those; it is shared like all else.
+  expect(fill(budget, "e")).toBe(25);
+});
+
+test("whoever leaves bodies unfinished, a small one of another holder finds room", () => {
+  const budget = budgetOf(512 * 1024 * 1024, 32 * 1024 * 1024);
+  for (let holder = 0; holder < 15; holder += 1) {
+    const reservation = budget.reserve(`greedy ${holder}`);
+    for (let bytes = 32 * 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2))
+      while (reservation.grow(bytes));
+  }
+  expect(budget.reserve("other").grow(100)).toBe(true);
+});
+
+test("the largest body fits, and nothing above it, where there is memory for one alone", () => {
+  expect(fill(budgetOf(100, 100), "a")).toBe(100);
+  expect(fill(budgetOf(101, 100), "a")).toBe(100);
 });
 
 test("what was taken is given back once, and what was refused was never taken", () => {
@@ -28,7 +55,7 @@ test("what was taken is given back once, and what was refused was never taken", 
 
 test("a new limit holds for what is taken from then on", () => {
   let total = 100;
-  const budget = new BodyBudget({ totalBytes: () => total, perHolderBytes: () => total });
+  const budget = new BodyBudget({ totalBytes: () => total, largestBytes: () => total });
   const reservation = budget.reserve("a");
   expect(reservation.grow(60)).toBe(true);
   total = 50;

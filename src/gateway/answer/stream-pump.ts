@@ -10,6 +10,7 @@ import { publicErrorOf } from "../describe-error.ts";
 import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
+import { largeTurns } from "../large/large-turns.ts";
 import { type Answering, recordShown, streamHeaders } from "./answering.ts";
 import { ClientStream, type DirectController } from "./client-stream.ts";
 import { ForgottenEnd } from "./forgotten-end.ts";
@@ -124,7 +125,7 @@ export class StreamPump implements Guarded, Interruptible {
       const parsed = await largeBodies.parseEvent(event);
       if (this.#state === "over") return false;
       const piece = relayer.resume(parsed);
-      if (piece.length >= largeEventBytes) await largeBodies.pacer.turn();
+      if (piece.length >= largeEventBytes) await largeTurns.turn();
       await this.#write(piece);
       if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
     }
@@ -164,7 +165,7 @@ export class StreamPump implements Guarded, Interruptible {
   /** False if the stream is over. */
   async #relayWaiting(chunk: Uint8Array): Promise<boolean> {
     this.#waiting = null;
-    await this.#answering.gateway.largeBodies.pacer.turn();
+    await largeTurns.turn();
     if (this.#state === "over") return false;
     this.#relayNow(chunk);
     return true;

@@ -1,6 +1,5 @@
 import { releaseBytes } from "../../base/release.ts";
-import { sharedBytes, sharedCopy } from "../../base/shared-bytes.ts";
-import type { TurnPacer } from "../../base/turn-pacer.ts";
+import { sharedCopy } from "../../base/shared-bytes.ts";
 import type { Usage } from "../../base/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";
@@ -10,9 +9,10 @@ import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd } from "../../dialects/sse/raw-events.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
-import { maxWholeBytes, type Opened, type ReceivedBytes } from "../../upstream/upstream.ts";
+import { maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/prepare.ts";
 import { isLargeBody, largeBodyBytes } from "../large/is-large.ts";
+import { joinShared } from "../large/join-shared.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
@@ -44,28 +44,8 @@ async function readVeryLarge(
   form: AnswerForm,
   attempt: Attempt,
 ): Promise<WholeAnswer> {
-  const bytes = await joinShared(opened.whole, largeBodies.pacer);
+  const bytes = await joinShared(opened.whole);
   return readLarge(largeBodies, bytes, form, attempt, null);
-}
-
-/** How much is copied in one turn of the event loop. Takes two milliseconds. */
-const mostCopiedBytes = 4 * 1024 * 1024;
-
-/** Moves a body to memory that both threads see, a part at a time. */
-async function joinShared({ pieces, bytes }: ReceivedBytes, pacer: TurnPacer): Promise<Uint8Array> {
-  const shared = sharedBytes(bytes);
-  let length = 0;
-  let copiedBytes = 0;
-  for (const piece of pieces) {
-    if (copiedBytes === 0) await pacer.turn();
-    shared.set(piece, length);
-    length += piece.length;
-    copiedBytes += piece.length;
-    if (copiedBytes >= mostCopiedBytes) copiedBytes = 0;
-  }
-  // Only now: pieces may be views of the same memory.
-  for (const piece of pieces) releaseBytes(piece);
-  return shared;
 }
 
 /** On another thread: what a provider sends must not hold up other clients either. */

@@ -2,11 +2,11 @@ import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { sharedCopy } from "../../base/shared-bytes.ts";
 import { startThread } from "../../base/start-thread.ts";
-import { TurnPacer } from "../../base/turn-pacer.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/frame.ts";
 import { JobQueue, type QueuedJob } from "./job-queue.ts";
 import type { DoneMessage, ExpectedError, Job, JobOwner, ProviderJob, RequestJob, ResultOf } from "./jobs.ts";
+import { largeTurns } from "./large-turns.ts";
 
 /**
  * In the executable a worker is an extra entry point, named by its path below the common folder of all entry points
@@ -24,8 +24,6 @@ const idleMs = 300_000;
  * for a while.
  */
 export class LargeBodies {
-  /** For what is done with large bodies on the event loop: copying one takes milliseconds. */
-  readonly pacer = new TurnPacer();
   readonly #queue = new JobQueue();
   readonly #startThread: () => Worker;
   #thread: Worker | null = null;
@@ -54,7 +52,7 @@ export class LargeBodies {
 
   /** An event of a stream, or its data. */
   async parseEvent(event: string | Uint8Array): Promise<ParsedEvent> {
-    await this.pacer.turn();
+    await largeTurns.turn();
     return this.runAnswer({ type: "event", source: typeof event === "string" ? event : sharedCopy(event) });
   }
 
@@ -68,7 +66,7 @@ export class LargeBodies {
     this.#queue.add({ message: { id: this.#lastId, job }, owner, resolve: settle, reject });
     if (this.#running === null) this.#begin();
     const result = await promise;
-    await this.pacer.turn();
+    await largeTurns.turn();
     return result;
   }
 
