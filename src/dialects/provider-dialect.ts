@@ -38,6 +38,19 @@ export interface ProviderDialect extends AnswerFigures {
   /** Null if no client speaks the dialect, so that every answer is translated. */
   readonly passthrough: Passthrough | null;
   createStreamReader(emit: (event: IrEvent) => void, target: Target): StreamReader;
+  /** Absent if a failure is never told in the first frame of a stream, but as an error. */
+  readonly failedStart?: FailedStart;
+}
+
+/**
+ * How a stream may begin with the failure of its answer. Found out before anything reaches the client, who then gets a status
+ * that its SDK retries.
+ */
+export interface FailedStart {
+  /** One of these is in such a frame. */
+  readonly marks: readonly string[];
+  /** Null if the frame is none: it has content, or is no failure. */
+  failureIn(frame: JsonObject): GatewayError | null;
 }
 
 /** What a passthrough to a client of the same dialect needs. */

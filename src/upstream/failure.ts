@@ -133,6 +133,15 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
   return { ...failure, refusesProofs, alarm: isUnknownModel(refusal) };
 }
 
+/**
+ * An answer that the provider reports as failed before it has any content. The model may do better the next time. As above,
+ * no second attempt if something was used for it.
+ */
+export function failedAtOnce(error: GatewayError): Failure {
+  const failure = { ...tryOthers, error, kind: "failed_answer", said: error.message, evidence: null };
+  return isBilled(error) ? { ...failure, mayTryOthers: false } : { ...failure, mayRetry: true };
+}
+
 /** The client left, or the gateway ended the exchange, before the answer. */
 export function cancelled(signal: AbortSignal): Failure {
   const reason: unknown = signal.reason;

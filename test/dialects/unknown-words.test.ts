@@ -71,11 +71,12 @@ test.each([
 const inherited = ["constructor", "toString", "__proto__", "hasOwnProperty"];
 
 test.each(inherited)("a provider's word for an ending, %s, is one that nobody knows", (word) => {
-  const stop: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
-  expect(readChatFinish(word)).toEqual(stop);
-  expect(readMessagesFinish({ stop_reason: word })).toEqual(stop);
-  expect(readConverseFinish(word)).toEqual(stop);
-  expect(readEnding({ finishReason: word })).toEqual({ finish: stop, failure: null });
+  const explanation = `The provider ended the answer for a reason that is not known here: ${word}.`;
+  const other: IrFinish = { reason: "refusal", stopSequence: null, explanation };
+  expect(readChatFinish(word)).toEqual(other);
+  expect(readMessagesFinish({ stop_reason: word })).toEqual(other);
+  expect(readConverseFinish(word)).toEqual(other);
+  expect(readEnding({ finishReason: word })).toEqual({ finish: other, failure: null });
 });
 
 test.each(inherited)("an item of the type %s is no call of a hosted tool", (type) => {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { tableOf } from "../../base/table.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
+import { unknownFinish } from "../ir/unknown-finish.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 
 const reasons = tableOf<FinishReason>({
@@ -11,14 +12,18 @@ const reasons = tableOf<FinishReason>({
   model_context_window_exceeded: "context_window",
   refusal: "refusal",
   pause_turn: "pause",
+  // The conversation was summarized, and goes on with the next request.
+  compaction: "pause",
 });
 
 /** From a message, or from a stream's last delta; null if there is no reason yet. */
 export function readFinish(end: JsonObject): IrFinish | null {
   const reason = stringOf(end["stop_reason"]);
   if (reason === null) return null;
+  const known = reasons[reason];
+  if (known === undefined) return unknownFinish(reason);
   return {
-    reason: reasons[reason] ?? "stop",
+    reason: known,
     stopSequence: stringOf(end["stop_sequence"]),
     explanation: stringOf(objectOf(end["stop_details"])?.["explanation"]),
   };

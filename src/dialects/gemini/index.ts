@@ -1,5 +1,6 @@
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { countTokens } from "./provider/count-tokens.ts";
+import { failedStart } from "./provider/finish-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { readResponse } from "./provider/response-in.ts";
 import { GeminiStreamReader } from "./provider/stream-in.ts";
@@ -25,6 +26,7 @@ const provider: ProviderDialect = {
   readResponse,
   passthrough: null,
   createStreamReader: (emit, target) => new GeminiStreamReader(emit, target),
+  failedStart,
 };
 
 export const gemini = { provider };

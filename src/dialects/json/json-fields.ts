@@ -39,6 +39,12 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : none;
 }
 
+/** Nothing, or what servers in Go write for nothing: an empty value, also within objects. */
+export function isZero(value: Json | undefined): boolean {
+  if (isObject(value)) return Object.values(value).every(isZero);
+  return value === undefined || value === null || value === "" || value === 0 || value === false;
+}
+
 /** Null if the text is not a JSON object, has more values than any real one, or nests too deeply to be serialized again. */
 export function parseObject(text: string): JsonObject | null {
   if (hasTooManyValues(text)) return null;

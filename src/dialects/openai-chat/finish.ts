@@ -1,29 +1,76 @@
 import type { Json } from "../../base/json.ts";
 import { tableOf } from "../../base/table.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
+import { unknownFinish } from "../ir/unknown-finish.ts";
 
-const reasons = tableOf<FinishReason>({
+/** OpenAI's reasons, and what compatible servers call the same, in lower case. */
+const reasons = tableOf<FinishReason | "failure">({
   stop: "stop",
+  complete: "stop",
+  completed: "stop",
+  end_turn: "stop",
+  eos: "stop",
+  eos_token: "stop",
+  stop_sequence: "stop",
   length: "length",
+  max_length: "length",
+  max_output_tokens: "length",
+  max_tokens: "length",
+  // Mistral's.
+  model_length: "context_window",
+  model_context_window_exceeded: "context_window",
   tool_calls: "tool_calls",
   function_call: "tool_calls",
+  tool_call: "tool_calls",
+  tool_use: "tool_calls",
   content_filter: "refusal",
-  // GLM's filter.
+  content_filtered: "refusal",
+  refusal: "refusal",
+  // GLM's filter, and Google's.
   sensitive: "refusal",
+  blocklist: "refusal",
+  model_armor: "refusal",
+  prohibited_content: "refusal",
+  recitation: "refusal",
+  safety: "refusal",
+  spii: "refusal",
+  // OpenRouter and Mistral, GLM, DeepSeek, vLLM and SGLang, Cohere, Google.
+  error: "failure",
+  network_error: "failure",
+  insufficient_system_resource: "failure",
+  abort: "failure",
+  timeout: "failure",
+  function_call_filter: "failure",
+  malformed_function_call: "failure",
 });
 
-/** Reasons that say that the answer failed: OpenRouter's and GLM's. */
-const failures: ReadonlySet<Json | undefined> = new Set(["error", "network_error"]);
+/** How reasons that are failures begin. */
+export const failureMarks = Object.keys(reasons)
+  .filter((word) => reasons[word] === "failure")
+  .map((word) => `"${word}`);
+
+/** Google's door adds its own word behind a colon: `content_filter: RECITATION`. */
+function wordsOf(reason: string): readonly [known: string, detail: string | null] {
+  const [first = "", ...details] = reason.toLowerCase().split(":");
+  return [first.trim(), details.length === 0 ? null : reason.slice(first.length + 1).trim()];
+}
 
 export function isFailedFinish(reason: Json | undefined): boolean {
-  return failures.has(reason);
+  return typeof reason === "string" && reasons[wordsOf(reason)[0]] === "failure";
 }
 
-/** An unknown reason ends the answer too; a missing or empty one does not. */
-export function readFinish(reason: Json | undefined): IrFinish | null {
-  if (typeof reason !== "string" || reason === "") return null;
-  return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: null };
+/** Null if there is none yet, for which some servers write an empty text or the word, and if it is a failure. */
+export function readFinish(finish: Json | undefined): IrFinish | null {
+  if (typeof finish !== "string" || finish === "" || finish === "null") return null;
+  const [word, detail] = wordsOf(finish);
+  const reason = reasons[word];
+  if (reason === undefined) return unknownFinish(finish);
+  const explanation = reason === "refusal" ? detail : null;
+  return reason === "failure" ? null : { reason, stopSequence: null, explanation };
 }
+
+/** A whole answer, or a stream that has ended properly, whose server does not say why. */
+export const unsaidFinish: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
 
 const wireReasons: Readonly<Record<FinishReason, string>> = {
   stop: "stop",

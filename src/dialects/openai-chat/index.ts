@@ -14,7 +14,7 @@ import { ChatStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { failureIn, readResponse } from "./provider/response-in.ts";
+import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";
 import { ChatScanner } from "./provider/stream-scanner.ts";
 import { toolRules } from "./provider/tool-rules.ts";
@@ -76,6 +76,7 @@ const provider: ProviderDialect = {
     givenIds,
   },
   createStreamReader: (emit, target) => new ChatStreamReader(emit, target),
+  failedStart,
 };
 
 export const openAiChat = { client, provider };

@@ -15,7 +15,7 @@ export function tiersIn(...parts: readonly (JsonObject | null)[]): ReportedExtra
   for (const part of parts) {
     for (const field of tierFields) {
       const name = part?.[field];
-      if (typeof name === "string") extras = { tiers: { [field]: name, ...extras.tiers } };
+      if (typeof name === "string" && name !== "") extras = { tiers: { [field]: name, ...extras.tiers } };
     }
   }
   return extras;

@@ -1,4 +1,4 @@
-import type { GatewayError } from "../../base/errors.ts";
+import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ProviderDialectName } from "../../dialects/registry.ts";
 import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
@@ -8,6 +8,7 @@ import {
   cancelled,
   errorWithin,
   type Failure,
+  failedAtOnce,
   hungUp,
   malformed,
   timeoutError,
@@ -39,7 +40,11 @@ export function failureBeforeAnswer(
 }
 
 /** What is wrong with an answer of status 200, by what was found in it. */
-export function failureWithin(found: "empty" | "broken" | JsonObject, spoken: ProviderDialectName): Failure {
+export function failureWithin(
+  found: "empty" | "broken" | JsonObject | GatewayError,
+  spoken: ProviderDialectName,
+): Failure {
+  if (found instanceof GatewayError) return failedAtOnce(found);
   if (found === "empty") return unusable("its stream ends before it begins");
   return found === "broken" ? unusable("it is not a JSON object") : errorWithin(found, spoken);
 }

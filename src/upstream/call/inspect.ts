@@ -1,6 +1,9 @@
+import type { GatewayError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { isDisguised } from "../../dialects/errors/refusal.ts";
+import { isZero, parseObject } from "../../dialects/json/json-fields.ts";
+import type { FailedStart } from "../../dialects/provider-dialect.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import type { Head } from "../../wire/transfer.ts";
 import { type AnswerQueue, joined } from "./answer-queue.ts";
@@ -58,19 +61,26 @@ const failedType = Buffer.from('response.failed"');
 /** Marks of errors that do not call themselves one. */
 const disguises = [Buffer.from('"base_resp"'), Buffer.from('"msg"')];
 
-/** "more": no frame with data is complete yet. "fine": the first one is no error. "empty": there is none. Else: the error. */
-export type StreamStart = "more" | "fine" | "empty" | JsonObject;
+/**
+ * "more": no frame with data is complete yet. "fine": the first one is no error. "empty": there is none. Else: the error, or the
+ * failure of the answer that begins and ends with it.
+ */
+export type StreamStart = "more" | "fine" | "empty" | JsonObject | GatewayError;
 
 /** Inspects the beginning of a stream, wherever its chunks are cut. `isEnd`: nothing more will come. */
-export function inspectStart(chunks: readonly Uint8Array[], isEnd: boolean): StreamStart {
+export function inspectStart(
+  chunks: readonly Uint8Array[],
+  isEnd: boolean,
+  failedStart?: FailedStart,
+): StreamStart {
   const bytes = joined(chunks);
-  if (beginsWell(bytes)) return "fine";
+  if (beginsWell(bytes, failedStart?.marks)) return "fine";
   const text = bytes.toString("utf8", 0, Math.min(bytes.length, mostInspected)).replace(/\r\n?/g, "\n");
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf("\n\n", from);
     if (end === -1 && !isEnd) break;
     const data = dataOf(text.slice(from, end === -1 ? text.length : end));
-    if (data !== "") return errorIn(data) ?? "fine";
+    if (data !== "") return errorIn(data) ?? failureIn(data, failedStart) ?? "fine";
     if (end === -1) break;
     from = end + 2;
   }
@@ -79,13 +89,14 @@ export function inspectStart(chunks: readonly Uint8Array[], isEnd: boolean): Str
 }
 
 /** True for nearly all streams: a first frame with data, and without the marks of an error. Decodes nothing. */
-function beginsWell(bytes: Buffer): boolean {
+function beginsWell(bytes: Buffer, failureMarks: readonly string[] = []): boolean {
   const end = bytes.indexOf(blankLine);
   if (end === -1) return false;
   const frame = bytes.subarray(0, end);
   const data = frame.indexOf(dataField);
   if (data === -1 || (data > 0 && frame[data - 1] !== lf) || frame.indexOf(openBrace, data) === -1)
     return false;
+  for (const mark of failureMarks) if (frame.indexOf(mark) !== -1) return false;
   return !hasErrorMark(frame) && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
 }
 
@@ -106,11 +117,17 @@ function errorIn(text: string): JsonObject | null {
   }
 }
 
+function failureIn(data: string, failedStart: FailedStart | undefined): GatewayError | null {
+  if (failedStart?.marks.some((mark) => data.includes(mark)) !== true) return null;
+  const frame = parseObject(data);
+  return frame === null ? null : failedStart.failureIn(frame);
+}
+
 function errorOf(body: JsonObject): JsonObject | null {
   if (body["type"] === "error" || body["object"] === "error" || isDisguised(body)) return body;
   if (body["type"] === "response.failed" && isObject(body["response"])) return body["response"];
-  const error = body["error"];
-  return isObject(error) || (typeof error === "string" && error !== "") ? body : null;
+  const { error } = body;
+  return (isObject(error) || typeof error === "string") && !isZero(error) ? body : null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import type { ProviderDialectName } from "../../dialects/registry.ts";
+import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import type { CredentialUse } from "../../vendors/credentials/credential.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { connectionLost, type Head, type Receiver, type Transfer } from "../../wire/transfer.ts";
@@ -256,7 +256,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   #inspectFirstFrame(isEnd: boolean): void {
-    const found = inspectStart(this.#queue.pieces, isEnd);
+    const found = inspectStart(this.#queue.pieces, isEnd, providerDialect(this.#spoken).failedStart);
     if (found === "more") return;
     if (found !== "fine") {
       this.#fail(failureWithin(found, this.#spoken));

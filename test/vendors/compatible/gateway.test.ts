@@ -178,4 +178,49 @@ describe("servers with OpenAI's API", () => {
       expect((await used()) - before).toBe(100_000 + 100_000);
     });
   }
+
+  for (const client of ["chat", "messages"] as const) {
+    test(`a failure as the only chunk is told to ${client} clients with a status, and not charged without figures`, async () => {
+      const chunk = { choices: [{ index: 0, delta: {}, finish_reason: "insufficient_system_resource" }] };
+      const before = [await used(), provider.requests.length] as const;
+      const response = await ask(client, sse(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`), true);
+      expect(response.status).toBe(502);
+      expect(await used()).toBe(before[0]);
+      expect(provider.requests.length).toBe(before[1] + 2);
+    });
+
+    test(`one with figures is charged once to ${client} clients, and nobody is asked again`, async () => {
+      const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+      const chunk = { choices: [{ index: 0, delta: { content: "" }, finish_reason: "abort" }], usage };
+      const before = [await used(), provider.requests.length] as const;
+      const response = await ask(client, sse(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`), true);
+      expect(response.status).toBe(502);
+      expect(await used()).toBe(before[0] + 20_000);
+      expect(provider.requests.length).toBe(before[1] + 1);
+    });
+
+    for (const stream of [false, true]) {
+      test(`an error without any value is none (${client}, streamed: ${stream})`, async () => {
+        const error = { code: "", message: "", type: "", param: null };
+        const said = { role: "assistant", content: "Hi" };
+        const body = { choices: [{ index: 0, message: said, delta: said, finish_reason: "stop" }], error };
+        const answer = stream ? sse(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`) : json(body);
+        const response = await ask(client, answer, stream);
+        expect(response.status).toBe(200);
+        expect(await response.text()).toContain("Hi");
+      });
+    }
+  }
+
+  test("a filtered answer without a message is a refusal, and charged", async () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+    const choice = { index: 0, finish_reason: "content_filter", content_filter_results: {} };
+    for (const client of ["messages", "chat"] as const) {
+      const before = await used();
+      const response = await ask(client, json({ choices: [choice], usage }), false);
+      expect(response.status).toBe(200);
+      expect(await response.text()).toMatch(/refusal|content_filter/);
+      expect(await used()).toBe(before + 20_000);
+    }
+  });
 });

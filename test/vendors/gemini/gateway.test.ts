@@ -432,7 +432,7 @@ describe("T04, T06: money", () => {
       const failed = chunkOf([], usageOf(100, 0, 30), "MALFORMED_FUNCTION_CALL");
       fake.say(stream ? sse(streamOf([failed])) : json(failed));
       const response = await ask({ stream, tools: [look] });
-      expect(response.status).toBe(stream ? 200 : 502);
+      expect(response.status).toBe(502);
       const text = await response.text();
       expect(text).toContain("MALFORMED_FUNCTION_CALL");
       expect(text).not.toContain("message_stop");
@@ -440,6 +440,24 @@ describe("T04, T06: money", () => {
       expect(fake.requests).toHaveLength(1);
     },
   );
+
+  test("G47: behind content it is an error within the stream", async () => {
+    const begun = chunkOf([{ text: "I will " }], usageOf(100, 2, 0));
+    fake.say(sse(streamOf([begun, chunkOf([], usageOf(100, 2, 30), "MALFORMED_FUNCTION_CALL")])));
+    const response = await ask({ stream: true, tools: [look] });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain("MALFORMED_FUNCTION_CALL");
+    expect(await charges()).toEqual([{ amount: costOf(100, 0, 32), basis: "measured", outcome: "failed" }]);
+  });
+
+  test("G47: as the only frame, without figures, it is asked for once more and then told with a status", async () => {
+    fake.say(sse(streamOf([chunkOf([{ text: "" }], null, "MALFORMED_FUNCTION_CALL")])));
+    const response = await ask({ stream: true, tools: [look] });
+    expect(response.status).toBe(502);
+    expect(await response.text()).toContain("MALFORMED_FUNCTION_CALL");
+    expect(fake.requests).toHaveLength(2);
+    expect(await charges()).toEqual([]);
+  });
 
   test("G47: without figures nothing is charged for it", async () => {
     fake.say(json(chunkOf([], null, "MALFORMED_FUNCTION_CALL")));

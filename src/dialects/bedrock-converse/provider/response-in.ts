@@ -4,6 +4,7 @@ import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
+import { unknownFinish } from "../../ir/unknown-finish.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { serviceTier } from "../../usage/extra-usage.ts";
@@ -89,7 +90,9 @@ export function readFailure(stopReason: Json | undefined): GatewayError | null {
 export function readFinish(stopReason: Json | undefined): IrFinish | null {
   const reason = stringOf(stopReason);
   if (reason === null) return null;
-  return { reason: reasons[reason] ?? "stop", stopSequence: null, explanation: explanations[reason] ?? null };
+  const known = reasons[reason];
+  if (known === undefined) return unknownFinish(reason);
+  return { reason: known, stopSequence: null, explanation: explanations[reason] ?? null };
 }
 
 /** As Anthropic's, the input figure does not include cached tokens. Reasoning is not reported separately. */

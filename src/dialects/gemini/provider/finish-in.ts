@@ -1,8 +1,12 @@
 import { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
+import { failedAnswer } from "../../errors/failure.ts";
 import type { FinishReason, IrFinish } from "../../ir/ir.ts";
+import { unknownFinish } from "../../ir/unknown-finish.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import type { FailedStart } from "../../provider-dialect.ts";
+import { figures } from "./usage-in.ts";
 
 const reasons = tableOf<FinishReason>({
   STOP: "stop",
@@ -14,6 +18,7 @@ const reasons = tableOf<FinishReason>({
   BLOCKLIST: "refusal",
   PROHIBITED_CONTENT: "refusal",
   SPII: "refusal",
+  MODEL_ARMOR: "refusal",
   OTHER: "refusal",
   IMAGE_SAFETY: "refusal",
   IMAGE_PROHIBITED_CONTENT: "refusal",
@@ -36,13 +41,14 @@ export type GeminiEnding =
   | { readonly finish: IrFinish; readonly failure: null }
   | { readonly finish: null; readonly failure: GatewayError };
 
-/** Null if the candidate is not finished. An unknown reason is an end like any other. */
+/** Null if the candidate is not finished. */
 export function readEnding(candidate: JsonObject): GeminiEnding | null {
   const said = stringOf(candidate["finishReason"]);
   if (said === null || said === "" || said === "FINISH_REASON_UNSPECIFIED") return null;
   // Not the provider's message, which quotes what the model has written.
   if (failures.has(said)) return { finish: null, failure: modelFailure(said) };
-  const reason = reasons[said] ?? "stop";
+  const reason = reasons[said];
+  if (reason === undefined) return { finish: unknownFinish(said), failure: null };
   const explanation = reason === "refusal" ? explanationOf(said, candidate) : null;
   return { finish: { reason, stopSequence: null, explanation }, failure: null };
 }
@@ -65,3 +71,15 @@ export function readBlocked(answer: JsonObject): GeminiEnding | null {
   const explanation = stringOf(feedback?.["blockReasonMessage"]) ?? reason;
   return { finish: { reason: "refusal", stopSequence: null, explanation }, failure: null };
 }
+
+/** The model has failed before it has said anything. */
+export const failedStart: FailedStart = {
+  marks: ['"finishReason"'],
+  failureIn(answer) {
+    const [candidate] = objectsOf(answer["candidates"]);
+    const parts = objectsOf(objectOf(candidate?.["content"])?.["parts"]);
+    if (candidate === undefined || parts.some(({ text }) => text !== "")) return null;
+    const failure = readEnding(candidate)?.failure ?? null;
+    return failure && failedAnswer(failure, figures.usageIn(answer), figures.readExtras(answer));
+  },
+};

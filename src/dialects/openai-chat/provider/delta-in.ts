@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { isDisguised } from "../../errors/refusal.ts";
 import type { IrCitation, ReasoningProof } from "../../ir/ir.ts";
-import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { isZero, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import { signatureIn } from "../call-signature.ts";
 
@@ -11,7 +11,7 @@ import { signatureIn } from "../call-signature.ts";
 export function isFailure(body: JsonObject): boolean {
   const { error } = body;
   return (
-    isObject(error) ||
+    (isObject(error) && !isZero(error)) ||
     (typeof error === "string" && error !== "") ||
     body["object"] === "error" ||
     isDisguised(body)
@@ -38,6 +38,11 @@ export function detailsIn(message: JsonObject): JsonObject[] {
 
 export function chatProof(details: JsonObject[]): ReasoningProof {
   return details.length === 0 ? { maker: "chat" } : { maker: "chat", details };
+}
+
+/** Null if the server does not tell. */
+export function tierIn({ service_tier: tier }: JsonObject): string | null {
+  return isZero(tier) ? null : stringOf(tier);
 }
 
 export function contentOf(message: JsonObject): string {
@@ -74,11 +79,16 @@ export interface CallFragment {
 const none: readonly CallFragment[] = [];
 
 export function callsOf(message: JsonObject): readonly CallFragment[] {
-  const legacy = objectOf(message["function_call"]);
-  const fragments = objectsOf(message["tool_calls"]);
+  const legacy = isZero(message["function_call"]) ? null : objectOf(message["function_call"]);
+  const fragments = objectsOf(message["tool_calls"]).filter(saysSomething);
   if (legacy === null && fragments.length === 0) return none;
   const calls = fragments.map(readCall);
   return legacy === null ? calls : [...calls, readCall({ index: 0, function: legacy })];
+}
+
+/** More than which call it would be about. */
+function saysSomething({ id, function: called, custom, extra_content: extra }: JsonObject): boolean {
+  return !(isZero(called) && isZero(id) && isZero(custom) && isZero(extra));
 }
 
 function readCall(call: JsonObject): CallFragment {

@@ -1,13 +1,22 @@
 import type { GatewayError } from "../../../base/errors.ts";
-import type { JsonObject } from "../../../base/json.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
 import { failedAnswer, malformedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
-import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
+import type { IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { Target } from "../../provider-dialect.ts";
+import type { FailedStart, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
-import { isFailedFinish, readFinish } from "../finish.ts";
-import { callsOf, chatProof, citationsOf, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
+import { failureMarks, isFailedFinish, readFinish, unsaidFinish } from "../finish.ts";
+import {
+  callsOf,
+  chatProof,
+  citationsOf,
+  contentOf,
+  detailsIn,
+  isFailure,
+  reasoningOf,
+  tierIn,
+} from "./delta-in.ts";
 import { splitThinkTags } from "./think-tags.ts";
 import { figures } from "./usage-in.ts";
 
@@ -15,19 +24,20 @@ export function readResponse(body: JsonObject, target: Target): IrResponse {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
   const choice = choiceOf(body, target);
-  const message = objectOf(choice?.["message"]);
-  if (choice === null || message === null) throw malformedAnswer("a chat completion without a message");
+  if (choice === null) throw malformedAnswer("a chat completion without a choice");
   const usage = figures.usageIn(body);
   if (isFailedFinish(choice["finish_reason"]))
     throw failedAnswer(unexplainedFailure(), usage, figures.readExtras(body));
-  const finish = readFinish(choice["finish_reason"]);
-  if (finish === null) throw malformedAnswer("a chat completion without a finish_reason");
-  return {
-    blocks: readBlocks(message, target),
-    finish,
-    usage,
-    serviceTier: stringOf(body["service_tier"]),
-  };
+  const blocks = readBlocks(objectOf(choice["message"]) ?? {}, target);
+  const finish = readFinish(choice["finish_reason"]) ?? unsaidFinish;
+  if (blocks.length === 0 && !mayBeEmpty(choice, finish)) throw malformedAnswer("an empty chat completion");
+  return { blocks, finish, usage, serviceTier: tierIn(body) };
+}
+
+/** Azure's filter leaves out the message as a whole. A model that has nothing to say has said that it stops. */
+function mayBeEmpty(choice: JsonObject, finish: IrFinish): boolean {
+  if (finish === unsaidFinish) return false;
+  return isObject(choice["message"]) || (finish.reason !== "stop" && finish.reason !== "tool_calls");
 }
 
 export function failureIn(body: JsonObject): GatewayError | null {
@@ -78,3 +88,15 @@ function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   }
   return blocks;
 }
+
+/** The server says in its first chunk, which has nothing else, that the answer has failed. */
+export const failedStart: FailedStart = {
+  marks: failureMarks,
+  failureIn(chunk) {
+    const choice = firstObjectOf(chunk["choices"]);
+    const delta = objectOf(choice?.["delta"]) ?? {};
+    const hasContent = contentOf(delta) !== "" || reasoningOf(delta) !== "" || callsOf(delta).length > 0;
+    if (hasContent || !isFailedFinish(choice?.["finish_reason"])) return null;
+    return failedAnswer(unexplainedFailure(), figures.usageIn(chunk), figures.readExtras(chunk));
+  },
+};

@@ -8,13 +8,20 @@ import type { StreamReader, Target } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
-import { isFailedFinish, readFinish } from "../finish.ts";
-import { callsOf, chatProof, citationsOf, contentOf, detailsIn, isFailure, reasoningOf } from "./delta-in.ts";
+import { isFailedFinish, readFinish, unsaidFinish } from "../finish.ts";
+import {
+  callsOf,
+  chatProof,
+  citationsOf,
+  contentOf,
+  detailsIn,
+  isFailure,
+  reasoningOf,
+  tierIn,
+} from "./delta-in.ts";
 import { CallAssembler } from "./stream-calls.ts";
 import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
 import { figures } from "./usage-in.ts";
-
-const stopped: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
 
 type TextKind = "reasoning" | "text" | "refusal";
 
@@ -66,7 +73,7 @@ export class ChatStreamReader implements StreamReader {
 
   #finishStream(isDone: boolean): void {
     // Some servers end properly without saying why.
-    if (this.#finish === null && isDone && this.#blocks > 0) this.#end(stopped);
+    if (this.#finish === null && isDone && this.#blocks > 0) this.#end(unsaidFinish);
     if (this.#finish === null) throw cutShort();
     this.ended = true;
   }
@@ -83,7 +90,7 @@ export class ChatStreamReader implements StreamReader {
     const choice = firstObjectOf(chunk["choices"]);
     const delta = objectOf(choice?.["delta"]);
     if (delta !== null && this.#finish === null) this.#readDelta(delta);
-    const tier = stringOf(chunk["service_tier"]);
+    const tier = tierIn(chunk);
     if (tier !== null && tier !== this.#tier) this.#emit({ type: "service_tier", tier });
     this.#tier = tier ?? this.#tier;
     const usage = figures.usageIn(chunk);

@@ -1,0 +1,10 @@
+import type { IrFinish } from "./ir.ts";
+
+/**
+ * A reason that nobody knows is not the end of a turn: the answer may have been cut off. Every client's dialect tells that
+ * the provider has stopped an answer as a refusal, and has a place for why.
+ */
+export function unknownFinish(word: string): IrFinish {
+  const explanation = `The provider ended the answer for a reason that is not known here: ${word.slice(0, 100)}.`;
+  return { reason: "refusal", stopSequence: null, explanation };
+}
