@@ -114,14 +114,27 @@ describe("finding", () => {
     expect(await refusal(findKey(context, "key_nobody"))).toBe("unknown_key");
   });
 
-  test("a label is no name: it may be shared, and is only searched for", async () => {
-    await createKey(context, { mode: "credit", label: "nightly-build" });
-    expect(await refusal(findKey(context, "nightly-build"))).toBe("unknown_key");
-    const { prefix } = (await listKeys(context, "nightly"))[0] ?? { prefix: "" };
-    await expect(findKey(context, "nightly-build")).rejects.toThrow(
-      `"nightly-build" is the label of ${prefix}; name the key by its prefix`,
+  test("a label names its key while no other key has it, however many have more than it", async () => {
+    const { key } = await createKey(context, { mode: "credit", label: "nightly" });
+    for (let index = 0; index < 101; index += 1) {
+      await createKey(context, { mode: "credit", label: `nightly ${index}` });
+    }
+    expect((await findKey(context, "nightly")).id).toBe(key.id);
+    expect((await findKey(context, "nightly 100")).label).toBe("nightly 100");
+    for (const other of ["night", "Nightly", "nightly%", ""]) {
+      expect(await refusal(findKey(context, other)), other).toBe("unknown_key");
+    }
+    const { key: second } = await createKey(context, { mode: "credit", label: "nightly" });
+    await expect(findKey(context, "nightly")).rejects.toThrow(
+      `"nightly" fits several keys; name one by its id: ${key.id}, ${second.id}`,
     );
-    expect((await listKeys(context, "nightly")).map((view) => view.label)).toEqual(["nightly-build"]);
+  });
+
+  test("a label that is the beginning of another key's id names neither", async () => {
+    const { key } = await createKey(context, { mode: "credit" });
+    await createKey(context, { mode: "credit", label: key.id.slice(0, 12) });
+    expect(await refusal(findKey(context, key.id.slice(0, 12)))).toBe("ambiguous_key");
+    expect((await findKey(context, key.id)).id).toBe(key.id);
   });
 
   test("a list holds every key, over all pages", async () => {

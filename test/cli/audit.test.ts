@@ -7,6 +7,9 @@ import { type KeyJson, newPlace, sluiceJson } from "./fixtures.ts";
 test("every change at the command line is in the audit log, and no secret is", async () => {
   const place = newPlace();
   const flags = ["--mode", "credit", "--credit", "1"];
+  const limits = "--mode token_budget --budget 500 --period day --rpm 60 --scope demo --models demo-small,demo-large";
+  const expires = "2031-01-31T00:00:00.000Z";
+  await sluiceJson(place, "keys", "create", ...limits.split(" "), "--label", "Grace", "--expires", expires);
   const made = await sluiceJson<KeyJson & { key: string }>(place, "keys", "create", ...flags);
   const rotated = await sluiceJson<KeyJson & { key: string }>(place, "keys", "rotate", made.prefix);
   await sluiceJson(place, "keys", "topup", made.id, "2.5", "--reference", "invoice");
@@ -23,6 +26,10 @@ test("every change at the command line is in the audit log, and no secret is", a
   const rows = (await store.admin.listAudit({ limit: 100 })).toReversed();
   await store.close();
   expect(rows.map(({ action, detail }) => [action, detail])).toEqual([
+    [
+      "key.create",
+      `token_budget, 500 tokens a day, rpm 60, scope demo, models demo-small demo-large, expires ${expires}`,
+    ],
     ["key.create", "credit, 1 credits"],
     ["key.rotate", `was ${made.prefix}, grace 0 s`],
     ["key.topup", "+2.5 credits"],
@@ -38,6 +45,7 @@ test("every change at the command line is in the audit log, and no secret is", a
   const expected = process.env["SUDO_USER"] ? `${process.env["SUDO_USER"]} as ${user}` : user;
   expect(new Set(rows.map(({ address }) => address))).toEqual(new Set([expected]));
   const written = JSON.stringify(rows);
+  expect(written).not.toContain("Grace");
   expect(written).not.toContain(made.key);
   expect(written).not.toContain(rotated.key);
 });

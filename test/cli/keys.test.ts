@@ -299,6 +299,18 @@ describe("keys list", () => {
     for (const line of narrow.trimEnd().split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(100);
   });
 
+  test("says what a key may use: a provider, models, or all", async () => {
+    const place = newPlace();
+    await create(place, "--label", "a", "--models", "demo-small,demo-large");
+    await create(place, "--label", "b", "--scope", "demo");
+    await create(place, "--label", "c", "--scope", "demo", "--models", "demo-small");
+    await create(place, "--label", "d");
+    const lines = (await sluice(place, "keys", "list")).stdout.split("\n");
+    const at = lines[0]?.indexOf("USES") ?? -1;
+    const shown = lines.slice(1, 5).map((line) => line.slice(at).split(/ {2,}/)[0]);
+    expect(shown).toEqual(["demo-small, demo-large", "demo", "demo: demo-small", "all"]);
+  });
+
   test("finds by label, and says so when nothing fits", async () => {
     const place = newPlace();
     await create(place, "--label", "alice");

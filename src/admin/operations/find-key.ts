@@ -5,52 +5,56 @@ import { OperationRefusal } from "./refusal.ts";
 
 const shortestBeginning = 8;
 const prefixLength = 12;
+const pageSize = 100;
 
-/** Finds a key by id or prefix, or by an unambiguous beginning of either; rejects anything else. */
-export async function findKey({ store }: OperationContext, idOrPrefix: string): Promise<KeyRecord> {
-  if (idOrPrefix.startsWith("slu_") && idOrPrefix.length > prefixLength) {
-    const prefix = idOrPrefix.slice(0, prefixLength);
+/**
+ * Finds a key by id or prefix, by the beginning of either, or by its label. Whatever fits several keys is rejected, so
+ * that nothing happens to the wrong one.
+ */
+export async function findKey({ store }: OperationContext, name: string): Promise<KeyRecord> {
+  if (name.startsWith("slu_") && name.length > prefixLength) {
+    const prefix = name.slice(0, prefixLength);
     throw new OperationRefusal(
       "invalid_input",
       `that is a whole key, which is a secret; name it by its prefix instead: ${prefix}`,
     );
   }
-  const exact = await store.findKey(idOrPrefix);
+  const exact = await store.findKey(name);
   if (exact !== null) return exact;
-  const { keys } = await store.listKeys({ search: idOrPrefix, limit: 100 });
-  const fitting = keys.filter(
-    ({ id, prefix }) =>
-      prefix === idOrPrefix ||
-      (idOrPrefix.length >= shortestBeginning &&
-        (id.startsWith(idOrPrefix) || prefix.startsWith(idOrPrefix))),
-  );
+  const fitting = await keysNamed(store, name);
   const [only, ...others] = fitting;
   if (only === undefined) {
-    const rotated = await keyFormerlyNamed(store, idOrPrefix);
-    if (rotated !== null) {
-      throw new OperationRefusal(
-        "unknown_key",
-        `${idOrPrefix} has been rotated; its key is ${rotated.prefix} now`,
-      );
-    }
-    throw new OperationRefusal("unknown_key", unknownKey(idOrPrefix, keys));
+    const rotated = await keyFormerlyNamed(store, name);
+    const why =
+      rotated === null
+        ? `there is no key "${name}"; list them to see their ids`
+        : `${name} has been rotated; its key is ${rotated.prefix} now`;
+    throw new OperationRefusal("unknown_key", why);
   }
-  if (others.length > 0) {
-    const ids = fitting.map((key) => key.id).join(", ");
-    throw new OperationRefusal(
-      "ambiguous_key",
-      `"${idOrPrefix}" fits several keys; name one by its id: ${ids}`,
-    );
-  }
+  if (others.length > 0) throw new OperationRefusal("ambiguous_key", ambiguous(name, fitting));
   return only;
+}
+
+/** The store finds more than these: every key whose label only contains the text. */
+async function keysNamed(store: OperationContext["store"], name: string): Promise<KeyRecord[]> {
+  const fitting: KeyRecord[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.listKeys({ search: name, limit: pageSize, cursor });
+    fitting.push(...page.keys.filter((key) => isNamed(key, name)));
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return fitting;
+}
+
+function isNamed({ id, prefix, label }: KeyRecord, name: string): boolean {
+  if (prefix === name || label === name) return true;
+  return name.length >= shortestBeginning && (id.startsWith(name) || prefix.startsWith(name));
 }
 
 const mostNamed = 5;
 
-/** A label is no name, because several keys may have the same; but whoever typed one is told whose it is. */
-function unknownKey(typed: string, candidates: readonly KeyRecord[]): string {
-  const labelled = candidates.filter(({ label }) => label === typed).map(({ prefix }) => prefix);
-  if (labelled.length === 0) return `there is no key "${typed}"; list them to see their ids`;
-  const shown = labelled.slice(0, mostNamed).join(", ") + (labelled.length > mostNamed ? ", …" : "");
-  return `"${typed}" is the label of ${shown}; name the key by its prefix`;
+function ambiguous(name: string, fitting: readonly KeyRecord[]): string {
+  const ids = fitting.slice(0, mostNamed).map(({ id }) => id);
+  return `"${name}" fits several keys; name one by its id: ${ids.join(", ")}${fitting.length > mostNamed ? ", …" : ""}`;
 }

@@ -3,11 +3,21 @@ import type { KeyRecord } from "../../store/store.ts";
 
 const longestValue = 200;
 
-/** What the audit log says of a new key: what it may spend. */
-export function creationDetail({ mode, budgetTokens, period }: KeyRecord, creditNano: number): string {
-  if (mode === "credit") return `credit, ${creditsFromNano(creditNano)} credits`;
+/** What the audit log says of a new key: what it may spend, and every limit that it has. */
+export function creationDetail(key: KeyRecord, creditNano: number): string {
+  const limits = [
+    key.rpmLimit === null ? null : `rpm ${key.rpmLimit}`,
+    key.scope === "all" ? null : `scope ${key.scope}`,
+    key.models === null ? null : `models ${listed(key.models)}`,
+    key.expiresAtMs === null ? null : `expires ${moment(key.expiresAtMs)}`,
+  ];
+  return [key.mode, spendable(key, creditNano), ...limits].filter((part) => part !== null).join(", ");
+}
+
+function spendable({ mode, budgetTokens, period }: KeyRecord, creditNano: number): string {
+  if (mode === "credit") return `${creditsFromNano(creditNano)} credits`;
   const tokens = budgetTokens === null ? "no limit" : `${budgetTokens} tokens`;
-  return `token_budget, ${tokens}${period === "none" ? "" : ` a ${period}`}`;
+  return period === "none" ? tokens : `${tokens} a ${period}`;
 }
 
 /** What the audit log says of a changed key: each limit as it was and as it is. A label may be a person's name, so it is only named. */

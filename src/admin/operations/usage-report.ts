@@ -13,7 +13,7 @@ export interface UsageReportRequest {
   readonly sinceMs: number;
   /** Absent means now. */
   readonly untilMs?: number | undefined;
-  /** An id or prefix; absent means all keys. */
+  /** An id, prefix or label; absent means all keys. */
   readonly key?: string | undefined;
   readonly largest?: number | undefined;
 }

@@ -15,7 +15,7 @@ import { type AdminRoute, read } from "./route.ts";
 
 const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
 const cursor = Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." }));
-const key = Type.Optional(Type.String({ description: "A key's id or prefix." }));
+const key = Type.Optional(Type.String({ description: "A key's id, prefix or unique label." }));
 
 const exchangeQuery = Type.Object({
   key,

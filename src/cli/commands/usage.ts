@@ -22,7 +22,7 @@ interface Options extends DataOptions {
 
 export function usageCommand(terminal: Terminal): Command {
   return newDataCommand("usage", "Report requests, tokens and cost")
-    .option("--key <key>", "only this key, by id or prefix")
+    .option("--key <key>", "only this key, by id, prefix or label")
     .option("--since <when>", "a duration such as 7d or 12h, or a date (default: 7d)", (text) => since(text))
     .option("--until <when>", "only what ended before it (default: now)", (text) => since(text))
     .addOption(

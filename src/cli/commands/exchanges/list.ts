@@ -26,7 +26,7 @@ const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] 
 
 export function exchangesListCommand(terminal: Terminal): Command {
   return newDataCommand("list", "List exchanges, newest first, with how they ended")
-    .option("--key <key>", "only this key, by id or prefix")
+    .option("--key <key>", "only this key, by id, prefix or label")
     .option("--since <when>", "a duration such as 7d or 12h, or a date (default: 7d)", (text) => since(text))
     .option("--until <when>", "only those that ended before it (default: now)", (text) => since(text))
     .addOption(new Option(`--outcome <${outcomes.join("|")}>`, "only those that ended so").choices(outcomes))

@@ -15,7 +15,7 @@ interface Options extends DataOptions {
 export function keysAdjustCommand(terminal: Terminal): Command {
   return (
     newDataCommand("adjust", "Correct a key's credit, up or down, by a ledger entry of its own")
-      .argument("<key>", "its id or prefix")
+      .argument("<key>", "its id, prefix or label")
       .argument("<±credits>", "how much to add, or with a minus to take away", signedCreditAmount)
       .requiredOption("--note <text>", "why; kept with the ledger entry")
       .option("--reference <text>", "the same one again changes nothing")

@@ -52,7 +52,7 @@ function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal
     colorStatus(view.status, style),
     left(view),
     view.rpmLimit === null ? style.dim("–") : count(view.rpmLimit),
-    view.scope === "all" ? style.dim("all") : view.scope,
+    mayUse(view) ?? style.dim("all"),
     count(view.requests),
     view.lastUsedDay === null ? style.dim("never") : daysAgo(utcDay(nowMs) - view.lastUsedDay),
     view.expiresAtMs === null ? style.dim("never") : fromNow(view.expiresAtMs, nowMs),
@@ -64,12 +64,19 @@ function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal
     { title: "STATUS" },
     { title: "LEFT", align: "right" },
     { title: "RPM", align: "right" },
-    { title: "SCOPE", elastic: true },
+    { title: "USES", elastic: true },
     { title: "REQUESTS", align: "right" },
     { title: "LAST USE" },
     { title: "EXPIRES" },
   ] as const;
   return table(columns, rows, terminal);
+}
+
+/** The provider and the models that the key is bound to; null if it may use everything. */
+function mayUse({ scope, models }: KeySummary): string | null {
+  const provider = scope === "all" ? null : scope;
+  if (models === null) return provider;
+  return provider === null ? models.join(", ") : `${provider}: ${models.join(", ")}`;
 }
 
 /** By the UTC calendar. */

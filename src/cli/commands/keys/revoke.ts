@@ -11,7 +11,7 @@ interface Options extends DataOptions {
 
 export function keysRevokeCommand(terminal: Terminal): Command {
   return newDataCommand("revoke", "End a key for good")
-    .argument("<key>", "its id or prefix")
+    .argument("<key>", "its id, prefix or label")
     .option("--yes", "do not ask")
     .addHelpText(
       "after",

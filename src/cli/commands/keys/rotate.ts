@@ -14,7 +14,7 @@ interface Options extends DataOptions {
 
 export function keysRotateCommand(terminal: Terminal): Command {
   return newDataCommand("rotate", "Give a key a new secret; balance, label and limits stay")
-    .argument("<key>", "its id or prefix")
+    .argument("<key>", "its id, prefix or label")
     .option(
       "--grace <time>",
       "how long the old secret still works, such as 24h (default: not at all)",

@@ -6,7 +6,7 @@ import type { Terminal } from "../../terminal/terminal.ts";
 
 export function keysShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Show one key with its balance and limits")
-    .argument("<key>", "its id or prefix")
+    .argument("<key>", "its id, prefix or label")
     .addHelpText("after", examples(["sluice keys show slu_8fK2mQ0x", ""]))
     .action(async (name: string, options: DataOptions) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");

@@ -26,7 +26,7 @@ export function keysSuspendCommand(terminal: Terminal): Command {
 
 function statusCommand(name: string, summary: string, status: StoredKeyStatus, terminal: Terminal): Command {
   return newDataCommand(name, summary)
-    .argument("<key>", "its id or prefix")
+    .argument("<key>", "its id, prefix or label")
     .addHelpText("after", examples([`sluice keys ${name} slu_8fK2mQ0x`, ""]))
     .action(async (key: string, options: DataOptions) => setStatus(key, status, options, terminal));
 }

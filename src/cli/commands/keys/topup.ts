@@ -14,7 +14,7 @@ interface Options extends DataOptions {
 
 export function keysTopUpCommand(terminal: Terminal): Command {
   return newDataCommand("topup", "Add credit to a key")
-    .argument("<key>", "its id or prefix")
+    .argument("<key>", "its id, prefix or label")
     .argument("<credits>", "how much to add", positiveCreditAmount)
     .option("--reference <text>", "what it is for, such as an invoice; the same one again adds nothing")
     .option("--note <text>", "a remark for the ledger")

@@ -23,7 +23,7 @@ interface Options extends DataOptions {
 
 export function keysUpdateCommand(terminal: Terminal): Command {
   return newDataCommand("update", "Change a key's label, limits, scope or expiry")
-    .argument("<key>", "its id or prefix")
+    .argument("<key>", "its id, prefix or label")
     .option("--label <text>", 'a name for people; "" takes it away')
     .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
     .addOption(periodOption("the budget's period"))

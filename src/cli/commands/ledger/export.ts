@@ -17,7 +17,7 @@ export function ledgerExportCommand(terminal: Terminal): Command {
         ["csv", "jsonl"],
       ),
     )
-    .option("--key <key>", "only this key, by id or prefix")
+    .option("--key <key>", "only this key, by id, prefix or label")
     .addHelpText(
       "after",
       examples(
