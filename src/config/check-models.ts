@@ -14,11 +14,11 @@ export function checkModels(config: ConfigFile, { named, usable }: Providers, co
   if (!Array.isArray(config.models)) return;
   const models: readonly ModelConfig[] = config.models;
   const ids = new Set(models.map((model) => model.id));
-  const firstAt = new Map<string, number>();
+  const firstAt = new Map<string, string>();
   const aliasedAt = new Map<string, string>();
   for (const [index, model] of models.entries()) {
     const path = `models[${index}]`;
-    checkId(model, path, index, firstAt, context);
+    checkId(model, path, firstAt, context);
     checkAliases(model, path, ids, aliasedAt, context);
     checkProviderIsNamed(model, path, context);
     checkProvider(model.provider, `${path}.provider`, named, context);
@@ -34,28 +34,29 @@ export function checkModels(config: ConfigFile, { named, usable }: Providers, co
 function warnOfMisspelledCapabilities(
   { capabilities }: ModelConfig,
   path: string,
-  { problems, warnings }: LoadContext,
+  { problems, places, warnings }: LoadContext,
 ): void {
   if (capabilities === undefined || !problems.isValidAt(`${path}.capabilities`)) return;
   const known = Object.keys(capabilitiesSchema.properties);
   for (const name of Object.keys(capabilities)) {
     const suggestion = known.includes(name) ? "" : didYouMean(name, known);
     if (suggestion !== "")
-      warnings.push(`${path}.capabilities.${name} is only shown to clients${suggestion}`);
+      warnings.push(
+        `${places.describe(`${path}.capabilities.${name}`)} is only shown to clients${suggestion}`,
+      );
   }
 }
 
 function checkId(
   model: ModelConfig,
   path: string,
-  index: number,
-  firstAt: Map<string, number>,
-  { problems }: LoadContext,
+  firstAt: Map<string, string>,
+  { problems, places }: LoadContext,
 ): void {
   if (!problems.isValidAt(`${path}.id`)) return;
   const first = firstAt.get(model.id);
-  if (first === undefined) firstAt.set(model.id, index);
-  else problems.add(`${path}.id`, `"${model.id}" is already the id of models[${first}]`);
+  if (first === undefined) firstAt.set(model.id, path);
+  else problems.add(`${path}.id`, `is already the id of the model at line ${places.lineOf(first)}`);
 }
 
 /** A name leads to one model, so an alias is neither an id nor another alias. */
@@ -64,7 +65,7 @@ function checkAliases(
   path: string,
   ids: ReadonlySet<string>,
   aliasedAt: Map<string, string>,
-  { problems }: LoadContext,
+  { problems, places }: LoadContext,
 ): void {
   if (!Array.isArray(model.aliases)) return;
   for (const [index, alias] of model.aliases.entries()) {
@@ -72,7 +73,8 @@ function checkAliases(
     if (!problems.isValidAt(at)) continue;
     const earlier = aliasedAt.get(alias);
     if (ids.has(alias)) problems.add(at, `"${alias}" is the id of a model; an alias needs a name of its own`);
-    else if (earlier !== undefined) problems.add(at, `"${alias}" is already an alias, at ${earlier}`);
+    else if (earlier !== undefined)
+      problems.add(at, `"${alias}" is already an alias: ${places.describe(earlier)}`);
     else aliasedAt.set(alias, at);
   }
 }
@@ -138,7 +140,11 @@ function checkTokenPrice(price: TokenPriceConfig, path: string, context: LoadCon
 function checkDecimals(prices: object, path: string, { problems }: LoadContext): void {
   for (const [name, usd] of Object.entries(prices)) {
     if (typeof usd !== "number" || !problems.isValidAt(`${path}.${name}`)) continue;
-    if (picoUsdPerToken(usd) === null) problems.add(`${path}.${name}`, "must have six decimals at most");
+    if (picoUsdPerToken(usd) !== null) continue;
+    problems.add(
+      `${path}.${name}`,
+      "must have six decimals at most; prices are per million tokens, or per 1,000 calls",
+    );
   }
 }
 

@@ -10,13 +10,12 @@ export function checkListeners(
   { listen, metricsListen }: Settings["admin"],
   problems: ProblemList,
 ): void {
-  if (!problems.isValidAt("admin") || !problems.isValidAt("server")) return;
   const taken: [name: string, at: Place][] = [["server.port", { host, port }]];
   for (const [name, text] of [
     ["admin.listen", listen],
     ["admin.metrics_listen", metricsListen],
   ] as const) {
-    if (text === null) continue;
+    if (text === null || !problems.isValidAt(name)) continue;
     const address = listenAddress(text, name);
     const same = taken.find(([, other]) => areSame(other, address));
     if (same !== undefined) problems.add(name, `${same[0]} is the same one; choose another`);

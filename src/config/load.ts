@@ -1,14 +1,15 @@
-import type { JsonObject } from "../base/json.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import type { LoadContext } from "./context.ts";
 import { warnOfLimits } from "./exchange-limits.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
+import { warnOfDoubts } from "./model-doubts.ts";
 import { buildModels } from "./models.ts";
-import { ConfigError, ProblemList } from "./problems.ts";
+import { Places } from "./places.ts";
+import { ConfigError, type ConfigProblem, ProblemList } from "./problems.ts";
 import { loadProviders, type Providers } from "./providers.ts";
-import type { ConfigFile } from "./schema.ts";
+import type { ConfigFile, ModelConfig } from "./schema.ts";
 import {
   adminSettings,
   type Flags,
@@ -31,21 +32,39 @@ export interface LoadedSettings {
   readonly source: ConfigSource;
 }
 
-/**
- * Finds, reads and checks the configuration. Throws a ConfigError that lists every problem at once: what the schema
- * rejects, and what the cross-checks find in the parts that the schema accepts.
- */
-export function loadSettings(options: LoadOptions): LoadedSettings {
-  const source = findConfig(options);
-  const document = parseToml(source.text, source.origin);
-  return { settings: settingsFrom(document, source, options), source };
+/** What is wrong with a configuration, and what it comes to without that. */
+export interface ExaminedSettings extends LoadedSettings {
+  readonly problems: readonly ConfigProblem[];
+  /** Those without a problem, as they are written. */
+  readonly models: readonly ModelConfig[];
+  readonly places: Places;
 }
 
-function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadOptions): Settings {
-  const problems = new ProblemList();
+/** Finds, reads and checks the configuration. Throws a ConfigError that lists every problem at once. */
+export function loadSettings(options: LoadOptions): LoadedSettings {
+  const { settings, source, problems } = examineSettings(options);
+  if (problems.length > 0) throw new ConfigError(source.origin, problems);
+  return { settings, source };
+}
+
+/**
+ * Every problem at once: what the schema rejects, and what the cross-checks find in the parts that it accepts. The settings, and
+ * their warnings, are those of these parts. Throws only if the file cannot be read or is no TOML.
+ */
+export function examineSettings(options: LoadOptions): ExaminedSettings {
+  const source = findConfig(options);
+  const document = parseToml(source.text, source.origin);
+  const places = new Places(source.text, document);
+  const problems = new ProblemList(places);
   checkShape(document, problems);
+  const context: LoadContext = { env: options.env, folder: source.folder, problems, places, warnings: [] };
   const config = document as ConfigFile;
-  const context: LoadContext = { env: options.env, folder: source.folder, problems, warnings: [] };
+  const settings = settingsFrom(config, options, context);
+  return { settings, source, problems: problems.all, models: soundModels(config, problems), places };
+}
+
+function settingsFrom(config: ConfigFile, options: LoadOptions, context: LoadContext): Settings {
+  const { problems } = context;
   const providers = loadProviders(config, context);
   checkModels(config, providers, context);
   const settings = {
@@ -59,14 +78,21 @@ function settingsFrom(document: JsonObject, source: ConfigSource, options: LoadO
     providers: providers.usable,
   };
   checkListeners(settings.server, settings.admin, problems);
-  if (problems.all.length > 0) throw new ConfigError(source.origin, problems.all);
-  const models = buildModels(config, providers, settings.server, context);
+  const sound = { ...config, models: soundModels(config, problems) };
+  const models = buildModels(sound, providers, settings.server, context);
   const warnings = [
-    ...leftOutWarnings(config, providers, models),
+    ...leftOutWarnings(sound, providers, models),
+    ...(models.length === 0 && problems.all.length === 0 ? [noModel(sound)] : []),
     ...context.warnings,
-    ...warnOfLimits(config, models),
+    ...warnOfDoubts(sound, context),
+    ...warnOfLimits(sound, models, context.places),
   ];
-  return { ...settings, models, named: namesOf(config), isDemo: isDemo(config), warnings };
+  return { ...settings, models, named: namesOf(sound), isDemo: isDemo(config), warnings };
+}
+
+function soundModels({ models }: ConfigFile, problems: ProblemList): ModelConfig[] {
+  if (!Array.isArray(models)) return [];
+  return models.filter((_, index) => problems.isValidAt(`models[${index}]`));
 }
 
 function namesOf({ providers = {}, models = [] }: ConfigFile): Settings["named"] {
@@ -78,7 +104,7 @@ function namesOf({ providers = {}, models = [] }: ConfigFile): Settings["named"]
 
 function isDemo({ providers = {} }: ConfigFile): boolean {
   const all = Object.values(providers);
-  return all.length > 0 && all.every(({ kind }) => kind === "demo");
+  return all.length > 0 && all.every((provider) => provider?.kind === "demo");
 }
 
 function tracingSettings(config: ConfigFile, context: LoadContext): Settings["tracing"] {
@@ -96,7 +122,7 @@ function leftOutWarnings(
   served: readonly ModelSettings[],
 ): string[] {
   const servedIds = new Set(served.map((model) => model.id));
-  const warnings = [...providers.leftOut].map(([name, reason]) => {
+  return [...providers.leftOut].map(([name, reason]) => {
     const lost = (config.models ?? [])
       .filter((model) => !servedIds.has(model.id))
       .filter((model) => model.provider === name || model.deployments?.some((each) => each.provider === name))
@@ -104,9 +130,8 @@ function leftOutWarnings(
     const models = lost.length === 0 ? "" : `; not listed: ${lost.join(", ")}`;
     return `provider "${name}" is left out: ${reason}${models}`;
   });
-  if (served.length === 0) {
-    const remedy = (config.models ?? []).length === 0 ? "; add [[models]] to the configuration" : "";
-    warnings.push(`there is no model to serve${remedy}`);
-  }
-  return warnings;
+}
+
+function noModel({ models = [] }: ConfigFile): string {
+  return `there is no model to serve${models.length === 0 ? "; add [[models]] to the configuration" : ""}`;
 }

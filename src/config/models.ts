@@ -28,13 +28,14 @@ export function buildModels(
   { maxExchangeMs }: Pick<ServerSettings, "maxExchangeMs">,
   context: LoadContext,
 ): ModelSettings[] {
+  const { places } = context;
   const models = (config.models ?? []).flatMap((model) =>
     buildModel(model, config, providers, maxExchangeMs),
   );
   for (const model of models) {
     if (model.free || model.deployments.every((deployment) => deployment.price !== null)) continue;
     context.warnings.push(
-      `model "${model.id}" has no price, so credit keys cannot use it; give it a price or say free = true`,
+      `${places.describe(places.pathOfModel(model.id))} has no price, so credit keys cannot use it; give it a price or say free = true`,
     );
   }
   return withoutMissingFallbacks(models);

@@ -1,15 +1,31 @@
+import { isObject } from "../base/json.ts";
+import type { Places } from "./places.ts";
+
 /** One problem of the configuration. The path is e.g. `models[2].price.input` or `SLUICE_PORT`. */
 export interface ConfigProblem {
   readonly path: string;
   readonly message: string;
+  /** Null if the file does not have it. */
+  readonly line?: number | null;
+  /** The path for people, with the model's id and the line. */
+  readonly where?: string;
 }
 
 /** Collects all problems, so that an operator need not fix a file one error at a time. */
 export class ProblemList {
   readonly #problems: ConfigProblem[] = [];
+  readonly #places: Places | null;
 
+  constructor(places: Places | null = null) {
+    this.#places = places;
+  }
+
+  /** The first problem at a path counts: what is found there later follows from it. */
   add(path: string, message: string): void {
-    this.#problems.push({ path, message });
+    if (this.#problems.some((problem) => problem.path === path)) return;
+    const places = this.#places;
+    const place = places === null ? {} : { line: places.lineOf(path), where: places.describe(path) };
+    this.#problems.push({ path, ...place, message });
   }
 
   /** Whether there is no problem at the path or below it, so that a further check may rely on its type. */
@@ -25,6 +41,18 @@ export class ProblemList {
   }
 }
 
+/** The fields of a section that have no problem, so that one mistake in a section does not hide the others. */
+export function validFields<Section extends object>(
+  section: Section | undefined,
+  path: string,
+  problems: ProblemList,
+): Partial<Section> {
+  if (!isObject(section)) return {};
+  const valid = Object.entries(section).filter(([name]) => problems.isValidAt(`${path}.${name}`));
+  // The cast holds because only fields were left out.
+  return Object.fromEntries(valid) as Partial<Section>;
+}
+
 /** The configuration cannot be used. Its message names every problem, one per line. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -34,8 +62,8 @@ export class ConfigError extends Error {
 
   constructor(origin: string, problems: readonly ConfigProblem[]) {
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    const lines = problems.map(({ path, message }) =>
-      path === "" ? `  ${message}` : `  ${path}: ${message}`,
+    const lines = problems.map(({ path, where = path, message }) =>
+      where === "" ? `  ${message}` : `  ${where}: ${message}`,
     );
     super(`${count} in ${origin}\n${lines.join("\n")}`);
     this.origin = origin;

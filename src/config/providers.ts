@@ -7,6 +7,7 @@ import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import type { Duration } from "./duration.ts";
 import { resolveHeaders } from "./headers.ts";
+import { validFields } from "./problems.ts";
 import type { ConfigFile, ProviderConfig, TimeoutsConfig } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
 import { milliseconds } from "./server.ts";
@@ -32,8 +33,11 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
         "providers.all",
         'another name is needed: a key\'s scope "all" means every provider',
       );
-    if (!context.problems.isValidAt(`providers.${name}`)) continue;
-    const loaded = loadProvider(name, provider, context);
+    const path = `providers.${name}`;
+    const { kind, ...rest } = validFields<ProviderConfig>(provider, path, context.problems);
+    if (kind === undefined) continue;
+    const loaded = loadProvider(name, { kind, ...rest }, context);
+    if (!context.problems.isValidAt(path)) continue;
     if (typeof loaded === "string") leftOut.set(name, loaded);
     else usable.set(name, loaded);
   }
@@ -55,14 +59,16 @@ function loadProvider(
   const { options, unset: unsetOption } = loadOptions(path, provider, vendor, context);
   const given = { baseUrl: provider.base_url, dialects: provider.dialects, options };
   const vendorDefaults: VendorDefaults = { ...vendor.defaults, ...vendor.defaultsFor?.(given) };
-  const baseUrl = checkBaseUrl(provider, vendor, given, `${path}.base_url`, context);
+  const baseUrl = checkBaseUrl(provider, vendor, given, path, context);
   const keys = loadApiKeys(name, provider, vendor, context);
   const { headers, unset: unsetHeader } = resolveHeaders(provider.headers, `${path}.headers`, context);
   const reason = unsetOption ?? (typeof keys === "string" ? keys : unsetHeader);
   if (reason !== null) return reason;
   const dialects = provider.dialects ?? vendorDefaults.dialects;
   if (provider.count_tokens === true && !dialects.some(hasTokenCounting))
-    context.warnings.push(`${path}.count_tokens has no effect: add "messages" to the provider's dialects`);
+    context.warnings.push(
+      `${context.places.describe(`${path}.count_tokens`)} has no effect: add "messages" to the provider's dialects`,
+    );
   return {
     name,
     kind: provider.kind,
@@ -119,14 +125,17 @@ function checkBaseUrl(
   provider: ProviderConfig,
   vendor: Vendor,
   given: GivenSettings,
-  path: string,
+  providerPath: string,
   context: LoadContext,
 ): string {
   const { baseUrl } = vendor;
+  const path = `${providerPath}.base_url`;
   const url = provider.base_url;
   if (url === undefined) {
     const derived = baseUrl.derive?.(given) ?? baseUrl.default;
-    if (derived === null) {
+    // A setting that is wrong is not missing.
+    const isWrong = !context.problems.isValidAt(`${providerPath}.${baseUrl.alternative}`);
+    if (derived === null && !isWrong) {
       const alternative = baseUrl.alternative === undefined ? "" : `${baseUrl.alternative}, or `;
       const needs = `kind "${provider.kind}" needs ${alternative}the address, such as "${baseUrl.example}"`;
       context.problems.add(path, `missing; ${needs}`);
@@ -140,10 +149,11 @@ function checkBaseUrl(
   } else if (parsed.search !== "" || parsed.hash !== "")
     context.problems.add(path, 'must end before any "?" or "#"');
   else {
+    const at = context.places.describe(path);
     const pathWarning = operationWarning(parsed.pathname) ?? baseUrl.pathWarning(parsed.pathname);
-    if (pathWarning !== null) context.warnings.push(`${path} ${pathWarning}`);
+    if (pathWarning !== null) context.warnings.push(`${at} ${pathWarning}`);
     for (const contradiction of contradictions(vendor, parsed.host, given.options))
-      context.warnings.push(`${path} ${contradiction}`);
+      context.warnings.push(`${at} ${contradiction}`);
   }
   return url;
 }

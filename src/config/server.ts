@@ -7,6 +7,7 @@ import type { Environment } from "../base/environment.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import { type Duration, parseDuration } from "./duration.ts";
+import { validFields } from "./problems.ts";
 import { resolvePath } from "./resolve-path.ts";
 import type { ConfigFile } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
@@ -27,7 +28,7 @@ export function serverSettings(
   cwd: string,
   context: LoadContext,
 ): ServerSettings {
-  const server = context.problems.isValidAt("server") ? (config.server ?? {}) : {};
+  const server = validFields(config.server, "server", context.problems);
   checkProxies(config, context);
   checkOrigins(config, context);
   const hostFromEnvironment = context.env["SLUICE_HOST"] || undefined;
@@ -151,7 +152,7 @@ function isOrigin(text: string): boolean {
 }
 
 export function logSettings(config: ConfigFile, context: LoadContext): Settings["log"] {
-  const log = context.problems.isValidAt("log") ? (config.log ?? {}) : {};
+  const log = validFields(config.log, "log", context.problems);
   const asked = context.env["SLUICE_LOG_LEVEL"] || undefined;
   if (asked !== undefined && !logLevels.some((level) => level === asked)) {
     const choices = logLevels.join(", ");
@@ -162,8 +163,7 @@ export function logSettings(config: ConfigFile, context: LoadContext): Settings[
 
 /** A whole number of millionths, because amounts are divided by it. */
 export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext): number {
-  const usd =
-    (problems.isValidAt("money") ? config.money?.usd_per_credit : undefined) ?? defaults.usdPerCredit;
+  const usd = validFields(config.money, "money", problems).usd_per_credit ?? defaults.usdPerCredit;
   const micro = Math.round(usd * 1_000_000);
   if (micro < 1 || Math.abs(micro - usd * 1_000_000) > 1e-3) {
     problems.add("money.usd_per_credit", "must have six decimals at most");
@@ -172,7 +172,7 @@ export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext)
 }
 
 export function retentionSettings(config: ConfigFile, { problems }: LoadContext): Settings["retention"] {
-  const retention = problems.isValidAt("retention") ? (config.retention ?? {}) : {};
+  const retention = validFields(config.retention, "retention", problems);
   return {
     exchangesMs: (retention.exchange_days ?? defaults.exchangeDays) * msPerDay,
     exchangeRows: retention.exchange_rows ?? defaults.exchangeRows,
@@ -182,7 +182,7 @@ export function retentionSettings(config: ConfigFile, { problems }: LoadContext)
 const minAdminTokenLength = 16;
 
 export function adminSettings(config: ConfigFile, context: LoadContext): Settings["admin"] {
-  const admin = context.problems.isValidAt("admin") ? (config.admin ?? {}) : {};
+  const admin = validFields(config.admin, "admin", context.problems);
   const metricsListen = admin.metrics_listen ?? null;
   if (metricsListen !== null && !isListenAddress(metricsListen)) {
     context.problems.add("admin.metrics_listen", 'must be host:port, such as "127.0.0.1:9090"');

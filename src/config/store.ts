@@ -2,7 +2,8 @@ import { isObject } from "../base/json.ts";
 import { rememberSecret } from "../base/secrets.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
-import { ConfigError, ProblemList } from "./problems.ts";
+import { Places } from "./places.ts";
+import { ConfigError, ProblemList, validFields } from "./problems.ts";
 import type { ConfigFile } from "./schema.ts";
 import { isReference, readSecret } from "./secrets.ts";
 import type { StoreAddress } from "./settings.ts";
@@ -15,7 +16,7 @@ export function storeSettings(
   flag: string | undefined,
   context: LoadContext,
 ): StoreAddress | null {
-  const store = context.problems.isValidAt("store") ? (config.store ?? {}) : {};
+  const store = validFields(config.store, "store", context.problems);
   const url = resolveUrl(flag, store.url, context);
   if (url === null) return null;
   const prepare = store.prepare ?? defaults.storePrepare;
@@ -32,9 +33,11 @@ export interface LocateStoreOptions extends SourceOptions {
  */
 export function locateStore(options: LocateStoreOptions): StoreAddress | null {
   const source = findConfig(options);
-  const { store } = parseToml(source.text, source.origin);
-  const problems = new ProblemList();
-  const context = { env: options.env, folder: source.folder, problems, warnings: [] };
+  const document = parseToml(source.text, source.origin);
+  const { store } = document;
+  const places = new Places(source.text, document);
+  const problems = new ProblemList(places);
+  const context = { env: options.env, folder: source.folder, problems, places, warnings: [] };
   const located = storeSettings(isObject(store) ? { store: textsOf(store) } : {}, options.store, context);
   if (problems.all.length > 0) throw new ConfigError(source.origin, problems.all);
   return located;

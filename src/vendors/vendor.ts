@@ -31,6 +31,8 @@ export interface Vendor {
   readonly credentialWords?: readonly string[];
   /** What is wrong with its own settings, beyond what their schemas say. */
   checkOptions?(options: ProviderOptions): readonly OptionProblem[];
+  /** What looks wrong with its own settings, or with a model beside them, but may be meant so. */
+  doubtsAbout?(options: ProviderOptions, upstreamModel: string): readonly OptionDoubt[];
   /** The dialect in which it counts tokens, if it does not in the dialect of its answers. */
   countingDialect?(options: ProviderOptions): ProviderDialectName | null;
   /** The dialects that the vendor itself defines: in these it rejects unknown fields. */
@@ -98,6 +100,12 @@ export interface GivenSettings {
 
 export interface OptionProblem {
   readonly option: VendorOptionName;
+  readonly message: string;
+}
+
+/** `message` ends a sentence that starts with the setting's name. */
+export interface OptionDoubt {
+  readonly about: VendorOptionName | "upstream_model";
   readonly message: string;
 }
 

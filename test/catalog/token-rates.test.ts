@@ -86,7 +86,7 @@ describe("a long context", () => {
       ),
     ).toEqual([
       "models[0].price.long_context.above: must be a whole number of at least 1, not 0",
-      "models[0].price.long_context.input: must have six decimals at most",
+      "models[0].price.long_context.input: must have six decimals at most; prices are per million tokens, or per 1,000 calls",
     ]);
     expect(priceInUsd(claude)).toMatchObject({
       cache_write_1h: 6,

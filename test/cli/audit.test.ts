@@ -7,7 +7,8 @@ import { type KeyJson, newPlace, sluiceJson } from "./fixtures.ts";
 test("every change at the command line is in the audit log, and no secret is", async () => {
   const place = newPlace();
   const flags = ["--mode", "credit", "--credit", "1"];
-  const limits = "--mode token_budget --budget 500 --period day --rpm 60 --scope demo --models demo-small,demo-large";
+  const limits =
+    "--mode token_budget --budget 500 --period day --rpm 60 --scope demo --models demo-small,demo-large";
   const expires = "2031-01-31T00:00:00.000Z";
   await sluiceJson(place, "keys", "create", ...limits.split(" "), "--label", "Grace", "--expires", expires);
   const made = await sluiceJson<KeyJson & { key: string }>(place, "keys", "create", ...flags);

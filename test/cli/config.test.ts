@@ -32,6 +32,7 @@ describe("config init", () => {
 });
 
 describe("config check", () => {
+  const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "gpt-5.6"\nprovider = "demo"\n';
   const broken = '[server]\nprot = 1\n[[models]]\nid = "a"\nprovider = "nobody"\n';
 
   test("tells every problem with its path, and status 1", async () => {
@@ -42,8 +43,8 @@ describe("config check", () => {
     expect(stderr).toBe(
       [
         `✗ 2 problems in ${join(place.folder, "sluice.toml")}`,
-        '  server.prot: unknown name, did you mean "port"?',
-        "  models[0].provider: there is no [providers.nobody]; add it, or name another\n",
+        '  server.prot (line 2): unknown name, did you mean "port"?',
+        '  model "a", provider (line 5): there is no [providers.nobody]; add it, or name another\n',
       ].join("\n"),
     );
   });
@@ -55,7 +56,10 @@ describe("config check", () => {
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
       ok: false,
-      problems: [{ path: "server.prot" }, { path: "models[0].provider" }],
+      problems: [
+        { path: "server.prot", line: 2 },
+        { path: "models[0].provider", line: 5, where: 'model "a", provider (line 5)' },
+      ],
     });
   });
 
@@ -84,6 +88,48 @@ describe("config check", () => {
     const { code, stdout } = await sluice(place, "config", "check");
     expect(code).toBe(0);
     expect(stdout).toContain('! provider "openai" is left out: NO_KEY is not set');
+  });
+
+  /** Per thousand tokens, where the file takes prices per million. */
+  const doubtful = `${demo}price = { input = 0.005, output = 0.03 }\n`;
+  const doubt =
+    'model "gpt-5.6", price.input (line 6) is 0.005 USD per million tokens, and the list price is 5; it looks like a price per thousand';
+
+  test("holds prices against the list prices in the executable", async () => {
+    const place = newPlace();
+    writeFileSync(join(place.folder, "sluice.toml"), doubtful);
+    const { code, stdout } = await sluice(place, "config", "check");
+    expect(code).toBe(0);
+    expect(stdout).toContain(`! ${doubt}\n`);
+    const { warnings } = await sluiceJson<{ warnings: string[] }>(place, "config", "check");
+    expect(warnings).toContain(doubt);
+  });
+
+  test("fails at a warning if it is to be strict, and at none otherwise", async () => {
+    const place = newPlace();
+    writeFileSync(join(place.folder, "doubtful.toml"), doubtful);
+    writeFileSync(join(place.folder, "sound.toml"), `${demo}price = { input = 5.0, output = 30.0 }\n`);
+    const strict = await sluice(place, "config", "check", "--strict", "doubtful.toml");
+    expect({ code: strict.code, stdout: strict.stdout }).toEqual({ code: 1, stdout: "" });
+    expect(strict.stderr).toContain(`! ${doubt}\n`);
+    expect(strict.stderr).toContain("✗ 2 warnings in ");
+    const told = await sluice(place, "config", "check", "--strict", "doubtful.toml", "--json");
+    expect(told.code).toBe(1);
+    expect(JSON.parse(told.stdout)).toMatchObject({ ok: false, warnings: [doubt, expect.any(String)] });
+    expect((await sluice(place, "config", "check", "--strict", "sound.toml")).code).toBe(0);
+  });
+
+  test("tells warnings beside problems, also of the file as a whole", async () => {
+    const place = newPlace();
+    writeFileSync(join(place.folder, "sluice.toml"), `[server]\nprot = 1\n${doubtful}`);
+    const { code, stderr } = await sluice(place, "config", "check");
+    expect(code).toBe(1);
+    expect(stderr).toContain("server.prot (line 2): unknown name");
+    expect(stderr).toContain("price.input (line 8) is 0.005 USD");
+    writeFileSync(join(place.folder, "sluice.toml"), "[server]\nprot = 1\n");
+    const empty = (await sluice(place, "config", "check")).stderr;
+    expect(empty).toContain("server.prot (line 2): unknown name");
+    expect(empty).toContain("models: there is none");
   });
 });
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { load } from "./fixtures.ts";
+import { warningsOf as warningsOfFile } from "./fixtures.ts";
 
 function warningsOf(provider: string): readonly string[] {
   const model = '[[models]]\nid = "m"\nprovider = "p"\nfree = true\n';
-  return load(`[providers.p]\n${provider}\napi_key = "env:KEY"\n${model}`, { env: { KEY: "k" } }).settings
-    .warnings;
+  return warningsOfFile(`[providers.p]\n${provider}\napi_key = "env:KEY"\n${model}`, { env: { KEY: "k" } });
 }
 
 const bedrock = 'kind = "bedrock"\nregion = "us-east-1"';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { durationText } from "../../src/config/duration.ts";
 import { configSchema } from "../../src/config/schema.ts";
-import { demoModel, load, problemsOf } from "./fixtures.ts";
+import { demoModel, load, problemsOf, warningsOf } from "./fixtures.ts";
 
 const server = (line: string) => `[server]\n${line}\n${demoModel}`;
 const written = 'a number of seconds, or a duration such as "90s", "5m" or "1h"';
@@ -100,24 +100,23 @@ describe("of two limits the smaller holds, and the other is warned of", () => {
     `[server]\n${serverLine}\n[providers.demo]\nkind = "demo"\n${total}
      [[models]]\nid = "m"\nprovider = "demo"\nfree = true\n${model}
      [[models]]\nid = "n"\nprovider = "demo"\nfree = true\n`;
-  const warnings = (text: string) => load(text).settings.warnings;
 
   test("once, where a provider ends calls before the exchange would", () => {
-    expect(warnings(toml('max_exchange = "10m"', 'timeouts = { total = "5m" }'))).toEqual([
+    expect(warningsOf(toml('max_exchange = "10m"', 'timeouts = { total = "5m" }'))).toEqual([
       "providers.demo.timeouts.total is 5m, so calls end before server.max_exchange, 10m",
     ]);
   });
 
   test("where a provider's limit is above that of the exchange", () => {
-    expect(warnings(toml("", "timeouts = { total = 600 }"))).toEqual([
+    expect(warningsOf(toml("", "timeouts = { total = 600 }"))).toEqual([
       "providers.demo.timeouts.total is 10m, and has no effect beyond server.max_exchange, 5m",
     ]);
   });
 
   test("by the model, where it is the model's", () => {
     const own = 'timeouts = { exchange = "10m", total = "7m" }';
-    expect(warnings(toml("", "", own))).toEqual([
-      'timeouts.total of model "m" is 7m, so calls end before timeouts.exchange of model "m", 10m',
+    expect(warningsOf(toml("", "", own))).toEqual([
+      'model "m", timeouts.total is 7m, so calls end before model "m", timeouts.exchange, 10m',
     ]);
   });
 
@@ -126,6 +125,6 @@ describe("of two limits the smaller holds, and the other is warned of", () => {
     ["a provider without a limit", 'max_exchange = "10m"', "timeouts = { total = 0 }"],
     ["two that are the same", 'max_exchange = "10m"', "timeouts = { total = 600 }"],
   ])("but not of %s", (_, serverLine, total) => {
-    expect(warnings(toml(serverLine, total))).toEqual([]);
+    expect(warningsOf(toml(serverLine, total))).toEqual([]);
   });
 });

@@ -32,5 +32,10 @@ export function problemsOf(toml: string, given: Given = {}): string[] {
   throw new Error("the configuration was accepted");
 }
 
+/** The warnings of a text that loads, without the lines that they name. */
+export function warningsOf(toml: string, given: Given = {}): string[] {
+  return load(toml, given).settings.warnings.map((warning) => warning.replaceAll(/ \(line \d+\)/g, ""));
+}
+
 export const demoModel =
   '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';

@@ -28,12 +28,12 @@ describe("all problems are reported at once", () => {
       id = "c"`;
     expect(problemsOf(toml, { env: { SLUICE_PORT: "x" } }).sort()).toEqual([
       'SLUICE_PORT: must be a whole number from 0 to 65535, not "x"',
-      "models[0].price.input: must have six decimals at most",
+      "models[0].price.input: must have six decimals at most; prices are per million tokens, or per 1,000 calls",
       "models[0].price.output: must be a number from 0 to 1000000, not a string",
       'models[0].provider: there is no [providers.opnai], did you mean "openai"?',
       'models[1].fallbacks[0]: there is no model "missing-model"',
       "models[1].fallbacks[1]: a model cannot be its own fallback",
-      'models[1].id: "a" is already the id of models[0]',
+      "models[1].id: is already the id of the model at line 11",
       "models[2].provider: missing; a model needs a provider, or [[models.deployments]]",
       'providers.local.base_url: missing; kind "openai-compatible" needs the address, such as "http://127.0.0.1:11434/v1"',
       'providers.openai.kin: unknown name, did you mean "kind"?',
@@ -63,7 +63,7 @@ describe("all problems are reported at once", () => {
   test("a capability that is almost a known one is warned of, and one of the operator's own is not", () => {
     const toml = `${demoModel}capabilities = { tool = true, tools = true, fluency = "high" }`;
     expect(load(toml).settings.warnings).toEqual([
-      'models[0].capabilities.tool is only shown to clients, did you mean "tools"?',
+      'model "m", capabilities.tool (line 7) is only shown to clients, did you mean "tools"?',
     ]);
   });
 
@@ -85,8 +85,8 @@ describe("all problems are reported at once", () => {
     ).toEqual([
       'models[0].aliases[0]: "b" is the id of a model; an alias needs a name of its own',
       'models[0].aliases[2]: "a" is the id of a model; an alias needs a name of its own',
-      'models[0].aliases[3]: "x" is already an alias, at models[0].aliases[1]',
-      'models[1].aliases[0]: "x" is already an alias, at models[0].aliases[1]',
+      'models[0].aliases[3]: "x" is already an alias: model "a", aliases[1] (line 7)',
+      'models[1].aliases[0]: "x" is already an alias: model "a", aliases[1] (line 7)',
       "models[1].aliases[1]: must be a string that is not empty",
       "models[2].aliases[1]: must be a string that is not empty, not 3",
     ]);
@@ -178,7 +178,7 @@ describe("single rules", () => {
     [
       "a tier's price that is too fine",
       '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, tiers = { flex = { input = 0.0000001, output = 1 } } }',
-      "models[0].price.tiers.flex.input: must have six decimals at most",
+      "models[0].price.tiers.flex.input: must have six decimals at most; prices are per million tokens, or per 1,000 calls",
     ],
     [
       "a tier without a price of output",

@@ -105,7 +105,7 @@ describe("warnings", () => {
         `[providers.x]\nkind = "openai-compatible"\nbase_url = "http://x/v1"\ncount_tokens = true\n${dialects}`,
       ).settings.warnings.filter((warning) => warning.includes("count_tokens"));
     expect(warnings("")).toEqual([
-      'providers.x.count_tokens has no effect: add "messages" to the provider\'s dialects',
+      'providers.x.count_tokens (line 4) has no effect: add "messages" to the provider\'s dialects',
     ]);
     expect(warnings('dialects = ["chat", "messages"]')).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe("warnings", () => {
   test("a model without a price is reported, because credit keys cannot use it", () => {
     const { settings } = load('[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"');
     expect(settings.warnings).toEqual([
-      'model "m" has no price, so credit keys cannot use it; give it a price or say free = true',
+      'model "m" (line 3) has no price, so credit keys cannot use it; give it a price or say free = true',
     ]);
   });
 

@@ -4,9 +4,12 @@ import type { ImportedPrice, ImportedRates, ImportedTier } from "./imported.ts";
 
 /** The list price of a model, by the name that any cloud has for it; null if it is not shipped. */
 export function shippedPrice(model: string): ImportedPrice | null {
-  const plain = plainName(model);
-  return prices().find(([name]) => plainName(name) === plain)?.[1] ?? null;
+  prices ??= new Map(readPrices().toReversed());
+  return prices.get(plainName(model)) ?? null;
 }
+
+/** By the models' plain names. Read when it is first needed, which is never while serving. */
+let prices: ReadonlyMap<string, ImportedPrice> | null = null;
 
 /** `eu.anthropic.claude-opus-5-5-20261001-v1:0` and `claude-opus-5-5@20261001` are claude-opus-5-5. */
 function plainName(model: string): string {
@@ -18,12 +21,14 @@ function plainName(model: string): string {
     .replace(/[@-]\d{8}$/, "");
 }
 
-function prices(): [string, ImportedPrice][] {
+function readPrices(): [string, ImportedPrice][] {
   const document: unknown = Bun.TOML.parse(shippedModels);
   const models = isObject(document) && Array.isArray(document["models"]) ? document["models"] : [];
   return models.filter(isObject).flatMap((model): [string, ImportedPrice][] => {
     const name = model["upstream_model"] ?? model["id"];
-    return typeof name === "string" && isObject(model["price"]) ? [[name, priceOf(model["price"])]] : [];
+    return typeof name === "string" && isObject(model["price"])
+      ? [[plainName(name), priceOf(model["price"])]]
+      : [];
   });
 }
 

@@ -10,6 +10,7 @@ import { bedrockBetas, claudeChanges } from "./claude-body.ts";
 import { bedrockCredentials } from "./credentials.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
 import { readBedrockRefusal } from "./refusal.ts";
+import { doubtsAboutRegion } from "./region.ts";
 
 /**
  * Amazon Bedrock: Claude by InvokeModel, which speaks Messages, all other models by Converse; or, with `endpoint = "mantle"`, every
@@ -43,6 +44,7 @@ export const bedrock: Vendor = {
       ? []
       : [{ option: "credentials" as const, message: 'must be "chain"' }]),
   ],
+  doubtsAbout: doubtsAboutRegion,
   countingDialect: ({ endpoint }) => (endpoint === "mantle" ? null : "converse"),
   strictDialects: ["messages", "converse", "responses"],
   capabilities: {},

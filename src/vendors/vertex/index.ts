@@ -5,7 +5,7 @@ import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
-import type { ModelDefaults, OptionProblem, Vendor } from "../vendor.ts";
+import type { ModelDefaults, OptionDoubt, OptionProblem, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
 import { adviseOnVertex } from "./advice.ts";
 import { claudeChanges, claudeHeaders, vertexBetas } from "./claude.ts";
@@ -20,6 +20,7 @@ export const vertex: Vendor = {
   authentication: [{ needs: ["credentials"] }, { needs: ["api_key"] }],
   credentialWords: googleCredentialWords,
   checkOptions: checkVertexOptions,
+  doubtsAbout: doubtsAboutLocation,
   strictDialects: ["gemini", "messages"],
   // Of Gemini's own API, Vertex has neither ids of calls nor tiers; it has labels, and counts plain requests.
   capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },
@@ -58,6 +59,14 @@ export const vertex: Vendor = {
 function dialectOf(name: string): Partial<ModelDefaults> {
   if (name.startsWith("claude-")) return { dialects: ["messages"] };
   return { dialects: [name.includes("/") ? "chat" : "gemini"] };
+}
+
+const locationForm = /^(?:global|us|eu|[a-z]+-[a-z]+\d{1,2})$/;
+
+function doubtsAboutLocation({ location = defaultLocation }: ProviderOptions): readonly OptionDoubt[] {
+  if (locationForm.test(location)) return [];
+  const message = 'is no name of a location of Google Cloud, such as "europe-west1", "eu" or "global"';
+  return [{ about: "location", message }];
 }
 
 function checkVertexOptions(options: ProviderOptions): OptionProblem[] {

@@ -1,0 +1,116 @@
+import type { ModelConfig, PriceConfig } from "../config/schema.ts";
+import type { ImportedPrice, ImportedRates } from "./import/imported.ts";
+import { shippedPrice } from "./import/shipped-prices.ts";
+
+/** A price that looks mistyped. `message` ends a sentence that starts with where it stands. */
+export interface PriceDoubt {
+  /** Within the model, such as `deployments[0].price.input`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+type ImportedExtras = Pick<ImportedPrice, "extras">;
+
+/** Vendors, regions and resellers differ in price, and lists grow old; but not by as much as this. */
+const mostTimes = 20;
+
+/** The prices of a model, held against the list prices in this program. */
+export function doubtPrices(model: ModelConfig): readonly PriceDoubt[] {
+  const own = model.price === undefined ? [] : doubtsAbout(model.price, "price", namesOf(model, model));
+  const others = (model.deployments ?? []).flatMap((deployment, index) =>
+    deployment.price === undefined
+      ? []
+      : doubtsAbout(deployment.price, `deployments[${index}].price`, namesOf(deployment, model)),
+  );
+  return [...own, ...others];
+}
+
+/** What the model may be listed as; its own id comes last, because it may be anything. */
+function namesOf(
+  { family, upstream_model: name }: Pick<ModelConfig, "family" | "upstream_model">,
+  model: ModelConfig,
+): string[] {
+  const first = model.deployments?.[0];
+  const names = [
+    family,
+    name,
+    model.family,
+    model.upstream_model,
+    first?.family,
+    first?.upstream_model,
+    model.id,
+  ];
+  return names.filter((each) => each !== undefined);
+}
+
+function doubtsAbout(price: PriceConfig, path: string, names: readonly string[]): readonly PriceDoubt[] {
+  const name = names.find((each) => shippedPrice(each) !== null);
+  const listed = name === undefined ? null : shippedPrice(name);
+  if (listed === null) return doubtsWithoutList(price, path);
+  const { long_context: long, tiers = {}, ...rates } = price;
+  return [
+    ...doubtRates(rates, path, listed),
+    ...(long === undefined ? [] : doubtRates(long, `${path}.long_context`, listed.longContext ?? listed)),
+    ...Object.entries(tiers).flatMap(([tier, { long_context: _, ...tierRates }]) =>
+      doubtRates(tierRates, `${path}.tiers.${tier}`, listed),
+    ),
+  ];
+}
+
+type Rates = Readonly<Record<string, number>> & { readonly input: number; readonly output: number };
+
+function doubtRates(
+  rates: Rates,
+  path: string,
+  listed: ImportedRates & ImportedExtras,
+): readonly PriceDoubt[] {
+  if (areSwapped(rates, listed)) {
+    const message = `looks as if input and output were swapped: the list price is ${listed.input} and ${listed.output}`;
+    return [{ path, message }];
+  }
+  const tools: Readonly<Record<string, number>> = listed.extras ?? {};
+  const tokens: Readonly<Record<string, number | null | undefined>> = {
+    input: listed.input,
+    output: listed.output,
+    cached_input: listed.cachedInput,
+    cache_write: listed.cacheWrite,
+    cache_write_1h: listed.cacheWriteHour,
+  };
+  return Object.entries(rates).flatMap(([field, usd]) => {
+    const list = tokens[field] ?? tools[field];
+    if (usd === 0 || list === undefined || list === 0) return [];
+    const message = doubtAt(usd, list, field in tools && !field.startsWith("audio_"));
+    return message === null ? [] : [{ path: `${path}.${field}`, message }];
+  });
+}
+
+function areSwapped({ input, output }: Rates, listed: ImportedRates): boolean {
+  if (listed.output < listed.input * 1.5 || output >= input) return false;
+  return isNear(input, listed.output) && isNear(output, listed.input);
+}
+
+function isNear(usd: number, list: number): boolean {
+  return usd > list / 3 && usd < list * 3;
+}
+
+/** What one price is off by, in terms of the mistake that it most likely is. */
+function doubtAt(usd: number, list: number, isPerCall: boolean): string | null {
+  const times = usd / list;
+  if (times >= 1 / mostTimes && times <= mostTimes) return null;
+  const [unit, smaller] = isPerCall ? ["per 1,000 calls", "call"] : ["per million tokens", "thousand"];
+  const beginning = `is ${usd} USD ${unit}, and the list price is ${list}`;
+  if (isNear(times, 1e-3)) return `${beginning}; it looks like a price per ${smaller}`;
+  if (isNear(times, 1e-6) && !isPerCall) return `${beginning}; it looks like a price per token`;
+  return beginning;
+}
+
+/** No model costs less than a thousandth of a dollar for a million tokens. */
+const lowest = 0.001;
+
+function doubtsWithoutList({ input, output }: PriceConfig, path: string): readonly PriceDoubt[] {
+  return Object.entries({ input, output }).flatMap(([field, usd]) => {
+    if (usd === 0 || usd >= lowest) return [];
+    const message = `is ${usd} USD per million tokens; it looks like a price per token or per thousand`;
+    return [{ path: `${path}.${field}`, message }];
+  });
+}

@@ -1,0 +1,42 @@
+import { vendorOf } from "../vendors/registry.ts";
+import type { LoadContext } from "./context.ts";
+import { validFields } from "./problems.ts";
+import type { ConfigFile, ModelConfig, ProviderConfig } from "./schema.ts";
+
+/**
+ * What looks wrong with a provider's own settings and the models that it is asked for. A provider whose secret is not set is
+ * looked at too: a file may be checked where its secrets are not.
+ */
+export function warnOfDoubts(config: ConfigFile, { places, problems }: LoadContext): string[] {
+  const warnings = (config.models ?? []).flatMap((model) =>
+    placesOf(model, places.pathOfModel(model.id)).flatMap(({ provider, upstreamModel, path }) => {
+      const written = config.providers?.[provider];
+      const { kind, ...options } = validFields<ProviderConfig>(written, `providers.${provider}`, problems);
+      if (kind === undefined) return [];
+      const doubts = vendorOf(kind).doubtsAbout?.(options, upstreamModel) ?? [];
+      return doubts.map(({ about, message }) => {
+        const at = about === "upstream_model" ? path : `providers.${provider}.${about}`;
+        return `${places.describe(at)} ${message}`;
+      });
+    }),
+  );
+  return [...new Set(warnings)];
+}
+
+interface ModelPlace {
+  readonly provider: string;
+  readonly upstreamModel: string;
+  /** Of the provider's name for the model. */
+  readonly path: string;
+}
+
+function placesOf(model: ModelConfig, path: string): readonly ModelPlace[] {
+  const own = model.upstream_model === undefined ? `${path}.id` : `${path}.upstream_model`;
+  const usual = model.upstream_model ?? model.id;
+  if (model.provider !== undefined) return [{ provider: model.provider, upstreamModel: usual, path: own }];
+  return (model.deployments ?? []).map(({ provider, upstream_model: name }, index) => ({
+    provider,
+    upstreamModel: name ?? usual,
+    path: name === undefined ? own : `${path}.deployments[${index}].upstream_model`,
+  }));
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "bun:test";
+import { doubtPrices } from "../../src/catalog/price-doubts.ts";
+import type { ModelConfig } from "../../src/config/schema.ts";
+
+/** Listed at 5 and 25, 0.5 cached, 6.25 and 10 to write, 10 for a thousand searches. */
+const listed = { id: "house", provider: "anthropic", upstream_model: "claude-opus-5" } as const;
+
+const doubts = (price: ModelConfig["price"], model: Partial<ModelConfig> = {}) =>
+  doubtPrices({ ...listed, ...model, ...(price === undefined ? {} : { price }) }).map(
+    ({ path, message }) => `${path} ${message}`,
+  );
+
+const perMillion = (usd: number, list: number) =>
+  `is ${usd} USD per million tokens, and the list price is ${list}`;
+
+describe("a price that is off its list price is doubted:", () => {
+  test("one per thousand tokens", () => {
+    expect(doubts({ input: 0.005, output: 0.025 })).toEqual([
+      `price.input ${perMillion(0.005, 5)}; it looks like a price per thousand`,
+      `price.output ${perMillion(0.025, 25)}; it looks like a price per thousand`,
+    ]);
+  });
+
+  test("one per token", () => {
+    expect(doubts({ input: 0.000005, output: 0.000025 })).toEqual([
+      `price.input ${perMillion(0.000005, 5)}; it looks like a price per token`,
+      `price.output ${perMillion(0.000025, 25)}; it looks like a price per token`,
+    ]);
+  });
+
+  test("one that is merely far away", () => {
+    expect(doubts({ input: 500, output: 25 })).toEqual([`price.input ${perMillion(500, 5)}`]);
+  });
+
+  test("those of caches, tools, long contexts, tiers and deployments too", () => {
+    expect(doubts({ input: 5, output: 25, cached_input: 0.0005, cache_write_1h: 0.01 })).toEqual([
+      `price.cached_input ${perMillion(0.0005, 0.5)}; it looks like a price per thousand`,
+      `price.cache_write_1h ${perMillion(0.01, 10)}; it looks like a price per thousand`,
+    ]);
+    expect(doubts({ input: 5, output: 25, web_search: 0.01 })).toEqual([
+      "price.web_search is 0.01 USD per 1,000 calls, and the list price is 10; it looks like a price per call",
+    ]);
+    const long = { above: 200_000, input: 0.01, output: 37 };
+    expect(
+      doubts({ input: 5, output: 25, long_context: long, tiers: { batch: { input: 2, output: 0.01 } } }),
+    ).toEqual([
+      `price.long_context.input ${perMillion(0.01, 5)}; it looks like a price per thousand`,
+      `price.tiers.batch.output ${perMillion(0.01, 25)}; it looks like a price per thousand`,
+    ]);
+    const deployment = { provider: "aws", upstream_model: "eu.anthropic.claude-opus-5-v1:0" };
+    const deployments = [deployment, { ...deployment, price: { input: 0.005, output: 25 } }];
+    expect(doubtPrices({ id: "house", deployments }).map(({ path }) => path)).toEqual([
+      "deployments[1].price.input",
+    ]);
+  });
+
+  test("input and output that are swapped", () => {
+    const swapped = "looks as if input and output were swapped: the list price is 5 and 25";
+    expect(doubts({ input: 25, output: 5 })).toEqual([`price ${swapped}`]);
+    expect(doubts({ input: 30, output: 6, cached_input: 0.5 })).toEqual([`price ${swapped}`]);
+  });
+});
+
+describe("nothing is doubted of", () => {
+  test.each([
+    ["the list price", { input: 5, output: 25, cached_input: 0.5, cache_write: 6.25, web_search: 10 }],
+    ["a surcharge or a discount", { input: 20, output: 100, cached_input: 5 }],
+    ["what costs nothing", { input: 0, output: 0, web_search: 0 }],
+    ["exactly twenty times as much, or as little", { input: 100, output: 1.25 }],
+  ])("%s", (_, price) => {
+    expect(doubts(price)).toEqual([]);
+  });
+
+  test("a model without a price", () => {
+    expect(doubts(undefined)).toEqual([]);
+  });
+});
+
+describe("a model is known", () => {
+  test.each([
+    ["by its family", { family: "claude-opus-5", upstream_model: "my-deployment" }],
+    ["by its id", { id: "claude-opus-5", upstream_model: "my-deployment" }],
+    ["by what a cloud calls it", { upstream_model: "us.anthropic.claude-opus-5-20260101-v1:0" }],
+    [
+      "by its deployment",
+      { upstream_model: undefined, deployments: [{ provider: "p", upstream_model: "claude-opus-5" }] },
+    ],
+  ])("%s", (_, model) => {
+    expect(doubts({ input: 0.005, output: 25 }, model as Partial<ModelConfig>)).toHaveLength(1);
+  });
+
+  test("and else doubted only where no model can cost so little", () => {
+    const own = { id: "house", upstream_model: "llama" };
+    expect(doubts({ input: 0.0009, output: 0.000002 }, own)).toEqual([
+      "price.input is 0.0009 USD per million tokens; it looks like a price per token or per thousand",
+      "price.output is 0.000002 USD per million tokens; it looks like a price per token or per thousand",
+    ]);
+    expect(doubts({ input: 0.001, output: 0 }, own)).toEqual([]);
+    expect(doubts({ input: 9, output: 1 }, own)).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "bun:test";
+import { load, warningsOf } from "./fixtures.ts";
+
+const bedrock = (region: string, model: string) => `
+[providers.aws]
+kind = "bedrock"
+region = "${region}"
+api_key = "env:NOT_SET"
+[[models]]
+id = "m"
+provider = "aws"
+upstream_model = "${model}"
+free = true`;
+
+/** Without what is said of a provider whose key is not set. */
+const doubts = (toml: string) =>
+  warningsOf(toml).filter((warning) => !/is left out|no model to serve/.test(warning));
+const claude = "anthropic.claude-opus-5-5-v1:0";
+
+describe("a model of Bedrock that its region does not have is warned about, also where no key is set:", () => {
+  test.each([
+    ["eu-central-1", `us.${claude}`, "us", "eu"],
+    ["us-east-1", `eu.${claude}`, "eu", "us"],
+    ["us-west-2", `apac.${claude}`, "apac", "us"],
+    ["ap-southeast-1", `jp.${claude}`, "jp", "apac"],
+    ["ap-northeast-1", `au.${claude}`, "au", "apac"],
+    ["us-gov-west-1", `us.${claude}`, "us", "us-gov"],
+    ["us-east-1", `us-gov.${claude}`, "us-gov", "us"],
+    ["me-central-1", `eu.${claude}`, "eu", "global"],
+  ])("%s and %s", (region, model, geography, fitting) => {
+    expect(doubts(bedrock(region, model))).toEqual([
+      `model "m", upstream_model is the profile of ${geography}., which is not called from ${region}; write ${fitting}. or global., or another region`,
+    ]);
+  });
+
+  test("one by its ARN", () => {
+    const arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc";
+    expect(doubts(bedrock("eu-west-1", arn))).toEqual([
+      'model "m", upstream_model is in us-east-1, and its provider\'s region is eu-west-1',
+    ]);
+    expect(doubts(bedrock("us-east-1", arn))).toEqual([]);
+  });
+
+  test.each([
+    ["eu-central-1", `eu.${claude}`],
+    ["us-west-2", `us.${claude}`],
+    ["ca-central-1", `us.${claude}`],
+    ["ca-central-1", `ca.${claude}`],
+    ["ap-northeast-3", `jp.${claude}`],
+    ["ap-southeast-2", `au.${claude}`],
+    ["ap-south-1", `apac.${claude}`],
+    ["us-gov-east-1", `us-gov.${claude}`],
+    ["eu-west-3", `global.${claude}`],
+    ["sa-east-1", claude],
+    ["eu-west-3", "qwen.qwen3-coder-v1:0"],
+  ])("but not %s and %s", (region, model) => {
+    expect(doubts(bedrock(region, model))).toEqual([]);
+  });
+});
+
+test("each deployment is looked at with its own provider, and told by its own line", () => {
+  const toml = `${bedrock("eu-west-1", "eu.amazon.nova-pro-v1:0")}
+[[models]]
+id = "two"
+free = true
+[[models.deployments]]
+provider = "aws"
+upstream_model = "eu.${claude}"
+[[models.deployments]]
+provider = "aws"
+upstream_model = "us.${claude}"`;
+  expect(load(toml).settings.warnings.at(-1)).toStartWith(
+    'model "two", deployments[1].upstream_model (line 19) is the profile of us.',
+  );
+});
+
+test.each([
+  ["bedrock", 'region = "us-east1"', 'region is no name of an AWS region, such as "eu-central-1"'],
+  ["bedrock", 'region = "europe"', 'region is no name of an AWS region, such as "eu-central-1"'],
+  ["vertex", 'location = "us-east-1"', "location is no name of a location of Google Cloud"],
+  ["vertex", 'location = "europe"', "location is no name of a location of Google Cloud"],
+])("a %s provider with %s is warned about, once", (kind, line, warning) => {
+  const models = ["a", "b"].map((id) => `[[models]]\nid = "${id}"\nprovider = "p"\nfree = true\n`);
+  const toml = `[providers.p]\nkind = "${kind}"\napi_key = "env:NOT_SET"\n${line}\n${models.join("")}`;
+  const [only = "", ...others] = doubts(toml).filter((each) => each.startsWith("providers.p"));
+  expect(only).toStartWith(`providers.p.${warning}`);
+  expect(others).toEqual([]);
+});
+
+test.each(["global", "us", "eu", "europe-west1", "us-central1", "northamerica-northeast1", "us-east5"])(
+  "%s is a location",
+  (location) => {
+    const model = '[[models]]\nid = "a"\nprovider = "p"\nfree = true\n';
+    const toml = `[providers.p]\nkind = "vertex"\napi_key = "env:K"\nlocation = "${location}"\n${model}`;
+    expect(warningsOf(toml, { env: { K: "k" } })).toEqual([]);
+  },
+);
