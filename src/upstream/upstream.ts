@@ -83,6 +83,8 @@ export interface Opened {
    * an empty piece, only when `taker` returns false; what it throws is thrown to the reader.
    */
   read(taker?: (piece: Uint8Array) => boolean): Uint8Array | null | Promise<Uint8Array | null>;
+  /** Set if the call must not end because the client has left: whoever reads it decides. */
+  outlivesClient: boolean;
   /** Ends the call now. Safe at any time and more than once. */
   abort(): void;
   /** Reports the body's outcome to the breaker. Only the first call counts. */

@@ -1,19 +1,18 @@
 import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { JsonObject } from "../../src/base/json.ts";
-import { estimateInput, estimateText } from "../../src/catalog/estimate.ts";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { Entry } from "../../src/store/store.ts";
 import { hello, paths, streamEvents, usageOf } from "../gateway/wire-answers.ts";
-import { sse } from "../support/answers.ts";
+import { type Answer, sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
-import { type Sluice, startSluice } from "../support/sluice.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A stream that runs is journaled while it runs: after `kill -9` it is charged for what it had produced. */
+/** A stream that runs is journaled while it runs: after `kill -9` it costs what it would have cost to leave it. */
 let provider: ScriptedProvider;
 let sluice: Sluice;
 
@@ -38,33 +37,59 @@ function journaled(): number {
 
 const words = ["Sluices keep the canal navigable,", " and boats go up and down with them."] as const;
 const models = { chat: "gpt-test", responses: "gpt-test", messages: "claude-test" } as const;
+const dialects = ["chat", "responses", "messages"] as const satisfies readonly ClientDialectName[];
 
-for (const dialect of ["chat", "responses", "messages"] as const satisfies readonly ClientDialectName[]) {
-  test(`a long ${dialect} stream that is killed is charged for what it had produced`, async () => {
+function eventsOf(dialect: ClientDialectName): string[] {
+  const firstUsage = usageOf(dialect, 100, 1);
+  return streamEvents(dialect, { text: words.join(""), ...(dialect === "messages" ? { firstUsage } : {}) });
+}
+
+async function read(dialect: ClientDialectName, key: TestKey, steps: Answer["steps"]) {
+  provider.script({ ...sse(""), steps });
+  const body = hello(dialect, models[dialect], { stream: true });
+  const response = await sluice.request(paths[dialect], { key, body });
+  return { reader: new StreamReader(response), id: response.headers.get("x-request-id") };
+}
+
+async function chargesOf(key: TestKey): Promise<Entry[]> {
+  const exported = await sluice.cli("ledger", "export", "--format", "jsonl");
+  const entries = exported.stdout.trim().split("\n");
+  return entries
+    .map((line) => JSON.parse(line) as Entry)
+    .filter((entry) => entry.keyId === key.id && entry.kind === "charge");
+}
+
+/** What a client pays that leaves behind the first, and behind the second part of the text. */
+async function amountsOfCancels(dialect: ClientDialectName, parts: readonly string[]): Promise<number[]> {
+  const amounts: number[] = [];
+  for (const [index, word] of ["navigable", "them."].entries()) {
     const key = await sluice.createKey();
-    const body = hello(dialect, models[dialect], { stream: true });
-    const firstUsage = usageOf(dialect, 100, 1);
-    const events = streamEvents(dialect, {
-      text: words.join(""),
-      ...(dialect === "messages" ? { firstUsage } : {}),
-    });
-    const cuts = [" navigable", "them."].map((word) => events.findIndex((event) => event.includes(word)) + 1);
-    const later = Promise.withResolvers<void>();
-    const steps = [
-      { write: events.slice(0, cuts[0]).join("") },
-      { until: later.promise },
-      { write: events.slice(cuts[0], cuts[1]).join("") },
-      { stall: true as const },
-    ];
-    provider.script({ ...sse(""), steps });
-    const response = await sluice.request(paths[dialect], { key, body });
-    const reader = new StreamReader(response);
-    await reader.until("navigable");
+    const written = parts.slice(0, index + 1).join("");
+    const { reader } = await read(dialect, key, [{ write: written }, { stall: true }]);
+    await reader.until(word);
+    await reader.cancel();
+    await waitFor(async () => (await chargesOf(key)).length === 1, "the charge");
+    amounts.push(-((await chargesOf(key))[0]?.amount ?? 0));
+  }
+  return amounts;
+}
 
-    // Messages reports its input at the start; the others' is what was set aside for it.
-    const input = dialect === "messages" ? 100 : estimateInput(body as JsonObject);
-    const first = estimateText(words[0]);
-    const amounts = [first, first + estimateText(words[1])].map((output) => input * 1_000 + output * 2_000);
+for (const dialect of dialects) {
+  test(`a long ${dialect} stream that is killed costs what a cancel at the same point does`, async () => {
+    const events = eventsOf(dialect);
+    const cuts = [" navigable", "them."].map((word) => events.findIndex((event) => event.includes(word)) + 1);
+    const parts = [events.slice(0, cuts[0]).join(""), events.slice(cuts[0], cuts[1]).join("")];
+    const amounts = await amountsOfCancels(dialect, parts);
+
+    const key = await sluice.createKey();
+    const later = Promise.withResolvers<void>();
+    const { reader, id } = await read(dialect, key, [
+      { write: parts[0] ?? "" },
+      { until: later.promise },
+      { write: parts[1] ?? "" },
+      { stall: true },
+    ]);
+    await reader.until("navigable");
     await waitFor(() => journaled() === amounts[0], "the first words to be journaled");
     later.resolve();
     await reader.until("them.");
@@ -72,19 +97,8 @@ for (const dialect of ["chat", "responses", "messages"] as const satisfies reado
 
     await sluice.kill9();
     await sluice.restart();
-    const exported = await sluice.cli("ledger", "export", "--format", "jsonl");
-    const entries = exported.stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Entry);
-    const charges = entries.filter((entry) => entry.keyId === key.id && entry.kind === "charge");
-    expect(charges).toMatchObject([
-      {
-        amount: -(amounts[1] ?? 0),
-        outcome: "interrupted",
-        basis: "estimated",
-        exchangeId: response.headers.get("x-request-id"),
-      },
+    expect(await chargesOf(key)).toMatchObject([
+      { amount: -(amounts[1] ?? 0), outcome: "interrupted", basis: "estimated", exchangeId: id },
     ]);
     expect(journaled()).toBe(0);
     const told = '"interrupted":1,"msg":"the last process ended in the middle of requests';
@@ -92,3 +106,29 @@ for (const dialect of ["chat", "responses", "messages"] as const satisfies reado
     expect((await sluice.cli("ledger", "audit")).code).toBe(0);
   }, 60_000);
 }
+
+test("a gateway that is killed while it waits for the usage of a client that has left charges what came", async () => {
+  const key = await sluice.createKey();
+  const events = eventsOf("messages");
+  const [text, end] = ["them.", "content_block_stop"].map(
+    (word) => events.findIndex((event) => event.includes(word)) + 1,
+  );
+  const later = Promise.withResolvers<void>();
+  const { reader } = await read("messages", key, [
+    { write: events.slice(0, text).join("") },
+    { until: later.promise },
+    { write: events.slice(text, end).join("") },
+    { stall: true },
+  ]);
+  // The tokenizer may have to be loaded first, and the usage is not waited for that long.
+  await waitFor(() => journaled() > 0, "what came to be journaled");
+  later.resolve();
+  await reader.until("content_block_stop");
+  await reader.cancel();
+  const amount = journaled();
+  expect(await chargesOf(key)).toEqual([]);
+  await sluice.kill9();
+  await sluice.restart();
+  expect(await chargesOf(key)).toMatchObject([{ amount: -amount, outcome: "interrupted" }]);
+  expect(amount).toBe(100 * 1_000 + countTokens(words.join("")) * 2_000);
+}, 60_000);

@@ -64,12 +64,15 @@ export abstract class StreamScanner {
   started = false;
   /** The latest usage, for a stream that breaks off. It may not include all of the output. */
   partialUsage: ReportedUsage | null = null;
+  /** The length of all reasoning so far that only its provider can read. It is content, too. */
+  sealedChars = 0;
   /** Ids in the stream so far that a later request may refer to. */
   given: readonly string[] = nothingGiven;
   /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
   readonly #unread = new UnreadEvents();
   #produced = "";
+  #hasEndedText = false;
   /** Figures have come that include the output up to them. */
   #hasFigures = false;
   /** The index behind the event with the last ones, within the events that are passed. */
@@ -152,6 +155,12 @@ export abstract class StreamScanner {
     return false;
   }
 
+  /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. May have to read a lot. */
+  hasEndedText(): boolean {
+    this.#read();
+    return this.#hasEndedText;
+  }
+
   get position(): ScanPosition {
     return { sequenceNumber: 0, responseId: null, hasBegun: this.started };
   }
@@ -166,6 +175,10 @@ export abstract class StreamScanner {
   protected abstract readonly hasAlikeEvents: boolean;
   /** All text in an event that a provider bills as output. */
   protected abstract producedBy(event: JsonObject): string;
+  /** The length of the reasoning in an event that only its provider can read. */
+  protected abstract sealedIn(event: JsonObject): number;
+  /** Whether an event that was read ends the text, or the whole answer. */
+  protected abstract endsText(event: JsonObject): boolean;
 
   /** To be called for an event with figures that include the output up to it. */
   protected takeFigures(usage: ReportedUsage, { end }: RawEvent): void {
@@ -197,6 +210,7 @@ export abstract class StreamScanner {
     const text = this.#stencil.read(events);
     if (text === null) return false;
     this.#produced += text;
+    this.#hasEndedText = false;
     return true;
   }
 
@@ -283,8 +297,12 @@ export abstract class StreamScanner {
 
   #readJson(event: JsonObject): string {
     const text = this.producedBy(event);
+    const sealedChars = this.sealedIn(event);
     this.#produced += text;
-    if (text !== "") this.started = true;
+    this.sealedChars += sealedChars;
+    const isContent = text !== "" || sealedChars > 0;
+    if (isContent) this.started = true;
+    this.#hasEndedText = this.endsText(event) || (this.#hasEndedText && !isContent);
     return text;
   }
 }

@@ -44,7 +44,8 @@ export class PairedStreams implements StreamTranslator {
   #usage: ReportedUsage | null = null;
   readonly #usageFreshness = new UsageFreshness();
   #serviceTier: Tiers = {};
-  started = false;
+  #hasEndedBlock = false;
+  #hasProduced = false;
 
   constructor({ client, target, call, toolMapping }: TranslationContext) {
     this.#target = target;
@@ -90,6 +91,18 @@ export class PairedStreams implements StreamTranslator {
     return this.#reader.isComplete === true;
   }
 
+  get sealedChars(): number {
+    return this.#reader.sealedChars;
+  }
+
+  get hasEndedText(): boolean {
+    return this.#hasEndedBlock || this.#reader.hasEndedText === true;
+  }
+
+  get started(): boolean {
+    return this.#hasProduced || this.sealedChars > 0;
+  }
+
   showUsage(usage: Usage): void {
     this.#written += this.#writer.write({ type: "usage", usage });
   }
@@ -123,6 +136,8 @@ export class PairedStreams implements StreamTranslator {
       this.#emitted = event;
     }
     this.#usageFreshness.observe(event);
+    if (event.type === "delta") this.#hasEndedBlock = false;
+    else if (event.type === "block_end" || event.type === "finish") this.#hasEndedBlock = true;
     this.#restorer.push(event);
   }
 
@@ -147,6 +162,7 @@ export class PairedStreams implements StreamTranslator {
 
   #recordDeltas(index: number, text: string): void {
     this.#unusedShortcuts = 0;
+    this.#hasEndedBlock = false;
     this.#writer.recordDeltas(index, text);
     this.#usageFreshness.nextFrame();
     this.#usageFreshness.observeContent();
@@ -161,7 +177,7 @@ export class PairedStreams implements StreamTranslator {
       case "usage":
         this.#usage = event.usage;
         // A model may have thought without showing it.
-        if (event.usage.isUpToDate === true && event.usage.outputTokens > 0) this.started = true;
+        if (event.usage.isUpToDate === true && event.usage.outputTokens > 0) this.#hasProduced = true;
         break;
       case "service_tier":
         this.#serviceTier = { service_tier: event.tier };
@@ -178,7 +194,7 @@ export class PairedStreams implements StreamTranslator {
 
   #produce(text: string): void {
     this.#produced += text;
-    this.started = true;
+    this.#hasProduced = true;
   }
 
   #take(): string {

@@ -82,6 +82,10 @@ export interface StreamTranslator {
   readonly tiers: Tiers;
   /** Text produced since the last call, for counting it locally and for progress. */
   takeProduced(): string;
+  /** The length of all reasoning so far that only its provider can read. It is content, too. */
+  readonly sealedChars: number;
+  /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. */
+  readonly hasEndedText: boolean;
   /** True once content (text, reasoning, tool call) has been written, or the provider reports output for certain. */
   readonly started: boolean;
 }

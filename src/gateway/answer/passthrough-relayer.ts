@@ -210,4 +210,12 @@ export class PassthroughRelayer implements StreamRelayer {
   get producedChars(): number {
     return this.#scanner.producedChars;
   }
+
+  get sealedChars(): number {
+    return this.#scanner.sealedChars;
+  }
+
+  hasEndedText(): boolean {
+    return this.#scanner.hasEndedText();
+  }
 }

@@ -4,26 +4,20 @@ import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Interruptible } from "../admission/ongoing.ts";
-import type { Evidence } from "../charge/bill.ts";
-import { Produced } from "../charge/produced.ts";
 import { publicErrorOf } from "../describe-error.ts";
 import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { type Answering, recordShown, streamHeaders } from "./answering.ts";
-import { ClientStream, type DirectController } from "./client-stream.ts";
+import { ClientStream } from "./client-stream.ts";
 import { ForgottenEnd } from "./forgotten-end.ts";
+import { LeftStream } from "./left-stream.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
+import { hasCharge, StreamBill } from "./stream-bill.ts";
 import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 import { streamTurns } from "./stream-turns.ts";
 import type { Guarded } from "./watchdog.ts";
-
-/** How often what was produced is journaled while a stream runs. */
-const progressEveryMs = 500;
-
-/** Produced text that is not counted yet is part of a stream's memory; beyond this it is counted early. */
-const mostProducedChars = 32 * 1024;
 
 /** How much of a stream is relayed before others get their turn. A provider on a fast network could send without end. */
 const mostBytesPerTurn = 32 * 1024;
@@ -31,7 +25,7 @@ const mostBytesPerTurn = 32 * 1024;
 /**
  * Moves one provider's stream to one client. Exactly one of three things ends it: the provider's proper end (settled,
  * then the last bytes leave), a failure (settled for what was produced, then the in-band error), or the client's
- * leaving (upstream stopped, settled for what was produced).
+ * leaving (upstream stopped, or read to its usage, and settled for what was produced).
  */
 export class StreamPump implements Guarded, Interruptible {
   readonly #answering: Answering;
@@ -42,15 +36,19 @@ export class StreamPump implements Guarded, Interruptible {
   readonly #recorder: ResponseRecorder | null;
   readonly #monotonicMs: () => number;
   readonly #client: ClientStream;
-  readonly #produced = new Produced();
-  /** `ending`: it is being settled, and its last bytes leave. `over`: nothing more is written. */
-  #state: "streaming" | "ending" | "over" = "streaming";
+  readonly #bill: StreamBill;
+  /**
+   * `left`: the client is gone, and what follows is read for its usage alone. `ending`: it is being settled, and its last
+   * bytes leave. `over`: nothing more is written.
+   */
+  #state: "streaming" | "left" | "ending" | "over" = "streaming";
+  #isPumping = false;
+  #left: LeftStream | null = null;
   #interruptedBy: GatewayError | null = null;
   /** Resolves when the client has read what the last write left over; undefined if that was nothing. */
   #blocked: Promise<void> | undefined;
   /** A chunk that is relayed in a turn of its own. */
   #waiting: Uint8Array | null = null;
-  #lastProgressMs = Number.NEGATIVE_INFINITY;
   /** The provider was silent for too long after a complete answer, and its call was ended. */
   #isOverdue = false;
   readonly #forgottenEnd: ForgottenEnd;
@@ -60,30 +58,36 @@ export class StreamPump implements Guarded, Interruptible {
     const { gateway, exchange, opened } = answering;
     this.#answering = answering;
     this.#relayer = relayer;
+    this.#bill = new StreamBill(answering, relayer);
     this.#forgottenEnd = new ForgottenEnd(relayer);
     this.#opened = opened;
     this.#exchange = exchange;
     this.#recorder = exchange.recorder;
     this.#monotonicMs = gateway.clock.monotonicMs;
     this.#client = new ClientStream(gateway.clock.monotonicMs);
+    opened.outlivesClient = true;
   }
 
   /** The body of the client's response. */
   stream(): ReadableStream {
     return new ReadableStream({
       type: "direct",
-      pull: (controller) => this.#run(controller),
+      pull: (controller) => {
+        this.#client.open(controller);
+        return this.#run();
+      },
       cancel: () => this.#clientLeft(),
     });
   }
 
-  async #run(controller: DirectController): Promise<void> {
-    this.#client.open(controller);
+  async #run(): Promise<void> {
+    this.#isPumping = true;
     try {
       await this.#pump();
     } catch (error) {
-      await (this.#isOverdue ? this.#endComplete() : this.#fail(error));
+      if (this.#left === null) await (this.#isOverdue ? this.#endComplete() : this.#fail(error));
     } finally {
+      this.#left?.leave();
       this.#client.close();
     }
   }
@@ -98,6 +102,7 @@ export class StreamPump implements Guarded, Interruptible {
     for (;;) {
       const next = this.#opened.read(this.#relay);
       const chunk = next instanceof Promise ? await next : next;
+      if (this.#left !== null) return this.#left.read(this.#waiting ?? chunk);
       if (chunk === null) break;
       turnBytes += chunk.length;
       if (turnBytes > mostBytesPerTurn) {
@@ -127,7 +132,7 @@ export class StreamPump implements Guarded, Interruptible {
       const piece = relayer.resume(parsed);
       if (piece.length >= largeEventBytes) await largeTurns.turn();
       await this.#write(piece);
-      if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
+      this.#bill.takeProducedIfMuch();
     }
     return true;
   }
@@ -149,7 +154,7 @@ export class StreamPump implements Guarded, Interruptible {
    */
   readonly #relay = (chunk: Uint8Array): boolean => {
     if (this.#state === "over") return false;
-    if (!this.#relayer.isCollecting) return this.#relayNow(chunk);
+    if (this.#left === null && !this.#relayer.isCollecting) return this.#relayNow(chunk);
     this.#waiting = chunk;
     return false;
   };
@@ -157,7 +162,7 @@ export class StreamPump implements Guarded, Interruptible {
   #relayNow(chunk: Uint8Array): boolean {
     const relayer = this.#relayer;
     this.#blocked = this.#write(relayer.push(chunk));
-    if (relayer.producedChars > mostProducedChars) this.#produced.add(relayer.takeProduced());
+    this.#bill.takeProducedIfMuch();
     if (relayer.largeEvent !== null) return false;
     return this.#blocked === undefined && relayer.brokenBy === null && !relayer.ended;
   }
@@ -187,17 +192,18 @@ export class StreamPump implements Guarded, Interruptible {
 
   /** The charge is durable before the end leaves. A recording must be whole by then, trailing bytes included. */
   async #conclude(): Promise<void> {
+    if (this.#left !== null) return;
     const recorder = this.#recorder;
     this.#state = "ending";
     // Clients are shown what they are charged.
-    const estimating = this.#answering.bill.estimated(this.#evidence());
+    const estimating = this.#answering.bill.estimated(this.#bill.evidence());
     if (estimating !== null) this.#relayer.showUsage(await estimating);
     const end: Piece[] = [this.#relayer.terminal()];
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));
     const stored = recorder?.finish({ status: 200, headers: streamHeaders }) ?? null;
     recordShown(this.#answering, this.#relayer);
-    await this.#answering.bill.settle("completed", this.#evidence(), 200, stored);
+    await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, stored);
     try {
       await this.#write(costComment(this.#exchange, this.#answering.key));
       for (const piece of end) await this.#write(piece);
@@ -215,19 +221,15 @@ export class StreamPump implements Guarded, Interruptible {
 
   /** Undefined when it went out at once. */
   #write(piece: Piece): Promise<void> | undefined {
-    if (piece.length === 0 || !this.#client.isOpen) return undefined;
+    if (piece.length === 0 || !this.#client.isOpen || this.#left !== null) return undefined;
     this.#exchange.sawFirstByte();
     if (this.#state === "streaming") this.#recorder?.append(bytesOf(piece));
     return this.#client.send(piece);
   }
 
-  /** By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. */
-  #journalProgress(nowMs: number): void {
-    const relayer = this.#relayer;
-    if (!relayer.started || nowMs - this.#lastProgressMs < progressEveryMs) return;
-    this.#lastProgressMs = nowMs;
-    this.#produced.add(relayer.takeProduced());
-    this.#answering.bill.progress(this.#produced, relayer.partialUsage);
+  /** Nobody awaits it, so its failure ends the stream from here. */
+  #journal(journaling: Promise<void> | null): void {
+    journaling?.catch((error) => this.interrupt(publicErrorOf(error)));
   }
 
   /** Called by the watchdog, which serves other streams too: what fails here ends this one alone. */
@@ -243,6 +245,7 @@ export class StreamPump implements Guarded, Interruptible {
     const { call, configured } = this.#exchange;
     const { heartbeatMs, stalledReaderMs } = configured.settings.server;
     const client = this.#client;
+    if (this.#left !== null) return;
     client.noteWrites(nowMs);
     if (nowMs > this.#trailingUntilMs) this.#opened.abort();
     // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.
@@ -253,7 +256,7 @@ export class StreamPump implements Guarded, Interruptible {
       return;
     }
     if (this.#state !== "streaming") return;
-    this.#journalProgress(nowMs);
+    this.#journal(this.#bill.journalIfDue(nowMs));
     if (client.isBlocked(nowMs)) return;
     if (this.#forgottenEnd.isOverdue(client.lastPieceMs, nowMs)) {
       this.#isOverdue = true;
@@ -283,17 +286,34 @@ export class StreamPump implements Guarded, Interruptible {
 
   /** What was produced is charged, and no usage record is written. Once the end is being settled, it counts as read. */
   #clientLeft(): void {
-    this.#opened.abort();
-    if (this.#state !== "streaming") return;
+    if (this.#left !== null) return;
+    if (this.#state !== "streaming") {
+      this.#opened.abort();
+      return;
+    }
+    this.#state = "left";
+    this.#left = new LeftStream(this.#opened, this.#relayer, {
+      push: async (chunk) => {
+        this.#relayer.push(chunk);
+        await this.#relayLarge();
+      },
+      settle: () => void this.#endLeft(),
+    });
+    this.#client.giveUpWaiting();
+    // The exchange is under way until it is charged, and a crash meanwhile costs the same.
+    if (hasCharge(this.#relayer)) this.#journal(this.#bill.journal());
+    if (this.#isPumping) this.#left.begin();
+    else this.#left.leave();
+  }
+
+  async #endLeft(): Promise<void> {
     this.#state = "over";
-    // The exchange is under way until it is charged: a shutdown must wait for it.
-    const settling = this.#settleBrokenOff("cancelled");
-    if (settling === undefined) this.#end("cancelled", null);
-    else
-      settling.then(
-        () => this.#end("cancelled", null),
-        (error) => this.#end("cancelled", error),
-      );
+    try {
+      await this.#bill.settleBrokenOff("cancelled");
+      this.#end("cancelled", null);
+    } catch (error) {
+      this.#end("cancelled", error);
+    }
   }
 
   /** Tells the client in-band as far as possible, and ends the exchange whatever else goes wrong. */
@@ -305,7 +325,7 @@ export class StreamPump implements Guarded, Interruptible {
     this.#opened.abort();
     try {
       this.#exchange.brokenBy = error;
-      const settling = this.#settleBrokenOff("failed");
+      const settling = this.#bill.settleBrokenOff("failed");
       await settling;
       if (settling !== undefined) charged = this.#exchange.usage;
     } catch (unsettled) {
@@ -317,29 +337,6 @@ export class StreamPump implements Guarded, Interruptible {
       // The client has left too.
     }
     this.#end("failed", error);
-  }
-
-  /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
-  #settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
-    const { bill } = this.#answering;
-    try {
-      recordShown(this.#answering, this.#relayer);
-      if (this.#relayer.started) return bill.settle(outcome, this.#evidence(), 200, null);
-      bill.release();
-      return undefined;
-    } catch (thrown) {
-      return Promise.reject(thrown);
-    }
-  }
-
-  #evidence(): Evidence {
-    const relayer = this.#relayer;
-    const { usage, partialUsage } = relayer;
-    const produced = () => {
-      this.#produced.add(relayer.takeProduced());
-      return this.#produced;
-    };
-    return { usage, partialUsage, produced, requestBytes: this.#answering.generation.request.bytes };
   }
 
   #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {

@@ -62,4 +62,8 @@ export interface StreamRelayer {
   takeProduced(): string;
   /** The length of that text, as far as it has been read. */
   readonly producedChars: number;
+  /** The length of all reasoning so far that only its provider can read. It is content, too. */
+  readonly sealedChars: number;
+  /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. May have to read a lot. */
+  hasEndedText(): boolean;
 }

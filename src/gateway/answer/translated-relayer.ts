@@ -155,6 +155,14 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#translator.started || isBilled(this.brokenBy);
   }
 
+  get sealedChars(): number {
+    return this.#translator.sealedChars;
+  }
+
+  hasEndedText(): boolean {
+    return this.#translator.hasEndedText;
+  }
+
   takeProduced(): string {
     const produced = this.#produced + this.#translator.takeProduced();
     this.#produced = "";

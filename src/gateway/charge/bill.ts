@@ -47,6 +47,7 @@ export interface BillParts {
 export class Bill {
   readonly #parts: BillParts;
   #estimated: Promise<Usage> | null = null;
+  #countedInput: Promise<number> | null = null;
 
   constructor(parts: BillParts) {
     this.#parts = parts;
@@ -67,12 +68,12 @@ export class Bill {
     terms.accounts.release(hold);
   }
 
-  /** Journals what has been produced so far, so that it is charged even after a crash. */
-  progress(produced: Produced, partialUsage: ReportedUsage | null): void {
-    const { terms, hold, held } = this.#parts;
-    const reported = this.#believe(partialUsage ?? unreported);
-    const soFar = atLeast(reported, held.input, Math.min(produced.estimate(), held.output));
-    terms.accounts.progress(hold, this.#chargeFor(soFar));
+  /** Journals what `settle` would charge if the call ended now, so that it is charged after a crash. */
+  async progress(evidence: Evidence): Promise<void> {
+    const { terms, hold } = this.#parts;
+    const reported = this.#believed(evidence);
+    const usage = isMeasured(reported, evidence) ? reported : await this.#estimate(reported, evidence);
+    terms.accounts.progress(hold, this.#chargeFor(usage));
   }
 
   /**
@@ -137,8 +138,14 @@ export class Bill {
     const produced = isOutputSure(reported, evidence)
       ? 0
       : await evidence.produced().count(terms.tokens.text);
-    const input = reported.isInputDoubtful === true ? await terms.tokens.request(evidence.requestBytes) : 0;
+    const input = reported.isInputDoubtful === true ? await this.#countInput(evidence) : 0;
     return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
+  }
+
+  /** Counted once, for progress and for the charge. */
+  #countInput({ requestBytes }: Evidence): Promise<number> {
+    this.#countedInput ??= this.#parts.terms.tokens.request(requestBytes);
+    return this.#countedInput;
   }
 
   #charge(

@@ -34,6 +34,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   /** The provider's; null before its head has come. */
   status: number | null = null;
   streaming = false;
+  outlivesClient = false;
   headers: Readonly<Record<string, string>> = {};
 
   readonly #context: CallContext;
@@ -192,7 +193,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
    * by a new one, to which the limit for connecting applies.
    */
   tick(nowMs: number): void {
-    if (this.#plan.isOver) this.abort();
+    if (this.#plan.isOver && !this.outlivesClient) this.abort();
     else if (this.#state === "streaming") this.#restartGap(nowMs);
     else if (this.#state === "awaits_head" && this.#transfer?.isConnected === false) {
       this.#deadlines.expectConnection(nowMs, this.deployment.timeouts.connectMs);

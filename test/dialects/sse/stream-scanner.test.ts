@@ -26,6 +26,14 @@ class CountingScanner extends StreamScanner {
   protected producedBy(): string {
     return "";
   }
+
+  protected sealedIn(): number {
+    return 0;
+  }
+
+  protected endsText(): boolean {
+    return false;
+  }
 }
 
 test("a read with a mark in every event is searched a few times, and not once per event", () => {

@@ -14,6 +14,7 @@ import { tiersIn } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
+import { sealedChars } from "./sealed-chars.ts";
 import { figures, readUsage } from "./usage-in.ts";
 
 interface OpenBlock {
@@ -33,6 +34,7 @@ export class MessagesStreamReader implements StreamReader {
   #begun = false;
   readonly #usage: JsonObject = {};
   #finish: IrFinish | null = null;
+  sealedChars = 0;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void) {
@@ -105,6 +107,7 @@ export class MessagesStreamReader implements StreamReader {
   #startBlock(index: number, block: JsonObject): void {
     const head = headOf(block);
     if (head === null) return;
+    this.sealedChars += sealedChars(block);
     const open: OpenBlock = { index: this.#blocks, head, proof: null, citations: [], empty: true };
     this.#blocks += 1;
     this.#open.set(index, open);
@@ -120,6 +123,7 @@ export class MessagesStreamReader implements StreamReader {
     const open = this.#open.get(index);
     if (open === undefined) return;
     const { signature, citation } = delta;
+    this.sealedChars += sealedChars(delta);
     if (typeof signature === "string") open.proof = { maker: "anthropic", signature };
     if (isObject(citation)) open.citations.push(...readCitations([citation]));
     this.#append(open, textOf(delta));

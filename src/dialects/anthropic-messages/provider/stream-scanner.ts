@@ -11,6 +11,7 @@ import { CallCounter } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readFinish } from "../finish.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
+import { sealedChars } from "./sealed-chars.ts";
 import { countBlock, extrasOf, figures, readUsage } from "./usage-in.ts";
 
 const messageMark = Buffer.from('"message_');
@@ -104,6 +105,14 @@ export class MessagesScanner extends StreamScanner {
     if (event["type"] !== "content_block_delta" || !isObject(delta)) return "";
     const made = delta["text"] ?? delta["thinking"] ?? delta["partial_json"] ?? delta["content"];
     return typeof made === "string" ? made : "";
+  }
+
+  protected sealedIn({ content_block: block, delta }: JsonObject): number {
+    return sealedChars(block) + sealedChars(delta);
+  }
+
+  protected endsText(event: JsonObject): boolean {
+    return event["type"] === "content_block_stop" || this.#hasStopped;
   }
 }
 

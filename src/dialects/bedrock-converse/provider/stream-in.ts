@@ -33,6 +33,7 @@ export class ConverseStreamReader implements StreamReader {
   #failure: GatewayError | null = null;
   #usage: ReportedUsage | null = null;
   #extras = nothingReported;
+  sealedChars = 0;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void) {
@@ -100,8 +101,11 @@ export class ConverseStreamReader implements StreamReader {
     // A citation, or whatever else a model may send one day, opens no block.
     const open = this.#open.get(index) ?? (isKnown(delta) ? this.#openBlock(index, head) : null);
     if (open === null) return;
-    open.signature += stringOf(reasoning?.["signature"]) ?? "";
-    open.redacted += stringOf(reasoning?.["redactedContent"]) ?? "";
+    const signature = stringOf(reasoning?.["signature"]) ?? "";
+    const redacted = stringOf(reasoning?.["redactedContent"]) ?? "";
+    open.signature += signature;
+    open.redacted += redacted;
+    this.sealedChars += signature.length + redacted.length;
     this.#append(open, text);
   }
 

@@ -32,6 +32,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
   readonly #usage: JsonObject = {};
   #tier: string | null = null;
   #ending: GeminiEnding | null = null;
+  sealedChars = 0;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void, target: Target) {
@@ -120,6 +121,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
 
   #readPart(part: JsonObject): void {
     const { text } = part;
+    this.sealedChars += stringOf(part["thoughtSignature"])?.length ?? 0;
     const call = objectOf(part["functionCall"]);
     if (typeof text === "string") this.#text(part["thought"] === true ? "reasoning" : "text", text);
     else if (call !== null) this.#call(call, stringOf(part["thoughtSignature"]));

@@ -36,6 +36,16 @@ export function detailsIn(message: JsonObject): JsonObject[] {
   return [...objectsOf(message["reasoning_details"])];
 }
 
+/** The length of the reasoning that only its maker can read: OpenRouter's encrypted details, and Gemini's signatures of calls. */
+export function sealedChars(delta: JsonObject): number {
+  let chars = 0;
+  for (const { data, signature } of objectsOf(delta["reasoning_details"])) {
+    chars += (stringOf(data)?.length ?? 0) + (stringOf(signature)?.length ?? 0);
+  }
+  for (const call of objectsOf(delta["tool_calls"])) chars += signatureIn(call)?.length ?? 0;
+  return chars;
+}
+
 export function chatProof(details: JsonObject[]): ReasoningProof {
   return details.length === 0 ? { maker: "chat" } : { maker: "chat", details };
 }

@@ -17,6 +17,7 @@ import {
   detailsIn,
   isFailure,
   reasoningOf,
+  sealedChars,
   tierIn,
 } from "./delta-in.ts";
 import { CallAssembler } from "./stream-calls.ts";
@@ -42,6 +43,7 @@ export class ChatStreamReader implements StreamReader {
   readonly #citations = new Map<string, IrCitation>();
   #tier: string | null = null;
   #finish: IrFinish | null = null;
+  sealedChars = 0;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void, target: Target) {
@@ -103,6 +105,7 @@ export class ChatStreamReader implements StreamReader {
   }
 
   #readDelta(delta: JsonObject): void {
+    this.sealedChars += sealedChars(delta);
     this.#details?.push(...detailsIn(delta));
     this.#text("reasoning", reasoningOf(delta));
     this.#content(this.#thinkTags.push(contentOf(delta)));

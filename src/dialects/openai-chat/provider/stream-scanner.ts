@@ -1,12 +1,13 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { objectOf, objectsOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, none, StreamScanner } from "../../sse/stream-scanner.ts";
-import { isFailure } from "./delta-in.ts";
+import { isFailure, sealedChars } from "./delta-in.ts";
 import { givenIds } from "./given-ids.ts";
 import { figures, readExtras, readUsage, usageOf } from "./usage-in.ts";
 
@@ -81,6 +82,10 @@ export class ChatScanner extends StreamScanner {
   /** Every choice has a finish reason. */
   override isComplete(): boolean {
     this.readUnread();
+    return this.#hasAllFinished;
+  }
+
+  get #hasAllFinished(): boolean {
     return this.#choices.size > 0 && this.#choices.size === this.#finishedChoices.size;
   }
 
@@ -93,6 +98,19 @@ export class ChatScanner extends StreamScanner {
       text += writtenText(choice["delta"]);
     }
     return text;
+  }
+
+  protected sealedIn(chunk: JsonObject): number {
+    let chars = 0;
+    for (const choice of objectsOf(chunk["choices"])) {
+      const delta = objectOf(choice["delta"]);
+      if (delta !== null) chars += sealedChars(delta);
+    }
+    return chars;
+  }
+
+  protected endsText(): boolean {
+    return this.#hasAllFinished;
   }
 
   /** Some servers have an empty reason in every chunk. */

@@ -8,6 +8,7 @@ import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { isReadable, type ResponsesEvent, readEvent } from "./event-in.ts";
 import { readFinish, readTier } from "./items-in.ts";
+import { SealedItems } from "./sealed-items.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
 import { figures, readUsage } from "./usage-in.ts";
 
@@ -46,6 +47,9 @@ class ResponsesStreamReader implements StreamReader {
   readonly #byIndex = new Map<number, IncomingItem>();
   readonly #byId = new Map<string, IncomingItem>();
   #begun = false;
+  readonly #sealed = new SealedItems();
+  sealedChars = 0;
+  hasEndedText = false;
   ended = false;
 
   constructor(emit: (event: IrEvent) => void) {
@@ -78,6 +82,7 @@ class ResponsesStreamReader implements StreamReader {
   /** Other events belong to hosted tools or repeat what these contain. */
   #read(event: ResponsesEvent): void {
     const { type, json } = event;
+    this.hasEndedText = type.endsWith(".done") || (this.hasEndedText && !type.endsWith(".delta"));
     const fragment = fragments.get(type);
     if (fragment !== undefined) {
       this.#item(json).push(fragment.channel, partOf(json), stringOf(json[fragment.field]) ?? "");
@@ -90,12 +95,14 @@ class ResponsesStreamReader implements StreamReader {
     }
     switch (type) {
       case "response.output_item.added":
+        this.sealedChars += this.#sealed.charsIn(json);
         this.#item(json).announce(wholeItemOf(event));
         break;
       case "response.output_text.annotation.added":
         this.#item(json).cite(partOf(json), readCitations([json["annotation"] ?? null]));
         break;
       case "response.output_item.done":
+        this.sealedChars += this.#sealed.charsIn(json);
         this.#item(json).finish(wholeItemOf(event));
         break;
       case "response.completed":

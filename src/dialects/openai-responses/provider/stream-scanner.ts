@@ -7,6 +7,7 @@ import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { givenIds } from "./given-ids.ts";
+import { SealedItems } from "./sealed-items.ts";
 import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
 const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
@@ -28,6 +29,8 @@ export class ResponsesScanner extends StreamScanner {
   #responseId: string | null = null;
   /** The indexes of items whose text has come in deltas. Events may be read more than once. */
   readonly #delivered = new Set<Json | undefined>();
+
+  readonly #sealed = new SealedItems();
 
   constructor({ readsExtras }: ScannerOptions) {
     super();
@@ -102,6 +105,14 @@ export class ResponsesScanner extends StreamScanner {
     if (type !== "response.output_item.added" || !isObject(event["item"])) return "";
     const name = event["item"]["name"];
     return typeof name === "string" ? name : "";
+  }
+
+  protected sealedIn(event: JsonObject): number {
+    return this.#sealed.charsIn(event);
+  }
+
+  protected endsText({ type }: JsonObject): boolean {
+    return typeof type === "string" && type.endsWith(".done");
   }
 
   #deltaText({ delta, output_index: index }: JsonObject): string {

@@ -1,0 +1,82 @@
+import type { Opened } from "../../upstream/upstream.ts";
+import { hasCharge } from "./stream-bill.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
+
+/** How long the usage is waited for that follows the last text. */
+const restMs = 2000;
+
+/** How long the next event is waited for that tells whether a text was the last. A provider is left within 50 ms. */
+const silenceMs = 25;
+
+/** Whether the provider has reported what the answer costs. */
+function isUsageKnown({ usage, partialUsage }: StreamRelayer): boolean {
+  return usage !== null || partialUsage?.isUpToDate === true;
+}
+
+export interface LeftStreamActions {
+  /** Gives bytes to the relayer, and nothing to the client. */
+  push(chunk: Uint8Array): Promise<void>;
+  /** Called once. */
+  settle(): void;
+}
+
+/**
+ * A provider's stream whose client has left. In the middle of a text the provider is left at once. Behind the last text
+ * the rest is read, because the usage is there, and else it would cost nothing to leave just before it.
+ */
+export class LeftStream {
+  readonly #opened: Opened;
+  readonly #relayer: StreamRelayer;
+  readonly #actions: LeftStreamActions;
+  readonly #sinceMs = performance.now();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #isOver = false;
+
+  constructor(opened: Opened, relayer: StreamRelayer, actions: LeftStreamActions) {
+    this.#opened = opened;
+    this.#relayer = relayer;
+    this.#actions = actions;
+  }
+
+  /** Leaves the provider now, or as soon as nothing that counts has come for too long. */
+  begin(): void {
+    const relayer = this.#relayer;
+    if (!hasCharge(relayer) || isUsageKnown(relayer)) this.leave();
+    else this.#leaveAfter(relayer.hasEndedText() ? restMs : silenceMs);
+  }
+
+  /** Safe to call more than once. */
+  leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#opened.abort();
+    this.#actions.settle();
+  }
+
+  /** Reads what has been received already, and what follows a text that has ended. Rejects if the stream breaks off. */
+  async read(first: Uint8Array | null): Promise<void> {
+    const relayer = this.#relayer;
+    for (let chunk = first; chunk !== null; ) {
+      if (this.#isOver) return;
+      if (chunk.length > 0) await this.#actions.push(chunk);
+      if (relayer.ended || relayer.brokenBy !== null || isUsageKnown(relayer)) return;
+      const next = this.#opened.read();
+      if (next instanceof Promise) this.#decideToWait();
+      chunk = next instanceof Promise ? await next : next;
+    }
+    if (!this.#isOver) relayer.end();
+  }
+
+  /** Nothing more has been received. */
+  #decideToWait(): void {
+    if (this.#relayer.hasEndedText()) this.#leaveAfter(restMs);
+    else this.leave();
+  }
+
+  #leaveAfter(ms: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    const leftMs = this.#sinceMs + ms - performance.now();
+    this.#timer = setTimeout(() => this.leave(), Math.max(0, leftMs));
+  }
+}

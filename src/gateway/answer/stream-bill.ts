@@ -1,0 +1,78 @@
+import { noUsage, totalTokens } from "../../base/usage.ts";
+import type { Evidence } from "../charge/bill.ts";
+import { usedExtras } from "../charge/extras.ts";
+import { Produced } from "../charge/produced.ts";
+import { type Answering, recordShown } from "./answering.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
+
+/** How often what was produced is journaled while a stream runs, and by how much it must have grown: it has to be counted. */
+const progressEveryMs = 500;
+const progressGrowth = 1.25;
+
+/** Produced text that is not counted yet is part of a stream's memory; beyond this it is taken early. */
+const mostProducedChars = 32 * 1024;
+
+/** Whether a client that leaves now has to pay: something was produced, or the provider has reported what it has read. */
+export function hasCharge({ started, partialUsage }: StreamRelayer): boolean {
+  return started || totalTokens(partialUsage ?? noUsage) > 0;
+}
+
+/** What a stream costs, as far as it has come. */
+export class StreamBill {
+  readonly #answering: Answering;
+  readonly #relayer: StreamRelayer;
+  readonly #produced = new Produced();
+  #lastProgressMs = Number.NEGATIVE_INFINITY;
+  #journaledChars = 0;
+
+  constructor(answering: Answering, relayer: StreamRelayer) {
+    this.#answering = answering;
+    this.#relayer = relayer;
+  }
+
+  evidence(): Evidence {
+    const { usage, partialUsage } = this.#relayer;
+    const produced = () => this.#takeProduced();
+    return { usage, partialUsage, produced, requestBytes: this.#answering.generation.request.bytes };
+  }
+
+  takeProducedIfMuch(): void {
+    if (this.#relayer.producedChars > mostProducedChars) this.#takeProduced();
+  }
+
+  #takeProduced(): Produced {
+    this.#produced.add(this.#relayer.takeProduced());
+    this.#produced.sealedChars = this.#relayer.sealedChars;
+    return this.#produced;
+  }
+
+  /** By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. */
+  journalIfDue(nowMs: number): Promise<void> | null {
+    if (nowMs - this.#lastProgressMs < progressEveryMs || !hasCharge(this.#relayer)) return null;
+    this.#lastProgressMs = nowMs;
+    const { chars } = this.#takeProduced();
+    return this.#journaledChars > 0 && chars < this.#journaledChars * progressGrowth ? null : this.journal();
+  }
+
+  /** Journals what a client would pay that left now, so that a crash costs the same. */
+  journal(): Promise<void> {
+    const { exchange, bill } = this.#answering;
+    this.#journaledChars = this.#takeProduced().chars;
+    exchange.extras = usedExtras(exchange, this.#relayer.extras);
+    return bill.progress(this.evidence());
+  }
+
+  /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
+  settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
+    const { bill } = this.#answering;
+    try {
+      recordShown(this.#answering, this.#relayer);
+      const isCharged = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
+      if (isCharged) return bill.settle(outcome, this.evidence(), 200, null);
+      bill.release();
+      return undefined;
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
+  }
+}
