@@ -10,6 +10,12 @@ export interface KeyAccess {
   readonly models: readonly string[] | null;
 }
 
+/** A model, and what it costs at one provider; null if it has no price. */
+export interface ModelRun {
+  readonly model: ModelSettings;
+  readonly price: Price | null;
+}
+
 interface CatalogEntry {
   readonly model: ModelSettings;
   /** The model, and its aliases if they are listed. */
@@ -60,6 +66,18 @@ export class Catalog {
   /** By its id or by an alias. */
   find(name: string): ModelSettings | undefined {
     return this.#entries.get(name)?.model ?? this.#aliased.get(name);
+  }
+
+  /** The model that a provider runs under a name, be it the provider's name for it or ours, and its price there. */
+  findRun(name: string, provider: string): ModelRun | undefined {
+    for (const { model } of this.#entries.values()) {
+      const run = model.deployments.find((at) => at.provider === provider && at.upstreamModel === name);
+      if (run !== undefined) return { model, price: run.price };
+    }
+    const model = this.find(name);
+    if (model === undefined) return undefined;
+    const run = model.deployments.find((deployment) => deployment.provider === provider);
+    return { model, price: (run ?? model.deployments[0])?.price ?? null };
   }
 
   /** Like all lists here, in the order of the configuration. */

@@ -11,13 +11,19 @@ export interface PricedUsage {
   readonly costNano: number;
 }
 
-/** `priceOf` finds the price of another model that ran beside the answer. */
+/** Another model that ran beside the answer. */
+export interface OtherRun {
+  readonly id: string;
+  readonly price: Price | null;
+}
+
+/** `runOf` finds a model by the name that the provider reports; null if it is taken for the call's own. */
 export function priced(
   usage: Usage,
   price: Price | null,
   microUsdPerCredit: number,
   extra: ExtraUsage | null = null,
-  priceOf: (model: string) => Price | null = () => price,
+  runOf: (model: string) => OtherRun | null = () => null,
 ): PricedUsage {
   const { rounds = [] } = usage;
   const answer =
@@ -27,8 +33,10 @@ export function priced(
   if (rounds.length === 0) return { rates, quantities, costNano: costNano(rates, quantities) };
   const sum = new RoundSum(rates, quantities);
   for (const { model, usage: used } of rounds) {
-    const itsPrice = model === null ? price : priceOf(model);
-    sum.add(model, used, ratesFor(itsPrice, extra?.tiers ?? [], totalInput(used), microUsdPerCredit));
+    const other = model === null ? null : runOf(model);
+    const itsPrice = other === null ? price : other.price;
+    const itsRates = ratesFor(itsPrice, extra?.tiers ?? [], totalInput(used), microUsdPerCredit);
+    sum.add(other?.id ?? null, used, itsRates);
   }
   return sum.priced();
 }

@@ -69,7 +69,7 @@ export async function generate(
   const { mentions } = request;
   const finding = continuationOf(gateway.givenIds, { configured, key, model, dialect, mentions });
   const { scope, credential, storedInput } = finding instanceof Promise ? await finding : finding;
-  exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope });
+  exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope, key });
   exchange.extras = usedExtras(exchange, null);
   const estimatedInput = request.estimateInput();
   const counting = refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);

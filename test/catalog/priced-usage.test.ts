@@ -32,8 +32,9 @@ function withRounds(answer: Usage, ...rounds: readonly Round[]): Usage {
   return { ...answer, inputTokens: sum("inputTokens"), outputTokens: sum("outputTokens"), rounds };
 }
 
-const priceOf = (model: string) => (model === "opus" ? advisors : null);
-const pricedCall = (usage: Usage, extra = null) => priced(usage, price, credit, extra, priceOf);
+const runOf = (model: string) =>
+  model === "own" ? null : { id: model, price: model === "opus" ? advisors : null };
+const pricedCall = (usage: Usage, extra = null) => priced(usage, price, credit, extra, runOf);
 
 /** Money follows from what is kept of it alone, and a token budget pays all tokens. */
 function expectExplained(usage: Usage, expectedNano: number, quantities: Record<string, number>): void {
@@ -77,6 +78,13 @@ describe("a run beside the answer", () => {
     });
   });
 
+  test("of a model that is taken for the call's own has its rates", () => {
+    expectExplained(withRounds(used(100, 10), round("own", 500, 4)), 600_000 + 28_000, {
+      input: 600,
+      output: 14,
+    });
+  });
+
   test("of a model that is free costs nothing, and is noted", () => {
     expectExplained(withRounds(used(100, 10), round("gift", 500, 4)), 120_000, {
       ...{ input: 100, output: 10, "gift/input": 500, "gift/output": 4 },
@@ -92,6 +100,6 @@ describe("a run beside the answer", () => {
 
   test("is all that costs where the call's own model is free", () => {
     const usage = withRounds(used(100, 10), round("opus", 10, 1));
-    expect(priced(usage, null, credit, null, priceOf).costNano).toBe(75_000);
+    expect(priced(usage, null, credit, null, runOf).costNano).toBe(75_000);
   });
 });

@@ -13,7 +13,12 @@ export interface HostedTool {
   readonly name: HostedToolName | null;
   /** The most calls that the request allows; null if it sets no limit. */
   readonly maxUses: number | null;
+  /** The other model that it runs, and the most tokens that this may write each time; null for a tool that runs none. */
+  readonly runs: { readonly model: string; readonly maxTokens: number | null } | null;
 }
+
+/** Anthropic's advisor is another model, which reads the conversation and says what it thinks of it. */
+const advisor = /^advisor(_|$)/;
 
 /** Vendors add dates and suffixes to the names: `web_search_20250305`, `web_search_preview`. */
 const families: readonly (readonly [RegExp, HostedToolName])[] = [
@@ -47,11 +52,11 @@ export function hostedToolsOf(
       if (isRunByClient(dialect, type, tool)) continue;
       const maxUses = countOf(tool["max_uses"]) ?? maxCalls;
       const toolPath = isSingle === true ? path : `${path}[${index}]`;
-      found.push({ path: `${toolPath}.type`, type, name: nameOf(type), maxUses });
+      found.push({ path: `${toolPath}.type`, type, name: nameOf(type), maxUses, runs: runsOf(type, tool) });
     }
   }
   for (const { field, name } of besideTheTools) {
-    if (isAsked(body[field])) found.push({ path: field, type: field, name, maxUses: null });
+    if (isAsked(body[field])) found.push({ path: field, type: field, name, maxUses: null, runs: null });
   }
   return found.length === 0 ? none : found;
 }
@@ -102,6 +107,11 @@ function isRunByClient(
 
 function nameOf(type: string): HostedToolName | null {
   return families.find(([family]) => family.test(type))?.[1] ?? null;
+}
+
+function runsOf(type: string, { model, max_tokens: maxTokens }: JsonObject): HostedTool["runs"] {
+  if (!advisor.test(type) || typeof model !== "string") return null;
+  return { model, maxTokens: countOf(maxTokens) };
 }
 
 function countOf(value: Json | undefined): number | null {

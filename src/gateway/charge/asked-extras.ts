@@ -2,20 +2,17 @@ import { invalidRequest } from "../../base/errors.ts";
 import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { isUsualTier, type TierField, tierFields } from "../../base/service-tiers.ts";
-import { inScope } from "../../catalog/catalog.ts";
+import { inScope, type KeyAccess } from "../../catalog/catalog.ts";
 import { ownTierPrice } from "../../catalog/extra-price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { Configured } from "../configured.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { AskedExtras } from "./extras.ts";
+import { askedAdvisors } from "./advisors.ts";
+import type { AskedExtras, HeldRound } from "./extras.ts";
+import { heldCalls, mostCallsHeld } from "./held-calls.ts";
 import { asksForCompaction, asksForSeveralAgents, mayCompactFirst, severalAgents } from "./rounds.ts";
-
-/** How many calls of a hosted tool are held for, where the request does not bound them. */
-const assumedCalls = 5;
-/** A request may allow more, and is charged for more; its hold covers so many. */
-const mostCallsHeld = 1000;
 
 /** Where a request may go: deployments of the model and its fallbacks, within the scope. */
 interface Destination {
@@ -23,6 +20,7 @@ interface Destination {
   readonly configured: Configured;
   readonly model: ModelSettings;
   readonly scope: string;
+  readonly key: KeyAccess;
 }
 
 /**
@@ -58,6 +56,8 @@ function pricedExtras(
   if (speaks) prices.demand("modalities", "audio_output", (price) => price.audioOutput);
   const { most, least, isReached } = callsOf(hostedTools, prices);
   const isCompacted = prices.hasSpeakers && asksForCompaction(truncated);
+  const rounds: HeldRound[] = prices.advisors(hostedTools);
+  if (isCompacted && mayCompactFirst(truncated)) rounds.push({ other: null, times: 1 });
   return {
     most: {
       tiers: tier === null ? [] : [tier.name],
@@ -68,7 +68,7 @@ function pricedExtras(
     least,
     tiers: tier === null ? {} : { [tier.field]: tier.name },
     mayRepeat: isReached || hasAgents || isCompacted,
-    rounds: isCompacted && mayCompactFirst(truncated) ? [{ other: null, times: 1 }] : [],
+    rounds,
   };
 }
 
@@ -134,12 +134,11 @@ function callsOf(
   const most: { [Name in HostedToolName]?: number } = {};
   const least: { [Name in HostedToolName]?: number } = {};
   let isReached = false;
-  for (const { path, type, name, maxUses } of tools) {
-    if (!prices.demandTool(path, type, name)) continue;
+  for (const { path, type, name, maxUses, runs } of tools) {
+    if (runs === null ? !prices.demandTool(path, type, name) : !prices.hasSpeakers) continue;
     isReached = true;
     if (name === null) continue;
-    const held = Math.min(maxUses ?? assumedCalls, mostCallsHeld);
-    most[name] = Math.min((most[name] ?? 0) + held, mostCallsHeld);
+    most[name] = Math.min((most[name] ?? 0) + heldCalls(maxUses), mostCallsHeld);
     // A search that is asked for beside the tools is made once, whatever the model thinks of it.
     if (path === "web_search_options") least[name] = 1;
   }
@@ -196,6 +195,12 @@ class Prices {
       `\`${severalAgents}\` lets the model start others, and it is not known here what they will cost; leave it out.`,
       severalAgents,
     );
+  }
+
+  /** What to hold for tools that run other models. */
+  advisors(tools: readonly HostedTool[]): HeldRound[] {
+    const { configured, key } = this.#destination;
+    return askedAdvisors(tools, { configured, key, reached: this.#speakers });
   }
 
   /** False where no provider would get to see the tool. */

@@ -7,6 +7,7 @@ import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import type { Accounts, Hold, PricedCharge } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
+import { otherRun } from "./advisors.ts";
 import { believe } from "./believe.ts";
 import type { Produced } from "./produced.ts";
 
@@ -193,7 +194,8 @@ export class Bill {
       "what a call costs depends on who has answered it",
     );
     const price = exchange.deployment?.price ?? null;
-    const { rates, quantities, costNano } = priced(usage, price, microUsdPerCredit, exchange.extras);
+    const runOf = (name: string) => otherRun(name, exchange);
+    const { rates, quantities, costNano } = priced(usage, price, microUsdPerCredit, exchange.extras, runOf);
     if (key.mode === "credit") return { cost: costNano, rates, quantities, listCostNano: null };
     return { cost: tokensOf(quantities), rates, quantities, listCostNano: price === null ? null : costNano };
   }

@@ -21,8 +21,15 @@ export interface AskedExtras {
 /** A run of a model beside the answer: it reads what the answer's own run reads. */
 export interface HeldRound {
   /** Null for the call's own model. */
-  readonly other: { readonly price: Price | null; readonly maxOutputTokens: number } | null;
+  readonly other: OtherModel | null;
   readonly times: number;
+}
+
+export interface OtherModel {
+  readonly id: string;
+  readonly price: Price | null;
+  /** Null if it is not known; it is then taken for the call's own. */
+  readonly maxOutputTokens: number | null;
 }
 
 /** What is known of a request that is being served. */

@@ -62,7 +62,7 @@ function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldToke
   if (asked === null || asked.rounds.length === 0) return amount;
   const extras = { ...asked.most, calls: noCalls };
   const sum = asked.rounds.reduce((before, { other, times }) => {
-    const tokens = other === null ? held : { ...held, output: other.maxOutputTokens };
+    const tokens = { ...held, output: other?.maxOutputTokens ?? held.output };
     const itsPrice = other === null ? price : other.price;
     return before + times * holdAmount(key.mode, tokens, itsPrice, settings.microUsdPerCredit, extras);
   }, amount);

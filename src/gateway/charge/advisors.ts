@@ -1,0 +1,66 @@
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import type { KeyAccess, ModelRun } from "../../catalog/catalog.ts";
+import { highestPrice } from "../../catalog/price.ts";
+import type { OtherRun } from "../../catalog/priced-usage.ts";
+import type { DeploymentSettings } from "../../config/settings.ts";
+import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
+import type { Configured } from "../configured.ts";
+import type { Exchange } from "../exchange.ts";
+import type { HeldRound } from "./extras.ts";
+import { heldCalls } from "./held-calls.ts";
+
+/** Who asks, and which deployments may get to see the tools. */
+interface Asked {
+  readonly configured: Configured;
+  readonly key: KeyAccess;
+  readonly reached: readonly DeploymentSettings[];
+}
+
+/**
+ * What to hold for models that the request's tools would run, as Anthropic's advisor does. Each is charged at the price of
+ * the catalog's model that is named; throws for one that is not there, has no price, or that the key may not use.
+ */
+export function askedAdvisors(tools: readonly HostedTool[], asked: Asked): HeldRound[] {
+  if (asked.reached.length === 0) return [];
+  return tools.flatMap((tool) => (tool.runs === null ? [] : advisorOf(tool, tool.runs, asked)));
+}
+
+function advisorOf(
+  { path, type, maxUses }: HostedTool,
+  { model: name, maxTokens }: NonNullable<HostedTool["runs"]>,
+  { configured: { catalog }, key, reached }: Asked,
+): HeldRound {
+  const param = path.replace(/type$/, "model");
+  const runs = reached.flatMap(({ provider }) => catalog.findRun(name, provider) ?? []).filter(isPriced);
+  const [first] = runs;
+  if (first === undefined || runs.length < reached.length) {
+    throw invalidRequest(
+      `\`${param}\` has the provider run and bill ${JSON.stringify(name)} for ${JSON.stringify(type)}, and there is no model of that name with a price here. Leave the tool out, or ask the operator for the model.`,
+      param,
+    );
+  }
+  const { model } = first;
+  if (!catalog.permits(key, model)) {
+    throw new GatewayError("key_disabled", `This key may not use the model "${model.id}".`, { param });
+  }
+  const price = highestPrice(runs.map((run) => run.price));
+  const maxOutputTokens = maxTokens ?? model.maxOutputTokens;
+  return { other: { id: model.id, price, maxOutputTokens }, times: heldCalls(maxUses) };
+}
+
+/**
+ * The model that has run beside an answer, by the name that the provider reports; one that is not known here is taken for the
+ * one that was asked for. Null if none was.
+ */
+export function otherRun(
+  name: string,
+  { configured, deployment, askedExtras }: Pick<Exchange, "configured" | "deployment" | "askedExtras">,
+): OtherRun | null {
+  const run = configured.catalog.findRun(name, deployment?.provider.settings.name ?? "");
+  if (run !== undefined && isPriced(run)) return { id: run.model.id, price: run.price };
+  return askedExtras?.rounds.find(({ other }) => other !== null)?.other ?? null;
+}
+
+function isPriced({ model, price }: ModelRun): boolean {
+  return price !== null || model.free;
+}
