@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../base/json.ts";
+import { systemCode } from "../base/system-code.ts";
+import { ConfigError } from "./problems.ts";
 import { resolveDataDir } from "./server.ts";
 import { findConfig, type SourceOptions } from "./source.ts";
 import { parseToml } from "./toml.ts";
@@ -26,12 +28,34 @@ export function locateData(options: LocateOptions): string {
 
 /** A pointer to a folder that no longer exists is ignored. */
 function pointedTo(cwd: string): string | null {
+  const dir = readOwn(pointerFile(cwd))?.trim() ?? "";
+  return dir !== "" && existsSync(dir) ? dir : null;
+}
+
+/**
+ * Null if there is no such file. Throws for one that another user than this one or root has put there: whoever runs a command in
+ * a folder of somebody else's would work on data that they have chosen.
+ */
+function readOwn(file: string): string | null {
+  let descriptor: number;
   try {
-    const dir = readFileSync(pointerFile(cwd), "utf8").trim();
-    return dir !== "" && existsSync(dir) ? dir : null;
-  } catch {
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (systemCode(error) === "ELOOP") throw notFollowed(file, "is a symbolic link");
     return null;
   }
+  try {
+    const { uid } = fstatSync(descriptor);
+    if (uid === 0 || uid === process.geteuid?.()) return readFileSync(descriptor, "utf8");
+  } finally {
+    closeSync(descriptor);
+  }
+  throw notFollowed(file, "belongs to another user");
+}
+
+function notFollowed(file: string, why: string): ConfigError {
+  const message = `it says which data folder to use, but it ${why}, so it is not followed; name the folder with --data`;
+  return new ConfigError(file, [{ path: "", message }]);
 }
 
 /**

@@ -1,7 +1,19 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { forgetServed, writeFilesForCommands } from "../../src/cli/serve/files-for-commands.ts";
+import { forgetServed, servedNames, writeFilesForCommands } from "../../src/cli/serve/files-for-commands.ts";
+import { showSecrets } from "../../src/cli/serve/show-secrets.ts";
+import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { maintainFolder } from "../../src/store/open.ts";
 import { newPlace, type Place, sluice } from "./fixtures.ts";
@@ -48,4 +60,91 @@ test("a folder that belongs to another user is told as such", async () => {
     folder.describeProblem(Object.assign(new Error(), { code: "EACCES", syscall }));
   expect(problem("scandir")).toBe("is closed to this user; run this as its owner or as root, or");
   expect(problem("mkdir")).toBe("cannot be made by this user;");
+});
+
+describe("the file that points to the data of a gateway", () => {
+  /** A place whose pointer names data elsewhere, and that data. */
+  async function pointedPlace(): Promise<{ place: Place; pointer: string; data: string }> {
+    const [place, other] = [newPlace(), newPlace()];
+    await sluice(other, "keys", "create", "--mode", "credit", "--label", "elsewhere");
+    const data = join(other.folder, "sluice-data");
+    const pointer = join(place.folder, ".sluice-data");
+    writeFileSync(pointer, `${data}\n`);
+    return { place, pointer, data };
+  }
+
+  test("is followed if this user, or root, has put it there", async () => {
+    const { place } = await pointedPlace();
+    expect((await sluice(place, "keys", "list")).stdout).toContain("elsewhere");
+  });
+
+  test("is not if another user has, whatever the command", async () => {
+    if (process.getuid?.() !== 0) {
+      console.warn("SKIPPED: only root can give a file to another user");
+      return;
+    }
+    const { place, pointer, data } = await pointedPlace();
+    chownSync(pointer, 65534, 65534);
+    chmodSync(join(data, "sluice.db"), 0o644);
+    for (const words of [
+      ["keys", "list"],
+      ["keys", "create", "--mode", "credit"],
+      ["restore", "x.db", "--yes"],
+    ]) {
+      const said = await sluice(place, ...words);
+      expect(said).toMatchObject({ code: 1, stdout: "" });
+      expect(said.stderr).toContain(
+        "belongs to another user, so it is not followed; name the folder with --data",
+      );
+    }
+    expect(statSync(join(data, "sluice.db")).mode & 0o777).toBe(0o644);
+    expect((await sluice(place, "keys", "list", "--data", data)).stdout).toContain("elsewhere");
+  });
+
+  test("is not if it is a symbolic link", async () => {
+    const { place, pointer } = await pointedPlace();
+    renameSync(pointer, `${pointer}.real`);
+    symlinkSync(`${pointer}.real`, pointer);
+    expect((await sluice(place, "keys", "list")).stderr).toContain(
+      "is a symbolic link, so it is not followed",
+    );
+  });
+});
+
+test("what a gateway leaves for commands takes the place of a link, and is not written through it", () => {
+  const place = newPlace();
+  const dir = join(place.folder, "sluice-data");
+  const victims = ["one", "two"].map((name) => join(place.folder, name));
+  for (const victim of victims) writeFileSync(victim, "untouched");
+  mkdirSync(dir);
+  symlinkSync(victims[0] ?? "", join(dir, "served.json"));
+  symlinkSync(victims[1] ?? "", join(place.folder, ".sluice-data"));
+  const { settings } = loadSettings({ env: {}, cwd: place.folder, flags: { data: dir } });
+  // Started elsewhere, commands of that folder would look for the data there.
+  writeFilesForCommands(settings, { env: {}, cwd: place.folder });
+  writeFilesForCommands(
+    { ...settings, server: { ...settings.server, dataDir: `${dir}/.` } },
+    { env: {}, cwd: place.folder },
+  );
+  for (const victim of victims) expect(readFileSync(victim, "utf8")).toBe("untouched");
+  expect(servedNames(dir)?.models).not.toEqual([]);
+  expect(readFileSync(join(place.folder, ".sluice-data"), "utf8")).toBe(`${dir}/.\n`);
+});
+
+test("secrets are not written through a link in the data folder", () => {
+  const place = newPlace();
+  const dir = join(place.folder, "sluice-data");
+  const victim = join(place.folder, "victim");
+  mkdirSync(dir);
+  writeFileSync(victim, "untouched", { mode: 0o644 });
+  symlinkSync(victim, join(dir, "first-start.txt"));
+  const { settings } = loadSettings({ env: {}, cwd: place.folder, flags: { data: dir } });
+  const terminal = {
+    env: { JOURNAL_STREAM: "1:2" },
+    columns: null,
+    print: () => undefined,
+  } as unknown as Terminal;
+  expect(() => showSecrets("admin_token", "secret", { settings, json: false, terminal })).toThrow("ELOOP");
+  expect(readFileSync(victim, "utf8")).toBe("untouched");
+  expect(statSync(victim).mode & 0o777).toBe(0o644);
 });

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KnownNames } from "../../admin/operations/known-names.ts";
 import { isObject } from "../../base/json.ts";
@@ -20,12 +20,20 @@ export function writeFilesForCommands(
 ): void {
   attempt(() => {
     const served = store === null ? named : { ...named, store: nameOfDatabase(store) };
-    writeFileSync(join(server.dataDir, servedFile), JSON.stringify(served), { mode: 0o600 });
+    replaceFile(join(server.dataDir, servedFile), JSON.stringify(served), 0o600);
   });
   attempt(() => {
     if (configuredDataDir({ env, cwd }) === server.dataDir) rmSync(pointerFile(cwd), { force: true });
-    else writeFileSync(pointerFile(cwd), `${server.dataDir}\n`, { mode: 0o644 });
+    else replaceFile(pointerFile(cwd), `${server.dataDir}\n`, 0o644);
   });
+}
+
+/** A new file takes the place of the old one: what is there may be a symbolic link that another user has put there. */
+function replaceFile(file: string, text: string, mode: number): void {
+  const written = `${file}.${process.pid}`;
+  rmSync(written, { force: true });
+  writeFileSync(written, text, { mode, flag: "wx" });
+  renameSync(written, file);
 }
 
 function attempt(write: () => void): void {

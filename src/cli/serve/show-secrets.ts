@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync } from "node:fs";
+import { closeSync, constants, fchmodSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { Settings } from "../../config/settings.ts";
@@ -30,10 +30,21 @@ export function showSecrets(
     return;
   }
   const file = join(settings.server.dataDir, fileName);
-  appendFileSync(file, `${stripVTControlCharacters(text).trimEnd()}\n\n`, { mode: 0o600 });
-  chmodSync(file, 0o600);
+  appendSecret(file, `${stripVTControlCharacters(text).trimEnd()}\n\n`);
   const name = what === "admin_token" ? "the dashboard's token is" : "the first keys are";
   terminal.print(
     json ? JSON.stringify({ [`${what}_file`]: file }) : `${name} in ${file}; read it, then delete it`,
   );
+}
+
+/** Not through a symbolic link: the folder may belong to another user than the one who starts the program. */
+function appendSecret(file: string, text: string): void {
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
+  const descriptor = openSync(file, O_APPEND | O_CREAT | O_NOFOLLOW | O_WRONLY, 0o600);
+  try {
+    fchmodSync(descriptor, 0o600);
+    writeSync(descriptor, text);
+  } finally {
+    closeSync(descriptor);
+  }
 }

@@ -1,12 +1,13 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { changeMode } from "../../../base/file-mode.ts";
 import { syncFile } from "./backup.ts";
 import type { DataFolder } from "./folder.ts";
 
 /** Creates the folder for automatic copies, readable by the owner only even if it existed before. */
 export function createBackupFolder({ dir, backupDir }: Pick<DataFolder, "dir" | "backupDir">): void {
   mkdirSync(backupDir, { recursive: true, mode: 0o700 });
-  chmodSync(backupDir, 0o700);
+  changeMode(backupDir, () => 0o700);
   syncFile(dir);
 }
 

@@ -1,5 +1,6 @@
-import { chmodSync, readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { changeMode } from "../../../base/file-mode.ts";
 import { systemCode } from "../../../base/system-code.ts";
 import { StoreRefusal } from "../../store.ts";
 import type { DataFolder } from "./folder.ts";
@@ -11,28 +12,28 @@ const ownFiles = /^sluice\.(db|lock$|restore)/;
 /**
  * Removes other users' permissions on the ledger, its WAL and its copies, as a manual copy or a loose umask may have
  * granted, and reports each file. Refuses the folder if this user may not change them. The folder's own permissions
- * are not changed, because it may be shared.
+ * are not changed, because it may be shared; nor is anything that a symbolic link in it points to.
  */
 export function closeToOthers({ dir, backupDir }: DataFolder, onClosed: (file: string) => void): void {
   if (process.platform === "win32") return;
   const files = [
-    ...namesIn(dir).flatMap((name) => (ownFiles.test(name) ? [join(dir, name)] : [])),
-    ...namesIn(backupDir).map((name) => join(backupDir, name)),
+    ...namesIn(dir, statSync).flatMap((name) => (ownFiles.test(name) ? [join(dir, name)] : [])),
+    ...namesIn(backupDir, lstatSync).map((name) => join(backupDir, name)),
   ];
-  for (const file of files) {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats === undefined || !stats.isFile() || (stats.mode & others) === 0) continue;
-    close(file, stats.mode & 0o777);
-    onClosed(file);
-  }
+  for (const file of files) if (close(file)) onClosed(file);
 }
 
-function close(file: string, mode: number): void {
+/** Returns whether it was open to others. */
+function close(file: string): boolean {
+  let mode = 0;
   try {
-    chmodSync(file, mode & ~others);
+    return changeMode(file, (stats) => {
+      mode = stats.mode & 0o777;
+      return stats.isFile() && (mode & others) !== 0 ? mode & ~others : null;
+    });
   } catch (error) {
     // SQLite has just removed the file.
-    if (systemCode(error) === "ENOENT") return;
+    if (systemCode(error) === "ENOENT") return false;
     throw new StoreRefusal(
       "readable_by_others",
       `Other users of this machine may read ${file} (mode ${mode.toString(8)}), and this user may not change that. ` +
@@ -41,6 +42,6 @@ function close(file: string, mode: number): void {
   }
 }
 
-function namesIn(dir: string): string[] {
-  return statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
+function namesIn(dir: string, stat: typeof statSync): string[] {
+  return stat(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
 }

@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
-import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
+import { constants, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { changeMode } from "../../../base/file-mode.ts";
 import { systemCode } from "../../../base/system-code.ts";
 import { codeOf, isBusy, patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
@@ -70,8 +71,9 @@ function keep(file: string, kept: string): void {
     if (!cannotLink.has(systemCode(error) ?? "")) throw error;
     if (existsSync(kept)) throw new Error(`${kept} exists already and is not overwritten.`);
     const unfinished = `${kept}.unfinished`;
-    copyFileSync(file, unfinished);
-    chmodSync(unfinished, 0o600);
+    rmSync(unfinished, { force: true });
+    copyFileSync(file, unfinished, constants.COPYFILE_EXCL);
+    changeMode(unfinished, () => 0o600);
     syncFile(unfinished);
     renameSync(unfinished, kept);
   }
