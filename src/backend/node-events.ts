@@ -50,6 +50,13 @@ function lineOf(event: NodeEvent): Line {
         message:
           "the database rejects a charge; it stays in the data folder and is tried again at the next start",
       };
+    case "blocked":
+      return {
+        level: "warn",
+        fields: { key: event.keyId },
+        message:
+          "another session keeps the account of this key locked; its requests are refused and its charges wait until it is given back",
+      };
     case "unkept":
       return {
         level: "error",

@@ -126,7 +126,7 @@ export class SharedAccounts implements Accounts {
 
   release(hold: Hold): boolean {
     if (!this.#end(hold, "released")) return false;
-    this.#node.release(hold.id);
+    this.#node.release(hold.id, hold.keyId);
     return true;
   }
 

@@ -38,6 +38,8 @@ export type NodeEvent =
   /** Charges that an earlier process could not make. */
   | { readonly kind: "made_up"; readonly charges: number }
   | { readonly kind: "rejected"; readonly exchangeId: string; readonly error: unknown }
+  /** Somebody else keeps the key's account locked: its requests wait, and are refused. */
+  | { readonly kind: "blocked"; readonly keyId: string }
   /** The file for unacknowledged charges cannot be written. */
   | { readonly kind: "unkept"; readonly error: unknown }
   | { readonly kind: "clock_differs"; readonly byMs: number };
@@ -64,7 +66,7 @@ export interface StoreNode {
    */
   settle(request: ChargeOrder): Promise<Charged>;
   /** Its row goes with the next batch; nobody waits for it. */
-  release(holdId: string): void;
+  release(holdId: string, keyId: string): void;
 
   /** Rejects with `NodeUnavailable`, as `hold` does. */
   claim(request: ClaimOrder): Promise<ClaimVerdict>;

@@ -21,6 +21,9 @@ export class TcpProxy implements Disposable {
   mode: ProxyMode = "pass";
   /** Replies that were lost in the `deaf` mode. */
   lost = 0;
+  /** Replies so far; at the one with this number, from 1 on, both connections are cut. */
+  replies = 0;
+  cutAtReply: number | null = null;
   #target: number;
   readonly #listener: TCPSocketListener<Side>;
   readonly #sockets = new Set<Socket<Side>>();
@@ -82,7 +85,8 @@ export class TcpProxy implements Disposable {
   #forward(from: Socket<Side>, bytes: Buffer): void {
     const { other, early, isClient } = from.data;
     if (this.mode === "silent") return;
-    if (this.mode === "deaf" && !isClient) {
+    if (!isClient) this.replies += 1;
+    if (!isClient && (this.mode === "deaf" || this.replies === this.cutAtReply)) {
       this.lost += 1;
       from.terminate();
       other?.terminate();

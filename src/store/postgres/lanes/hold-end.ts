@@ -9,6 +9,7 @@ import { type Field, plainField, textField } from "./row-text.ts";
 /** What ends a hold, as the database takes it. Plain JSON, because it may have to be kept in a file. */
 export interface HoldEnd {
   readonly id: string;
+  readonly key: string;
   /** Null for a release. */
   readonly charge: ChargeColumns | null;
   readonly ending: Columns | null;
@@ -100,8 +101,8 @@ export function chargesOf(count: number, figures: ArrayLike<number> | null): Cha
   return charges;
 }
 
-export function releaseOf(holdId: string): HoldEnd {
-  return { id: holdId, charge: null, ending: null, response: null };
+export function releaseOf(holdId: string, keyId: string): HoldEnd {
+  return { id: holdId, key: keyId, charge: null, ending: null, response: null };
 }
 
 export function endOf(order: ChargeOrder): HoldEnd {
@@ -109,6 +110,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
   const usage = record?.usage;
   return {
     id: holdId,
+    key: order.keyId,
     charge: {
       id: holdId,
       key: order.keyId,

@@ -20,6 +20,11 @@ export interface LaneOptions<Item, Answer> {
   /** Called for each failed attempt, with null after a successful one. */
   readonly onAttempt: (failure: unknown | null) => void;
   readonly onFenced: () => void;
+  /** Items of one group may wait for the same lock. */
+  readonly groupOf: (item: Item) => string;
+  /** Where a group goes whose lock somebody else keeps, so that the others need not wait. Without, it is tried again after them. */
+  readonly apart?: Lane<Item, Answer>;
+  readonly onSetApart?: (group: string) => void;
   readonly mostItems?: number;
 }
 
@@ -89,6 +94,11 @@ export class Lane<Item, Answer> {
     this.#patience ??= this.#watch();
     this.#start();
     return promise;
+  }
+
+  /** Whether items of this group are not answered yet. */
+  isBusyWith(group: string): boolean {
+    return this.#pendingEntries().some(({ item }) => this.#options.groupOf(item) === group);
   }
 
   /** Begins to send, as a node that has just joined. */
@@ -169,6 +179,8 @@ export class Lane<Item, Answer> {
             return batch;
           case "rejected":
             return this.#isolate(batch, error);
+          case "blocked":
+            return this.#setApart(batch);
           case "unreachable":
             onAttempt(error);
             await Bun.sleep(pauseMs);
@@ -187,9 +199,28 @@ export class Lane<Item, Answer> {
       if (only !== undefined) this.#reject(only, error);
       return [];
     }
-    for (const [index, entry] of batch.entries()) {
-      const unanswered = await this.#deliver([entry]);
-      if (unanswered.length > 0) return batch.slice(index);
+    return this.#deliverEach(batch.map((entry) => [entry]));
+  }
+
+  /** The batch was rolled back as well. Its groups are sent one by one; only the one that is blocked has to wait. */
+  async #setApart(batch: readonly Entry<Item, Answer>[]): Promise<readonly Entry<Item, Answer>[]> {
+    const { groupOf, apart = this } = this.#options;
+    const groups = [...Map.groupBy(batch, ({ item }) => groupOf(item)).values()];
+    if (groups.length > 1) return this.#deliverEach(groups);
+    for (const { item } of batch.slice(0, 1)) this.#options.onSetApart?.(groupOf(item));
+    this.#inFlight = this.#inFlight.filter((entry) => !batch.includes(entry));
+    apart.#waiting.push(...batch);
+    apart.#patience ??= apart.#watch();
+    apart.#start();
+    return [];
+  }
+
+  async #deliverEach(
+    batches: readonly (readonly Entry<Item, Answer>[])[],
+  ): Promise<readonly Entry<Item, Answer>[]> {
+    for (const [index, batch] of batches.entries()) {
+      const unanswered = await this.#deliver(batch);
+      if (unanswered.length > 0) return batches.slice(index).flat();
     }
     return [];
   }

@@ -25,14 +25,20 @@ interface BatchRow {
   readonly verdicts: ArrayLike<number> | null;
 }
 
-const statement = `SELECT charges, verdicts FROM sluice_do_batch($1, $2, $3, $4::sluice_hold_end[], $5::sluice_hold_order[],
-  $6::text::json, $7::text::json, $8::sluice_progress[])`;
+const statement = `SELECT charges, verdicts FROM sluice_do_batch($1, $2, $3, $4, $5::sluice_hold_end[], $6::sluice_hold_order[],
+  $7::text::json, $8::text::json, $9::sluice_progress[])`;
 
-/** Holds are ended before others are opened, so that what they had reserved is there for these. */
+const defaultLockMs = 500;
+
+/**
+ * Holds are ended before others are opened, so that what they had reserved is there for these. An account that somebody else
+ * keeps locked is waited for that long.
+ */
 export async function sendMoney(
   query: Query,
   [node, lane, sequence]: readonly [number, number, number],
   items: readonly MoneyItem[],
+  lockMs = defaultLockMs,
 ): Promise<readonly MoneyAnswer[]> {
   const ends: HoldEnd[] = [];
   const orders: HoldOrder[] = [];
@@ -46,6 +52,7 @@ export async function sendMoney(
     node,
     lane,
     sequence,
+    lockMs,
     rowsText(ends, endRow),
     rowsText(orders, orderRow),
     endingsOf(ends),

@@ -19,10 +19,11 @@ INSERT INTO state (id, revision) VALUES (1, 0);
 CREATE TABLE accounts (
   no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   id text NOT NULL UNIQUE,
-  -- credit or token_budget; day, week, month or none. Neither ever changes.
+  -- credit or token_budget; never changes.
   mode text NOT NULL,
   -- NULL means without a limit; always so for credit.
   budget_tokens int8,
+  -- day, week, month or none.
   period text NOT NULL,
   created_at_ms int8 NOT NULL,
   posted int8 NOT NULL DEFAULT 0,
@@ -526,15 +527,18 @@ CREATE FUNCTION sluice_affordable(mode text, balance int8, held int8, amount int
   END
 $$;
 
--- True: this batch is new. False: it was committed before, and its reply was lost. Raises SL001 for a fenced node.
+-- True: this batch is new. False: it was committed before, and its reply was lost. Raises SL001 for a fenced node, and SL002 while
+-- the same batch is being committed on a connection that this node has lost: none may wait for the other.
 CREATE FUNCTION sluice_take_number(p_node int, p_lane int, p_seq int8) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
   last int8;
 BEGIN
-  UPDATE lanes SET seq = p_seq WHERE node_no = p_node AND lane = p_lane AND seq = p_seq - 1;
+  UPDATE lanes SET seq = p_seq WHERE ctid =
+    (SELECT ctid FROM lanes WHERE node_no = p_node AND lane = p_lane AND seq = p_seq - 1 FOR NO KEY UPDATE SKIP LOCKED);
   IF FOUND THEN RETURN true; END IF;
   SELECT seq INTO last FROM lanes WHERE node_no = p_node AND lane = p_lane;
   IF last = p_seq THEN RETURN false; END IF;
+  IF last = p_seq - 1 THEN RAISE EXCEPTION 'batch % is being committed', p_seq USING ERRCODE = 'SL002'; END IF;
   RAISE EXCEPTION 'node % was taken over (lane % is at %, and batch % came)', p_node, p_lane, last, p_seq USING ERRCODE = 'SL001';
 END $$;
 
@@ -791,14 +795,14 @@ END $$;
 
 -- One batch of a node: ends holds, notes the progress of others, and opens new ones. The accounts of all of them are locked first,
 -- in the order of their numbers. `charges` has three figures for each end that charged something, now or before; `verdicts` five for each
--- order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest.
-CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
+-- order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
+-- somebody else keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
+CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_lock_ms int, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
   p_progress sluice_progress[], OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
 DECLARE
-  is_new bool;
+  is_new bool := sluice_take_number(p_node, p_lane, p_seq);
 BEGIN
-  UPDATE lanes SET seq = p_seq WHERE node_no = p_node AND lane = p_lane AND seq = p_seq - 1;
-  is_new := FOUND OR sluice_take_number(p_node, p_lane, p_seq);
+  PERFORM set_config('lock_timeout', p_lock_ms::text, true);
   CASE
     WHEN p_ends IS NULL AND cardinality(p_orders) = 1 THEN
       PERFORM 1 FROM accounts WHERE no = (SELECT account_no FROM keys WHERE id = (p_orders[1]).key) FOR NO KEY UPDATE;
@@ -932,7 +936,11 @@ BEGIN
   IF now_at - pg_postmaster_start_time() < v_steady OR NOT EXISTS (
     SELECT FROM nodes WHERE no = p_node AND dead_at IS NULL AND lease_until > now_at AND steady_since < now_at - v_steady) THEN RETURN; END IF;
   FOR v_no IN SELECT no FROM nodes WHERE dead_at IS NULL AND lease_until < now_at - v_grace ORDER BY no FOR UPDATE SKIP LOCKED LOOP
-    IF sluice_fence(v_no, p_node) THEN RETURN NEXT v_no; END IF;
+    BEGIN
+      IF sluice_fence(v_no, p_node) THEN RETURN NEXT v_no; END IF;
+    EXCEPTION WHEN lock_not_available THEN
+      -- A batch of its own is being committed, and takes long. The others need not wait for it.
+    END;
   END LOOP;
 END $$;
 
@@ -947,51 +955,58 @@ BEGIN
 END $$;
 
 -- Ends some of the holds that dead nodes have left: each is charged for what it had produced, or released. When none is
--- left, their claims go too. Whoever calls it: two at once do no harm.
+-- left, their claims go too. Whoever calls it: two at once do no harm. An account that is locked just now is left for the next time.
 CREATE FUNCTION sluice_clear_dead_nodes(p_node int, p_most int, OUT ended int, OUT charged int, OUT amount float8) LANGUAGE plpgsql AS $$
 DECLARE
   now_ms int8 := extract(epoch FROM clock_timestamp()) * 1000;
   v_dead int[] := ARRAY(SELECT no FROM nodes WHERE dead_at IS NOT NULL AND cleared_at IS NULL);
-  v_accounts int[]; v_ends sluice_hold_end[]; v_endings json; v_charges float8[];
+  v_accounts int[] := ARRAY(SELECT DISTINCT account_no FROM holds WHERE node_no = ANY (v_dead));
+  v_ends sluice_hold_end[]; v_endings json; v_charges float8[];
 BEGIN
   ended := 0; charged := 0; amount := 0;
-  IF cardinality(v_dead) = 0 THEN RETURN; END IF;
-  SELECT array_agg(h.account_no),
-    array_agg(json_populate_record(NULL::sluice_hold_end, json_build_object('id', h.id, 'cost', nullif(h.charge_so_far, 0), 'at', now_ms, 'basis', 'estimated',
-      'outcome', 'interrupted', 'model', h.model, 'provider', '', 'rates', h.rates_id, 'quantities', h.quantities, 'asked', h.asked_model)) ORDER BY h.n),
-    json_agg(json_build_object('n', h.n, 'id', h.id, 'at', now_ms, 'started', h.opened_at_ms, 'route', '', 'model', h.model, 'provider', '', 'upstream_model', '',
-      'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0)
-    INTO v_accounts, v_ends, v_endings
-    FROM (SELECT *, row_number() OVER (ORDER BY id)::int AS n FROM holds WHERE node_no = ANY (v_dead) ORDER BY id LIMIT p_most) AS h;
-  IF v_ends IS NULL THEN
+  IF cardinality(v_accounts) = 0 THEN
     DELETE FROM idempotency WHERE node_no = ANY (v_dead) AND stored_at_ms IS NULL;
     UPDATE nodes SET cleared_at = clock_timestamp() WHERE no = ANY (v_dead);
     RETURN;
   END IF;
-  PERFORM 1 FROM accounts WHERE no = ANY (v_accounts) ORDER BY no FOR NO KEY UPDATE;
+  v_accounts := ARRAY(SELECT no FROM accounts WHERE no = ANY (v_accounts) ORDER BY no LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED);
+  SELECT array_agg(json_populate_record(NULL::sluice_hold_end, json_build_object('id', h.id, 'cost', nullif(h.charge_so_far, 0), 'at', now_ms,
+      'basis', 'estimated', 'outcome', 'interrupted', 'model', h.model, 'provider', '', 'rates', h.rates_id, 'quantities', h.quantities,
+      'asked', h.asked_model)) ORDER BY h.n),
+    json_agg(json_build_object('n', h.n, 'id', h.id, 'at', now_ms, 'started', h.opened_at_ms, 'route', '', 'model', h.model, 'provider', '', 'upstream_model', '',
+      'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0)
+    INTO v_ends, v_endings
+    FROM (SELECT *, row_number() OVER (ORDER BY id)::int AS n FROM holds
+      WHERE node_no = ANY (v_dead) AND account_no = ANY (v_accounts) ORDER BY id LIMIT p_most) AS h;
+  IF v_ends IS NULL THEN RETURN; END IF;
   v_charges := sluice_end_holds(p_node, v_ends, v_endings);
   SELECT cardinality(v_ends), count(*) FILTER (WHERE v_charges[i] > 0), coalesce(sum(v_charges[i]), 0) INTO ended, charged, amount
     FROM generate_series(2, cardinality(v_charges), 3) AS i;
 END $$;
 
--- A clean stop: nothing is left behind, not even the node.
+-- A clean stop: nothing is left behind, not even the node; unless an account is locked just now, and another node ends the rest.
 CREATE FUNCTION sluice_leave(p_node int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT sluice_fence(p_node, p_node) THEN RETURN; END IF;
   WHILE (SELECT c.ended FROM sluice_clear_dead_nodes(p_node, 500) AS c) > 0 LOOP END LOOP;
-  DELETE FROM lanes WHERE node_no = p_node;
-  DELETE FROM nodes WHERE no = p_node;
+  DELETE FROM lanes WHERE node_no = p_node AND NOT EXISTS (SELECT FROM holds WHERE node_no = p_node);
+  IF FOUND THEN DELETE FROM nodes WHERE no = p_node; END IF;
 END $$;
 
 -- A table that empties all the time has no honest statistics: a plan that was made while it was small would scan it for
 -- ever. So these functions leave it no choice: a row is looked up for each item (LATERAL with LIMIT), or named in an array;
--- nothing is joined, and nothing that is sorted by an index has to be read in its order. And nobody waits for a lock for long: whose connection is gone would wait in vain.
+-- nothing is joined, and nothing that is sorted by an index has to be read in its order. And nobody waits for a lock for long: who waits for
+-- one that is never given back would be followed by others, each on a connection of its own.
 DO $$
 DECLARE
   f regprocedure;
 BEGIN
   FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
     AND proname IN ('sluice_do_batch', 'sluice_claim', 'sluice_take_tokens') LOOP
-    EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET lock_timeout = ''5s''', f);
+    EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan', f);
+  END LOOP;
+  FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+    AND proname IN ('sluice_claim', 'sluice_take_tokens', 'sluice_beat', 'sluice_fence', 'sluice_look_after_nodes', 'sluice_clear_dead_nodes', 'sluice_leave') LOOP
+    EXECUTE format('ALTER FUNCTION %s SET lock_timeout = %L', f, '500ms');
   END LOOP;
 END $$;

@@ -1,7 +1,7 @@
 import type { Trouble } from "../../health.ts";
 import { sqlStateOf } from "../errors.ts";
 
-type Source = "money" | "claims" | "beat";
+type Source = "money" | "apart" | "claims" | "beat";
 
 /** A shorter failure makes requests wait, but does not make the node unready. */
 const patienceMs = 1_000;

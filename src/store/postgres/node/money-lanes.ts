@@ -9,7 +9,7 @@ import {
   NodeUnavailable,
   type ProducedSoFar,
 } from "../../node.ts";
-import { PostgresClient } from "../client.ts";
+import { PostgresClient, type Query } from "../client.ts";
 import { type ClaimItem, sendClaims } from "../lanes/claim-batch.ts";
 import { type HoldEnd, releaseOf } from "../lanes/hold-end.ts";
 import { Lane } from "../lanes/lane.ts";
@@ -20,18 +20,23 @@ import { RatesKeeper } from "./rates-keeper.ts";
 import type { NodeContext } from "./settings.ts";
 
 /** The lanes' numbers in the database. */
-const laneNo = { money: 1, claims: 2 } as const;
-export const laneCount = 2;
+const laneNo = { money: 1, claims: 2, apart: 3 } as const;
+export const laneCount = 3;
 
 const admissionPatienceMs = 1_000;
 /** How long the last bytes of an answer wait for its charge. */
 const chargePatienceMs = 30_000;
+
+/** How much of the time for an answer may be spent on waiting for an account that somebody else has locked. */
+const lockShare = { money: 1 / 8, apart: 1 / 2 } as const;
 
 export interface MoneyLanesParts {
   readonly settings: NodeContext;
   readonly health: NodeHealth;
   readonly keeper: ChargeKeeper;
   readonly stats: StoreStats;
+  /** Another connection, to ask what became of a batch that is not answered. */
+  readonly elsewhere: Query;
   /** The number under which the node has joined. */
   nodeNo(): number;
   onFenced(): void;
@@ -39,49 +44,60 @@ export interface MoneyLanesParts {
 
 /**
  * The lanes of a node, each with a connection of its own. Holds and their ends share one: they are about the same accounts, and would
- * otherwise wait for each other's locks, commit by commit.
+ * otherwise wait for each other's locks, commit by commit. What concerns an account that somebody else keeps locked is set apart, so
+ * that all others go on.
  */
 export class MoneyLanes {
   readonly #parts: MoneyLanesParts;
   readonly #keptRates: RatesKeeper;
   readonly #clients: readonly PostgresClient[];
   readonly #money: Lane<MoneyItem, MoneyAnswer>;
+  readonly #apart: Lane<MoneyItem, MoneyAnswer>;
   readonly #claims: Lane<ClaimItem, ClaimVerdict>;
   /** Progress that waits for the next batch; only the latest of each hold, however long the database is away. */
   #notes: Map<string, ProducedSoFar> | null = null;
 
   constructor(parts: MoneyLanesParts) {
     this.#parts = parts;
-    const { settings, health, keeper, nodeNo, onFenced } = parts;
+    const { settings, health, keeper, nodeNo, onFenced, elsewhere } = parts;
     const { answerMs: deadlineMs } = settings.timing;
-    const connect = () => new PostgresClient({ ...settings.connection, max: 1, deadlineMs });
-    const [money, claims] = [connect(), connect()];
-    this.#clients = [money, claims];
+    const connect = () => new PostgresClient({ ...settings.connection, max: 1, deadlineMs, elsewhere });
+    const [money, claims, apart] = [connect(), connect(), connect()];
+    this.#clients = [money, claims, apart];
     this.#keptRates = new RatesKeeper(money.query);
     const shared = { unavailable: () => new NodeUnavailable(), onFenced };
-    this.#money = new Lane({
+    const moneyLane = (source: "money" | "apart", { query }: PostgresClient, lockMs: number) => ({
       ...shared,
-      patienceMs: ({ kind }) => (kind === "hold" ? admissionPatienceMs : chargePatienceMs),
-      isKept: ({ kind }) => kind !== "hold",
-      send: async (sequence, items) => {
+      groupOf,
+      patienceMs: ({ kind }: MoneyItem) => (kind === "hold" ? admissionPatienceMs : chargePatienceMs),
+      isKept: ({ kind }: MoneyItem) => kind !== "hold",
+      send: async (sequence: number, items: readonly MoneyItem[]) => {
         // A batch that is sent again must be the same: what comes from now on belongs to the next.
         if (items.some((item) => item.kind === "progress" && item.notes === this.#notes)) this.#notes = null;
         await this.#keptRates.keep(ratesIn(items));
         const answers = await this.#timed(items.length, () =>
-          sendMoney(money.query, [nodeNo(), laneNo.money, sequence], items),
+          sendMoney(query, [nodeNo(), laneNo[source], sequence], items, Math.floor(lockMs)),
         );
         keeper.acknowledged(items);
         return answers;
       },
-      onAttempt: (failure) => health.attempted("money", failure),
+      onAttempt: (failure: unknown) => health.attempted(source, failure),
       // Nobody waits for it any more.
-      onLateAnswer: (item, answer) => {
-        if (item.kind === "hold" && asVerdict(answer).decision === "held") this.release(item.order.holdId);
+      onLateAnswer: (item: MoneyItem, answer: MoneyAnswer) => {
+        if (item.kind === "hold" && asVerdict(answer).decision === "held")
+          this.release(item.order.holdId, item.order.keyId);
       },
-      onRejected: (item, error) => this.#rejected(item, error),
+      onRejected: (item: MoneyItem, error: unknown) => this.#rejected(item, error),
+    });
+    this.#apart = new Lane(moneyLane("apart", apart, deadlineMs * lockShare.apart));
+    this.#money = new Lane({
+      ...moneyLane("money", money, deadlineMs * lockShare.money),
+      apart: this.#apart,
+      onSetApart: (keyId) => settings.report({ kind: "blocked", keyId }),
     });
     this.#claims = new Lane({
       ...shared,
+      groupOf: ({ exchangeId }) => exchangeId,
       patienceMs: () => admissionPatienceMs,
       // Nobody waits for the end of a claim, and only this node can end it as long as it lives.
       isKept: ({ kind }) => kind === "end",
@@ -95,25 +111,25 @@ export class MoneyLanes {
 
   /** How much is on its way. */
   get size(): number {
-    return this.#money.size;
+    return this.#money.size + this.#apart.size;
   }
 
   /** Ends of holds that are not acknowledged, oldest first. */
   get pendingEnds(): readonly HoldEnd[] {
-    return endsAmong(this.#money.pending);
+    return endsAmong([...this.#apart.pending, ...this.#money.pending]);
   }
 
   /** Those of them that have waited for so long. */
   endsPendingFor(ms: number): readonly HoldEnd[] {
-    return endsAmong(this.#money.pendingFor(ms));
+    return endsAmong([...this.#apart.pendingFor(ms), ...this.#money.pendingFor(ms)]);
   }
 
   async hold(order: HoldOrder): Promise<HoldVerdict> {
-    return asVerdict(await this.#money.add({ kind: "hold", order }));
+    return asVerdict(await this.#add(order.keyId, { kind: "hold", order }));
   }
 
   async end(end: HoldEnd): Promise<Charged> {
-    const answer = await this.#money.add({ kind: "end", end });
+    const answer = await this.#add(end.key, { kind: "end", end });
     assert("charged" in answer, "an end is answered with what it has charged");
     return answer;
   }
@@ -130,8 +146,8 @@ export class MoneyLanes {
     this.#notes.set(holdId, soFar);
   }
 
-  release(holdId: string): void {
-    this.#money.add({ kind: "end", end: releaseOf(holdId) }).catch(() => {});
+  release(holdId: string, keyId: string): void {
+    this.end(releaseOf(holdId, keyId)).catch(() => {});
   }
 
   endClaim({
@@ -145,28 +161,36 @@ export class MoneyLanes {
 
   resume(): void {
     this.#keptRates.forget();
-    this.#money.resume();
-    this.#claims.resume();
+    for (const lane of this.#lanes) lane.resume();
   }
 
   async halt(): Promise<void> {
-    await Promise.all([this.#money.halt(), this.#claims.halt()]);
+    await Promise.all(this.#lanes.map((lane) => lane.halt()));
   }
 
   /** What waits to be admitted is refused; charges wait on. */
   refuseAdmissions(): void {
-    this.#money.rejectUnkept();
-    this.#claims.rejectUnkept();
+    for (const lane of this.#lanes) lane.rejectUnkept();
   }
 
   /** True when everything was answered in time. */
   async drained(mostMs: number): Promise<boolean> {
-    const all = await Promise.all([this.#money.drained(mostMs), this.#claims.drained(mostMs)]);
+    const all = await Promise.all(this.#lanes.map((lane) => lane.drained(mostMs)));
     return all.every((isDrained) => isDrained);
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.close()));
+  }
+
+  get #lanes() {
+    return [this.#money, this.#apart, this.#claims];
+  }
+
+  /** What comes after items that were set apart must not overtake them. */
+  #add(keyId: string, item: MoneyItem): Promise<MoneyAnswer> {
+    const lane = this.#apart.size > 0 && this.#apart.isBusyWith(keyId) ? this.#apart : this.#money;
+    return lane.add(item);
   }
 
   async #timed<Result>(items: number, work: () => Promise<Result>): Promise<Result> {
@@ -204,6 +228,11 @@ export class MoneyLanes {
 function asVerdict(answer: MoneyAnswer): HoldVerdict {
   assert("decision" in answer, "a hold is answered with a verdict");
   return answer;
+}
+
+function groupOf(item: MoneyItem): string {
+  if (item.kind === "progress") return "";
+  return item.kind === "hold" ? item.order.keyId : item.end.key;
 }
 
 function endsAmong(items: readonly MoneyItem[]): readonly HoldEnd[] {

@@ -1,4 +1,4 @@
-import { PostgresClient } from "../client.ts";
+import { PostgresClient, type Query } from "../client.ts";
 import { laneCount } from "./money-lanes.ts";
 import type { NodeContext } from "./settings.ts";
 
@@ -13,23 +13,16 @@ export class NodeLife {
   readonly #client: PostgresClient;
   #isSkewReported = false;
 
-  constructor(settings: NodeContext) {
+  constructor(settings: NodeContext, elsewhere: Query) {
     this.#settings = settings;
-    this.#client = new PostgresClient({
-      ...settings.connection,
-      max: 2,
-      deadlineMs: settings.timing.answerMs,
-    });
-  }
-
-  get query(): PostgresClient["query"] {
-    return this.#client.query;
+    const { answerMs: deadlineMs } = settings.timing;
+    this.#client = new PostgresClient({ ...settings.connection, max: 1, deadlineMs, elsewhere });
   }
 
   /** A number that was never used before. */
   async join(): Promise<number> {
     const { name, version } = this.#settings;
-    const [row] = await this.query<{ no: number }>("SELECT sluice_join($1, $2, $3, $4) AS no", [
+    const [row] = await this.#client.query<{ no: number }>("SELECT sluice_join($1, $2, $3, $4) AS no", [
       name,
       version,
       this.#settings.timing.leaseMs,
@@ -40,13 +33,13 @@ export class NodeLife {
   }
 
   async databaseId(): Promise<string> {
-    const [row] = await this.query<{ id: string }>("SELECT database_id AS id FROM state");
+    const [row] = await this.#client.query<{ id: string }>("SELECT database_id AS id FROM state");
     return row?.id ?? "";
   }
 
   /** False if the node was taken over. */
   async beat(no: number, inFlight: number): Promise<boolean> {
-    const [row] = await this.query<{ isAlive: boolean; nowMs: number }>(
+    const [row] = await this.#client.query<{ isAlive: boolean; nowMs: number }>(
       `SELECT is_alive AS "isAlive", now_ms AS "nowMs" FROM sluice_beat($1, $2, $3)`,
       [no, this.#settings.timing.leaseMs, inFlight],
     );
@@ -58,7 +51,7 @@ export class NodeLife {
   /** Takes over the nodes that are dead, and ends what they have left. */
   async lookAfterOthers(no: number): Promise<void> {
     const { leaseMs, graceMs } = this.#settings.timing;
-    const [row] = await this.query<{ fenced: ArrayLike<number>; uncleared: number }>(
+    const [row] = await this.#client.query<{ fenced: ArrayLike<number>; uncleared: number }>(
       "SELECT fenced, uncleared FROM sluice_look_after_nodes($1, $2, $3)",
       [no, leaseMs, graceMs],
     );
@@ -70,7 +63,7 @@ export class NodeLife {
   async clearDeadNodes(no: number): Promise<void> {
     const sums = { ended: 0, charged: 0 };
     for (;;) {
-      const [row] = await this.query<{ ended: number; charged: number }>(
+      const [row] = await this.#client.query<{ ended: number; charged: number }>(
         "SELECT ended, charged FROM sluice_clear_dead_nodes($1, $2)",
         [no, clearedAtOnce],
       );
@@ -83,11 +76,11 @@ export class NodeLife {
 
   /** An earlier process of this data folder, which is certainly gone. */
   async fence(dead: number, no: number): Promise<void> {
-    await this.query("SELECT sluice_fence($1, $2)", [dead, no]);
+    await this.#client.query("SELECT sluice_fence($1, $2)", [dead, no]);
   }
 
   async leave(no: number): Promise<void> {
-    await this.query("SELECT sluice_leave($1)", [no]);
+    await this.#client.query("SELECT sluice_leave($1)", [no]);
   }
 
   async close(): Promise<void> {

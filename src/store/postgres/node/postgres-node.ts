@@ -25,7 +25,7 @@ import { NodeLife } from "./node-life.ts";
 import { readAccounts } from "./read-accounts.ts";
 import { contextOf, type NodeContext } from "./settings.ts";
 
-const tokenDeadlineMs = 1_000;
+const quickDeadlineMs = 1_000;
 /** Signs of life that may be missing before the database counts as away, and the least time that is given to them. */
 const missedBeats = 2.5;
 const leastSilenceMs = 2_000;
@@ -44,7 +44,7 @@ export class PostgresNode implements StoreNode {
   readonly #life: NodeLife;
   readonly #keeper: ChargeKeeper;
   readonly #lanes: MoneyLanes;
-  readonly #tokenClient: PostgresClient;
+  readonly #quick: PostgresClient;
   readonly #tokens: TokenBatches;
   readonly #stats: StoreStats = newStats();
   #databaseId = "";
@@ -60,18 +60,22 @@ export class PostgresNode implements StoreNode {
     this.#settings = settings;
     this.#beatMs = settings.timing.beatMs;
     this.#health = new NodeHealth(Math.max(this.#beatMs * missedBeats, leastSilenceMs));
-    this.#life = new NodeLife(settings);
+    // Its statements wait for no commit, so that it can be asked about the others. Nobody is asked about it.
+    const elsewhere = async () => [];
+    const deadlineMs = quickDeadlineMs;
+    this.#quick = new PostgresClient({ ...settings.connection, max: 1, deadlineMs, elsewhere });
+    this.#life = new NodeLife(settings, this.#quick.query);
     this.#keeper = new ChargeKeeper(settings);
     this.#lanes = new MoneyLanes({
       settings,
       health: this.#health,
       keeper: this.#keeper,
       stats: this.#stats,
+      elsewhere: this.#quick.query,
       nodeNo: () => this.#no,
       onFenced: () => this.#fenced(),
     });
-    this.#tokenClient = new PostgresClient({ ...settings.connection, max: 1, deadlineMs: tokenDeadlineMs });
-    this.#tokens = new TokenBatches(this.#tokenClient.query);
+    this.#tokens = new TokenBatches(this.#quick.query);
   }
 
   /** Joins, and makes the charges that earlier processes of this data folder could not make. */
@@ -113,8 +117,8 @@ export class PostgresNode implements StoreNode {
     return this.#lanes.end(endOf(order));
   }
 
-  release(holdId: string): void {
-    this.#lanes.release(holdId);
+  release(holdId: string, keyId: string): void {
+    this.#lanes.release(holdId, keyId);
   }
 
   async claim(order: ClaimOrder): Promise<ClaimVerdict> {
@@ -135,7 +139,7 @@ export class PostgresNode implements StoreNode {
   }
 
   readAccounts(keyIds: readonly string[]): Promise<readonly (AccountState | null)[]> {
-    return readAccounts(this.#life.query, keyIds).catch((error) => {
+    return readAccounts(this.#quick.query, keyIds).catch((error) => {
       throw isTransient(error) ? new NodeUnavailable() : error;
     });
   }
@@ -215,8 +219,8 @@ export class PostgresNode implements StoreNode {
     // Those that are not made now are tried for as long as this process lives, and stay in its file.
     await Promise.allSettled(made);
     if (ends.length > 0) this.#settings.report({ kind: "made_up", charges: ends.length });
-    for (const { nodeNo } of left) await this.#life.fence(nodeNo, this.#no);
-    await this.#life.clearDeadNodes(this.#no);
+    for (const { nodeNo } of left) await this.#patiently(() => this.#life.fence(nodeNo, this.#no));
+    await this.#patiently(() => this.#life.clearDeadNodes(this.#no));
   }
 
   /** One sign of life at a time; one that hangs is given up by its deadline. */
@@ -282,6 +286,6 @@ export class PostgresNode implements StoreNode {
     this.#stopTimers();
     await this.#lanes.halt();
     this.#keeper.end();
-    await Promise.all([this.#lanes.close(), this.#life.close(), this.#tokenClient.close()]);
+    await Promise.all([this.#lanes.close(), this.#life.close(), this.#quick.close()]);
   }
 }

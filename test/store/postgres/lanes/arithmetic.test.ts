@@ -115,7 +115,7 @@ class History {
       if (hold === undefined) throw new Error("there is one");
       if (this.random.chance(0.25)) {
         this.account.release(hold);
-        return { end: releaseOf(hold.id), expected: { charged: 0, overrun: 0 } };
+        return { end: releaseOf(hold.id, this.key.id), expected: { charged: 0, overrun: 0 } };
       }
       return this.#settle(hold);
     });

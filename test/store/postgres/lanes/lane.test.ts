@@ -26,6 +26,7 @@ function laneTo(answer: Send, overrides: Partial<LaneOptions<string, string>> = 
     onRejected: (item) => events.push(`rejected ${item}`),
     onAttempt: (failure) => events.push(failure === null ? "sent" : "failed"),
     onFenced: () => events.push("fenced"),
+    groupOf: (item) => item.charAt(0),
     ...overrides,
   });
   return { lane, sent, events };
@@ -63,6 +64,8 @@ describe("a lane", () => {
     ["an ended backend", serverError("57P01")],
     ["a read-only server", serverError("25006")],
     ["a full disk", serverError("53100")],
+    ["tables that are not found", serverError("42P01")],
+    ["a batch that is still being committed", serverError("SL002")],
   ])("sends the same batch under the same number after %s", async (_, error) => {
     let attempts = 0;
     const { lane, sent } = laneTo(async (_sequence, items) => {
@@ -78,7 +81,7 @@ describe("a lane", () => {
     expect(sent.map(({ sequence, items }) => `${sequence} ${items}`)).toEqual(["1 a", "1 a", "1 a", "2 b"]);
   });
 
-  test.each(["22003", "23505", "42883", "P0002"])(
+  test.each(["22003", "23505", "P0002"])(
     "isolates the item that the database rejects with %s",
     async (state) => {
       const { lane, sent, events } = laneTo(async (_, items) => {
@@ -98,6 +101,58 @@ describe("a lane", () => {
       expect(events).toContain("rejected bad");
     },
   );
+
+  test("sets the group apart whose lock is kept, and answers the others of its batch", async () => {
+    const { lane: apart, sent: sentApart } = laneTo(same);
+    const blocked: string[] = [];
+    const { lane, sent, events } = laneTo(
+      async (_, items) => {
+        if (items.some((item) => item.startsWith("b"))) throw serverError("55P03");
+        return items;
+      },
+      { apart, onSetApart: (group) => blocked.push(group) },
+    );
+    lane.resume();
+    const waiting = Promise.all([lane.add("b1"), lane.add("b2")]);
+    expect(await Promise.all(["a1", "c1", "a2"].map((item) => lane.add(item)))).toEqual(["a1", "c1", "a2"]);
+    expect(sent.map(({ sequence, items }) => `${sequence} ${items}`)).toEqual([
+      "1 b1,b2,a1,c1,a2",
+      "1 b1,b2",
+      "1 a1,a2",
+      "2 c1",
+    ]);
+    // It waits in the other lane alone, and is no failure of the database.
+    expect({ apart: apart.pending, lane: lane.pending, blocked }).toEqual({
+      apart: ["b1", "b2"],
+      lane: [],
+      blocked: ["b"],
+    });
+    expect([apart.isBusyWith("b"), apart.isBusyWith("a")]).toEqual([true, false]);
+    expect(events).not.toContain("failed");
+    apart.resume();
+    expect(await waiting).toEqual(["b1", "b2"]);
+    expect(sentApart).toEqual([{ sequence: 1, items: ["b1", "b2"] }]);
+  });
+
+  test("without another lane tries a blocked group again after the others", async () => {
+    let attempts = 0;
+    const { lane, sent } = laneTo(async (_, items) => {
+      if (items.includes("b")) attempts += 1;
+      if (items.includes("b") && attempts < 4) throw serverError("55P03");
+      return items;
+    });
+    lane.resume();
+    const answers = [lane.add("b"), lane.add("a")];
+    expect(await answers[1]).toBe("a");
+    expect(await answers[0]).toBe("b");
+    expect(sent.map(({ sequence, items }) => `${sequence} ${items}`)).toEqual([
+      "1 b,a",
+      "1 b",
+      "1 a",
+      "2 b",
+      "2 b",
+    ]);
+  });
 
   test("keeps what it could not send when it is fenced, and begins at 1 as another node", async () => {
     let isFenced = true;

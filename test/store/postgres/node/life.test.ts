@@ -22,7 +22,7 @@ else
       const [settled, open, released] = [holdOrder(keyId, 100), holdOrder(keyId, 100), holdOrder(keyId, 100)];
       await Promise.all([settled, open, released].map((order) => node.hold(order)));
       node.progress(open.holdId, costing(40));
-      node.release(released.holdId);
+      node.release(released.holdId, keyId);
       expect(await node.settle(chargeOrder(settled, 60))).toEqual({ charged: 60, overrun: 0 });
       expect([...(await listNodes(world.client.query))]).toMatchObject([
         { no: node.no, state: "live", holds: 1 },
@@ -78,7 +78,7 @@ else
       const late = chargeOrder(produced, 55, { outcome: "failed" });
       expect(await node.settle(late)).toEqual({ charged: 55, overrun: 0 });
       expect(await node.settle(late)).toEqual({ charged: 55, overrun: 0 });
-      node.release(silent.holdId);
+      node.release(silent.holdId, keyId);
       const again = holdOrder(keyId, 100);
       await waitFor(() => node.trouble === null, "the node to be well");
       expect((await node.hold(again)).decision).toBe("held");

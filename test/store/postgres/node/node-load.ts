@@ -55,7 +55,7 @@ export class NodeLoad {
         continue;
       }
       if (round % 5 === 4) {
-        node.release(order.holdId);
+        node.release(order.holdId, keyId);
         continue;
       }
       if (round % 3 === 0) node.progress(order.holdId, costing(10));

@@ -101,7 +101,7 @@ else
       proxy.mode = "refuse";
       proxy.cut();
       const settling = node.settle(chargeOrder(first, 60)).catch(() => "unacknowledged");
-      node.release(second.holdId);
+      node.release(second.holdId, keyId);
       await node.leave();
       const [loss, ...others] = node.describeLosses();
       expect(loss).toContain("1 charges were not acknowledged by the database. They are kept in ");
