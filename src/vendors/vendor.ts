@@ -19,6 +19,8 @@ export interface Vendor {
    * provider takes precedence.
    */
   modelDefaults?(name: string, settings: ProviderSettings): Partial<ModelDefaults>;
+  /** How a model, by its name, differs from what else is said here. An operator's own quirks take precedence. */
+  modelTraits?(name: string): ModelTraits;
   /** `required` applies to the vendor's default address; a custom one may need no key. */
   readonly keys: "required" | "optional" | "none";
   /** Settings of its own. */
@@ -89,6 +91,12 @@ export type VendorDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField
 
 /** What differs between the models of one vendor. */
 export type ModelDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField">;
+
+export interface ModelTraits {
+  /** False for another maker's model: it takes what compatible servers do, and not all that the vendor's own models take. */
+  readonly isStrict?: false;
+  readonly quirks?: readonly Quirk[];
+}
 
 /** What the operator has configured, as far as defaults depend on it. */
 export interface GivenSettings {

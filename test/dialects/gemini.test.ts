@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { openApiSchema } from "../../src/dialects/gemini/provider/openapi-schema.ts";
+import { openApiParameters, openApiSchema } from "../../src/dialects/gemini/provider/openapi-schema.ts";
 import { mergeUsage, readUsage } from "../../src/dialects/gemini/provider/usage-in.ts";
 import type { IrTool } from "../../src/dialects/ir/ir.ts";
 import type { Target, TargetedRequest } from "../../src/dialects/provider-dialect.ts";
@@ -235,8 +235,79 @@ describe("T07: schemas of tools as agents have them", () => {
       type: "object",
       properties: { pair: { type: "array", prefixItems: [{ type: "string" }, { type: "number" }] } },
     },
-    unresolved: { type: "object", properties: { lost: { $ref: "#/$defs/nowhere" } } },
+    unresolved: { type: "object", properties: { lost: { $ref: "#/$defs/nowhere" }, odd: { $ref: "#/%zz" } } },
+    pointers: {
+      type: "object",
+      properties: {
+        a: { type: "object", properties: { "x/y": text } },
+        b: { $ref: "#/properties/a/properties/x~1y" },
+      },
+    },
+    conditions: {
+      type: "object",
+      properties: { a: text, b: text },
+      required: ["a", "missing"],
+      anyOf: [{ required: ["a"] }, { required: ["b"] }],
+    },
+    union: {
+      type: "object",
+      properties: {
+        union: { description: "One of both.", anyOf: [text, { type: "integer" }, { type: "null" }] },
+        named: { $ref: "#/$defs/id", description: "Whose." },
+        several: { type: ["string", "number", "null"], description: "Either." },
+        mixed: { enum: ["a", 1, null] },
+        nothing: { type: "null" },
+        flag: { const: true },
+        stamp: { type: "string", format: "int64" },
+        at: { type: "number", format: "double" },
+      },
+      $defs: { id: { type: "string", format: "uuid" } },
+    },
   };
+
+  test("T07: a schema whose definitions refer to each other many times stays small", () => {
+    const levels = Array.from({ length: 30 }, (_, at) => [
+      `d${at}`,
+      {
+        type: "object",
+        properties: { a: { $ref: `#/$defs/d${at + 1}` }, b: { $ref: `#/$defs/d${at + 1}` } },
+      },
+    ]);
+    const schema = { properties: { a: { $ref: "#/$defs/d0" } }, $defs: Object.fromEntries(levels) };
+    expect(JSON.stringify(openApiSchema(schema)).length).toBeLessThan(2_000_000);
+  });
+
+  test("T07: every keyword that both know is kept as it is", () => {
+    const kept = {
+      ...{ title: "T", description: "D", propertyOrdering: ["a"], default: 1, example: 2, pattern: "p" },
+      ...{ minimum: 1, maximum: 2, minItems: 3, maxItems: 4, minLength: 5, maxLength: 6 },
+      ...{ minProperties: 7, maxProperties: 8, nullable: true },
+    };
+    expect(openApiSchema({ type: "string", ...kept, $comment: "c", exclusiveMinimum: 1 })).toEqual({
+      type: "STRING",
+      ...kept,
+    });
+  });
+
+  test("T07: a reference may point anywhere in the schema, and keeps its own description", () => {
+    const { properties } = openApiSchema(tools["pointers"] ?? {});
+    expect(properties).toMatchObject({ b: { type: "STRING" } });
+    expect(openApiSchema(tools["union"] ?? {})["properties"]).toMatchObject({
+      named: { type: "STRING", description: "Whose." },
+    });
+  });
+
+  test("T07: parameters are one object, also where they are several in the schema", () => {
+    const one = { type: "object", properties: { a: text, b: text }, required: ["a", "b"] };
+    const other = { type: "object", properties: { a: text, c: text }, required: ["a", "c"] };
+    expect(openApiParameters({ anyOf: [one, other] })).toEqual({
+      type: "OBJECT",
+      properties: { a: openApiSchema(text), b: openApiSchema(text), c: openApiSchema(text) },
+      required: ["a"],
+    });
+    expect(openApiParameters({ additionalProperties: { type: "string" } })).toBeNull();
+    expect(openApiParameters({ anyOf: [{ type: "object" }, { type: "object" }] })).toBeNull();
+  });
 
   const allowed = new Set([
     ...["type", "format", "title", "description", "nullable", "enum", "items", "properties", "required"],
@@ -248,9 +319,10 @@ describe("T07: schemas of tools as agents have them", () => {
     const { properties, items, anyOf, type, ...rest } = schema as JsonObject;
     for (const keyword of Object.keys(schema as JsonObject))
       expect(allowed.has(keyword), `${path}.${keyword}`).toBe(true);
-    expect(["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", undefined]).toContain(
-      type as string,
-    );
+    if (anyOf === undefined)
+      expect(["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT"], path).toContain(type as string);
+    else expect(Object.keys(schema as JsonObject), path).toEqual(["anyOf"]);
+    for (const name of (rest["required"] ?? []) as string[]) expect(properties, path).toHaveProperty([name]);
     if (type === "ARRAY") expect(items, path).toBeDefined();
     for (const value of (rest["enum"] ?? []) as Json[]) expect(typeof value, path).toBe("string");
     for (const [name, property] of Object.entries((properties ?? {}) as JsonObject))

@@ -20,15 +20,16 @@ export function targetOf(deployment: Deployment, toward: ProviderDialectName): T
 function newTarget(deployment: Deployment, toward: ProviderDialectName): Target {
   const { settings } = deployment.provider;
   const vendor = vendorOf(settings.kind);
+  const traits = vendor.modelTraits?.(deployment.family ?? deployment.upstreamModel);
   return {
     dialect: providerDialect(toward),
     upstreamModel: deployment.upstreamModel,
     family: deployment.family ?? undefined,
     provider: settings.name,
-    isStrict: vendor.strictDialects.includes(toward),
+    isStrict: traits?.isStrict ?? vendor.strictDialects.includes(toward),
     maxOutputTokens: deployment.model.maxOutputTokens,
     maxTokensField: deployment.maxTokensField,
-    quirks: settings.quirks,
+    quirks: settings.quirks.length > 0 ? settings.quirks : traits?.quirks,
     streamUsage: settings.streamUsage,
     capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
     ...(vendor.requestFields === undefined ? {} : { fields: vendor.requestFields(settings.options, toward) }),

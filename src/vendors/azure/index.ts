@@ -24,7 +24,7 @@ const firstWithResponses = "2025-03-01";
 
 /** OpenAI's own models want `max_completion_tokens`; those of other makers, on the same address, know only `max_tokens`. */
 const otherMakers =
-  /^(?:deepseek|grok|llama|meta-|mistral|ministral|codestral|phi|cohere|command|kimi|qwen|jamba|jais|gpt-oss)/i;
+  /^(?:deepseek|mai-ds|grok|llama|meta-|mistral|ministral|codestral|phi|cohere|command|kimi|qwen|jamba|jais|gpt-oss)/i;
 
 /** Azure OpenAI and Foundry. https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle */
 export const azure: Vendor = {
@@ -48,6 +48,10 @@ export const azure: Vendor = {
     ...(otherMakers.test(model) ? { maxTokensField: "max_tokens" } : {}),
     ...doorOf(model, dialects),
   }),
+  modelTraits(model) {
+    if (!otherMakers.test(model)) return {};
+    return isDeepSeek(model) ? { isStrict: false, quirks: ["reasoning_back"] } : { isStrict: false };
+  },
   keys: "required",
   options: [
     ...(["auth", "quirks", "resource", "api_version", "authority"] as const),
@@ -98,7 +102,13 @@ export const azure: Vendor = {
 function doorOf(model: string, spoken: ProviderSettings["dialects"]): Partial<ModelDefaults> {
   const isClaude = model.startsWith("claude-");
   const dialects = spoken.filter((dialect) => (dialect === "messages") === isClaude);
-  return dialects.length === 0 ? {} : { dialects };
+  // DeepSeek answers 400 to an effort in responses, and wants its reasoning back, which only chat has a place for.
+  const taken = isDeepSeek(model) && dialects.includes("chat") ? (["chat"] as const) : dialects;
+  return taken.length === 0 ? {} : { dialects: taken };
+}
+
+function isDeepSeek(model: string): boolean {
+  return /deepseek|mai-ds/i.test(model);
 }
 
 /** Claude on Foundry answers 400 to some betas. */

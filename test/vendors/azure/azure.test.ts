@@ -1,4 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
+import { translate } from "../../../src/dialects/translation/translate.ts";
+import { targetOf } from "../../../src/gateway/attempt/target.ts";
 import { azureCredentials } from "../../../src/vendors/azure/credentials.ts";
 import { azure } from "../../../src/vendors/azure/index.ts";
 import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
@@ -134,6 +139,67 @@ describe("addresses", () => {
     expect(told.deployment?.maxTokensField).toBe("max_completion_tokens");
   });
 });
+
+describe("Z12: another maker's model on Azure is spoken to as that maker's, whatever the deployment is called", () => {
+  const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
+  const said = [
+    { role: "user", content: "look" },
+    { role: "assistant", content: null, reasoning_content: "Hm.", tool_calls: [call] },
+    { role: "tool", tool_call_id: "call_1", content: "fog" },
+  ];
+  const body = {
+    input: [
+      { role: "user", content: "look" },
+      { type: "reasoning", summary: [], encrypted_content: wrapReasoning({ maker: "chat" }, ["Hm."]) },
+      { type: "function_call", call_id: "call_1", name: "look", arguments: "{}" },
+      { type: "function_call_output", call_id: "call_1", output: "fog" },
+    ],
+    prompt_cache_key: "k",
+    tools: [{ type: "function", name: "look", parameters: { type: "object", properties: {} } }],
+  };
+
+  /** A translated request to such a deployment. */
+  function written(model: string, lines = "", asked: JsonObject = body): JsonObject {
+    const { deployment, settings } = configured(`resource = "r"\n${lines}`, model);
+    if (deployment === undefined) throw new Error("no deployment");
+    // Only what a target is made of.
+    const target = targetOf(
+      { ...deployment, provider: { settings }, model: { capabilities: {}, maxOutputTokens: null } } as never,
+      "chat",
+    );
+    const dialect = clientDialect("responses");
+    return translate({ dialect, body: asked, model: "m", nowSeconds: 0, estimatedInputTokens: 1 }, target)
+      .body;
+  }
+
+  test.each(['upstream_model = "DeepSeek-V4-Pro"', 'upstream_model = "ours"\nfamily = "deepseek-v3.2"'])(
+    "DeepSeek gets its reasoning back, and no field of OpenAI's own: %s",
+    (model) => {
+      expect(configured('resource = "r"', model).deployment?.dialects).toEqual(["chat"]);
+      const { messages, prompt_cache_key: key } = written(model);
+      expect(messages).toEqual(said);
+      expect(key).toBeUndefined();
+    },
+  );
+
+  test("where the reasoning is lost, DeepSeek gets an empty one; an operator's quirks come first", () => {
+    const lost = { ...body, input: body.input.filter(({ type }) => type !== "reasoning") };
+    const model = 'upstream_model = "deepseek-v3.2"';
+    expect(JSON.stringify(written(model, "", lost))).toContain('"reasoning_content":""');
+    expect(JSON.stringify(written(model, 'quirks = ["no_name"]', lost))).not.toContain("reasoning_content");
+  });
+
+  test("OpenAI's own keep what only they take", () => {
+    expect(written('upstream_model = "gpt-5.6"')).toMatchObject({ prompt_cache_key: "k" });
+    expect(JSON.stringify(written('upstream_model = "gpt-5.6"'))).not.toContain("reasoning_content");
+    expect(traitsOf("gpt-5.6")).toEqual({});
+    expect(traitsOf("grok-4")).toEqual({ isStrict: false });
+  });
+});
+
+function traitsOf(model: string) {
+  return azure.modelTraits?.(model);
+}
 
 test("Z13: betas that Claude on Foundry does not know stay behind", () => {
   const { provider } = configured('base_url = "https://r.services.ai.azure.com/anthropic"');

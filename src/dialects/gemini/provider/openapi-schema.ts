@@ -1,60 +1,109 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { tableOf } from "../../../base/table.ts";
 import { listOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 
 /** Keywords that mean the same in both. */
 const kept = [
-  ...["title", "description", "required", "propertyOrdering", "default", "example", "pattern"],
+  ...["title", "description", "propertyOrdering", "default", "example", "pattern"],
   ...["minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"],
   ...["minProperties", "maxProperties", "nullable"],
 ] as const;
 
-const formats: ReadonlySet<string> = new Set(["enum", "date-time", "int32", "int64", "float", "double"]);
+/** The formats that each type may have. */
+const formats = tableOf<readonly string[]>({
+  STRING: ["enum", "date-time"],
+  INTEGER: ["int32", "int64"],
+  NUMBER: ["float", "double"],
+});
 
-/** A recursive schema ends here: the rest is any object. */
+/** A recursive schema ends here: the rest is any object. So does one whose definitions refer to others many times. */
 const maxDepth = 32;
+const maxSchemas = 10_000;
 
-/** A JSON schema in the subset of OpenAPI 3.0 that models before 2.5 take. What has no equivalent is left out. */
+/**
+ * A JSON schema in the subset of OpenAPI 3.0 that models before 2.5 take. What has no equivalent is left out. Google wants a type in
+ * every schema, properties for every name that is required, and nothing beside alternatives.
+ */
 export function openApiSchema(schema: JsonObject): JsonObject {
   return new SchemaConverter(schema).convert(schema, [], 0);
 }
 
+/** The same for a function's parameters, which are one object. Null if it has no properties, which Google rejects. */
+export function openApiParameters(schema: JsonObject): JsonObject | null {
+  const converted = openApiSchema({ type: "object", ...schema });
+  const whole = Array.isArray(converted["anyOf"]) ? joined(objectsOf(converted["anyOf"])) : converted;
+  return objectOf(whole["properties"]) === null ? null : whole;
+}
+
+/** An object that any of several fit into. */
+function joined(alternatives: readonly JsonObject[]): JsonObject {
+  const properties = Object.assign({}, ...alternatives.map((each) => objectOf(each["properties"])));
+  const [first = [], ...others] = alternatives.map((each) => stringsOf(each["required"]));
+  const required = first.filter((name) => others.every((names) => names.includes(name)));
+  return {
+    type: "OBJECT",
+    ...(Object.keys(properties).length === 0 ? {} : { properties }),
+    ...(required.length === 0 ? {} : { required: [...required] }),
+  };
+}
+
 class SchemaConverter {
-  readonly #definitions: JsonObject;
+  readonly #root: JsonObject;
+  #schemasLeft = maxSchemas;
 
   constructor(root: JsonObject) {
-    this.#definitions = { ...objectOf(root["definitions"]), ...objectOf(root["$defs"]) };
+    this.#root = root;
   }
 
-  /** `within`: the definitions that are being converted, so that a cycle ends. */
+  /** `within`: the references that are being converted, so that a cycle ends. */
   convert(schema: Json | undefined, within: readonly string[], depth: number): JsonObject {
-    if (!isObject(schema)) return {};
+    if (!isObject(schema)) return { ...anything };
     const reference = stringOf(schema["$ref"]);
-    if (reference !== null) return this.#resolve(reference, within, depth);
-    if (depth >= maxDepth) return { type: "OBJECT" };
+    if (reference !== null) return this.#resolve(reference, schema, within, depth);
+    this.#schemasLeft -= 1;
+    if (depth >= maxDepth || this.#schemasLeft < 0) return { type: "OBJECT" };
     const merged = this.#merge(schema);
     const converted: JsonObject = {};
     for (const keyword of kept) if (merged[keyword] !== undefined) converted[keyword] = merged[keyword];
     addType(converted, merged);
     addEnum(converted, merged);
-    const format = stringOf(merged["format"]);
-    if (format !== null && formats.has(format)) converted["format"] = format;
+    addFormat(converted, merged);
     this.#addNested(converted, merged, within, depth + 1);
-    return converted;
+    return complete(converted);
   }
 
-  #resolve(reference: string, within: readonly string[], depth: number): JsonObject {
-    const name = reference.split("/").at(-1) ?? "";
-    if (within.includes(name)) return { type: "OBJECT" };
-    return this.convert(this.#definitions[name], [...within, name], depth);
+  #resolve(
+    reference: string,
+    { description }: JsonObject,
+    within: readonly string[],
+    depth: number,
+  ): JsonObject {
+    if (within.includes(reference)) return { type: "OBJECT" };
+    const resolved = this.convert(this.#at(reference), [...within, reference], depth);
+    return description === undefined || resolved["anyOf"] !== undefined
+      ? resolved
+      : { ...resolved, description };
+  }
+
+  /** What a JSON pointer within the schema points to. */
+  #at(reference: string): Json | undefined {
+    let found: Json | undefined = this.#root;
+    for (const step of reference.replace(/^#\/?/, "").split("/")) {
+      const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+      if (name !== "") found = Array.isArray(found) ? found[Number(name)] : objectOf(found)?.[name];
+    }
+    return found;
   }
 
   #addNested(converted: JsonObject, schema: JsonObject, within: readonly string[], depth: number): void {
     const convert = (nested: Json | undefined) => this.convert(nested, within, depth);
-    const properties = objectOf(schema["properties"]);
-    if (properties !== null && Object.keys(properties).length > 0) {
+    const properties = objectOf(schema["properties"]) ?? {};
+    if (Object.keys(properties).length > 0) {
       converted["properties"] = Object.fromEntries(
         Object.entries(properties).map(([name, property]) => [name, convert(property)]),
       );
+      const required = stringsOf(schema["required"]).filter((name) => Object.hasOwn(properties, name));
+      if (required.length > 0) converted["required"] = required;
     }
     if (converted["type"] === "ARRAY")
       converted["items"] = convert(schema["items"] ?? listOf(schema["prefixItems"])[0]);
@@ -69,8 +118,7 @@ class SchemaConverter {
     const merged: JsonObject = { ...schema };
     for (const part of parts) {
       const reference = stringOf(part["$ref"]);
-      const whole =
-        reference === null ? part : objectOf(this.#definitions[reference.split("/").at(-1) ?? ""]);
+      const whole = reference === null ? part : objectOf(this.#at(reference));
       if (whole === null) continue;
       const properties = { ...objectOf(merged["properties"]), ...objectOf(whole["properties"]) };
       const required = new Set([...stringsOf(merged["required"]), ...stringsOf(whole["required"])]);
@@ -82,29 +130,44 @@ class SchemaConverter {
   }
 }
 
+/** A text can stand for any value. */
+const anything = { type: "STRING" } as const;
+
 /** One type, in upper case. `null` among several makes it nullable; several others are alternatives. */
 function addType(converted: JsonObject, schema: JsonObject): void {
-  const types = [schema["type"] ?? impliedType(schema)].flat().filter((type) => typeof type === "string");
+  const types = [schema["type"] ?? impliedTypes(schema)].flat().filter((type) => typeof type === "string");
   const named = types.filter((type) => type !== "null").map((type) => type.toUpperCase());
   if (named.length < types.length) converted["nullable"] = true;
   if (named.length === 1) converted["type"] = named[0];
   else if (named.length > 1) converted["anyOf"] = named.map((type) => ({ type }));
 }
 
-function impliedType(schema: JsonObject): Json {
-  if (schema["properties"] !== undefined) return "object";
-  if (schema["items"] !== undefined) return "array";
-  const values = [...listOf(schema["enum"]), ...(schema["const"] === undefined ? [] : [schema["const"]])];
-  return values.length > 0 && values.every((value) => typeof value === "string") ? "string" : [];
+function impliedTypes(schema: JsonObject): Json[] {
+  if (schema["properties"] !== undefined) return ["object"];
+  if (schema["items"] !== undefined || schema["prefixItems"] !== undefined) return ["array"];
+  return [...new Set(valuesOf(schema).map(typeOfValue))];
+}
+
+function valuesOf(schema: JsonObject): readonly Json[] {
+  return schema["const"] === undefined ? listOf(schema["enum"]) : [schema["const"]];
+}
+
+function typeOfValue(value: Json): string {
+  if (value === null) return "null";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return Array.isArray(value) ? "array" : typeof value;
 }
 
 /** Only texts can be enumerated, and not an empty one. */
 function addEnum(converted: JsonObject, schema: JsonObject): void {
-  const values = schema["const"] === undefined ? listOf(schema["enum"]) : [schema["const"]];
-  const texts = values.filter((value) => typeof value === "string" && value !== "");
-  if (texts.length === 0 || (converted["type"] !== "STRING" && converted["type"] !== undefined)) return;
-  converted["type"] = "STRING";
-  converted["enum"] = texts;
+  if (converted["type"] !== "STRING") return;
+  const texts = valuesOf(schema).filter((value) => typeof value === "string" && value !== "");
+  if (texts.length > 0) converted["enum"] = texts;
+}
+
+function addFormat(converted: JsonObject, schema: JsonObject): void {
+  const format = stringOf(schema["format"]) ?? "";
+  if (formats[stringOf(converted["type"]) ?? ""]?.includes(format) === true) converted["format"] = format;
 }
 
 /** `null` among the alternatives makes the rest nullable. */
@@ -113,9 +176,24 @@ function addAlternatives(
   alternatives: readonly JsonObject[],
   convert: (schema: Json) => JsonObject,
 ): void {
+  // Those of a schema that says what it is are only further conditions, such as which properties go together.
+  const isDescribed = converted["type"] !== undefined && converted["type"] !== "OBJECT";
+  if (isDescribed || converted["properties"] !== undefined) return;
   const others = alternatives.filter(({ type }) => type !== "null");
   if (others.length < alternatives.length) converted["nullable"] = true;
   const [only] = others;
   if (others.length === 1 && only !== undefined) Object.assign(converted, { ...convert(only), ...converted });
   else if (others.length > 1) converted["anyOf"] = others.map(convert);
+}
+
+/** Nothing may stand beside alternatives, so each of them gets what all have in common; everything else has a type. */
+function complete(converted: JsonObject): JsonObject {
+  const { anyOf, type: _, nullable, description } = converted;
+  if (!Array.isArray(anyOf))
+    return converted["type"] === undefined ? { ...converted, ...anything } : converted;
+  const common = {
+    ...(nullable === undefined ? {} : { nullable }),
+    ...(description === undefined ? {} : { description }),
+  };
+  return { anyOf: anyOf.map((alternative) => ({ ...common, ...objectOf(alternative) })) };
 }

@@ -4,7 +4,7 @@ import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { takesJsonSchema } from "./model.ts";
-import { openApiSchema } from "./openapi-schema.ts";
+import { openApiParameters } from "./openapi-schema.ts";
 
 /** One entry declares all functions. */
 export function addTools(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
@@ -23,7 +23,10 @@ function declarationOf({ name, description, schema }: IrFunctionTool, target: Ta
   const declaration: JsonObject = { name, description: description ?? "" };
   if (schema === null || takesNothing(schema)) return declaration;
   if (takesJsonSchema(target)) declaration["parametersJsonSchema"] = { type: "object", ...schema };
-  else declaration["parameters"] = openApiSchema({ type: "object", ...schema });
+  else {
+    const parameters = openApiParameters(schema);
+    if (parameters !== null) declaration["parameters"] = parameters;
+  }
   return declaration;
 }
 
