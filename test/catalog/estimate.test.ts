@@ -91,6 +91,15 @@ describe("the estimate of input tokens", () => {
     }
   });
 
+  test("counts an encoded text by the bytes that it stands for", () => {
+    const tokens = (letters: number) => {
+      const file_data = `data:text/plain;base64,${Buffer.from("a".repeat(letters)).toString("base64")}`;
+      return estimateInput({ messages: [{ type: "file", file: { file_data } }] });
+    };
+    // 2.5 bytes are a token; the base64 is a third longer.
+    expect(tokens(30_000) - tokens(15_000)).toBe(6_000);
+  });
+
   test("counts speech and video that are only named by their address", () => {
     for (const type of ["audio_url", "video_url"]) {
       expect(estimateInput({ messages: [{ type, [type]: { url: "https://example.com/a" } }] })).toBeWithin(

@@ -111,6 +111,34 @@ describe("authentication", () => {
       'models[0].dialect: provider "azure" does not speak "messages", only chat, responses',
     ]);
   });
+
+  test("a deployment's dialect is its own or else the model's, and one that its provider speaks", () => {
+    const toml = (ofModel: string, ofDeployment: string) => `
+      [providers.azure]
+      kind = "azure"
+      resource = "r"
+      api_key = "env:KEY"
+      [providers.claude]
+      kind = "anthropic"
+      api_key = "env:KEY"
+      [[models]]
+      id = "m"
+      free = true
+      ${ofModel}
+      deployments = [{ provider = "claude"${ofDeployment} }, { provider = "azure", dialect = "chat" }]`;
+    for (const [ofModel, ofDeployment] of [
+      ["", ""],
+      ['dialect = "messages"', ""],
+      ['dialect = "chat"', ', dialect = "messages"'],
+    ] as const) {
+      const [model] = load(toml(ofModel, ofDeployment), { env }).settings.models;
+      expect(model?.deployments.map(({ dialects }) => dialects)).toEqual([["messages"], ["chat"]]);
+    }
+    const refused =
+      'models[0].deployments[0].dialect: provider "claude" does not speak "chat", only messages';
+    expect(problemsOf(toml('dialect = "chat"', ""), { env })).toEqual([refused]);
+    expect(problemsOf(toml('dialect = "messages"', ', dialect = "chat"'), { env })).toEqual([refused]);
+  });
 });
 
 describe("a key file", () => {

@@ -84,6 +84,15 @@ describe.each(pairs)("$client at $model, which speaks $provider", (pair) => {
       }
     });
 
+    test(`a ${form} that says nothing costs no output, whatever is known of the rest`, async () => {
+      const silent = (usage?: object) => ({ text: "", ...(usage === undefined ? {} : { usage }) });
+      expect(await completed(pair, stream, silent())).toEqual(estimated(nano(helloTokens, 0)));
+      for (const output of [undefined, null, "many"]) {
+        const usage = usageOf(pair.provider, 100, output);
+        expect(await completed(pair, stream, silent(usage))).toEqual(estimated(nano(100, 0)));
+      }
+    });
+
     test(`a ${form} with figures above the window costs what was held for, and never less than the count`, async () => {
       const more = { [pair.client === "responses" ? "max_output_tokens" : "max_tokens"]: 500 };
       const body = hello(pair.client, pair.model, { ...more, ...(stream ? { stream: true } : {}) });
@@ -135,6 +144,13 @@ function cut(pair: Pair, said: Said, then: Answer["steps"]): Answer {
   return { ...sse(""), steps: [{ write: events.slice(0, second + 1).join("") }, ...then] };
 }
 
+const providerOf = {
+  "gpt-test": "openai",
+  "claude-test": "anthropic",
+  "local-test": "local",
+  talker: "talking",
+} as const;
+
 const early = [
   { name: "no usage so far", said: {}, charge: () => nano(helloTokens, twoWords) },
   {
@@ -169,6 +185,9 @@ describe.each(pairs)("a stream of $client at $model, which speaks $provider", (p
       await reader.until(" keep");
       await reader.cancel();
       expect(await world.chargesOf(caller)).toEqual([{ amount, basis: "estimated", outcome: "cancelled" }]);
+      // A cancelled call has no usage record, so its charge alone says who was paid.
+      const entries = await world.running.store.listEntries({ afterId: 0, limit: 9, keyId: caller.key.id });
+      expect(entries.map(({ provider }) => provider)).toContain(providerOf[pair.model]);
     });
 
     test(`that breaks off costs what was produced, with ${name}`, async () => {
