@@ -6,7 +6,7 @@ import type { Reloaded } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { createLogs } from "../observe/log.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, Trouble } from "../store/store.ts";
 import { createGateway } from "./gateway.ts";
 import { reloadGateway } from "./reload.ts";
 import { openServers } from "./servers.ts";
@@ -31,6 +31,8 @@ export interface RunningGateway {
    * not be put on disk, in sentences: none when all is well.
    */
   stop(): Promise<readonly string[]>;
+  /** Why new work is refused now; null if it is not. */
+  trouble(): Trouble | null;
   /** What would be lost if the process ended now, in sentences. */
   describeLosses(): readonly string[];
 }
@@ -75,6 +77,7 @@ async function assemble(
     reportRefusedReload: (reason) =>
       logs.log.error({ reason }, "the new configuration is refused; the old one stays in force"),
     stop: () => stopGateway({ gateway, services, admin, servers, upkeep }),
+    trouble: () => backend.trouble,
     describeLosses: () => backend.describeLosses(),
   };
 }

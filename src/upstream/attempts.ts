@@ -5,6 +5,7 @@ import {
   type CredentialUse,
 } from "../vendors/credentials/credential.ts";
 import type { Prepared } from "../vendors/provider.ts";
+import { certificateProblem } from "../wire/certificate-problem.ts";
 import type { CallContext } from "./call/call-context.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
@@ -141,6 +142,11 @@ export class Attempts {
     const { cause } = failure.error;
     if (cause instanceof CredentialUnavailable) {
       this.#log.error(fields, `there is no credential for this provider: ${cause.message}`);
+      return;
+    }
+    const certificate = certificateProblem(cause);
+    if (certificate !== null) {
+      this.#log.error(fields, `the provider's certificate ${certificate.message}`);
       return;
     }
     // Without the provider's message, which may quote the prompt.

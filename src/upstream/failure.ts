@@ -14,6 +14,7 @@ import {
 } from "../dialects/registry.ts";
 import type { CredentialUnavailable } from "../vendors/credentials/credential.ts";
 import type { RefusalSubject, VendorRefusal } from "../vendors/provider.ts";
+import { certificateProblem } from "../wire/certificate-problem.ts";
 import type { FailureEvidence } from "./health/breaker.ts";
 
 /** Why an attempt gave no answer, and what follows from that. */
@@ -61,7 +62,11 @@ const tryOthers = { ...final, mayTryOthers: true, evidence: "provider" } as cons
 /** No connection: refused, unknown host, failed TLS handshake, timeout. Nothing was sent, so nothing is billed. */
 export function unreachable(cause: unknown): Failure {
   const error = new GatewayError("provider_unavailable", "The provider cannot be reached.", { cause });
-  return { ...tryOthers, error, kind: "unreachable", mayRetry: true, evidence: "connection" };
+  const failure = { ...tryOthers, error, evidence: "connection" } as const;
+  const certificate = certificateProblem(cause);
+  if (certificate === null) return { ...failure, kind: "unreachable", mayRetry: true };
+  // It will be the same a moment later, and somebody has to do something about it.
+  return { ...failure, kind: certificate.isExpired ? "expired_certificate" : "bad_certificate", alarm: true };
 }
 
 /** There is no credential to send, because the host that issues them fails. Nothing was sent to the provider. */

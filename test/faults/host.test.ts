@@ -253,6 +253,27 @@ function limitDescriptors(pid: number, limit: number): boolean {
   return Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}:`]).exitCode === 0;
 }
 
+test("a start on a disk that is full, or nearly, says so where it says how to call the gateway", async () => {
+  for (const [megabytes, status, said] of [
+    [20, 503, "Every call gets 503 until this is mended: The disk is full, or nearly."],
+    [50, 200, "is nearly full ("],
+  ] as const) {
+    using disk = mountSmallDisk(megabytes);
+    if (disk === null) return;
+    await using sluice = await startSluice({ env: { SLUICE_DATA: join(disk.folder, "data") } });
+    const { output } = sluice;
+    expect(output).toContain(said);
+    expect(output.indexOf(said)).toBeGreaterThan(output.indexOf("curl -N"));
+    expect(output.indexOf(said)).toBeLessThan(output.indexOf("listening on"));
+    const [, secret = ""] = /Bearer (slu_\w+)/.exec(output) ?? [];
+    const headers = { authorization: `Bearer ${secret}` };
+    const body = { model: "demo-small", messages: [{ role: "user", content: "Hello" }] };
+    expect((await sluice.request("/v1/chat/completions", { headers, body })).status).toBe(status);
+  }
+  await using roomy = await startSluice();
+  expect(roomy.output).not.toContain("full");
+});
+
 test("two gateways on one data folder are refused", async () => {
   await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
   const { code, stdout, stderr } = await sluice.cli("serve", "--port", "0");

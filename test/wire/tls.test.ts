@@ -12,6 +12,8 @@ const fileOf = (name: string) => new URL(`tls/${name}`, import.meta.url).pathnam
 const read = (name: string) => readFileSync(fileOf(name), "utf8");
 const right = { cert: read("server.pem"), key: read("server.key") };
 const wrongName = { cert: read("elsewhere.pem"), key: read("elsewhere.key") };
+const expired = { cert: read("expired.pem"), key: read("expired.key") };
+const trustingExpired = { NODE_EXTRA_CA_CERTS: fileOf("expired.pem") };
 const trusting = { NODE_EXTRA_CA_CERTS: fileOf("authority.pem") };
 
 const answering = (peer: Peer) => void peer.write(answerWith("ok"));
@@ -49,6 +51,7 @@ describe("a server whose certificate is right", () => {
 describe("a server without a valid certificate gets nothing of the request", () => {
   for (const [what, tls, env, code] of [
     ["its authority is unknown", right, {}, "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+    ["its certificate has expired", expired, trustingExpired, "CERT_HAS_EXPIRED"],
     ["its certificate is for another name", wrongName, trusting, "ERR_TLS_CERT_ALTNAME_INVALID"],
   ] as const) {
     test(what, async () => {

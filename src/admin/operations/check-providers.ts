@@ -12,6 +12,7 @@ import { TokenSources } from "../../vendors/credentials/token-sources.ts";
 import type { Prepared, Provider, RefusalSubject } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
+import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
 import type { ModelCheckView } from "../views.ts";
 
@@ -188,6 +189,8 @@ function unreachable(error: unknown): string {
   if (error instanceof CredentialUnavailable) return `no credential: ${error.message}`;
   if (error instanceof Error && error.name === "TimeoutError")
     return `no answer within ${timeoutMs / 1000} s`;
+  const certificate = certificateProblem(error);
+  if (certificate !== null) return `its certificate ${certificate.message}`;
   const code = systemCode(error);
   return `cannot be reached${code === null ? "" : ` (${code})`}; check base_url and the network`;
 }

@@ -19,8 +19,12 @@ const byCode: Readonly<Record<string, string>> = {
   internal_error: "The log has the cause, under the request's id.",
 };
 
-/** What the provider says about our account there, whatever its status. */
+/** What an attempt failed for, whatever its status. */
 const byFailure: Readonly<Record<string, string>> = {
+  expired_certificate:
+    "The provider's certificate has expired: whoever runs it has to renew it, unless the clock of this machine is wrong.",
+  bad_certificate:
+    "The provider's certificate is not trusted here; `sluice models check` says why. NODE_EXTRA_CA_CERTS names a file of more authorities.",
   unpaid:
     "The account that the provider's `api_key` belongs to has no credit left, or has reached its spending limit: see the provider's billing page.",
 };
@@ -33,6 +37,8 @@ const byProviderStatus: Readonly<Record<number, string>> = {
   429: "The provider limits the account: ask it for more, or add another deployment.",
 };
 
+const unreached =
+  "Check the provider's `base_url` and the network between; `sluice models check` tries each provider.";
 const moreCredit =
   "`sluice keys topup K N` adds credit; a smaller `max_tokens` makes the request need less of it.";
 const moreBudget =
@@ -48,10 +54,8 @@ export function adviceFor(
   if (outcome !== "refused" && outcome !== "failed") return null;
   const last = attempts.at(-1);
   if (last !== undefined && outcome === "failed") {
-    if (last.status === null) {
-      return "Check the provider's `base_url` and the network between; `sluice models check` tries each provider.";
-    }
-    const advice = byFailure[last.failure ?? ""] ?? byProviderStatus[last.status];
+    const byStatus = last.status === null ? unreached : byProviderStatus[last.status];
+    const advice = byFailure[last.failure ?? ""] ?? byStatus;
     if (advice !== undefined) return advice;
   }
   if (code === "insufficient_credit") return route.startsWith("/token/") ? moreBudget : moreCredit;

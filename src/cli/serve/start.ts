@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -36,7 +37,32 @@ export async function startWithKeys(
     terminal.print(dashboardText(adminUrl));
   }
   if (firstKeys.hasNone && !json) terminal.print(noKeysText);
+  if (!tellTrouble(running, json, terminal) && settings.store === null && !json) {
+    tellRoom(settings.server.dataDir, terminal);
+  }
   return running;
+}
+
+/** Said here because what was just printed does not work until then. Returns whether there was something to say. */
+function tellTrouble(running: RunningGateway, json: boolean, terminal: Terminal): boolean {
+  const trouble = running.trouble();
+  if (trouble === null) return false;
+  const { reason, advice } = trouble;
+  const mark = terminal.style.bad("✗");
+  if (json) terminal.print(JSON.stringify({ not_ready: { reason, advice } }));
+  else terminal.print(`${mark} Every call gets 503 until this is mended: ${reason} ${advice}\n`);
+  return true;
+}
+
+/** With less than this it is only a matter of time. */
+const littleRoomBytes = 64 * 1024 * 1024;
+
+function tellRoom(folder: string, terminal: Terminal): void {
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize >= littleRoomBytes) return;
+  const left = Math.floor((bavail * bsize) / (1024 * 1024));
+  const what = `The disk that holds ${folder} is nearly full (${left} MB are left). Make room: once it is full, every call gets 503.`;
+  terminal.print(`${terminal.style.warn("!")} ${what}\n`);
 }
 
 /** A folder that cannot be used is explained to the operator. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
+import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { collectAnswer } from "../../wire/collect.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
@@ -76,6 +77,8 @@ function bodyOf({ form, json }: TokenRequest): { body: string; type: string | nu
 
 function whyUnreachable(cause: unknown): string {
   if (cause instanceof Error && cause.name === "TimeoutError") return "does not answer";
+  const certificate = certificateProblem(cause);
+  if (certificate !== null) return `cannot be trusted: its certificate ${certificate.message}`;
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
   return `cannot be reached${code}`;
 }

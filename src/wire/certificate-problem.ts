@@ -1,0 +1,31 @@
+import { systemCode } from "../base/system-code.ts";
+
+const notTrusted =
+  "is not of an authority that this machine trusts; NODE_EXTRA_CA_CERTS names a file of others";
+const selfSigned = "is signed by nobody but itself; NODE_EXTRA_CA_CERTS names a file of those to trust";
+
+/** By the code that OpenSSL's verification ends with. */
+const problems: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: "has expired; it has to be renewed, unless the clock of this machine is wrong",
+  CERT_NOT_YET_VALID: "is not valid yet; the clock of this machine may be wrong",
+  CERT_REVOKED: "has been revoked",
+  ERR_TLS_CERT_ALTNAME_INVALID: "is of another host",
+  DEPTH_ZERO_SELF_SIGNED_CERT: selfSigned,
+  SELF_SIGNED_CERT_IN_CHAIN: selfSigned,
+  UNABLE_TO_GET_ISSUER_CERT: notTrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: notTrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: notTrusted,
+};
+
+export interface CertificateProblem {
+  readonly isExpired: boolean;
+  /** The end of a sentence that begins with the certificate. */
+  readonly message: string;
+}
+
+/** What is wrong with a server's certificate, if a connection failed because of it; null if that was not the cause. */
+export function certificateProblem(error: unknown): CertificateProblem | null {
+  const code = systemCode(error) ?? "";
+  const message = problems[code];
+  return message === undefined ? null : { isExpired: code === "CERT_HAS_EXPIRED", message };
+}
