@@ -90,13 +90,18 @@ const figuresPerCharge = 3;
 /** For progress and releases, which charge nothing. */
 export const nothingCharged: Charged = { charged: 0, overrun: 0 };
 
+/** The node was taken over, and another exchange answers what this one should have: it is not charged, and must not be delivered. */
+export const superseded = { isSuperseded: true } as const;
+export type Ended = Charged | typeof superseded;
+
 /** In the order in which they were sent. The database says nothing about a release. */
-export function chargesOf(count: number, figures: ArrayLike<number> | null): Charged[] {
-  const charges = new Array<Charged>(count).fill(nothingCharged);
+export function chargesOf(count: number, figures: ArrayLike<number> | null): Ended[] {
+  const charges = new Array<Ended>(count).fill(nothingCharged);
   const end = figures?.length ?? 0;
   for (let at = 0; figures !== null && at < end; at += figuresPerCharge) {
     const place = figureAt(figures, at) - 1;
-    charges[place] = { charged: figureAt(figures, at + 1), overrun: figureAt(figures, at + 2) };
+    const charged = figureAt(figures, at + 1);
+    charges[place] = charged < 0 ? superseded : { charged, overrun: figureAt(figures, at + 2) };
   }
   return charges;
 }

@@ -1,9 +1,9 @@
 import { assert } from "../../../base/assert.ts";
 import type { KeptRates } from "../../../base/rates.ts";
-import type { Charged, HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
+import type { HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
-import { chargesOf, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
+import { chargesOf, type Ended, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
 import { orderRow, verdictsOf } from "./hold-order.ts";
 import { rowsText, textField } from "./row-text.ts";
 
@@ -18,7 +18,7 @@ export type MoneyItem =
   | { readonly kind: "end"; readonly end: HoldEnd }
   | HoldProgressItem;
 
-export type MoneyAnswer = HoldVerdict | Charged;
+export type MoneyAnswer = HoldVerdict | Ended;
 
 interface BatchRow {
   readonly charges: ArrayLike<number> | null;

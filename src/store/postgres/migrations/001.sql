@@ -146,6 +146,8 @@ CREATE TABLE entries (
   outcome text,
   reference text,
   note text,
+  -- Of a late charge, the one that a takeover has made before: the exchange counts as the late one says.
+  completes int8,
   -- The store's revision that this entry raised; NULL for what a gateway charges.
   revision int8,
   -- What the use of a token budget would have cost; NULL where there is no price.
@@ -180,6 +182,7 @@ CREATE INDEX entries_by_account ON entries (account_no, id);
 CREATE UNIQUE INDEX entries_by_exchange ON entries (exchange_id, month, (outcome = 'interrupted')) WHERE kind = 'charge';
 CREATE INDEX entries_of_exchange ON entries (exchange_id) WHERE kind <> 'charge' AND exchange_id IS NOT NULL;
 CREATE INDEX entries_by_revision ON entries (revision) WHERE revision IS NOT NULL;
+CREATE INDEX entries_that_complete ON entries (id) WHERE completes IS NOT NULL;
 
 -- A reference is unique among all months too.
 CREATE TABLE entry_references (
@@ -423,7 +426,7 @@ CREATE TABLE latency_all_hours (
   PRIMARY KEY (hour, measure, up_to_ms)
 ) WITH (fillfactor = 70);
 
--- The figures of one charge.
+-- The figures of one charge. What a takeover has charged of an exchange that was charged late is no longer an interrupted call.
 CREATE VIEW entry_figures AS
 SELECT entries.id, entries.at_ms, entries.key_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
   (recorded_at_ms IS NOT NULL)::int AS requests,
@@ -448,7 +451,15 @@ SELECT entries.id, entries.at_ms, entries.key_no, coalesce(model, '') AS model, 
   (total_ms IS NOT NULL)::int AS total_count,
   0 AS covered_attempts
 FROM entries JOIN accounts ON accounts.no = entries.account_no
-WHERE kind = 'charge';
+WHERE kind = 'charge'
+UNION ALL
+SELECT late.id, first.at_ms, first.key_no, coalesce(first.model, ''), coalesce(first.provider, ''),
+  0, 0, 0, 0, 0, -1, 0, 0, 0,
+  0, 0, CASE WHEN mode = 'credit' THEN first.amount ELSE 0 END,
+  0, 0, CASE WHEN mode = 'credit' THEN 0 ELSE first.amount END,
+  0, 0, 0, 0, 0, 0
+FROM entries late JOIN entries first ON first.id = late.completes AND first.month = late.month JOIN accounts ON accounts.no = late.account_no
+WHERE late.completes IS NOT NULL;
 
 -- The figures of an ending that was not charged.
 CREATE VIEW ending_figures AS
@@ -723,22 +734,25 @@ CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE s
 $$;
 
 -- A charge whose hold has ended without it, because the node was taken over before the charge was acknowledged: what is
--- missing of it is charged now, beside what the takeover has charged. Once done, repeating it changes nothing.
-CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, OUT charged int8, OUT overrun int8) LANGUAGE plpgsql AS $$
+-- missing of it is charged now, beside what the takeover has charged. Once done, repeating it changes nothing. If another exchange has
+-- claimed its Idempotency-Key meanwhile, that one's charge stands, and nothing more is charged: -1.
+CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, p_is_superseded bool, OUT charged int8, OUT overrun int8) LANGUAGE plpgsql AS $$
 DECLARE
   a record; k record;
-  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_period int8; v_on int; is_final bool;
+  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_period int8; v_on int; v_first int8; is_final bool;
 BEGIN
   SELECT no, account_no INTO STRICT k FROM keys WHERE id = i.key;
   SELECT * INTO STRICT a FROM accounts WHERE no = k.account_no FOR NO KEY UPDATE;
   v_month := sluice_month(i.opened); v_period := i.period;
   -- Each by an index of its own: a reply that was lost must not read the whole month.
-  SELECT coalesce(sum(-amount), 0), coalesce(bool_or(outcome <> 'interrupted'), false) INTO v_paid, is_final
+  SELECT coalesce(sum(-amount), 0), coalesce(bool_or(outcome <> 'interrupted'), false), min(id) INTO v_paid, is_final, v_first
     FROM entries WHERE exchange_id = i.id AND month = v_month AND kind = 'charge';
   SELECT coalesce(sum(amount), 0) INTO v_unpaid FROM entries WHERE exchange_id = i.id AND month = v_month AND kind <> 'charge';
   charged := v_paid; overrun := v_unpaid;
   v_rest := i.cost - v_paid - v_unpaid;
-  IF is_final OR v_rest <= 0 THEN RETURN; END IF;
+  IF is_final THEN RETURN; END IF;
+  IF p_is_superseded THEN charged := -1; overrun := 0; RETURN; END IF;
+  IF v_rest <= 0 THEN RETURN; END IF;
   -- As for a hold of nothing; but a past period's is taken as it is.
   v_now := least(v_rest, sluice_affordable(a.mode, sluice_balance(a.mode, a.posted, a.budget_tokens, a.period_used), a.held,
     CASE WHEN a.mode <> 'credit' AND v_period <> a.period_start_ms THEN v_rest ELSE 0 END, v_period <> a.period_start_ms));
@@ -751,10 +765,10 @@ BEGIN
     output_tokens = output_tokens + CASE WHEN i.recorded IS NULL THEN 0 ELSE i.output END,
     last_cost_nano = CASE WHEN i.recorded IS NULL THEN last_cost_nano WHEN mode = 'credit' THEN v_paid + v_now ELSE 0 END
     WHERE no = a.no;
-  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, note, list_cost_nano,
+  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, note, completes, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
       output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model)
-    VALUES (v_month, a.no, k.no, p_node, 'charge', -v_now, i.at, v_period, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', i.list_cost,
+    VALUES (v_month, a.no, k.no, p_node, 'charge', -v_now, i.at, v_period, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts,
@@ -767,16 +781,21 @@ BEGIN
 END $$;
 
 -- The charges whose holds were not there any more; see sluice_charge_late. `p_made` has three figures for each of the others.
-CREATE FUNCTION sluice_charge_lost(p_node int, p_ends sluice_hold_end[], p_made float8[]) RETURNS float8[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION sluice_charge_lost(p_node int, p_ends sluice_hold_end[], p_made float8[], p_responses json) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE
   r record;
   v_made int[] := ARRAY(SELECT p_made[i] FROM generate_series(1, cardinality(p_made), 3) AS i);
+  v_superseded text[] := ARRAY(
+    SELECT x.id FROM json_to_recordset(p_responses) AS x(id text, key text, route text, idempotency_key text),
+      LATERAL (SELECT no FROM keys WHERE id = x.key LIMIT 1) AS k,
+      LATERAL (SELECT exchange_id FROM idempotency WHERE key_no = k.no AND route = x.route AND idempotency_key = x.idempotency_key LIMIT 1) AS i
+    WHERE i.exchange_id <> x.id);
   v_late record;
   answers float8[];
 BEGIN
   FOR r IN SELECT i.n, p_ends[i.n] AS item FROM generate_subscripts(p_ends, 1) AS i(n) WHERE NOT i.n = ANY (v_made) LOOP
     CONTINUE WHEN (r.item).cost IS NULL;
-    v_late := sluice_charge_late(p_node, r.item);
+    v_late := sluice_charge_late(p_node, r.item, (r.item).id = ANY (v_superseded));
     answers := answers || ARRAY[r.n, v_late.charged, v_late.overrun]::float8[];
   END LOOP;
   RETURN answers;
@@ -814,11 +833,12 @@ BEGIN
         UNION ALL SELECT account_no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
         ORDER BY no FOR NO KEY UPDATE;
   END CASE;
+  -- Before anything is charged late: from here on nobody else can claim what it answers.
+  IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
   IF p_ends IS NOT NULL THEN
     IF is_new THEN charges := sluice_end_holds(p_node, p_ends, p_endings); END IF;
-    IF coalesce(cardinality(charges), 0) < 3 * cardinality(p_ends) THEN charges := charges || sluice_charge_lost(p_node, p_ends, charges); END IF;
+    IF coalesce(cardinality(charges), 0) < 3 * cardinality(p_ends) THEN charges := charges || sluice_charge_lost(p_node, p_ends, charges, p_responses); END IF;
   END IF;
-  IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
   IF is_new AND p_progress IS NOT NULL THEN PERFORM sluice_note_progress(p_progress); END IF;
   IF p_orders IS NOT NULL THEN verdicts := sluice_open_holds(p_node, is_new, p_orders); END IF;
 END $$;

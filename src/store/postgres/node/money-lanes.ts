@@ -130,6 +130,7 @@ export class MoneyLanes {
 
   async end(end: HoldEnd): Promise<Charged> {
     const answer = await this.#add(end.key, { kind: "end", end });
+    if ("isSuperseded" in answer) throw new NodeUnavailable();
     assert("charged" in answer, "an end is answered with what it has charged");
     return answer;
   }
