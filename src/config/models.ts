@@ -69,6 +69,7 @@ function buildModel(
       maxOutputTokens: model.max_output_tokens ?? null,
       price,
       capabilities: model.capabilities ?? {},
+      cache: model.cache ?? defaults.cache,
       maxExchangeMs: ownLimit === undefined ? usualExchangeMs : milliseconds(ownLimit),
       deployments,
       fallbacks: model.fallbacks ?? [],

@@ -1,6 +1,8 @@
 import type { HostedToolName } from "../base/hosted-tools.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
+
 import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
+import type { cacheSettings } from "./defaults.ts";
 
 /**
  * The configuration as the program uses it: with defaults, secrets resolved, references checked, times in milliseconds.
@@ -113,6 +115,8 @@ export interface DeploymentSettings {
   readonly timeouts: Timeouts;
 }
 
+export type CacheSetting = (typeof cacheSettings)[number];
+
 export interface ModelSettings {
   readonly id: string;
   /** Other names that clients may ask for it by. */
@@ -128,6 +132,8 @@ export interface ModelSettings {
   readonly maxOutputTokens: number | null;
   readonly price: Price | null;
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** Whether translated requests to Claude are marked for its cache. */
+  readonly cache: CacheSetting;
   /** The longest that an exchange with it may take: its own limit, or the server's. */
   readonly maxExchangeMs: number;
   /** At least one. The first one's provider is shown as the model's `provider`. */

@@ -25,6 +25,8 @@ export interface ClientDialect {
   readonly errorFormat: ErrorFormat;
   /** Whether the client runs a tool of this type although its name and schema are the vendor's. */
   isClientTool(type: string): boolean;
+  /** The dialect's vendor caches prompts by itself, so that clients expect it without marking anything. */
+  readonly expectsCaching: boolean;
   /** The ids of calls that a client may be told: its conversation may go on with any provider of the dialect. */
   readonly callIds: CallIdForm;
   /** The fields of a request, and what a translation does with each. */

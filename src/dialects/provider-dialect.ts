@@ -23,6 +23,8 @@ export interface ProviderDialect extends AnswerFigures {
   /** If a provider speaks several dialects, the richest is used, because it loses the least. */
   readonly richness: number;
   readonly takesStopSequences: boolean;
+  /** Claude's prompts are cached up to marks, and only there. */
+  readonly takesCacheMarks?: true;
   /** Paths below the base URL, unless the vendor has its own. */
   readonly paths: DialectPaths;
   /** Absent if the dialect has no such request. */
@@ -129,6 +131,8 @@ export interface Target {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** What the provider's settings add to every request. */
   readonly fields?: JsonObject;
+  /** The operator wants prompts marked for Claude's cache where the client cannot know that it has to. */
+  readonly marksCache?: boolean;
   /** The provider has refused the proofs of this conversation's reasoning. */
   readonly refusesProofs?: true;
 }

@@ -52,6 +52,7 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     price: null,
     capabilities: {},
     deployments: [deployment("openai")],
+    cache: "auto",
     maxExchangeMs: 300_000,
     fallbacks: [],
     ...changes,

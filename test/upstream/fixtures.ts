@@ -153,6 +153,7 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
     maxOutputTokens: null,
     price: null,
     capabilities: {},
+    cache: "auto",
     maxExchangeMs: 300_000,
     deployments: places.flatMap((place, index) =>
       (place.model ?? "m") === id ? [deploymentAt(place, nameOf(place, index))] : [],

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { defaults } from "../defaults.ts";
+import { cacheSettings, defaults } from "../defaults.ts";
 import { closed, dialect, maxTokensField, modelTimeoutsSchema } from "./parts.ts";
 import { priceSchema } from "./price.ts";
 
@@ -116,6 +116,16 @@ export const modelSchema = Type.Object(
     ),
     price: Type.Optional(priceSchema),
     capabilities: Type.Optional(capabilitiesSchema),
+    cache: Type.Optional(
+      Type.Union(
+        cacheSettings.map((setting) => Type.Literal(setting)),
+        {
+          default: defaults.cache,
+          description:
+            "Claude, asked by clients of OpenAI's dialects: whether conversations with tools are marked for its cache.",
+        },
+      ),
+    ),
     timeouts: Type.Optional(modelTimeoutsSchema),
   },
   closed,

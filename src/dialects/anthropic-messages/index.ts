@@ -29,6 +29,7 @@ const client: ClientDialect = {
   operation,
   errorFormat: "anthropic",
   isClientTool: (type) => clientTools.test(type),
+  expectsCaching: false,
   callIds: wordCallIds,
   requestFields,
   fieldNames: {
@@ -58,6 +59,7 @@ const provider: ProviderDialect = {
   name: "messages",
   richness: 2,
   takesStopSequences: true,
+  takesCacheMarks: true,
   paths: { generate: "/messages", countTokens: "/messages/count_tokens" },
   countTokens: { writeRequest: (body) => body, countField: "input_tokens" },
   requestHeaders,

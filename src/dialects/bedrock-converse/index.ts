@@ -9,6 +9,7 @@ const provider: ProviderDialect = {
   name: "converse",
   richness: 1,
   takesStopSequences: true,
+  takesCacheMarks: true,
   paths: {
     generate: ({ model, stream }) => `${modelPath(model)}/${stream ? "converse-stream" : "converse"}`,
     countTokens: ({ model }) => `${modelPath(model)}/count-tokens`,

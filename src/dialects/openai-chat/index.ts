@@ -28,6 +28,7 @@ const client: ClientDialect = {
   operation,
   errorFormat: "openai",
   isClientTool: () => false,
+  expectsCaching: true,
   callIds: shortCallIds,
   requestFields,
   fieldNames: {

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { IrMessage, IrRequest, IrText, IrTool } from "../ir/ir.ts";
+import type { IrRequest } from "../ir/ir.ts";
 import type { DroppedFields } from "../translation/dropped-fields.ts";
+import { countMarks } from "../translation/mark-cache.ts";
 
 /** A client's cache marks are dropped where the provider caches by itself and takes none. */
 export function dropCacheMarks(request: IrRequest, dropped: DroppedFields): void {
@@ -33,16 +34,4 @@ function collectMarked(parts: readonly Json[], marked: JsonObject[]): void {
     }
     if (part["prompt_cache_breakpoint"] !== undefined) marked.push(part);
   }
-}
-
-function countMarks({ system, messages, tools }: IrRequest): number {
-  let marks = marksIn(system) + marksIn(tools);
-  for (const { blocks } of messages) marks += marksIn(blocks);
-  return marks;
-}
-
-function marksIn(parts: readonly (IrText | IrTool | IrMessage["blocks"][number])[]): number {
-  let marks = 0;
-  for (const part of parts) if ("cache" in part && part.cache !== undefined) marks += 1;
-  return marks;
 }

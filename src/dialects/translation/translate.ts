@@ -12,6 +12,7 @@ import { legalCallId } from "../tools/call-id.ts";
 import { ToolNames } from "../tools/names.ts";
 import { adaptRequest } from "./adapt-request.ts";
 import { DroppedFields } from "./dropped-fields.ts";
+import { markCache } from "./mark-cache.ts";
 import { PairedStreams, type TranslationContext } from "./paired-streams.ts";
 import { restoreResponse } from "./restore-answer.ts";
 import type {
@@ -35,7 +36,7 @@ export function translate(
   const read = client.readRequest(source.body, dropped);
   const request = target.refusesProofs === true ? withoutProofs(read, dropped) : read;
   const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
-  const body = target.dialect.writeRequest(adapted, target, dropped);
+  const body = target.dialect.writeRequest(markCache(adapted, source, target), target, dropped);
   if (target.fields !== undefined) Object.assign(body, target.fields);
   const toolMapping = { names, formatTool, callId: callIdFor(client, mint) };
   const context = { client, target, call: { source, mint, clock }, toolMapping };

@@ -31,6 +31,7 @@ function newTarget(deployment: Deployment, toward: ProviderDialectName): Target 
     maxTokensField: deployment.maxTokensField,
     quirks: settings.quirks.length > 0 ? settings.quirks : traits?.quirks,
     streamUsage: settings.streamUsage,
+    marksCache: deployment.model.cache === "auto",
     capabilities: { ...vendor.capabilities, ...deployment.model.capabilities },
     ...(vendor.requestFields === undefined ? {} : { fields: vendor.requestFields(settings.options, toward) }),
   };

@@ -59,6 +59,7 @@ ${provider("chain", `credentials = "chain"`)}
 ${model("claude", "by-key", claudeModel)}
 ${model("claude-signed", "signed", claudeModel)}
 ${model("claude-converse", "signed", claudeModel, 'dialect = "converse"')}
+${model("claude-uncached", "by-key", claudeModel, 'cache = "none"')}
 ${model("nova", "temporary", novaModel, 'family = "amazon.nova-2-lite"')}
 ${model("nova-chain", "chain", novaModel, 'family = "amazon.nova-2-lite"')}
 ${model("unknown", "wrong", "no.such-model")}
@@ -248,6 +249,22 @@ describe("Sluice before the same Bedrock", () => {
       const { body } = fake.provider.requests.at(-1) ?? {};
       expect(body).toMatchObject({ anthropic_version: "bedrock-2023-05-31", temperature: 0.5 });
     }
+  });
+
+  test("B43: a chat client's conversation with tools is cached, unless the operator says no", async () => {
+    const tool = {
+      type: "function",
+      function: { name: "look", parameters: { type: "object", properties: {} } },
+    };
+    const turns = [...messages, { role: "assistant", content: "Hi." }, { role: "user", content: "And?" }];
+    const sentTo = async (id: string): Promise<string> => {
+      expect((await chat(id, { messages: turns, tools: [tool] })).status).toBe(200);
+      return fake.provider.requests.at(-1)?.text ?? "";
+    };
+    expect((await sentTo("claude")).match(/"cache_control":\{"type":"ephemeral"\}/g)).toHaveLength(3);
+    expect((await sentTo("claude-converse")).match(/"cachePoint":\{"type":"default"\}/g)).toHaveLength(3);
+    expect(await sentTo("claude-uncached")).not.toContain("cache");
+    expect(await sentTo("nova")).not.toContain("cache");
   });
 
   test("B20, B25: what a client would miss is refused, and nothing is asked", async () => {

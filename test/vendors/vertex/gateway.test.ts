@@ -171,6 +171,19 @@ describe("Sluice before the same Vertex", () => {
     });
   });
 
+  test("a conversation with tools of a client that knows no marks is cached", async () => {
+    const tool = { type: "function", name: "look", parameters: { type: "object", properties: {} } };
+    const input = [...hello, { role: "assistant", content: "Hi." }, { role: "user", content: "And?" }];
+    const response = await ask("/v1/responses", {
+      model: "claude",
+      input,
+      tools: [tool],
+      instructions: "Be brief.",
+    });
+    expect(response.status).toBe(200);
+    expect(sent().text.match(/"cache_control":\{"type":"ephemeral"\}/g)).toHaveLength(4);
+  });
+
   test("a mark keeps its time to live and loses its scope, and the tier is left out", async () => {
     const mark = { type: "ephemeral", ttl: "1h", scope: "global" };
     const bare = { type: "ephemeral", ttl: "1h" };

@@ -1,0 +1,66 @@
+import type { Source } from "../client-dialect.ts";
+import type { IrMessage, IrRequest, IrText, IrTool } from "../ir/ir.ts";
+import type { Target } from "../provider-dialect.ts";
+import { claudeGeneration, modelName } from "./model-traits.ts";
+
+type Markable = IrText | IrTool | IrMessage["blocks"][number];
+
+/**
+ * Marks what Claude is to cache for a client whose own vendor caches by itself: the tools, the instructions, and the user's last
+ * two turns, of which the first is where the request before this one ended. Only a conversation with tools that has an answer
+ * already, because a single call would pay for a cache that nobody reads. Never where the client has set marks.
+ */
+export function markCache(request: IrRequest, { dialect }: Source, target: Target): IrRequest {
+  if (target.marksCache !== true || !dialect.expectsCaching || !takesMarks(target)) return request;
+  const { tools, system, messages } = request;
+  const lastAnswer = messages.findLastIndex(({ role }) => role === "assistant");
+  if (tools.length === 0 || lastAnswer === -1 || countMarks(request) > 0) return request;
+  const before = messages.findLastIndex(({ role }, index) => role === "user" && index < lastAnswer);
+  const last = messages.findLastIndex(({ role }, index) => role === "user" && index > lastAnswer);
+  return {
+    ...request,
+    tools: marked(tools),
+    system: marked(system),
+    messages: messages.map((message, index) =>
+      index === before || index === last ? markedTurn(message) : message,
+    ),
+  };
+}
+
+/** Bedrock caches nothing for earlier models, and answers 400 to marks. */
+const firstCached = 3.7;
+
+function takesMarks(target: Target): boolean {
+  const name = modelName(target);
+  const isCached = (claudeGeneration(name) ?? firstCached) >= firstCached;
+  return target.dialect.takesCacheMarks === true && /claude/i.test(name) && isCached;
+}
+
+function markedTurn(message: IrMessage): IrMessage {
+  return message.role === "user" ? { ...message, blocks: marked(message.blocks) } : message;
+}
+
+/** The last one that can have a mark. */
+function marked<Part extends Markable>(parts: readonly Part[]): readonly Part[] {
+  const last = parts.findLastIndex(canBeMarked);
+  const part = parts[last];
+  return part === undefined ? parts : parts.with(last, { ...part, cache: { type: "ephemeral" } });
+}
+
+/** Text that is only white space is not written, and would take its mark along. */
+function canBeMarked(part: Markable): boolean {
+  return part.type !== "text" || part.text.trim() !== "";
+}
+
+/** How many marks a client has set. */
+export function countMarks({ system, messages, tools }: IrRequest): number {
+  let marks = marksIn(system) + marksIn(tools);
+  for (const { blocks } of messages) marks += marksIn(blocks);
+  return marks;
+}
+
+function marksIn(parts: readonly Markable[]): number {
+  let marks = 0;
+  for (const part of parts) if ("cache" in part && part.cache !== undefined) marks += 1;
+  return marks;
+}
