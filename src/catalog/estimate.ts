@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from "../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { type Attachment, attachmentOf, isMeasured, secondsOfAudio } from "./attachments.ts";
 
 /**
  * Estimates a request's input tokens for its hold, without a tokenizer. The estimate should be at or above the real count
@@ -12,62 +13,56 @@ const tokensPerTool = 12;
 /** Anthropic puts a system prompt of about this size in front of any tools. */
 const toolsPreamble = 350;
 
-/** The most that an image costs with the vendors' default settings. */
+/** What an image usually costs, and the most: Claude reads up to 2576 pixels, and OpenAI all there are if it is asked to. */
 export const imageTokens = 1600;
-/** A page of a document, as text and image together. The number of pages is derived from the size. */
+const mostImageTokens = 4800;
+const mostOriginalImageTokens = 12_000;
+/** A page of a document, as text and image together. What it usually has of them is derived from its size. */
 const pageTokens = 3000;
 const base64CharsPerPage = 100_000;
-const base64CharsPerAudioToken = 400;
-/** For what is only named by its address: ten minutes of speech, or one of video. */
-const linkedMediaTokens = 20_000;
+/** The most that vendors take, which is Google's limit of a thousand pages. The model's window is nearly always less. */
+const mostDocumentTokens = 1000 * pageTokens;
+/** Google's; OpenAI's are 10. */
+const audioTokensPerSecond = 32;
 
 /** Shorter strings are counted as text, whatever they are: it makes little difference. */
 const minBinaryLength = 256;
 
-export type Attachment = "image" | "document" | "audio" | "media";
-
 /** Where a text is found: in an attachment, in a text that belongs to one, or elsewhere. */
 type Within = Attachment | "text" | null;
 
-/** Null for what is read as text. */
-export function attachmentOf(type: Json | undefined): Attachment | null {
-  switch (type) {
-    case "image":
-    case "image_url":
-    case "input_image":
-      return "image";
-    case "document":
-    case "file":
-    case "input_file":
-      return "document";
-    case "input_audio":
-      return "audio";
-    case "audio_url":
-    case "video_url":
-    case "input_video":
-      return "media";
-    default:
-      return null;
-  }
+/** An estimate of a request's input. */
+export interface InputEstimate {
+  /** At or above the real count, but for attachments whose tokens nothing bounds. */
+  readonly tokens: number;
+  /** How many of those there are. */
+  readonly unmeasured: number;
+}
+
+/** The most that the input may be. A provider refuses what is above the model's window. */
+export function mostInput({ tokens, unmeasured }: InputEstimate, contextWindow: number | null): number {
+  const most = tokens + unmeasured * mostDocumentTokens;
+  return contextWindow === null ? most : Math.max(tokens, Math.min(most, contextWindow));
 }
 
 /** Estimates the input tokens of a body in any dialect. */
-export function estimateInput(body: JsonObject): number {
-  return walk(body).total(0);
+export function estimateInput(body: JsonObject): InputEstimate {
+  return walk(body).result(0);
 }
 
 /**
  * The same for a body whose long texts were truncated by `cutBytes` in all. Null if it has attachments: their cost depends
  * on their whole text, so the whole body is needed.
  */
-export function estimateTruncatedInput(body: JsonObject, cutBytes: number): number | null {
-  const estimate = walk(body);
-  return estimate.hasAttachments && cutBytes > 0 ? null : estimate.total(cutBytes);
+export function estimateTruncatedInput(body: JsonObject, cutBytes: number): InputEstimate | null {
+  const walked = walk(body);
+  return walked.hasAttachments && cutBytes > 0 ? null : walked.result(cutBytes);
 }
 
-/** What an attachment alone costs, by its kind and size, without the names and addresses around it. */
+/** What an attachment alone costs at most, without the names and addresses around it. */
 export function estimateAttachment(block: JsonObject): number {
-  return Math.ceil(walk(block).attachedTokens);
+  const { attachedTokens, unmeasured } = walk(block);
+  return Math.ceil(attachedTokens + unmeasured * mostDocumentTokens);
 }
 
 /** Estimates the tokens of a text in the same way, where no better count is available. */
@@ -75,40 +70,50 @@ export function estimateText(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
-function walk(body: JsonObject): InputEstimate {
-  const estimate = new InputEstimate();
-  estimate.addObject(body, null);
+function walk(body: JsonObject): Walk {
+  const walked = new Walk();
+  walked.addObject(body, null);
   const tools = body["tools"];
   if (Array.isArray(tools) && tools.length > 0) {
-    estimate.tokens += toolsPreamble + tools.length * tokensPerTool;
+    walked.tokens += toolsPreamble + tools.length * tokensPerTool;
   }
-  return estimate;
+  return walked;
 }
 
 /** Adds up one walk through a body, without allocating. */
-class InputEstimate {
+class Walk {
   textBytes = 0;
   /** Everything that is not measured by the length of its text, but for attachments. */
   tokens = 0;
   attachedTokens = 0;
   hasAttachments = false;
+  unmeasured = 0;
 
-  total(cutBytes: number): number {
-    return Math.ceil(this.tokens + this.attachedTokens + (this.textBytes + cutBytes) / bytesPerToken);
+  result(cutBytes: number): InputEstimate {
+    const tokens = this.tokens + this.attachedTokens + (this.textBytes + cutBytes) / bytesPerToken;
+    return { tokens: Math.ceil(tokens), unmeasured: this.unmeasured };
   }
 
   addObject(object: JsonObject, within: Within): void {
-    const attachment = attachmentOf(object["type"]);
-    if (attachment !== null) this.hasAttachments = true;
-    if (attachment === "image") this.attachedTokens += imageTokens;
-    if (attachment === "document") this.attachedTokens += pageTokens;
-    if (attachment === "media") this.attachedTokens += linkedMediaTokens;
+    const { type } = object;
+    // Within an attachment it is where that comes from.
+    const attachment = type === "file" && within !== null ? null : attachmentOf(type);
+    if (attachment !== null) this.#addAttachment(attachment, object);
     this.tokens += tokensPerObject;
-    const inside = attachment ?? (within !== null && isText(object["type"]) ? "text" : within);
+    const inside = attachment ?? (within !== null && isText(type) ? "text" : within);
     for (const name in object) {
       this.textBytes += name.length;
       this.#add(object[name], inside);
     }
+  }
+
+  #addAttachment(kind: Attachment, block: JsonObject): void {
+    this.hasAttachments = true;
+    if (!isMeasured(kind, block)) this.unmeasured += 1;
+    if (kind === "image")
+      this.attachedTokens += imageDetail(block) === "original" ? mostOriginalImageTokens : mostImageTokens;
+    else if (kind === "document") this.attachedTokens += pageTokens;
+    else this.attachedTokens += (secondsOfAudio(block) ?? 0) * audioTokensPerSecond;
   }
 
   #add(value: Json | undefined, within: Within): void {
@@ -135,8 +140,12 @@ function attachedTokens(text: string, within: NonNullable<Within>): number {
       return (text.length / base64CharsPerPage) * pageTokens;
     case "audio":
     case "media":
-      return text.length / base64CharsPerAudioToken;
+      return 0;
   }
+}
+
+function imageDetail({ detail, image_url: image }: JsonObject): Json | undefined {
+  return isObject(image) ? image["detail"] : detail;
 }
 
 /** The provider takes the content of such an object for text, whatever it looks like. */

@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { Gathering } from "../base/gathering.ts";
 import { traceContextOf } from "../base/trace-context.ts";
+import { mostInput } from "../catalog/estimate.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Opened } from "../upstream/upstream.ts";
@@ -72,7 +73,7 @@ export async function generate(
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope, key });
   exchange.extras = usedExtras(exchange, null);
   const estimatedInput = request.estimateInput();
-  const counting = refuseOverlongInput(model, estimatedInput, request.bytes, gateway.tokens);
+  const counting = refuseOverlongInput(model, estimatedInput.tokens, request.bytes, gateway.tokens);
   if (counting !== undefined) await counting;
 
   const claiming = claimIdempotency(gateway, exchange, key, idempotencyKey, request);
@@ -95,8 +96,15 @@ function runCharged(
   storedInput: number,
 ): Promise<Response> {
   const { model, request, limit, estimatedInput } = generation;
-  const atMost = { input: estimatedInput + storedInput, output: limit.maxOutputTokens };
-  const wanted = { key, model, atMost, storedInput, requestBytes: request.bytes };
+  const input = mostInput(estimatedInput, model.contextWindow) + storedInput;
+  const wanted = {
+    key,
+    model,
+    atMost: { input, output: limit.maxOutputTokens },
+    storedInput,
+    requestBytes: request.bytes,
+    canBeCounted: estimatedInput.unmeasured === 0,
+  };
   return charged(gateway, exchange, wanted, (bill) => answer(gateway, exchange, key, generation, bill));
 }
 

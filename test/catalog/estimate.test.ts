@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { estimateInput, imageTokens } from "../../src/catalog/estimate.ts";
+import { estimateInput as estimate, mostInput } from "../../src/catalog/estimate.ts";
 
 const prose = "It was the best of times, it was the worst of times; we had everything before us. ".repeat(30);
 const code = "export function add(a: number, b: number): number {\n  return a + b; // 42\n}\n".repeat(30);
@@ -9,6 +9,13 @@ const chinese = "我们在海边散步，天气很好，孩子们在玩耍。".r
 const json = JSON.stringify(
   Array.from({ length: 40 }, (_, id) => ({ id, name: `row ${id}`, price: id * 1.5 })),
 );
+
+/** The most that an image costs. */
+const imageTokens = 4800;
+
+function estimateInput(body: JsonObject): number {
+  return estimate(body).tokens;
+}
 
 describe("the estimate of input tokens", () => {
   for (const [name, text] of Object.entries({ prose, code, chinese, json })) {
@@ -53,15 +60,32 @@ describe("the estimate of input tokens", () => {
     }
   });
 
-  test("counts audio by how long it plays, not by its text", () => {
-    const audio = (chars: number) => ({
-      type: "input_audio",
-      input_audio: { data: "UklGRiQA".repeat(chars / 8), format: "wav" },
-    });
-    const tokens = (...content: JsonObject[]) => estimateInput({ messages: [{ role: "user", content }] });
-    expect(tokens(audio(80_000))).toBeWithin(200, 260);
-    expect(tokens(audio(160_000)) - tokens(audio(80_000))).toBe(200);
-    expect(tokens(audio(80_000), audio(80_000)) - tokens(audio(80_000))).toBeWithin(200, 260);
+  test("counts audio by how long it plays at most, not by its text", () => {
+    const audio = (head: Buffer, bytes: number) => {
+      const data = Buffer.concat([head, Buffer.alloc(bytes - head.length)]).toString("base64");
+      const tokens = estimate({ messages: [{ type: "input_audio", input_audio: { data, format: "x" } }] });
+      return { ...tokens, seconds: tokens.tokens / 32 };
+    };
+    const wav = (rate: number, bytesPerSample: number, format = 1) => {
+      const head = Buffer.alloc(44);
+      head.write("RIFF");
+      head.write("WAVEfmt ", 8);
+      head.writeUInt16LE(format, 20);
+      head.writeUInt32LE(rate, 24);
+      head.writeUInt16LE(bytesPerSample, 32);
+      return head;
+    };
+    expect(audio(wav(24_000, 2), 10 * 48_000)).toMatchObject({ unmeasured: 0 });
+    expect(audio(wav(24_000, 2), 10 * 48_000).seconds).toBeWithin(10, 12);
+    expect(audio(wav(8_000, 1), 100 * 8_000).seconds).toBeWithin(100, 102);
+    // A player goes by the same figures.
+    expect(audio(wav(10, 1), 10_000).seconds).toBeWithin(1000, 1002);
+    for (const head of [Buffer.from("ID3\u0003"), Buffer.from([0xff, 0xfb]), Buffer.from([0xff, 0xe3])]) {
+      expect(audio(head, 64_000).seconds).toBeWithin(64, 66);
+    }
+    for (const head of [wav(0, 2), wav(24_000, 2, 0x55), Buffer.from("fLaC"), Buffer.from("OggS")]) {
+      expect(audio(head, 64_000).unmeasured).toBe(1);
+    }
   });
 
   test("counts numbers, and what is neither a number nor a text", () => {
@@ -70,12 +94,8 @@ describe("the estimate of input tokens", () => {
     expect(tokens([true, false, null]) - tokens([])).toBe(3);
   });
 
-  test("counts encoded documents by their pages, and documents of plain text as text", () => {
-    const encoded = { type: "document", source: { type: "base64", data: "JVBERi0x".repeat(100_000) } };
+  test("counts documents of plain text as text", () => {
     const plain = { type: "document", source: { type: "text", media_type: "text/plain", data: prose } };
-    const tokens = estimateInput({ messages: [encoded] });
-    expect(tokens).toBeGreaterThan(20_000);
-    expect(tokens).toBeLessThan(40_000);
     expect(estimateInput({ messages: [plain] })).toBeGreaterThanOrEqual(countTokens(prose));
   });
 
@@ -100,15 +120,6 @@ describe("the estimate of input tokens", () => {
     expect(tokens(30_000) - tokens(15_000)).toBe(6_000);
   });
 
-  test("counts speech and video that are only named by their address", () => {
-    for (const type of ["audio_url", "video_url"]) {
-      expect(estimateInput({ messages: [{ type, [type]: { url: "https://example.com/a" } }] })).toBeWithin(
-        20_000,
-        20_100,
-      );
-    }
-  });
-
   test("text that merely claims to be an image is counted as text", () => {
     const tokens = estimateInput({ messages: [{ type: "image", source: { data: prose } }] });
     expect(tokens).toBeGreaterThan(imageTokens + countTokens(prose));
@@ -127,5 +138,125 @@ describe("the estimate of input tokens", () => {
       estimateInput({ messages: [], tools: Array.from({ length: count }, () => ({ name: "x" })) });
     expect(tools(50) - tools(1)).toBeGreaterThanOrEqual(49 * 12);
     expect(tools(50) - tools(1)).toBeLessThan(49 * 25);
+  });
+});
+
+const base64 = (text: string) => Buffer.from(text, "latin1").toString("base64");
+const pdf = base64("%PDF-1.4 1 0 obj<</Kids[3 0 R 3 0 R 3 0 R]/Count 1>>");
+const docx = base64("PK\u0003\u0004 word/document.xml");
+const address = "https://example.com/report.pdf";
+
+/** Nothing bounds the tokens of these before the provider has read them. */
+const unmeasured: Readonly<Record<string, JsonObject>> = {
+  "a PDF of a messages client": {
+    type: "document",
+    source: { type: "base64", media_type: "application/pdf", data: pdf },
+  },
+  "a PDF by address of a messages client": { type: "document", source: { type: "url", url: address } },
+  "a file by id of a messages client": { type: "document", source: { type: "file", file_id: "file_1" } },
+  "a document without anything": { type: "document" },
+  "a PDF of a chat client": {
+    type: "file",
+    file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${pdf}` },
+  },
+  "a PDF that a chat client calls text": {
+    type: "file",
+    file: { filename: "a.pdf", file_data: `data:text/plain;base64,${pdf}` },
+  },
+  "a PDF behind some text": {
+    type: "file",
+    file: { file_data: `data:text/plain;base64,${base64(`\n\n%PDF-1.7\n${"x".repeat(2000)}`)}` },
+  },
+  "base64 without a type": { type: "file", file: { file_data: pdf } },
+  "a file by id of a chat client": { type: "file", file: { file_id: "file-1" } },
+  "a file by id that has text, too": {
+    type: "file",
+    file: { file_id: "file-1", file_data: `data:text/plain;base64,${base64("hi")}` },
+  },
+  "a PDF of a responses client": {
+    type: "input_file",
+    filename: "a.pdf",
+    file_data: `data:application/pdf;base64,${pdf}`,
+  },
+  "a Word document of a responses client": {
+    type: "input_file",
+    filename: "a.docx",
+    file_data: `data:application/vnd.openxmlformats;base64,${docx}`,
+  },
+  "a spreadsheet that is called text": { type: "input_file", file_data: `data:text/csv;base64,${docx}` },
+  "a PDF by address of a responses client": { type: "input_file", file_url: address },
+  "a file by id of a responses client": { type: "input_file", file_id: "file-1" },
+  "speech by address": { type: "audio_url", audio_url: { url: "https://example.com/a.mp3" } },
+  "a video by address": { type: "video_url", video_url: { url: "https://example.com/a.mp4" } },
+  "a video in bytes": { type: "video_url", video_url: { url: `data:video/mp4;base64,${docx}` } },
+  "a video of a responses client": { type: "input_video", video_url: "https://example.com/a.mp4" },
+  "a PDF as an image": { type: "image_url", image_url: { url: `data:application/pdf;base64,${pdf}` } },
+  "a PDF as an image, by address": { type: "input_image", image_url: address },
+  "a video as an image": { type: "image_url", image_url: { url: "https://www.youtube.com/watch?v=x" } },
+  "a short address of a video": { type: "image", source: { type: "url", url: "https://youtu.be/x" } },
+  "an image in a bucket": { type: "image_url", image_url: { url: "gs://bucket/image" } },
+};
+
+/** The vendor scales these down, or their size bounds them. */
+const measured: Readonly<Record<string, JsonObject>> = {
+  "an image": { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo" } },
+  "an image by address": { type: "image", source: { type: "url", url: "https://example.com/a.png?x=1" } },
+  "an image by an address without an extension": {
+    type: "image_url",
+    image_url: { url: "https://cdn.example.com/v1.2/picture" },
+  },
+  "an image by id": { type: "image", source: { type: "file", file_id: "file_1" } },
+  "an image of a responses client by id": { type: "input_image", file_id: "file-1" },
+  "a screenshot": { type: "computer_screenshot", image_url: "data:image/png;base64,iVBORw0KGgo" },
+  "a text": {
+    type: "file",
+    file: { file_data: `data:text/markdown;base64,${base64("# Hello\r\n\tworld")}` },
+  },
+  "a document in parts": {
+    type: "document",
+    source: { type: "content", content: [{ type: "text", text: "Hello" }] },
+  },
+};
+
+describe("the most that a request may read", () => {
+  const most = (block: JsonObject, window: number | null) =>
+    mostInput(estimate({ messages: [{ role: "user", content: [block] }] }), window);
+
+  for (const [what, block] of Object.entries(unmeasured)) {
+    test(`with ${what} is all that the model can`, () => {
+      expect(most(block, 200_000)).toBe(200_000);
+      expect(most(block, 1_000_000)).toBe(1_000_000);
+      // Where the window is not known, the most pages that any vendor takes.
+      expect(most(block, null)).toBeWithin(3_000_000, 3_010_000);
+    });
+  }
+
+  for (const [what, block] of Object.entries(measured)) {
+    test(`with ${what} is no more than that`, () => {
+      for (const window of [null, 200_000]) expect(most(block, window)).toBeLessThan(6_000);
+    });
+  }
+
+  test("is never below the rest of it", () => {
+    const long = { type: "text", text: prose.repeat(10) };
+    const body = {
+      messages: [{ role: "user", content: [long, unmeasured["a PDF of a chat client"] ?? {}] }],
+    };
+    expect(mostInput(estimate(body), 1000)).toBe(estimateInput(body));
+  });
+
+  test("is found within the result of a tool, and within another document", () => {
+    const inner = unmeasured["a PDF of a messages client"] ?? {};
+    for (const block of [
+      { type: "tool_result", content: [inner] },
+      { type: "document", source: { type: "content", content: [inner] } },
+    ]) {
+      expect(most(block, 200_000)).toBe(200_000);
+    }
+  });
+
+  test("is more for an image that is to be read as it is", () => {
+    const image = (more: object) => most({ type: "input_image", image_url: "https://a.b/c", ...more }, null);
+    expect(image({ detail: "original" }) - image({ detail: "high" })).toBeWithin(7_000, 7_400);
   });
 });

@@ -180,7 +180,7 @@ describe("counting a request", () => {
     expect(fixed({ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } })).toEqual({
       texts: [],
       fixedTokens: 1604,
-      possibleTokens: 0,
+      possibleTokens: 3200,
     });
     expect(fixed({ type: "document", source: { type: "base64", data: "AAAA" } }).fixedTokens).toBe(3004);
     expect(fixed({ type: "document", source: { type: "text", data: "plain" } }).texts).toEqual(["plain"]);
@@ -191,14 +191,22 @@ describe("counting a request", () => {
     const data = "JVBERi0x".repeat(100_000);
     const possible = (block: JsonObject) =>
       modelInputOf({ messages: [{ role: "user", content: [block] }] }).possibleTokens;
-    expect(possible({ type: "document", source: { type: "base64", data } })).toBe(24_000);
+    const all = 3_000_000;
+    expect(possible({ type: "document", source: { type: "base64", data } })).toBe(all + 24_000);
     expect(possible({ type: "file", file: { file_data: `data:application/pdf;base64,${data}` } })).toBeWithin(
-      24_000,
-      24_010,
+      all + 24_000,
+      all + 24_010,
     );
-    expect(possible({ type: "input_audio", input_audio: { data } })).toBe(1500);
-    expect(possible({ type: "video_url", video_url: { url: "https://example.com/a.mp4" } })).toBe(19_500);
-    expect(possible({ type: "image", source: { type: "base64", data } })).toBe(0);
+    const text = Buffer.from(prose).toString("base64");
+    expect(possible({ type: "file", file: { file_data: `data:text/plain;base64,${text}` } })).toBeWithin(
+      countTokens(prose),
+      countTokens(prose) * 3,
+    );
+    // As much as 600 seconds of MP3.
+    const mp3 = Buffer.concat([Buffer.from("ID3"), Buffer.alloc(599_997)]).toString("base64");
+    expect(possible({ type: "input_audio", input_audio: { data: mp3 } })).toBe(600 * 32 - 500);
+    expect(possible({ type: "video_url", video_url: { url: "https://example.com/a.mp4" } })).toBe(all - 500);
+    expect(possible({ type: "image", source: { type: "base64", data } })).toBe(3200);
     expect(possible({ type: "image", source: { data: prose } })).toBeGreaterThan(countTokens(prose));
     expect(possible({ type: "redacted_thinking", data })).toBe(data.length / 5);
     expect(possible({ type: "thinking", thinking: "hm", signature: data })).toBe(data.length / 5);

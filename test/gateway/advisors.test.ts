@@ -144,12 +144,12 @@ describe("an advisor", () => {
       [{ max_uses: 1001, max_tokens: 50 }, 1000, 50],
     ] as const) {
       const body = bodyOf(tool("sage", more));
-      const input = estimateInput(body);
+      const input = estimateInput(body).tokens;
       expect(await heldMicros(body)).toBeCloseTo(input + 2000 + times * (input * 10 + output * 50), 3);
     }
     // The most that this one writes is not known.
     const body = bodyOf(tool("elsewhere", { max_uses: 1 }));
-    expect(await heldMicros(body)).toBeCloseTo(estimateInput(body) * 101 + 2000 + 1000 * 100, 3);
+    expect(await heldMicros(body)).toBeCloseTo(estimateInput(body).tokens * 101 + 2000 + 1000 * 100, 3);
   });
 
   test("is left out of a translated request, and then needs no price", async () => {

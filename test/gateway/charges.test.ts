@@ -96,7 +96,7 @@ describe.each(pairs)("$client at $model, which speaks $provider", (pair) => {
     test(`a ${form} with figures above the window costs what was held for, and never less than the count`, async () => {
       const more = { [pair.client === "responses" ? "max_output_tokens" : "max_tokens"]: 500 };
       const body = hello(pair.client, pair.model, { ...more, ...(stream ? { stream: true } : {}) });
-      const heldInput = estimateInput(body as JsonObject);
+      const heldInput = estimateInput(body as JsonObject).tokens;
       const costs = (input: number, output: number) => completed(pair, stream, said(input, output), more);
       for (const figure of absurd) {
         expect(await costs(100, figure)).toEqual(estimated(nano(100, 500)));
@@ -122,7 +122,7 @@ describe.each(pairs)("$client at $model, which speaks $provider", (pair) => {
 test("input that the tokenizer finds longer than the estimate costs no more than the estimate", async () => {
   const content = "𓀀𓂝𓆣𓊹".repeat(40);
   const messages = [{ role: "user", content }];
-  const held = estimateInput({ model: "gpt-test", messages });
+  const held = estimateInput({ model: "gpt-test", messages }).tokens;
   expect(await world.gateway.tokens.text([content])).toBeGreaterThan(held);
   const usage = { prompt_tokens: null, completion_tokens: 20 };
   expect(await completed(pairs[0], false, { text, usage }, { messages })).toEqual(estimated(nano(held, 20)));

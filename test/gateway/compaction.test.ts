@@ -223,7 +223,7 @@ test("a conversation that may be compacted first is held for twice", async () =>
     return Number(/up to ([\d.e-]+) credits/.exec(error.message)?.[1]);
   };
   const once = (more: JsonObject) =>
-    (estimateInput({ model: "claude", ...hello, ...more }) * 2 + 1000 * 2) / 1e6;
+    (estimateInput({ model: "claude", ...hello, ...more }).tokens * 2 + 1000 * 2) / 1e6;
   const cleared = { context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } };
   expect(await heldFor(cleared)).toBeCloseTo(once(cleared), 9);
   expect(await heldFor(byThreshold)).toBeCloseTo(2 * once(byThreshold), 9);

@@ -17,7 +17,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const body = hello("chat", "gpt-test", { max_tokens: 10 }) as JsonObject;
 /** By the tokenizer; the cheap estimate says many times as much. */
 const counted = 5;
-const estimated = estimateInput(body);
+const estimated = estimateInput(body).tokens;
 const ask = { path: paths.chat, body };
 
 async function codeOf(response: Response): Promise<string> {

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { type Attachment, attachmentOf, estimateAttachment, estimateText, imageTokens } from "../estimate.ts";
+import { type Attachment, attachmentOf } from "../attachments.ts";
+import { estimateAttachment, estimateText, imageTokens } from "../estimate.ts";
 
 /** What vendors add around a message and a tool. Anthropic also adds a preamble before the tools. */
 const tokensPerMessage = 4;

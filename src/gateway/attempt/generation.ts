@@ -1,5 +1,6 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
 import { traceHeaders } from "../../base/trace-context.ts";
+import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { OutputLimit } from "../../dialects/output-limit.ts";
@@ -23,7 +24,7 @@ export interface GenerationParts {
   readonly request: ClientRequest;
   readonly dialect: ClientDialectName;
   readonly limit: OutputLimit;
-  readonly estimatedInput: number;
+  readonly estimatedInput: InputEstimate;
 }
 
 /** A client's request as a plan for the upstream. */
@@ -39,7 +40,7 @@ export class Generation implements GenerationPlan {
   readonly headers: ForwardedHeaders;
   readonly trace: ForwardedHeaders | null;
   readonly limit: OutputLimit;
-  readonly estimatedInput: number;
+  readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
   /** Whether reasoning of earlier turns is sent with what proves it. */
   sendsProofs = true;

@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
@@ -35,7 +36,7 @@ interface PreparableRequest {
   readonly trace: ForwardedHeaders | null;
   /** What the model's limits change in the body. */
   readonly limit: OutputLimit;
-  readonly estimatedInput: number;
+  readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
   readonly sendsProofs: boolean;
 }
@@ -308,7 +309,7 @@ function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
     body: Object.keys(changes).length === 0 ? body : { ...body, ...changes },
     model: model.id,
     nowSeconds: generation.atSeconds,
-    estimatedInputTokens: generation.estimatedInput,
+    estimatedInputTokens: generation.estimatedInput.tokens,
   };
 }
 

@@ -19,6 +19,8 @@ export interface WantedHold {
   readonly storedInput: number;
   /** For an exact count of the request, where the estimate does not fit. */
   readonly requestBytes: Uint8Array;
+  /** False if it has attachments whose tokens only the provider can count. */
+  readonly canBeCounted: boolean;
 }
 
 /**
@@ -104,11 +106,11 @@ async function takeCounted(
   wanted: WantedHold,
   error: unknown,
 ): Promise<Bill> {
-  const { atMost, storedInput, requestBytes } = wanted;
+  const { atMost, storedInput, requestBytes, canBeCounted } = wanted;
   const withoutRequest = { ...atMost, input: storedInput };
   const fitsWithoutRequest =
     error instanceof TooLittle && amountOf(exchange, wanted, withoutRequest) < error.balance;
-  if (!fitsWithoutRequest) throw error;
+  if (!fitsWithoutRequest || !canBeCounted) throw error;
   const counted = await gateway.tokens.requestAtMost(requestBytes);
   const input = Math.min(storedInput + counted, atMost.input);
   return take(gateway, exchange, wanted, { ...atMost, input });

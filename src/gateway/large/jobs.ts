@@ -1,6 +1,7 @@
 import type { ErrorCode, VendorError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
@@ -100,7 +101,7 @@ export interface ReadResult {
   readonly addresses: readonly Address[];
   readonly audioInput: string | null;
   readonly hostedTools: readonly HostedTool[];
-  readonly estimatedInput: number;
+  readonly estimatedInput: InputEstimate;
   readonly bodyHash: string | null;
 }
 

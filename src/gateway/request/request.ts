@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
-import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
+import { estimateInput, estimateTruncatedInput, type InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
@@ -28,7 +28,7 @@ import type { Configured } from "../configured.ts";
 export interface LargeBody {
   /** JSON of the body with its texts cut short. */
   readonly truncatedText: string;
-  readonly estimatedInput: number;
+  readonly estimatedInput: InputEstimate;
   /** Null without an idempotency key. */
   readonly bodyHash: string | null;
 }
@@ -89,7 +89,7 @@ export class ClientRequest {
   }
 
   /** The estimate of an attachment depends on its text, which truncated JSON lacks. */
-  estimateInput(): number {
+  estimateInput(): InputEstimate {
     if (this.large !== null) return this.large.estimatedInput;
     return estimateTruncatedInput(this.truncated, this.#cutBytes) ?? estimateInput(this.body);
   }

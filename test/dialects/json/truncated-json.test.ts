@@ -122,7 +122,9 @@ function expectSame(bytes: Uint8Array): number {
     expect(verdict(kind, parsed.truncated)).toEqual(verdict(kind, plain.truncated));
   }
   const estimate = estimateInput(plain.truncated);
-  return (estimateTruncatedInput(parsed.truncated, parsed.cutBytes) ?? estimate) - estimate;
+  const ofTruncated = estimateTruncatedInput(parsed.truncated, parsed.cutBytes) ?? estimate;
+  expect(ofTruncated.unmeasured).toBe(estimate.unmeasured);
+  return ofTruncated.tokens - estimate.tokens;
 }
 
 function resultOf<Result>(run: () => Result): Result | GatewayError {
