@@ -1,10 +1,9 @@
 import { figureColumnNames } from "../reporting/figure-columns.ts";
+import { oldestKeptMinute } from "../reporting/kept-minutes.ts";
 import { bandOfColumn } from "../reporting/latency-bands.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
 import { settledThrough } from "./settled-ids.ts";
 
-/** The shortest chart shows an hour and compares it with the one before. */
-const minutesKept = 180;
 /** Bounds how long one roll-up takes. */
 const rowsAtOnce = 20_000;
 const patienceMs = 2_000;
@@ -52,16 +51,20 @@ async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void>
   await query("SET LOCAL enable_seqscan = off");
   await query("SET LOCAL jit = off");
   const range: Parameter[] = [from.entries, through.entries, from.endings, through.endings];
-  const [newest] = await query<{ minute: number | null }>(addToSums, range);
-  if (newest?.minute != null) {
-    await query("DELETE FROM usage_minutes WHERE minute < $1::int", [newest.minute - minutesKept]);
-    await query("DELETE FROM latency_minutes WHERE minute < $1::int", [newest.minute - minutesKept]);
+  await query(addToSums, range);
+  const [oldest] = await query<{ minute: number | null }>(selectOldestKept);
+  if (oldest?.minute != null) {
+    await query("DELETE FROM usage_minutes WHERE minute < $1::int", [oldest.minute]);
+    await query("DELETE FROM latency_minutes WHERE minute < $1::int", [oldest.minute]);
   }
   await query("UPDATE rollups SET entries_through = $1::int8, endings_through = $2::int8", [
     through.entries,
     through.endings,
   ]);
 }
+
+/** By the database's own clock, whatever those of the nodes say. */
+const selectOldestKept = oldestKeptMinute("floor(extract(epoch FROM clock_timestamp()) / 60)::int");
 
 const summed = figureColumnNames.map((column) => `sum(${column})::int8 AS ${column}`).join(", ");
 
@@ -109,4 +112,4 @@ WITH counted AS MATERIALIZED (
 ), latency_by_hour AS (
   ${upsertLatencies("latency_all_hours", "hour", "minute / 60")}
 )
-SELECT max(minute) AS minute FROM minutes`;
+SELECT`;

@@ -93,6 +93,70 @@ describe("sums", () => {
   });
 });
 
+describe("one call under a clock that is five hours ahead", () => {
+  const minuteMs = 60_000;
+  const lastHour = (nowMs: number) =>
+    ({ sinceMs: nowMs - hourMs, untilMs: nowMs + minuteMs, resolution: "minute" }) as const;
+
+  testEachStore("takes nothing from the last hour of the others", async (database) => {
+    const nowMs = Date.now();
+    const store = await database.openGateway(systemClock);
+    const key = keyRecord();
+    await store.insertKey(key, 1_000_000);
+    const charge = (agoMs: number, costNano: number) =>
+      store.charge([spent(key.id, { atMs: nowMs - agoMs, costNano })]);
+    await charge(50 * minuteMs, 10);
+    await charge(20 * minuteMs, 20);
+    await charge(-5 * hourMs, 40);
+    await charge(minuteMs, 80);
+    // Its close writes the sums.
+    await store.close();
+    const later = await database.openGateway(systemClock);
+    const steps = await later.reports.usageInSteps({ ...lastHour(nowMs), stepMs: minuteMs });
+    expect(steps.map(({ spendNano }) => spendNano)).toEqual([10, 20, 80]);
+    const listed = await later.reports.exchanges({ limit: 9, sinceMs: nowMs - hourMs, untilMs: nowMs });
+    expect(listed.rows.map(({ charged }) => charged)).toEqual([80, 20, 10]);
+    await later.close();
+  });
+
+  testEachStore("does not hide what was written after it from a search by time", async (database) => {
+    const nowMs = Date.now();
+    const store = await database.openGateway(systemClock);
+    const key = keyRecord();
+    await store.insertKey(key, 1_000_000);
+    // Wherever a search by halves may look first.
+    for (let wrong = 0; wrong < 12; wrong += 1) {
+      const items = Array.from({ length: 12 }, (_, place) => {
+        const agoMs = place === wrong ? -5 * hourMs : (200 - wrong * 12 - place) * minuteMs;
+        return spent(key.id, { atMs: nowMs - agoMs, costNano: 1 });
+      });
+      await store.charge(items);
+      const { rows } = await store.reports.exchanges({
+        limit: 200,
+        sinceMs: nowMs - 4 * hourMs,
+        untilMs: nowMs,
+      });
+      expect(rows).toHaveLength((wrong + 1) * 11);
+    }
+    await store.close();
+  });
+
+  testEachStore("is no reason to keep minutes for ever", async (database) => {
+    const nowMs = Date.now();
+    const store = await database.openGateway(systemClock);
+    const key = keyRecord();
+    await store.insertKey(key, 1_000_000);
+    const minutes = Array.from({ length: 185 }, (_, index) => index).toReversed();
+    await store.charge(minutes.map((ago) => spent(key.id, { atMs: nowMs - ago * minuteMs, costNano: 1 })));
+    await store.close();
+    const later = await database.openGateway(systemClock);
+    const range = { sinceMs: nowMs - 4 * hourMs, untilMs: nowMs + minuteMs, resolution: "minute" } as const;
+    expect(await later.reports.usageInSteps({ ...range, stepMs: minuteMs })).toHaveLength(180);
+    expect(await later.reports.latencyInSteps({ ...range, stepMs: minuteMs })).not.toHaveLength(0);
+    await later.close();
+  });
+});
+
 describe("exchanges", () => {
   testEachStore("come newest first, filtered, a page at a time", async (database) => {
     await withStore(database, async (store) => {

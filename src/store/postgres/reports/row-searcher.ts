@@ -1,6 +1,6 @@
 import { type EntryRow, entryOf } from "../../entry-row.ts";
 import type { Entry } from "../../records.ts";
-import { disorderMs, lastIdBefore } from "../../reporting/seek-time.ts";
+import { disorderMs, lastIdBefore, rowsThatTell } from "../../reporting/seek-time.ts";
 import type { Cut, EntrySearch } from "../../reports.ts";
 import type { Parameter, Query } from "../client.ts";
 import { entryColumns } from "../tables/entry-table.ts";
@@ -69,7 +69,7 @@ export async function searchRows<Row>(
     rows.push(...(await query<Row>(text, [from, to, limit - rows.length, ...conditions.parameters])));
     const last = rows.at(-1);
     if (rows.length >= limit && last !== undefined) return { rows, next: idOf(last) };
-    if (sinceMs !== undefined && (await timeAt(query, table, from)) < sinceMs - disorderMs) break;
+    if (sinceMs !== undefined && (await timeBefore(query, table, from)) < sinceMs - disorderMs) break;
     if (performance.now() > stopAtMs) return { rows, next: from > 1 ? from : null };
   }
   return { rows, next: null };
@@ -81,13 +81,24 @@ async function newestOf(query: Query, { table, beforeId, untilMs }: RowSearch): 
   return untilMs === undefined ? newest : lastIdBefore(untilMs, newest, (id) => timeAt(query, table, id));
 }
 
-/** When the first row from this id on was written; infinity where there is none. */
+/** When the first rows from this id on were written, the earliest of them; infinity where there is none. */
 export async function timeAt(query: Query, table: RowSearch["table"], id: number): Promise<number> {
-  const [row] = await query<{ atMs: number }>(
-    `SELECT at_ms::float8 AS "atMs" FROM ${table} WHERE id >= $1::int8 ORDER BY id LIMIT 1`,
+  const [row] = await query<{ atMs: number | null }>(
+    `SELECT min(at_ms)::float8 AS "atMs" FROM (
+      SELECT at_ms FROM ${table} WHERE id >= $1::int8 ORDER BY id LIMIT ${rowsThatTell}) first`,
     [id],
   );
   return row?.atMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** When the last rows before this id were written, the latest of them. */
+async function timeBefore(query: Query, table: RowSearch["table"], id: number): Promise<number> {
+  const [row] = await query<{ atMs: number | null }>(
+    `SELECT max(at_ms)::float8 AS "atMs" FROM (
+      SELECT at_ms FROM ${table} WHERE id < $1::int8 ORDER BY id DESC LIMIT ${rowsThatTell}) last`,
+    [id],
+  );
+  return row?.atMs ?? Number.NEGATIVE_INFINITY;
 }
 
 async function newestId(query: Query, table: RowSearch["table"]): Promise<number> {

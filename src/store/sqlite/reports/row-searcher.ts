@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { type EntryRow, entryOf } from "../../entry-row.ts";
 import type { Entry } from "../../records.ts";
-import { disorderMs, lastIdBefore } from "../../reporting/seek-time.ts";
+import { disorderMs, lastIdBefore, rowsThatTell } from "../../reporting/seek-time.ts";
 import type { Cut, EntrySearch } from "../../reports.ts";
 import { selectEntries } from "../tables/entry-table.ts";
 
@@ -63,7 +63,7 @@ export class RowSearcher {
       rows.push(...statement.all({ ...parameters, from, to, limit: limit - rows.length }));
       const last = rows.at(-1);
       if (rows.length >= limit && last !== undefined) return { rows, next: idOf(last) };
-      if (sinceMs !== undefined && this.timeAt(table, from) < sinceMs - disorderMs) break;
+      if (sinceMs !== undefined && this.#timeBefore(table, from) < sinceMs - disorderMs) break;
       if (performance.now() > stopAtMs) return { rows, next: from > 1 ? from : null };
       await Bun.sleep(0);
     }
@@ -76,12 +76,21 @@ export class RowSearcher {
     return untilMs === undefined ? newest : lastIdBefore(untilMs, newest, (id) => this.timeAt(table, id));
   }
 
-  /** When the first row from this id on was written; infinity where there is none. */
+  /** When the first rows from this id on were written, the earliest of them; infinity where there is none. */
   timeAt(table: RowSearch["table"], id: number): number {
-    const query = this.#database.query<{ at_ms: number }, [number]>(
-      `SELECT at_ms FROM ${table} WHERE id >= ? ORDER BY id LIMIT 1`,
+    const query = this.#database.query<{ atMs: number | null }, [number]>(
+      `SELECT min(at_ms) AS atMs FROM (SELECT at_ms FROM ${table} WHERE id >= ? ORDER BY id LIMIT ${rowsThatTell})`,
     );
-    return query.get(id)?.at_ms ?? Number.POSITIVE_INFINITY;
+    return query.get(id)?.atMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** When the last rows before this id were written, the latest of them. */
+  #timeBefore(table: RowSearch["table"], id: number): number {
+    const query = this.#database.query<{ atMs: number | null }, [number]>(
+      `SELECT max(at_ms) AS atMs FROM (
+        SELECT at_ms FROM ${table} WHERE id < ? ORDER BY id DESC LIMIT ${rowsThatTell})`,
+    );
+    return query.get(id)?.atMs ?? Number.NEGATIVE_INFINITY;
   }
 
   newest(table: RowSearch["table"]): number {

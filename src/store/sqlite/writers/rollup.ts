@@ -3,14 +3,13 @@ import { totalInput } from "../../../base/usage.ts";
 import { type Figures, figureNames, type MutableFigures, noFigures } from "../../figures.ts";
 import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../../records.ts";
 import { namedFigures, upsertFigures } from "../../reporting/figure-columns.ts";
+import { oldestKeptMinute } from "../../reporting/kept-minutes.ts";
 import { bandCount, bandOf, upperBoundMs } from "../../reporting/latency-bands.ts";
 import type { WrittenKey } from "./written-key.ts";
 
 export const msPerMinute = 60_000;
 const minutesPerHour = 60;
 const hoursPerDay = 24;
-/** The shortest chart shows an hour and compares it with the one before. */
-export const minutesKept = 180;
 /** Takes about 3 ms to write. */
 const largeRollup = 100;
 
@@ -43,6 +42,7 @@ export class UsageRollup {
   readonly #upsertKeyDay: Statement;
   readonly #upsertLatencyMinute: Statement;
   readonly #upsertLatencyHour: Statement;
+  readonly #selectOldestKept: Statement<{ minute: number | null }, []>;
   readonly #forgetMinutes: Statement;
   readonly #forgetLatencies: Statement;
   readonly #mark: Statement;
@@ -50,8 +50,8 @@ export class UsageRollup {
   readonly #latencies = new Map<number, Latencies>();
   /** The sums that were added to last: traffic comes in runs, and comparing is cheaper than making a name. */
   #latest: MinuteSums | null = null;
-  #newestMinute = 0;
-  #forgottenBefore = 0;
+  #lastMinute = 0;
+  #hasNewMinute = false;
   #throughEntryId = 0;
   #throughEndingId = 0;
 
@@ -63,6 +63,7 @@ export class UsageRollup {
     this.#upsertKeyDay = database.query(upsertFigures("usage_key_days", ["key_no", "day"]));
     this.#upsertLatencyMinute = database.query(upsertLatency("latency_minutes"));
     this.#upsertLatencyHour = database.query(upsertLatency("latency_all_hours"));
+    this.#selectOldestKept = database.query(oldestKeptMinute("unixepoch() / 60"));
     this.#forgetMinutes = database.query("DELETE FROM usage_minutes WHERE minute < ?");
     this.#forgetLatencies = database.query("DELETE FROM latency_minutes WHERE minute < ?");
     this.#mark = database.query(
@@ -171,11 +172,11 @@ export class UsageRollup {
   }
 
   #forgetOldMinutes(): void {
-    const before = this.#newestMinute - minutesKept;
-    if (before <= this.#forgottenBefore) return;
-    this.#forgetMinutes.run(before);
-    this.#forgetLatencies.run(before);
-    this.#forgottenBefore = before;
+    if (!this.#hasNewMinute) return;
+    this.#hasNewMinute = false;
+    const oldest = this.#selectOldestKept.get()?.minute ?? 0;
+    this.#forgetMinutes.run(oldest);
+    this.#forgetLatencies.run(oldest);
   }
 
   #sumsOf(atMs: number, keyNo: number, model: string, provider: string): MinuteSums {
@@ -189,7 +190,8 @@ export class UsageRollup {
       const latencies = this.#latenciesOf(minute);
       sums = { minute, keyNo, model, provider, figures: noFigures(), latencies };
       this.#sums.set(name, sums);
-      this.#newestMinute = Math.max(this.#newestMinute, minute);
+      if (minute !== this.#lastMinute) this.#hasNewMinute = true;
+      this.#lastMinute = minute;
     }
     this.#latest = sums;
     return sums;
