@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createPrivateKey } from "node:crypto";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { importKey, readGoogleKey, signJwt } from "../../../src/vendors/google/service-account.ts";
@@ -76,6 +76,17 @@ describe("Google's tokens", () => {
     expect(await headersFrom("adc", { CLOUDSDK_CONFIG: folder })).toMatchObject({
       "x-goog-user-project": vertexAccount.project,
     });
+    const home = join(folder, "home");
+    const gcloud = join(home, ".config", "gcloud");
+    mkdirSync(gcloud, { recursive: true });
+    writeFileSync(join(gcloud, "application_default_credentials.json"), userFile(fake.tokenUri));
+    const ofUser = { "x-goog-user-project": vertexAccount.project };
+    expect(await headersFrom("adc", { HOME: home, GOOGLE_APPLICATION_CREDENTIALS: "" })).toMatchObject(
+      ofUser,
+    );
+    const elsewhere = await headersFrom("adc", { ...nowhere, HOME: home });
+    expect(elsewhere).toHaveProperty("authorization");
+    expect(elsewhere).not.toHaveProperty("x-goog-user-project");
     expect(await headersFrom("adc", nowhere)).toHaveProperty("authorization");
     await expect(
       headersFrom("adc", { GOOGLE_APPLICATION_CREDENTIALS: join(folder, "none.json") }),

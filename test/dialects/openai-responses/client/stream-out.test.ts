@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../../src/base/errors.ts";
+import type { Usage } from "../../../../src/base/usage.ts";
 import type { IrBlockHead, IrEvent, ReasoningProof } from "../../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
 import { callOf, dataOf, finishOf, hearWithSdk, requestOf, typesOf, writeStream } from "../support.ts";
@@ -254,6 +255,34 @@ describe("the official helper accepts", () => {
     const { final } = await hearWithSdk(whole);
     expect(final.output_text).toBe("Hello");
   });
+});
+
+test("C77 a heartbeat before the first event takes no number, and each one behind it has the next", () => {
+  const writer = openAiResponses.client.createStreamWriter(callOf({}));
+  writer.heartbeat();
+  writer.heartbeat();
+  const numbers = dataOf(writer.write(start) + writer.heartbeat() + writer.heartbeat()).map(
+    (data) => data["sequence_number"],
+  );
+  expect(numbers).toEqual([0, 1, 2, 3]);
+});
+
+test("a failure shows what was charged for it, and not what the provider had reported", () => {
+  const failed = (charged: Usage | null) => {
+    const writer = openAiResponses.client.createStreamWriter(callOf({}));
+    for (const event of [start, usage]) writer.write(event);
+    const frames = dataOf(writer.failure(new GatewayError("upstream_error", "cut"), "req_1", charged));
+    return frames.at(-1)?.["response"];
+  };
+  expect(failed(null)).toMatchObject({ usage: null });
+  const charged = {
+    inputTokens: 1,
+    cachedInputTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 2,
+    reasoningTokens: 0,
+  };
+  expect(failed(charged)).toMatchObject({ usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } });
 });
 
 test("C82 Codex reads from the code of a failure what it may do about it", () => {
