@@ -63,6 +63,14 @@ export function totalTokens(usage: Usage): number {
   return totalInput(usage) + usage.outputTokens;
 }
 
+/** What the answer's own run has used, without its rounds. */
+export function answerOf(usage: Usage): Usage {
+  const { rounds } = usage;
+  return rounds === undefined
+    ? usage
+    : rounds.reduce((rest, round) => addUsage(rest, round.usage, -1), usage);
+}
+
 /** The sum of two calls, or with `sign` -1 what is left of one. Rounds are not carried over. */
 export function addUsage(one: Usage, other: Usage, sign: 1 | -1 = 1): Usage {
   const hour = (one.cacheWriteHourTokens ?? 0) + sign * (other.cacheWriteHourTokens ?? 0);

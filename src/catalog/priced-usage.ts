@@ -1,6 +1,6 @@
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { costNano, makeRates, type Quantities, type Rates } from "../base/rates.ts";
-import { addUsage, type Round, totalInput, type Usage } from "../base/usage.ts";
+import { answerOf, totalInput, type Usage } from "../base/usage.ts";
 import type { Price } from "../config/settings.ts";
 import { quantitiesOf, ratesFor } from "./charge-rates.ts";
 
@@ -25,12 +25,11 @@ export function priced(
   extra: ExtraUsage | null = null,
   runOf: (model: string) => OtherRun | null = () => null,
 ): PricedUsage {
-  const { rounds = [] } = usage;
-  const answer =
-    rounds.length === 0 ? usage : rounds.reduce((rest, round) => withoutRound(rest, round), usage);
+  const { rounds } = usage;
+  const answer = answerOf(usage);
   const rates = ratesFor(price, extra?.tiers ?? [], totalInput(answer), microUsdPerCredit);
   const quantities = quantitiesOf(answer, extra, rates);
-  if (rounds.length === 0) return { rates, quantities, costNano: costNano(rates, quantities) };
+  if (rounds === undefined) return { rates, quantities, costNano: costNano(rates, quantities) };
   const sum = new RoundSum(rates, quantities);
   for (const { model, usage: used } of rounds) {
     const other = model === null ? null : runOf(model);
@@ -39,10 +38,6 @@ export function priced(
     sum.add(other?.id ?? null, used, itsRates);
   }
   return sum.priced();
-}
-
-function withoutRound(usage: Usage, round: Round): Usage {
-  return addUsage(usage, round.usage, -1);
 }
 
 /**

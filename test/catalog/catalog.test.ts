@@ -43,6 +43,41 @@ describe("which models a key may use", () => {
   });
 });
 
+describe("a model that a provider runs beside another", () => {
+  const [here, there, alsoHere] = [price(1, 2), price(3, 4), price(5, 6)];
+  const first = model("first", {
+    deployments: [deployment("openai", { upstreamModel: "up", price: there })],
+  });
+  const second = model("second", {
+    aliases: ["other"],
+    deployments: [
+      deployment("openai", { upstreamModel: "x", price: there }),
+      deployment("anthropic", { upstreamModel: "up", price: here }),
+    ],
+  });
+  const third = model("up", { deployments: [deployment("anthropic", { price: alsoHere })] });
+  const runs = Catalog.from({ models: [first, second, third] });
+
+  test("is known by that provider's own name for it first, and then by ours", () => {
+    expect(runs.findRun("up", "anthropic")).toEqual({ model: second, price: here });
+    expect(runs.findRun("up", "openai")).toEqual({ model: first, price: there });
+    expect(runs.findRun("up", "elsewhere")).toEqual({ model: third, price: alsoHere });
+    expect(runs.findRun("other", "anthropic")).toEqual({ model: second, price: here });
+    expect(runs.findRun("second", "openai")).toEqual({ model: second, price: there });
+    expect(runs.findRun("second", "elsewhere")).toEqual({ model: second, price: there });
+    expect(runs.findRun("x", "anthropic")).toBeUndefined();
+    expect(runs.findRun("constructor", "anthropic")).toBeUndefined();
+  });
+
+  test("has no price where it is sold without one", () => {
+    const free = model("free", { deployments: [deployment("anthropic")] });
+    expect(Catalog.from({ models: [free] }).findRun("free", "anthropic")).toEqual({
+      model: free,
+      price: null,
+    });
+  });
+});
+
 describe("a model as clients see it", () => {
   test("has the interface's fields and those that Anthropic's clients look for", () => {
     const whole = model("gpt-5.6", {

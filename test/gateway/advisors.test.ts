@@ -24,6 +24,25 @@ const tail = [
   model("sage", "claude-sage-9", "max_output_tokens = 400\nprice = { input = 10.0, output = 50.0 }"),
   model("gift", "claude-gift", "free = true"),
   model("unpriced", "claude-unpriced", ""),
+  model("dear", "claude-dear", "price = { input = 1000000.0, output = 1000000.0 }"),
+  `
+[providers.other]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/other/v1"
+dialects = ["messages"]
+
+[[models]]
+id = "anywhere"
+price = { input = 1.0, output = 2.0 }
+max_output_tokens = 1000
+deployments = [{ provider = "anthropic" }, { provider = "other" }]
+
+[[models]]
+id = "sold-twice"
+max_output_tokens = 400
+price = { input = 10.0, output = 50.0 }
+deployments = [{ provider = "anthropic" }, { provider = "other", price = { input = 20.0, output = 60.0 } }]
+`,
   model("elsewhere", "sage-of-theirs", "price = { input = 100.0, output = 100.0 }", "openai"),
 ].join("");
 
@@ -94,6 +113,25 @@ describe("an advisor", () => {
     expect(await microCost(bodyOf(), usageOf(iteration("claude-sage-9", 10, 1)))).toBe(120 + 150);
   });
 
+  test("costs as much where the figures of the answer itself are counted here", async () => {
+    const caller = await world.creditCaller();
+    const {
+      input_tokens: _,
+      output_tokens: __,
+      ...iterations
+    } = usageOf(iteration("claude-sage-9", 800, 30));
+    for (const [figures, own] of [
+      [{ input_tokens: 100, output_tokens: "few" }, 100 + 2],
+      [{ input_tokens: "few", output_tokens: 10 }, 5 + 20],
+    ] as const) {
+      world.provider.script(wholeAnswer("messages", { text: "Hi", usage: { ...figures, ...iterations } }));
+      const { tools: ___, ...body } = bodyOf();
+      expect((await world.ask(caller, { path, body })).status).toBe(200);
+      const charge = (await world.chargesOf(caller)).at(-1);
+      expect(charge).toMatchObject({ amount: -(own + 8_000 + 1_500) * 1000, basis: "estimated" });
+    }
+  });
+
   test("that is free costs nothing beside the call", async () => {
     expect(await microCost(bodyOf(tool("claude-gift")), usageOf(iteration("claude-gift", 10, 1)))).toBe(120);
   });
@@ -147,9 +185,30 @@ describe("an advisor", () => {
       const input = estimateInput(body).tokens;
       expect(await heldMicros(body)).toBeCloseTo(input + 2000 + times * (input * 10 + output * 50), 3);
     }
+    // At one of the providers that may answer it costs more.
+    const twice = { ...bodyOf(tool("sold-twice", { max_uses: 1 })), model: "anywhere" };
+    expect(await heldMicros(twice)).toBeCloseTo(estimateInput(twice).tokens * 21 + 2000 + 400 * 60, 3);
     // The most that this one writes is not known.
     const body = bodyOf(tool("elsewhere", { max_uses: 1 }));
     expect(await heldMicros(body)).toBeCloseTo(estimateInput(body).tokens * 101 + 2000 + 1000 * 100, 3);
+  });
+
+  test("that would cost more than there can be is refused in words", async () => {
+    for (const max_uses of [100, 1000]) {
+      const body = { ...bodyOf(tool("dear", { max_uses, max_tokens: 100_000 })), max_tokens: 1 };
+      const response = await world.ask(await world.creditCaller(), { path, body });
+      expect(response.status).toBe(402);
+      expect(await response.text()).toContain("more than 4000000 credits");
+    }
+  });
+
+  test("has to be known at every provider that the request may reach", async () => {
+    const ask = async (name: string) => {
+      const body = { ...bodyOf(tool(name)), model: "anywhere" };
+      return (await world.ask(await world.creditCaller(), { path, body })).status;
+    };
+    expect(await ask("claude-sage-9")).toBe(400);
+    expect(await ask("sage")).toBe(200);
   });
 
   test("is left out of a translated request, and then needs no price", async () => {

@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
 writeFileSync(join(folder, "sa.json"), keyFile(vertex.tokenUri));
 
 const price = `{ input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25, cache_write_1h = 2.0,
-  long_context = { above = 200000, input = 10.0, output = 20.0 }, tiers = { fast = { input = 3.0, output = 6.0 } } }`;
+  long_context = { above = 200000, input = 10.0, output = 20.0 }, web_search = 10.0, tiers = { fast = { input = 3.0, output = 6.0 } } }`;
 
 const model = (id: string, provider: string, upstream: string) => `
 [[models]]
@@ -44,6 +44,7 @@ base_url = "PROVIDER_URL"
 api_key = "env:TEST_BEDROCK_KEY"
 
 ${model("claude", "anthropic", "claude-upstream")}
+${model("claude-dear", "anthropic", "claude-dear").replaceAll(".0", "00.0")}
 ${model("claude-vertex", "vertex", "claude-sonnet-4-6@20260101")}
 ${model("claude-bedrock", "bedrock", "eu.anthropic.claude-sonnet-4-5-20250929-v1:0")}
 `;
@@ -147,6 +148,11 @@ describe.each(forms)("a conversation that is compacted before it is answered, %s
     expect(charge.usage).toMatchObject({ cachedInputTokens: 1000, cacheWriteTokens: 100 });
   });
 
+  test("costs a compaction as such, whatever model it names", async () => {
+    const [more, answer] = form({ ...usage, iterations: [{ ...compaction, model: "claude-dear" }] });
+    expect((await chargeFor(id, { ...byThreshold, ...more }, answer)).micros).toBe(micros);
+  });
+
   test("costs what it does without, where nothing had to be compacted", async () => {
     for (const iterations of [[message], [{ ...message, type: "fallback_message" }], [], null, "none"]) {
       const [more, answer] = form({ ...usage, iterations });
@@ -227,6 +233,9 @@ test("a conversation that may be compacted first is held for twice", async () =>
   const cleared = { context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } };
   expect(await heldFor(cleared)).toBeCloseTo(once(cleared), 9);
   expect(await heldFor(byThreshold)).toBeCloseTo(2 * once(byThreshold), 9);
+  const tools = [{ type: "web_search_20250305", name: "web_search", max_uses: 3 }];
+  const searching = { ...byThreshold, tools };
+  expect(await heldFor(searching)).toBeCloseTo(2 * once(searching) + 0.03, 9);
   const summarized = { compaction: { type: "summarize" } };
   expect(await heldFor(summarized)).toBeCloseTo(once(summarized), 9);
 });

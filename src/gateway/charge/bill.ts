@@ -1,6 +1,13 @@
 import { assert } from "../../base/assert.ts";
 import { tokensOf } from "../../base/rates.ts";
-import { type ReportedUsage, totalInput, type Usage, type UsageBasis, unreported } from "../../base/usage.ts";
+import {
+  answerOf,
+  type ReportedUsage,
+  totalInput,
+  type Usage,
+  type UsageBasis,
+  unreported,
+} from "../../base/usage.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
 import type { TokenCounter } from "../../catalog/tokens/counter.ts";
@@ -210,18 +217,15 @@ function isOutputSure(reported: ReportedUsage, { usage }: Evidence): boolean {
   return isFinal && reported.isOutputDoubtful !== true;
 }
 
-/** If the input is doubtful, what it lacks of the count is taken as uncached input. */
+/** If the input is doubtful, what the answer's own lacks of the count is taken as uncached input. */
 function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: number): Usage {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = reported;
-  const { cacheWriteHourTokens, rounds } = reported;
-  const lacking = reported.isInputDoubtful === true ? Math.max(0, countedInput - totalInput(reported)) : 0;
+  const { isInputDoubtful = false, isOutputDoubtful: _, isUpToDate: __, ...usage } = reported;
+  const answer = answerOf(usage);
+  const lackingInput = isInputDoubtful ? Math.max(0, countedInput - totalInput(answer)) : 0;
+  const lackingOutput = Math.max(0, countedOutput - answer.outputTokens);
   return {
-    inputTokens: inputTokens + lacking,
-    cachedInputTokens,
-    cacheWriteTokens,
-    ...(cacheWriteHourTokens === undefined ? {} : { cacheWriteHourTokens }),
-    outputTokens: Math.max(outputTokens, countedOutput),
-    reasoningTokens,
-    ...(rounds === undefined ? {} : { rounds }),
+    ...usage,
+    inputTokens: usage.inputTokens + lackingInput,
+    outputTokens: usage.outputTokens + lackingOutput,
   };
 }
