@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { createKey } from "../../src/admin/operations/create-key.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { costNano, readRates } from "../../src/base/rates.ts";
 import { estimateInput } from "../../src/catalog/estimate.ts";
 import { json } from "../support/answers.ts";
 import { readStream } from "../support/sse.ts";
@@ -99,6 +100,20 @@ describe("an advisor", () => {
       expect(world.observed.at(-1)?.usage).toMatchObject({ inputTokens: 190_900, outputTokens: 110 });
     });
   }
+
+  test("is told apart in what the ledger keeps of the charge, which explains it", async () => {
+    const caller = await world.creditCaller();
+    const usage = usageOf(iteration("claude-sage-9", 800, 30), { type: "compaction", input_tokens: 7 });
+    world.provider.script(wholeAnswer("messages", { text: "Hi", usage: { ...usage } }));
+    expect((await world.ask(caller, { path, body: bodyOf(tool("claude-sage-9")) })).status).toBe(200);
+    await world.settled();
+    const entries = await world.running.store.listEntries({ afterId: 0, limit: 9, keyId: caller.key.id });
+    const charge = entries.find(({ kind }) => kind === "charge");
+    expect(charge?.quantities).toEqual({ input: 107, output: 10, "sage/input": 800, "sage/output": 30 });
+    const rates = readRates(charge?.rates ?? "");
+    expect(costNano(rates, charge?.quantities ?? {})).toBe(-(charge?.amount ?? 0));
+    expect(rates.picoUsd).toMatchObject({ input: 1e6, "sage/input": 1e7, "sage/output": 5e7 });
+  });
 
   test("is known by its name here too, and by one with a date that only the provider knows", async () => {
     const body = bodyOf(tool("sage"));
