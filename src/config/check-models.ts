@@ -1,5 +1,6 @@
 import { picoUsdPerToken } from "../base/money.ts";
 import { isUsualTier } from "../base/service-tiers.ts";
+import { billedFields } from "../dialects/names/billed-fields.ts";
 import type { LoadContext } from "./context.ts";
 import type { Providers } from "./providers.ts";
 import { capabilitiesSchema } from "./schema/model.ts";
@@ -25,10 +26,24 @@ export function checkModels(config: ConfigFile, { named, usable }: Providers, co
     checkDialect(model.dialect, model.provider, `${path}.dialect`, usable, context);
     checkPrice(model.price, `${path}.price`, context);
     checkFallbacks(model, path, ids, context);
+    checkAllowed(model, path, context);
     warnOfMisspelledCapabilities(model, path, context);
     checkDeployments(model, path, { named, usable }, context);
   }
 }
+
+/** What may be allowed has a name, so that a misspelled one is found. Tools and Google's options have any name. */
+function checkAllowed({ allow }: ModelConfig, path: string, { problems }: LoadContext): void {
+  if (!Array.isArray(allow)) return;
+  for (const [index, name] of allow.entries()) {
+    const at = `${path}.allow[${index}]`;
+    if (!problems.isValidAt(at) || allowable.has(name) || openNames.test(name)) continue;
+    problems.add(at, `"${name}" is no field that costs extra${didYouMean(name, allowable)}`);
+  }
+}
+
+const allowable: ReadonlySet<string> = new Set([...billedFields.map(({ name }) => name), "modalities"]);
+const openNames = /^(?:tools|google)\../;
 
 /** Clients may be shown any name, so one that is not known is no error; but it may be a misspelled one. */
 function warnOfMisspelledCapabilities(

@@ -38,7 +38,23 @@ export function buildModels(
       `${places.describe(places.pathOfModel(model.id))} has no price, so credit keys cannot use it; give it a price or say free = true`,
     );
   }
+  const unpriced = models.filter((model) => lacksSearchPrice(model, providers)).map(({ id }) => `"${id}"`);
+  if (unpriced.length > 0) {
+    context.warnings.push(
+      `${unpriced.join(", ")}: no price.web_search, so the web search that agents such as Codex offer is left out of their requests; give ${unpriced.length === 1 ? "it" : "them"} one (USD per 1,000 calls)`,
+    );
+  }
   return withoutMissingFallbacks(models);
+}
+
+/** Whether agents are kept from a search that the provider has, and that may be meant to be there. */
+function lacksSearchPrice({ deployments, allow }: ModelSettings, { usable }: Providers): boolean {
+  if (allow.includes("tools.web_search")) return false;
+  return deployments.some(({ provider, price, dialects }) => {
+    const { searchesIn = [] } = vendorOf(usable.get(provider)?.kind ?? "");
+    const isOffered = dialects.some((dialect) => searchesIn.includes(dialect));
+    return isOffered && price !== null && price.calls?.web_search === undefined;
+  });
 }
 
 function buildModel(
@@ -68,6 +84,7 @@ function buildModel(
       contextWindow: model.context_window ?? null,
       maxOutputTokens: model.max_output_tokens ?? null,
       price,
+      allow: model.allow ?? [],
       capabilities: model.capabilities ?? {},
       cache: model.cache ?? defaults.cache,
       maxExchangeMs: ownLimit === undefined ? usualExchangeMs : milliseconds(ownLimit),

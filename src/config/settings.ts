@@ -131,6 +131,8 @@ export interface ModelSettings {
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
   readonly price: Price | null;
+  /** Fields that pass although they may cost something that has no price here. */
+  readonly allow: readonly string[];
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** Whether translated requests to Claude are marked for its cache. */
   readonly cache: CacheSetting;

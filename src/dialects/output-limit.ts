@@ -1,5 +1,5 @@
 import { invalidRequest } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
 import { numberOf } from "./json/json-fields.ts";
 import type { BodyChanges } from "./json/patch.ts";
 
@@ -46,10 +46,17 @@ const otherName = "n_predict";
  * the model's.
  */
 export function refuseOverLimit(body: JsonObject, fields: readonly string[], model: PublishedLimits): number {
+  refuseOtherThanWhole(body[otherName] ?? null);
   const other = limitIn(body, otherName, model) ?? 0;
   let asked = 0;
   for (const field of fields) asked = Math.max(asked, limitIn(body, field, model) ?? 0);
   return asked === 0 || other < 0 ? Math.max(mostOf(model), other) : Math.max(asked, other);
+}
+
+/** No schema checks it, and some servers read a number from a text. */
+function refuseOtherThanWhole(value: Json): void {
+  if (value === null || (typeof value === "number" && Number.isSafeInteger(value))) return;
+  throw invalidRequest(`${otherName} must be a whole number.`, otherName);
 }
 
 function limitIn(body: JsonObject, field: string, { id, maxOutputTokens }: PublishedLimits): number | null {

@@ -63,7 +63,9 @@ export class Exchange {
   brokenBy: unknown = null;
   /** Its ending was stored together with its charge. */
   isEndingKept = false;
+  /** Fields of the request that the provider was not sent: by the translation, and for want of a price. */
   dropped: readonly string[] = [];
+  withheld: readonly string[] = [];
   /** Of a generation; null if it belongs to no trace. */
   trace: TraceContext | null = null;
 

@@ -16,6 +16,7 @@ import {
 } from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
 import { askedExtras } from "./charge/asked-extras.ts";
+import { nothingWithheld } from "./charge/asked-tools.ts";
 import type { Bill } from "./charge/bill.ts";
 import { charged } from "./charge/charged.ts";
 import { usedExtras } from "./charge/extras.ts";
@@ -26,7 +27,7 @@ import { largeTurns } from "./large/large-turns.ts";
 import { refuseOverlongInput } from "./request/context-window.ts";
 import { continuationOf } from "./request/given-ids.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
-import { readRequest } from "./request/read-request.ts";
+import { readRequest, withoutValues } from "./request/read-request.ts";
 import {
   findModel,
   idempotencyKeyOf,
@@ -80,11 +81,15 @@ export async function generate(
   const claimed = claiming instanceof Promise ? await claiming : claiming;
   if (claimed.kind === "replay") return replay(exchange, claimed.response);
   exchange.claim = claimed.claim;
+  const { paths, names } = exchange.askedExtras?.withheld ?? nothingWithheld;
+  exchange.withheld = names;
+  const sent =
+    paths.length === 0 ? request : await withoutValues(gateway, exchange, key, request, dialect, paths);
   if (!gateway.ongoing.tryEnter(exchange, key.id)) await gateway.ongoing.enter(exchange, key.id);
 
   const { largeBodies } = gateway;
   const from = { scope, credential, keyId: key.id };
-  const parts = { largeBodies, exchange, model, ...from, request, dialect, limit, estimatedInput };
+  const parts = { largeBodies, exchange, model, ...from, request: sent, dialect, limit, estimatedInput };
   return await runCharged(gateway, exchange, key, new Generation(parts), storedInput);
 }
 

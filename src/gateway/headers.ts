@@ -16,7 +16,9 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
     headers["x-ratelimit-reset-requests"] = `${rate.resetSeconds}s`;
     if (exchange.call.route.errors === "anthropic") addAnthropicRate(headers, rate, exchange.atMs);
   }
-  if (exchange.dropped.length > 0) headers["x-sluice-dropped"] = droppedText(exchange.dropped);
+  if (exchange.dropped.length + exchange.withheld.length > 0) {
+    headers["x-sluice-dropped"] = droppedText([...exchange.withheld, ...exchange.dropped]);
+  }
   return headers;
 }
 

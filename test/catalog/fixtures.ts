@@ -50,6 +50,7 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     contextWindow: null,
     maxOutputTokens: null,
     price: null,
+    allow: [],
     capabilities: {},
     deployments: [deployment("openai")],
     cache: "auto",

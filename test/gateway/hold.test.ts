@@ -215,6 +215,10 @@ test("the highest of several limits is held, whichever the provider reads, and e
   expect(held({ max_tokens: 1, n_predict: -1 })).toBe(4096);
   expect(held({ n_predict: 10 })).toBe(4096);
   expect(() => held({ max_tokens: 1, n_predict: 4097 })).toThrow("n_predict is 4097");
+  for (const n_predict of ["1000", "-1", "", 1.5, [1000], {}, true]) {
+    expect(() => held({ max_tokens: 1, n_predict })).toThrow("n_predict must be a whole number");
+  }
+  expect(held({ max_tokens: 1, n_predict: null })).toBe(1);
   expect(held({ max_tokens: 10, best_of: 5 })).toBe(50);
   expect(held({ max_tokens: 10, best_of: 5, n: 8 })).toBe(80);
   expect(() => held({ max_tokens: 10, best_of: 129 })).toThrow("best_of must be");

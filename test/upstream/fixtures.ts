@@ -152,6 +152,7 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
     contextWindow: null,
     maxOutputTokens: null,
     price: null,
+    allow: [],
     capabilities: {},
     cache: "auto",
     maxExchangeMs: 300_000,

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { tableOf } from "../../base/table.ts";
 import type { ImportedModel, ImportedPrices } from "./imported.ts";
 import { readLiteLlmPrices } from "./litellm-prices.ts";
 import { readModelsDev } from "./models-dev.ts";
@@ -9,7 +10,22 @@ export class UnknownPriceFile extends Error {
 }
 
 export function readPrices(text: string): ImportedPrices {
-  const document = parseObject(text);
+  const read = readDocument(parseObject(text));
+  return { ...read, models: read.models.map(withSearchPrice) };
+}
+
+/** What their vendors charge for a web search, in USD per 1,000: neither file has it for all models, and agents offer it to all. */
+const searchPrices = tableOf<number>({ openai: 10, anthropic: 10 });
+
+function withSearchPrice(model: ImportedModel): ImportedModel {
+  const { price, vendor } = model;
+  const web_search = price.extras?.["web_search"] ?? searchPrices[vendor];
+  return web_search === undefined
+    ? model
+    : { ...model, price: { ...price, extras: { ...price.extras, web_search } } };
+}
+
+function readDocument(document: JsonObject): ImportedPrices {
   const entries = Object.values(document).filter(isObject);
   if (entries.some((entry) => isObject(entry["models"]))) return readModelsDev(document);
   if (entries.some((entry) => "litellm_provider" in entry)) return readLiteLlmPrices(document);

@@ -115,6 +115,12 @@ export const modelSchema = Type.Object(
       }),
     ),
     price: Type.Optional(priceSchema),
+    allow: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description:
+          "Fields that clients may send although nobody knows here what they cost, such as provider and route of OpenRouter, and tools without a price, such as tools.x_search.",
+      }),
+    ),
     capabilities: Type.Optional(capabilitiesSchema),
     cache: Type.Optional(
       Type.Union(

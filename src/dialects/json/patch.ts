@@ -11,7 +11,7 @@ export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined }
 export type MemberChanges = Readonly<Record<string, Json | undefined>>;
 
 /** A span of the body and its replacement. */
-interface Edit {
+export interface Edit {
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -24,7 +24,7 @@ export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChan
     changes["stream_options.include_usage"] === undefined
       ? editMembers(spans, changes)
       : editStreamOptions(bytes, spans, changes);
-  return edits.length === 0 ? bytes : apply(bytes, edits);
+  return edits.length === 0 ? bytes : applyEdits(bytes, edits);
 }
 
 /** As for most bodies. Allocates nothing, which listing the names would. */
@@ -36,7 +36,7 @@ function isNothing(changes: BodyChanges): boolean {
 /** The same for any members of the top-level object, which is scanned for them. Throws if it is malformed. */
 export function patchMembers(bytes: Uint8Array, changes: MemberChanges): Uint8Array {
   const edits = editMembers(scanObject(bytes, skipSpace(bytes, 0), Object.keys(changes)), changes);
-  return edits.length === 0 ? bytes : apply(bytes, edits);
+  return edits.length === 0 ? bytes : applyEdits(bytes, edits);
 }
 
 /** Keeps the other members of `stream_options`. A value that is not an object is replaced. */
@@ -76,8 +76,11 @@ function editMembers(spans: JsonSpans, changes: MemberChanges): Edit[] {
   return edits;
 }
 
+/** A member of an object, or an item of a list. */
+export type Removable = Pick<Member, "start" | "end" | "commaBefore" | "commaAfter">;
+
 /** Removes one comma as well: the one before the member if a member before it is kept, else the one after it. */
-function removal(member: Member, somethingKeptBefore: boolean): Edit {
+export function removal(member: Removable, somethingKeptBefore: boolean): Edit {
   if (somethingKeptBefore) return { from: member.commaBefore, to: member.end, text: "" };
   const to = member.commaAfter === -1 ? member.end : member.commaAfter + 1;
   return { from: member.start, to, text: "" };
@@ -85,7 +88,7 @@ function removal(member: Member, somethingKeptBefore: boolean): Edit {
 
 const encoder = new TextEncoder();
 
-function apply(bytes: Uint8Array, edits: Edit[]): Uint8Array {
+export function applyEdits(bytes: Uint8Array, edits: Edit[]): Uint8Array {
   // An insertion may be at the start of a removal; its empty span sorts it first.
   edits.sort((a, b) => a.from - b.from || a.to - b.to);
   const pieces: Uint8Array[] = [];

@@ -1,3 +1,5 @@
+import { type BilledField, billedField, billedFields, googleField, googleOptions } from "./billed-fields.ts";
+
 /**
  * The names that the gateway reads, prices, changes or rejects. Providers differ in how they match names: those written
  * in Go ignore case and use the last match, so `{"model":"a","Model":"b"}` would be checked here as one model and
@@ -9,18 +11,18 @@ export const mergedMember = "extra_body";
 
 /** Members of the body itself, of any dialect. */
 const topLevelNames: readonly string[] = [
-  ...["model", "messages", "input", "system", "instructions", "prompt"],
+  ...["model", "messages", "input", "system", "instructions"],
   ...["stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"],
   ...["n", "best_of"],
-  ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls", "mcp_servers"],
-  ...["web_search_options", "search_parameters", "enable_search", "plugins", "compound_custom"],
-  ...["models", "fallbacks", "preset", "include", "modalities", "audio"],
+  ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls"],
+  ...["include", "modalities", "audio"],
   ...["service_tier", "speed", "inference_geo", "background", "store"],
-  ...["multi_agent", "compaction", "context_management"],
+  ...["compaction", "context_management"],
   ...["previous_response_id", "conversation", "thread", "diagnostics", "container"],
   ...["file_id", "file_ids", "vector_store_ids"],
   ...["thinking", "reasoning", "reasoning_effort", "output_config", "output_format", "text"],
   ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key", mergedMember],
+  ...billedFields.map(({ name }) => name),
 ];
 
 /** Members of nested objects whose names the dialect defines. */
@@ -33,30 +35,41 @@ const nestedNames: readonly string[] = [
 ];
 
 /**
- * Who defines the names of an object. `top`: the body itself. `dialect`: the dialect. `labels`: the caller, but the
- * values are the dialect's again. `caller`: the caller, at all levels below too, such as a tool's JSON schema, where
- * `Type` and `ID` are ordinary names.
+ * Who defines the names of an object. `top`: the body itself. `dialect`: the dialect. `options`: the dialect or the provider,
+ * which may have options that cost. `google`: Google, all of whose options may. `labels`: the caller, but the values are the
+ * dialect's again. `caller`: the caller, at all levels below too, such as a tool's JSON schema, where `Type` and `ID` are
+ * ordinary names.
  */
-export type Place = "top" | "dialect" | "labels" | "caller";
+export type Place = "top" | "dialect" | "options" | "google" | "labels" | "caller";
+
+/** Members of the body whose values are made of what the dialect defines: the conversation, tools and formats. */
+const definedMembers: ReadonlySet<string> = new Set([
+  ...["messages", "input", "system", "instructions", "prompt", "response_format", "text"],
+  ...["tools", "tool_choice", "functions", "function_call"],
+]);
 
 const callersObjects: ReadonlySet<string> = new Set([
   ...["parameters", "input_schema", "output_schema", "schema", "json_schema", "properties", "input_examples"],
   ...["arguments", "metadata", "attributes", "headers", "logit_bias", "annotations", "citations"],
+  "documents",
 ]);
 
 /** The place of a member's value. `input` is the conversation in the body, and a tool's arguments elsewhere. */
 export function placeUnder(place: Place, name: string, isObject: boolean): Place {
   if (place === "caller" || callersObjects.has(name)) return "caller";
   if (place === "top" && name === mergedMember) return "top";
+  if (place === "top" && definedMembers.has(name)) return "dialect";
   if (place === "labels") return "dialect";
-  if (name === "input" && isObject && place === "dialect") return "caller";
+  if (name === "input" && isObject && place !== "top") return "caller";
+  if (place !== "dialect") return name.toLowerCase() === googleOptions ? "google" : "options";
   return name === "variables" ? "labels" : "dialect";
 }
 
 const governed = { top: new Set(topLevelNames), dialect: new Set(nestedNames) } as const;
 
 export function isGoverned(place: Place, name: string): boolean {
-  return (place === "top" || place === "dialect") && governed[place].has(name);
+  if (place === "labels" || place === "caller") return false;
+  return governed[place === "top" ? "top" : "dialect"].has(name);
 }
 
 export function isGovernedAnywhere(name: string): boolean {
@@ -105,10 +118,11 @@ const mentions = {
   ]),
 } as const;
 
-/** Why a name is checked: it looks like a governed one but is not, or it mentions something. */
+/** Why a name is checked: it looks like a governed one but is not, it mentions something, or it may cost something. */
 export interface Notable {
   readonly lookalike: string | null;
   readonly mention: Mention | null;
+  readonly billed: BilledField | null;
 }
 
 /** Longer names match no governed name in any parser. */
@@ -118,19 +132,29 @@ const maxRemembered = 4096;
 const remembered = {
   top: new Map<string, Notable | null>(),
   dialect: new Map<string, Notable | null>(),
+  options: new Map<string, Notable | null>(),
+  google: new Map<string, Notable | null>(),
 } as const;
 
 /** Null for most names. */
 export function notableName(place: Place, name: string): Notable | null {
-  if (place !== "top" && place !== "dialect") return null;
+  if (place === "labels" || place === "caller") return null;
   const known = remembered[place].get(name);
   if (known !== undefined) return known;
-  const mention = mentions[place].get(name) ?? (addressName.test(name) ? "address" : null);
-  const lookalike = governed[place].has(name) ? null : lookalikeAmong(governed[place], name);
-  const notable = mention === null && lookalike === null ? null : { lookalike, mention };
+  const table = place === "top" ? "top" : "dialect";
+  const mention = mentions[table].get(name) ?? (addressName.test(name) ? "address" : null);
+  const lookalike = governed[table].has(name) ? null : lookalikeAmong(governed[table], name);
+  const billed = billedAt(place, name);
+  const isPlain = mention === null && lookalike === null && billed === null;
+  const notable = isPlain ? null : { lookalike, mention, billed };
   if (remembered[place].size >= maxRemembered) remembered[place].clear();
   remembered[place].set(name, notable);
   return notable;
+}
+
+function billedAt(place: Place, name: string): BilledField | null {
+  if (name.length > longestName || place === "dialect") return null;
+  return place === "google" ? googleField(name) : billedField(name, place === "top");
 }
 
 function lookalikeAmong(names: ReadonlySet<string>, name: string): string | null {

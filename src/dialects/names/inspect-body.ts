@@ -1,7 +1,9 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { ValuePath } from "../json/remove-values.ts";
 import { cutText } from "../json/truncated-json.ts";
 import { type ParsedBody, parseWhole } from "../schema/validate.ts";
+import { type BilledField, isAsked } from "./billed-fields.ts";
 import { findDuplicate } from "./duplicate-names.ts";
 import { isGoverned, type Mention, notableName, type Place, placeUnder } from "./governed-names.ts";
 import { pathOf } from "./name-path.ts";
@@ -30,10 +32,15 @@ export interface Address {
 
 /** Tools that a request offers, at the top level or inside the conversation. */
 export interface ToolList {
-  readonly path: string;
+  readonly path: ValuePath;
   readonly tools: readonly Json[];
   /** The path is that of the only tool. */
   readonly isSingle?: true;
+}
+
+/** A field of a request that may cost something, and asks for it. */
+export interface AskedField extends Pick<BilledField, "name" | "effect" | "tool"> {
+  readonly path: string;
 }
 
 /** What a request mentions that costs more than its tokens or belongs to one key. */
@@ -41,6 +48,7 @@ export interface Mentions {
   readonly references: readonly Reference[];
   readonly addresses: readonly Address[];
   readonly toolLists: readonly ToolList[];
+  readonly billed: readonly AskedField[];
   /** The path of the first audio part; null if there is none. */
   readonly audioInput: string | null;
 }
@@ -74,6 +82,7 @@ function inspect(body: JsonObject): BodyWalk {
 const noReferences: readonly Reference[] = [];
 const noAddresses: readonly Address[] = [];
 const noTools: readonly ToolList[] = [];
+const nothingBilled: readonly AskedField[] = [];
 
 class BodyWalk implements Mentions {
   members = 0;
@@ -82,6 +91,7 @@ class BodyWalk implements Mentions {
   #references: Reference[] | null = null;
   #addresses: Address[] | null = null;
   #toolLists: ToolList[] | null = null;
+  #billed: AskedField[] | null = null;
   readonly #path: (string | number)[] = [];
 
   get references(): readonly Reference[] {
@@ -96,6 +106,10 @@ class BodyWalk implements Mentions {
     return this.#toolLists ?? noTools;
   }
 
+  get billed(): readonly AskedField[] {
+    return this.#billed ?? nothingBilled;
+  }
+
   object(object: JsonObject, place: Place): void {
     for (const name in object) {
       this.members += 1;
@@ -105,6 +119,7 @@ class BodyWalk implements Mentions {
       if (notable !== null) {
         if (notable.lookalike !== null) throw this.#refusal(name, notable.lookalike);
         if (notable.mention !== null) this.#mention(notable.mention, name, value, object);
+        if (notable.billed !== null) this.#bill(notable.billed, name, value);
       }
       if (typeof value !== "object" || value === null) continue;
       this.#path.push(name);
@@ -162,7 +177,7 @@ class BodyWalk implements Mentions {
       case "tools":
         // A tool choice lists tools but offers none.
         if (Array.isArray(value) && this.#path[0] !== "tool_choice") {
-          this.#offer({ path: pathOf([...this.#path, name]), tools: value });
+          this.#offer({ path: [...this.#path, name], tools: value });
         }
         break;
       case "speech":
@@ -176,7 +191,7 @@ class BodyWalk implements Mentions {
     if (type === "item_reference") this.#continue(object["id"], "id");
     // A tool that is defined inside the conversation.
     if (type === "tool_definition" && isObject(object["definition"])) {
-      const path = pathOf([...this.#path, "definition"]);
+      const path = [...this.#path, "definition"];
       this.#offer({ path, tools: [object["definition"]], isSingle: true });
     }
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
@@ -211,6 +226,13 @@ class BodyWalk implements Mentions {
   #address(url: string, name: string): void {
     this.#addresses ??= [];
     this.#addresses.push({ path: pathOf([...this.#path, name]), url });
+  }
+
+  #bill(field: BilledField, name: string, value: Json | undefined): void {
+    if (!isAsked(field, value)) return;
+    const { vendor: _, isCommon: __, ...asked } = field;
+    this.#billed ??= [];
+    this.#billed.push({ ...asked, path: pathOf([...this.#path, name]) });
   }
 
   #offer(tools: ToolList): void {

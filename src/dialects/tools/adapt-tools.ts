@@ -40,7 +40,7 @@ function withoutHosted(request: IrRequest, dropped: DroppedFields): IrRequest {
   if (tools.length === 0 && choice?.type === "required") {
     refuse(hosted[0]?.path ?? "tools", "the model's provider has no such tool, and tool_choice requires one");
   }
-  for (const tool of hosted) dropped.add(tool.path);
+  for (const { name } of hosted) dropped.add(`tools.${name}`);
   return { ...request, tools };
 }
 

@@ -1,14 +1,19 @@
 import type { HostedToolName } from "../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ClientDialect } from "../client-dialect.ts";
-import { objectOf } from "../json/json-fields.ts";
+import { objectOf, stringOf } from "../json/json-fields.ts";
+import type { ValuePath } from "../json/remove-values.ts";
 import type { Mentions } from "../names/inspect-body.ts";
 
 /** A tool in a request that the provider would run. */
 export interface HostedTool {
-  readonly path: string;
+  readonly path: ValuePath;
   /** As the request names it. */
   readonly type: string;
+  /** The model's name for it, by which it may be forced; null if it has none of its own. */
+  readonly calledBy: string | null;
+  /** It is defined within the conversation, where a message would be left without it. */
+  readonly isInMessage: boolean;
   /** Null for an unknown tool, which has no price. */
   readonly name: HostedToolName | null;
   /** The most calls that the request allows; null if it sets no limit. */
@@ -34,42 +39,70 @@ const families: readonly (readonly [RegExp, HostedToolName])[] = [
   [/^tool_search(_|$)/, "tool_search"],
 ];
 
-const none: readonly HostedTool[] = [];
+/** The tools of a request. */
+export interface OfferedTools {
+  readonly hosted: readonly HostedTool[];
+  /** How many there are that the client runs. */
+  readonly clientCount: number;
+}
 
-/** The tools of a request that the provider would run. Most requests have none. */
-export function hostedToolsOf(
+const none: OfferedTools = { hosted: [], clientCount: 0 };
+
+/** Tells who runs the tools of a request. Most requests have none that the provider runs. */
+export function offeredTools(
   dialect: Pick<ClientDialect, "isClientTool">,
   body: JsonObject,
-  mentions: Mentions,
-): readonly HostedTool[] {
-  const found: HostedTool[] = [];
+  { toolLists }: Mentions,
+): OfferedTools {
+  if (toolLists.length === 0) return none;
+  const hosted: HostedTool[] = [];
+  let clientCount = 0;
   const maxCalls = countOf(body["max_tool_calls"]);
-  for (const { path, tools, isSingle } of mentions.toolLists) {
+  for (const { path, tools, isSingle: isInMessage = false } of toolLists) {
     for (let index = 0; index < tools.length; index += 1) {
       const tool = tools[index];
       if (!isObject(tool)) continue;
       const type = typeOf(tool);
-      if (isRunByClient(dialect, type, tool)) continue;
-      const maxUses = countOf(tool["max_uses"]) ?? maxCalls;
-      const toolPath = isSingle === true ? path : `${path}[${index}]`;
-      found.push({ path: `${toolPath}.type`, type, name: nameOf(type), maxUses, runs: runsOf(type, tool) });
+      const isClients = isRunByClient(dialect, type, tool);
+      if (isClients && type !== "namespace") clientCount += 1;
+      const found = isClients ? toolsWithin(tool) : noMembers;
+      if (isClients && found.length === 0) continue;
+      const at = isInMessage ? path : [...path, index];
+      const common = { isInMessage, maxUses: countOf(tool["max_uses"]) ?? maxCalls };
+      if (!isClients) hosted.push({ ...common, ...hostedTool(tool, type), path: at });
+      for (const member of found)
+        hosted.push({ ...common, ...hostedTool(noTool, member), path: [...at, member] });
     }
   }
-  for (const { field, name } of besideTheTools) {
-    if (isAsked(body[field])) found.push({ path: field, type: field, name, maxUses: null, runs: null });
-  }
-  return found.length === 0 ? none : found;
+  return { hosted, clientCount };
 }
 
-/** Hosted tools that are turned on by a field of the body: of OpenAI, xAI, Alibaba, Anthropic, OpenRouter, Groq. */
-const besideTheTools: readonly { readonly field: string; readonly name: HostedToolName | null }[] = [
-  { field: "web_search_options", name: "web_search" },
-  { field: "search_parameters", name: "web_search" },
-  { field: "enable_search", name: "web_search" },
-  { field: "mcp_servers", name: "mcp" },
-  { field: "plugins", name: null },
-  { field: "compound_custom", name: null },
-];
+const noTool: JsonObject = {};
+
+function hostedTool(tool: JsonObject, type: string): Omit<HostedTool, "path" | "isInMessage" | "maxUses"> {
+  return { type, calledBy: stringOf(tool["name"]), name: pricedName(type), runs: runsOf(type, tool) };
+}
+
+/** What may stand in a tool of the client's. */
+const ownMembers: ReadonlySet<string> = new Set([
+  ...["type", "name", "function", "custom", "description", "parameters", "strict", "format", "tools"],
+  ...["input_schema", "output_schema", "input_examples", "allowed_callers", "async", "defer_loading"],
+  ...["eager_input_streaming", "cache_control", "prompt_cache_breakpoint", "environment", "execution"],
+]);
+
+/** Google takes its own tools beside a function, in the same object: each is a member with its settings. */
+function toolsWithin(tool: JsonObject): readonly string[] {
+  let found: string[] | null = null;
+  for (const name in tool) {
+    const value = tool[name];
+    if (ownMembers.has(name) || (value !== true && (typeof value !== "object" || value === null))) continue;
+    found ??= [];
+    found.push(name);
+  }
+  return found ?? noMembers;
+}
+
+const noMembers: readonly string[] = [];
 
 /** A tool without a type is what its first field says (`google_search`), unless it is a function, or nothing at all. */
 function typeOf(tool: JsonObject): string {
@@ -78,10 +111,6 @@ function typeOf(tool: JsonObject): string {
   const isFunction = isObject(tool["function"]) || typeof tool["name"] === "string";
   const field = isFunction ? undefined : Object.keys(tool).find((name) => name !== "type");
   return field ?? "function";
-}
-
-function isAsked(value: Json | undefined): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== false;
 }
 
 function isRunByClient(
@@ -105,13 +134,14 @@ function isRunByClient(
   }
 }
 
-function nameOf(type: string): HostedToolName | null {
+/** The name under which a type has its price; null if there is none for it. */
+export function pricedName(type: string): HostedToolName | null {
   return families.find(([family]) => family.test(type))?.[1] ?? null;
 }
 
 function runsOf(type: string, { model, max_tokens: maxTokens }: JsonObject): HostedTool["runs"] {
-  if (!advisor.test(type) || typeof model !== "string") return null;
-  return { model, maxTokens: countOf(maxTokens) };
+  if (!advisor.test(type)) return null;
+  return { model: stringOf(model) ?? "", maxTokens: countOf(maxTokens) };
 }
 
 function countOf(value: Json | undefined): number | null {

@@ -22,12 +22,13 @@ export function streamResponse(answering: Answering): Response {
 }
 
 function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {
+  const { tools, mentions, speaks, isThreaded } = generation.request;
   if (attempt.translation !== null) return new TranslatedRelayer(attempt.translation.stream(), exchange.id);
   return new PassthroughRelayer({
     dialect: attempt.dialect,
     hideUsage: attempt.hideUsage,
-    readsExtras: generation.request.hostedTools.length > 0 || generation.request.speaks,
-    isThreaded: generation.request.isThreaded,
+    readsExtras: tools.hosted.length > 0 || mentions.billed.length > 0 || speaks,
+    isThreaded,
     requestId: exchange.id,
     model: generation.model.id,
     atSeconds: generation.atSeconds,

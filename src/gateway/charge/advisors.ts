@@ -1,36 +1,31 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import type { KeyAccess, ModelRun } from "../../catalog/catalog.ts";
+import type { ModelRun } from "../../catalog/catalog.ts";
 import { highestPrice } from "../../catalog/price.ts";
 import type { OtherRun } from "../../catalog/priced-usage.ts";
-import type { DeploymentSettings } from "../../config/settings.ts";
+import { pathOf } from "../../dialects/names/name-path.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
-import type { Configured } from "../configured.ts";
 import type { Exchange } from "../exchange.ts";
+import type { DestinationPrices } from "./destination-prices.ts";
 import type { HeldRound } from "./extras.ts";
 import { heldCalls } from "./held-calls.ts";
-
-/** Who asks, and which deployments may get to see the tools. */
-interface Asked {
-  readonly configured: Configured;
-  readonly key: KeyAccess;
-  readonly reached: readonly DeploymentSettings[];
-}
 
 /**
  * What to hold for models that the request's tools would run, as Anthropic's advisor does. Each is charged at the price of
  * the catalog's model that is named; throws for one that is not there, has no price, or that the key may not use.
  */
-export function askedAdvisors(tools: readonly HostedTool[], asked: Asked): HeldRound[] {
-  if (asked.reached.length === 0) return [];
-  return tools.flatMap((tool) => (tool.runs === null ? [] : advisorOf(tool, tool.runs, asked)));
+export function askedAdvisors(tools: readonly HostedTool[], prices: DestinationPrices): HeldRound[] {
+  if (prices.speakers.length === 0) return [];
+  return tools.flatMap((tool) => (tool.runs === null ? [] : advisorOf(tool, tool.runs, prices)));
 }
 
 function advisorOf(
   { path, type, maxUses }: HostedTool,
   { model: name, maxTokens }: NonNullable<HostedTool["runs"]>,
-  { configured: { catalog }, key, reached }: Asked,
+  { destination, speakers: reached }: DestinationPrices,
 ): HeldRound {
-  const param = path.replace(/type$/, "model");
+  const { configured, key } = destination;
+  const { catalog } = configured;
+  const param = pathOf([...path, "model"]);
   const runs = reached.flatMap(({ provider }) => catalog.findRun(name, provider) ?? []).filter(isPriced);
   const [first] = runs;
   if (first === undefined || runs.length < reached.length) {

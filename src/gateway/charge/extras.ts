@@ -3,6 +3,7 @@ import type { ToolCalls } from "../../base/hosted-tools.ts";
 import { isUsualTier, type Tiers, tierFields } from "../../base/service-tiers.ts";
 import { ownTierPrice } from "../../catalog/extra-price.ts";
 import type { Price } from "../../config/settings.ts";
+import type { Withheld } from "./asked-tools.ts";
 
 /** What a request asks for that costs more than its tokens at the list price. */
 export interface AskedExtras {
@@ -16,6 +17,7 @@ export interface AskedExtras {
   readonly mayRepeat: boolean;
   /** What is held for beside the answer. */
   readonly rounds: readonly HeldRound[];
+  readonly withheld: Withheld;
 }
 
 /** A run of a model beside the answer: it reads what the answer's own run reads. */

@@ -1,9 +1,36 @@
+import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
+
 /** How many calls of a hosted tool are held for, where the request does not bound them. */
 const assumedCalls = 5;
 
 /** A request may allow more, and is charged for more; its hold covers so many. */
-export const mostCallsHeld = 1000;
+const mostCallsHeld = 1000;
 
 export function heldCalls(maxUses: number | null): number {
   return Math.min(maxUses ?? assumedCalls, mostCallsHeld);
+}
+
+/** The calls of hosted tools that a request is held for. */
+export class HeldCalls {
+  readonly #most: { [Name in HostedToolName]?: number } = {};
+  readonly #least: { [Name in HostedToolName]?: number } = {};
+
+  get most(): ToolCalls {
+    return this.#most;
+  }
+
+  /** Those that are made in any case. */
+  get least(): ToolCalls {
+    return this.#least;
+  }
+
+  /** A tool without a name has no price. */
+  add(name: HostedToolName | null, maxUses: number | null): void {
+    if (name === null) return;
+    this.#most[name] = Math.min((this.#most[name] ?? 0) + heldCalls(maxUses), mostCallsHeld);
+  }
+
+  addLeast(name: HostedToolName): void {
+    this.#least[name] = 1;
+  }
 }

@@ -3,13 +3,6 @@ import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 
 /** Fields by which a provider runs the model several times for one request, and bills each time. */
 
-/** Sub-agents of OpenAI's. */
-export const severalAgents = "multi_agent";
-
-export function asksForSeveralAgents({ [severalAgents]: agents = null }: JsonObject): boolean {
-  return agents !== null && agents !== false && objectOf(agents)?.["enabled"] !== false;
-}
-
 /** A run that summarizes the conversation, before the answer or in its place. */
 export function asksForCompaction(body: JsonObject): boolean {
   return (body["compaction"] ?? null) !== null || mayCompactFirst(body);

@@ -5,11 +5,12 @@ import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
-import type { Address, Reference } from "../../dialects/names/inspect-body.ts";
+import type { ValuePath } from "../../dialects/json/remove-values.ts";
+import type { Address, AskedField, Reference } from "../../dialects/names/inspect-body.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/frame.ts";
-import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
+import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { BodyVendor } from "../../vendors/adapt-body.ts";
 import type { AnswerForm } from "../answer/read-answer.ts";
@@ -42,6 +43,8 @@ export interface ReadJob {
   readonly expected: Expected;
   /** Whether idempotency needs the body's hash. */
   readonly wantsHash: boolean;
+  /** What is taken out of the body first. */
+  readonly without?: readonly ValuePath[];
 }
 
 /** The body with some members set, for a provider of the client's own dialect. */
@@ -94,13 +97,16 @@ export interface AnswerContext {
 }
 
 export interface ReadResult {
+  /** The body, without what was taken out. */
+  readonly bytes: Uint8Array;
   /** JSON of the body with its texts cut short, small enough to be parsed on the loop. */
   readonly truncated: string;
   readonly spans: JsonSpans;
   readonly references: readonly Reference[];
   readonly addresses: readonly Address[];
   readonly audioInput: string | null;
-  readonly hostedTools: readonly HostedTool[];
+  readonly billed: readonly AskedField[];
+  readonly tools: OfferedTools;
   readonly estimatedInput: InputEstimate;
   readonly bodyHash: string | null;
 }

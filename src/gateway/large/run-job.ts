@@ -3,6 +3,7 @@ import { sharedCopy } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { patchBody } from "../../dialects/json/patch.ts";
+import { removeValues } from "../../dialects/json/remove-values.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
 import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
@@ -42,15 +43,18 @@ export function runJob(job: Job): Result {
   }
 }
 
-function read({ bytes, expected, wantsHash }: ReadJob): ReadResult {
-  const { truncated, cutBytes, spans, mentions, hostedTools } = checkRequest(bytes, expected);
+function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResult {
+  const bytes = without === undefined ? sent : shared(removeValues(sent, without));
+  const { truncated, cutBytes, spans, mentions, tools } = checkRequest(bytes, expected);
   return {
+    bytes,
     truncated: truncatedText(truncated),
     spans,
     references: mentions.references,
     addresses: mentions.addresses,
     audioInput: mentions.audioInput,
-    hostedTools,
+    billed: mentions.billed,
+    tools,
     estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(parseWhole(bytes)),
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
   };

@@ -1,11 +1,12 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
 import { type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
-import type { JobOwner } from "../large/jobs.ts";
+import type { JobOwner, ReadResult } from "../large/jobs.ts";
 import { withKeptItems } from "./kept-items.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
@@ -44,31 +45,44 @@ async function readLarge(
 ): Promise<ClientRequest> {
   const wantsHash = exchange.call.request.headers.has("idempotency-key");
   const job = { type: "read", bytes, expected, wantsHash } as const;
-  const owner: JobOwner = {
+  const run = () => largeBodies.runRequest(job, ownerOf(exchange, keyId));
+  return largeRequest(await ongoing.withoutPlace(exchange, run));
+}
+
+function ownerOf(exchange: Exchange, keyId: string): JobOwner {
+  return {
     keyId,
     get isOver() {
       return exchange.isOver;
     },
   };
-  const found = await ongoing.withoutPlace(exchange, () => largeBodies.runRequest(job, owner));
-  const {
-    truncated: truncatedText,
-    spans,
-    references,
-    addresses,
-    audioInput,
-    hostedTools,
-    estimatedInput,
-    bodyHash,
-  } = found;
+}
+
+function largeRequest(found: ReadResult): ClientRequest {
+  const { bytes, truncated: truncatedText, spans, tools, estimatedInput, bodyHash } = found;
+  const { references, addresses, audioInput, billed } = found;
   const large = { truncatedText, estimatedInput, bodyHash };
-  const mentions = { references, addresses, audioInput, toolLists: [] };
+  const mentions = { references, addresses, audioInput, billed, toolLists: [] };
   const truncated = parseTruncated(large);
-  return new ClientRequest(
-    bytes,
-    { truncated, cutBytes: 0, memberCount: 0, spans, mentions, hostedTools },
-    large,
-  );
+  return new ClientRequest(bytes, { truncated, cutBytes: 0, memberCount: 0, spans, mentions, tools }, large);
+}
+
+/** The request without some of its values; all other bytes are the client's. */
+export async function withoutValues(
+  { largeBodies }: Gateway,
+  exchange: Exchange,
+  { id: keyId }: KeyRecord,
+  { bytes, large }: ClientRequest,
+  kind: RequestKind,
+  without: readonly ValuePath[],
+): Promise<ClientRequest> {
+  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server.structure);
+  if (large !== null) {
+    const job = { type: "read", bytes, expected, wantsHash: false, without } as const;
+    return largeRequest(await largeBodies.runRequest(job, ownerOf(exchange, keyId)));
+  }
+  const shorter = removeValues(bytes, without);
+  return new ClientRequest(shorter, checkRequest(shorter, expected));
 }
 
 class ClientBodyLimit implements BodyLimit {

@@ -19,7 +19,7 @@ import {
   truncateBody,
   validateRequest,
 } from "../../dialects/schema/validate.ts";
-import { type HostedTool, hostedToolsOf } from "../../dialects/tools/hosted-tools.ts";
+import { type OfferedTools, offeredTools } from "../../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ClientCall } from "../client-call.ts";
 import type { Configured } from "../configured.ts";
@@ -42,7 +42,7 @@ export class ClientRequest {
   readonly bytes: Uint8Array;
   readonly spans: JsonSpans;
   readonly mentions: Mentions;
-  readonly hostedTools: readonly HostedTool[];
+  readonly tools: OfferedTools;
   readonly modelId: string;
   readonly stream: boolean;
   /** The client may refer to the answer later. */
@@ -60,12 +60,12 @@ export class ClientRequest {
   #body: JsonObject | null;
 
   constructor(bytes: Uint8Array, checked: CheckedBody, large: LargeBody | null = null) {
-    const { truncated, cutBytes, spans, mentions, hostedTools } = checked;
+    const { truncated, cutBytes, spans, mentions, tools } = checked;
     this.large = large;
     this.bytes = bytes;
     this.spans = spans;
     this.mentions = mentions;
-    this.hostedTools = hostedTools;
+    this.tools = tools;
     this.modelId = truncated["model"] as string;
     this.stream = truncated["stream"] === true;
     this.mayStore = truncated["store"] !== false;
@@ -141,7 +141,7 @@ export function expectedOf(call: ClientCall, kind: RequestKind, limits: Structur
 /** A valid body, and what it asks for beside text. */
 export interface CheckedBody extends ParsedBody {
   readonly mentions: Mentions;
-  readonly hostedTools: readonly HostedTool[];
+  readonly tools: OfferedTools;
 }
 
 /** Throws `invalid_request` for anything but a request of this kind. */
@@ -157,8 +157,8 @@ export function checkRequest(
   validateRequest(kind, parsed.truncated, options);
   const dialect = clientDialect(kind === "count_tokens" ? "messages" : kind);
   const { truncated, cutBytes, spans, memberCount } = parsed;
-  const hostedTools = hostedToolsOf(dialect, truncated, mentions);
-  return { truncated, cutBytes, spans, memberCount, mentions, hostedTools };
+  const tools = offeredTools(dialect, truncated, mentions);
+  return { truncated, cutBytes, spans, memberCount, mentions, tools };
 }
 
 export function idempotencyKeyOf(call: ClientCall): string | null {

@@ -10,6 +10,7 @@ export const anthropic: Vendor = {
   keys: "required",
   options: ["auth"],
   strictDialects: ["messages"],
+  searchesIn: ["messages"],
   capabilities: {},
   baseUrl: {
     default: "https://api.anthropic.com",

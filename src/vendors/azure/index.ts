@@ -65,6 +65,7 @@ export const azure: Vendor = {
   credentialWords: ["managed_identity", "workload_identity"],
   checkOptions: checkAzureOptions,
   strictDialects: ["chat", "responses", "messages"],
+  searchesIn: ["responses", "messages"],
   capabilities: {},
   leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(foundryBetas(headers)) : []),
   baseUrl: {

@@ -17,6 +17,7 @@ export const openAi: Vendor = {
   keys: "required",
   options: ["auth"],
   strictDialects: ["chat", "responses"],
+  searchesIn: ["responses"],
   capabilities: {},
   baseUrl: {
     default: "https://api.openai.com/v1",

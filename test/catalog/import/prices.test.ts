@@ -151,7 +151,7 @@ test("tools, audio and tiers keep their prices, from LiteLLM's file to a configu
 
 test("audio keeps its price, from models.dev", () => {
   const cost = { input: 1, output: 2, input_audio: 3, output_audio: 4 };
-  const file = { openai: { models: { "gpt-x": { cost, modalities: { output: ["text"] } } } } };
+  const file = { mistral: { models: { "gpt-x": { cost, modalities: { output: ["text"] } } } } };
   expect(readPrices(JSON.stringify(file)).models[0]?.price.extras).toEqual({
     audio_input: 3,
     audio_output: 4,
@@ -222,7 +222,21 @@ test("prices of long contexts and of an hour in the cache come along, from both 
     "long_context = { above = 200000, input = 6.0, output = 22.5, cached_input = 0.6, cache_write = 7.5 }";
   const usual = "input = 3.0, output = 15.0, cached_input = 0.3, cache_write = 3.75";
   expect(modelsToml(litellm.models, "LiteLLM", "today")).toContain(
-    `price = { ${usual}, cache_write_1h = 6.0, ${long} }`,
+    `price = { ${usual}, cache_write_1h = 6.0, ${long}, web_search = 10.0 }`,
   );
-  expect(modelsToml(dump.models, "models.dev", "today")).toContain(`price = { ${usual}, ${long} }`);
+  expect(modelsToml(dump.models, "models.dev", "today")).toContain(
+    `price = { ${usual}, ${long}, web_search = 10.0 }`,
+  );
+});
+
+test("searches of vendors that have one list price for all models get it, unless the file has another", () => {
+  const cost = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
+  const own = { search_context_cost_per_query: { search_context_size_high: 0.05 } };
+  const file = {
+    a: { ...cost, litellm_provider: "openai" },
+    b: { ...cost, litellm_provider: "anthropic", ...own },
+    c: { ...cost, litellm_provider: "groq" },
+  };
+  const prices = readPrices(JSON.stringify(file)).models.map(({ price }) => price.extras?.["web_search"]);
+  expect(prices).toEqual([10, 50, undefined]);
 });

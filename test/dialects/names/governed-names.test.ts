@@ -169,7 +169,7 @@ describe("what a body names", () => {
       "tools[0].vector_store_ids[1] vs_2",
       "tools[1].container.file_ids[0] file_3",
     ]);
-    expect(toolLists.map(({ path }) => path)).toEqual(["tools"]);
+    expect(toolLists.map(({ path }) => path)).toEqual([["tools"]]);
     expect(audioInput).toBe("input[4].content[1]");
   });
 

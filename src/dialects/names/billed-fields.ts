@@ -1,0 +1,109 @@
+import type { HostedToolName } from "../../base/hosted-tools.ts";
+import { isObject, type Json } from "../../base/json.ts";
+
+/**
+ * What a field changes about a call beyond its tokens at the model's price. `routing`: another model or another host answers
+ * than the one that was checked and priced. `template`: instructions and tools that are kept elsewhere. `storage`: what is
+ * kept for the account, and billed by the hour. `agents`: the model starts others. `tool`: the provider runs something.
+ */
+export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool";
+
+export interface BilledField {
+  /** As the vendor writes it; also what an operator allows it by. */
+  readonly name: string;
+  /** Who has it. */
+  readonly vendor: string;
+  readonly effect: BilledEffect;
+  /** The tool that it turns on, where there is a price for it. */
+  readonly tool?: HostedToolName;
+  /** An ordinary word, which is the caller's own in options that nobody knows. */
+  readonly isCommon?: true;
+}
+
+const search = { effect: "tool", tool: "web_search" } as const;
+
+/**
+ * Every field of a request that decides on cost or on who answers, tiers and audio apart. It counts at the top of a body and in
+ * `extra_body`, and within options that no dialect defines unless it is a common word. What is in no table passes, so a field
+ * that a vendor adds belongs here; docs/prices.md has the same list.
+ */
+export const billedFields: readonly BilledField[] = [
+  { name: "models", vendor: "OpenRouter", effect: "routing", isCommon: true },
+  { name: "provider", vendor: "OpenRouter", effect: "routing", isCommon: true },
+  { name: "route", vendor: "OpenRouter", effect: "routing", isCommon: true },
+  { name: "preset", vendor: "OpenRouter", effect: "routing", isCommon: true },
+  { name: "plugins", vendor: "OpenRouter", effect: "tool" },
+  { name: "provider_options", vendor: "Vercel", effect: "routing" },
+  { name: "fallbacks", vendor: "Anthropic, LiteLLM", effect: "routing" },
+  { name: "context_window_fallbacks", vendor: "LiteLLM", effect: "routing" },
+  { name: "content_policy_fallbacks", vendor: "LiteLLM", effect: "routing" },
+  { name: "model_list", vendor: "LiteLLM", effect: "routing" },
+  { name: "user_config", vendor: "LiteLLM", effect: "routing" },
+  { name: "router_settings_override", vendor: "LiteLLM", effect: "routing" },
+  { name: "api_base", vendor: "LiteLLM", effect: "routing" },
+  { name: "base_url", vendor: "LiteLLM", effect: "routing" },
+  { name: "custom_llm_provider", vendor: "LiteLLM", effect: "routing" },
+  { name: "extra_headers", vendor: "LiteLLM", effect: "routing" },
+  { name: "prompt_id", vendor: "LiteLLM", effect: "template" },
+  { name: "guardrails", vendor: "LiteLLM", effect: "tool", isCommon: true },
+  { name: "safety_model", vendor: "Together", effect: "routing" },
+  { name: "prompt", vendor: "OpenAI", effect: "template", isCommon: true },
+  { name: "multi_agent", vendor: "OpenAI", effect: "agents" },
+  { name: "web_search_options", vendor: "OpenAI, Perplexity", ...search },
+  { name: "mcp_servers", vendor: "Anthropic", effect: "tool", tool: "mcp" },
+  { name: "cached_content", vendor: "Google", effect: "storage" },
+  { name: "search_parameters", vendor: "xAI", ...search },
+  { name: "enable_search", vendor: "Alibaba", ...search },
+  { name: "enable_code_interpreter", vendor: "Alibaba", effect: "tool", tool: "code_interpreter" },
+  { name: "web_search", vendor: "Baidu", ...search, isCommon: true },
+  { name: "enable_enhancement", vendor: "Tencent", ...search },
+  { name: "force_search_enhancement", vendor: "Tencent", ...search },
+  { name: "enable_deep_search", vendor: "Tencent", ...search },
+  { name: "caching", vendor: "Volcengine", effect: "storage", isCommon: true },
+  { name: "context_id", vendor: "Volcengine", effect: "storage", isCommon: true },
+  { name: "agent_id", vendor: "Mistral", effect: "template", isCommon: true },
+  { name: "assistant_id", vendor: "Zhipu", effect: "template", isCommon: true },
+  { name: "compound_custom", vendor: "Groq", effect: "tool" },
+  { name: "connectors", vendor: "Cohere", effect: "tool", isCommon: true },
+  { name: "guardrail_config", vendor: "Amazon", effect: "tool" },
+  { name: "amazon-bedrock-guardrailConfig", vendor: "Amazon", effect: "tool" },
+];
+
+const byPlainName = new Map(billedFields.map((field) => [plainName(field.name), field]));
+
+/** Google's servers, and those that follow them, take `cachedContent` for `cached_content`. */
+function plainName(name: string): string {
+  return name.replaceAll(/[_-]/g, "").toLowerCase();
+}
+
+/** Null for most names. `isTop`: a member of the body itself. */
+export function billedField(name: string, isTop: boolean): BilledField | null {
+  const field = byPlainName.get(plainName(name)) ?? null;
+  return isTop || field?.isCommon !== true ? field : null;
+}
+
+/** Members of Google's own options that cost nothing. Every other one is taken for one that does. */
+const harmless: ReadonlySet<string> = new Set(
+  ["thinking_config", "thought_tag_marker", "safety_settings"].map(plainName),
+);
+
+/** The object in a chat request that has options of Google's own. */
+export const googleOptions = "google";
+
+/** A member of Google's options, by its path; null if it costs nothing. */
+export function googleField(name: string): BilledField | null {
+  if (harmless.has(plainName(name))) return null;
+  const { effect, ...known } = billedField(name, false) ?? { effect: "tool" };
+  return { ...known, name: `${googleOptions}.${name}`, vendor: "Google", effect };
+}
+
+/** Whether a value of the field asks for anything. Where nothing has to be said to turn a tool on, `{}` does. */
+export function isAsked({ name, effect }: BilledField, value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === false || value === "" || value === 0) return false;
+  if (Array.isArray(value)) return value.length > 0;
+  // The text of a completion, not a template.
+  if (!isObject(value)) return name !== "prompt";
+  const { enabled = value["enable"], mode = value["type"] } = value;
+  if (enabled === false || mode === "off" || mode === "disabled") return false;
+  return effect === "tool" || Object.keys(value).length > 0;
+}

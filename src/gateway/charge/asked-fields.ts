@@ -1,0 +1,59 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { BilledEffect } from "../../dialects/names/billed-fields.ts";
+import type { AskedField } from "../../dialects/names/inspect-body.ts";
+import type { DestinationPrices } from "./destination-prices.ts";
+import type { HeldCalls } from "./held-calls.ts";
+
+/** Why a field is refused that has no price of its own. */
+const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, string>> = {
+  routing: "lets the provider take another model or another host, at another price than what was asked for",
+  storage: "has the provider keep something that is billed by the hour, or use what was kept",
+  agents: "lets the model start others, and it is not known here what they will cost",
+};
+
+/**
+ * Holds for the tools that fields of the request turn on. Throws for a field that has no price and that the operator has
+ * not allowed. Whether any of them has the provider run the model more than once.
+ */
+export function holdFields(
+  fields: readonly AskedField[],
+  prices: DestinationPrices,
+  held: HeldCalls,
+): boolean {
+  let mayRepeat = false;
+  if (prices.speakers.length === 0) return mayRepeat;
+  for (const field of fields) {
+    const { name, effect, tool = null } = field;
+    const isCovered = effect !== "routing" && effect !== "template" && prices.coverCalls(tool);
+    if (!isCovered && !prices.allows(name)) throw refusalOf(field, prices);
+    if (effect !== "routing") mayRepeat = true;
+    held.add(tool, null);
+    // Such a search is made once, whatever the model thinks of it.
+    if (name === "web_search_options") held.addLeast("web_search");
+  }
+  return mayRepeat;
+}
+
+function refusalOf({ path, name, effect, tool }: AskedField, prices: DestinationPrices): GatewayError {
+  switch (effect) {
+    case "template":
+      return templateNotFound(name === "prompt" ? `${path}.id` : path, name);
+    case "tool":
+      return prices.refusal(
+        path,
+        name,
+        `has the provider run and bill a tool, ${prices.missing(tool ?? null)}`,
+      );
+    default:
+      return prices.refusal(path, name, reasons[effect]);
+  }
+}
+
+/** A template is the operator's, and brings tools and text that nobody sees here. No answer gives its id. */
+function templateNotFound(path: string, name: string): GatewayError {
+  return new GatewayError(
+    "not_found",
+    `\`${path}\` names nothing that this key was given. The operator may allow templates (\`allow = ["${name}"]\`), which bring their own tools; send their text otherwise.`,
+    { param: path },
+  );
+}

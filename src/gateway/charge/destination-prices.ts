@@ -1,0 +1,81 @@
+import { type GatewayError, invalidRequest } from "../../base/errors.ts";
+import type { HostedToolName } from "../../base/hosted-tools.ts";
+import { inScope, type KeyAccess } from "../../catalog/catalog.ts";
+import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
+import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
+import type { Configured } from "../configured.ts";
+
+/** Where a request may go: deployments of the model and its fallbacks, within the scope. */
+export interface Destination {
+  readonly dialect: ClientDialectName;
+  readonly configured: Configured;
+  readonly model: ModelSettings;
+  readonly scope: string;
+  readonly key: KeyAccess;
+}
+
+/** Looks for prices wherever a request may go. */
+export class DestinationPrices {
+  readonly destination: Destination;
+  /** The deployments that speak the client's dialect, and get to see what is left out when a request is translated. */
+  readonly speakers: readonly DeploymentSettings[];
+  readonly #deployments: readonly DeploymentSettings[];
+
+  constructor(destination: Destination) {
+    this.destination = destination;
+    const { configured, model, scope, dialect } = destination;
+    this.#deployments = configured.catalog
+      .deploymentsOf(model)
+      .filter((deployment) => inScope(scope, deployment));
+    this.speakers = this.#deployments.filter(({ dialects }) => isSpoken(dialect, dialects));
+  }
+
+  /** The operator lets the field pass, whatever it costs. */
+  allows(name: string): boolean {
+    return this.destination.model.allow.includes(name);
+  }
+
+  /** Whether all that speak the client's dialect have a price for calls of the tool. */
+  coverCalls(name: HostedToolName | null): boolean {
+    return this.#have(this.speakers, (price) => (name === null ? undefined : price.calls?.[name]));
+  }
+
+  demand(field: string, name: string, find: (price: Price) => unknown): void {
+    if (this.#have(this.#deployments, find)) return;
+    throw invalidRequest(
+      `\`${field}\` costs extra, ${this.missing(name)}. Leave it out, or ask the operator for a price.`,
+      field,
+    );
+  }
+
+  /** For a modality that has no price of its own, as JSON. */
+  demandModality(modality: string): void {
+    if (this.allows("modalities") || this.#have(this.#deployments, () => undefined)) return;
+    throw this.refusal(
+      "modalities",
+      "modalities",
+      `asks for ${modality}, and nobody knows here what that costs`,
+    );
+  }
+
+  /** What a message says of a price that is not there. */
+  missing(name: string | null): string {
+    if (name === null) return "and it is not known here what its calls cost";
+    return `and ${this.destination.model.id} has no price for it (\`price.${name}\`)`;
+  }
+
+  /** For what only the operator may allow, by its name. */
+  refusal(path: string, name: string, why: string): GatewayError {
+    const { id } = this.destination.model;
+    return invalidRequest(
+      `\`${path}\` ${why}. Leave it out, or ask the operator to allow it for ${id} (\`allow = ["${name}"]\`).`,
+      path,
+    );
+  }
+
+  /** Where nothing has a price, nothing costs. */
+  #have(deployments: readonly DeploymentSettings[], find: (price: Price) => unknown): boolean {
+    const { free } = this.destination.model;
+    return deployments.every(({ price }) => (price === null ? free : find(price) !== undefined));
+  }
+}

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Json, JsonObject } from "../../src/base/json.ts";
+import { billedFields } from "../../src/dialects/names/billed-fields.ts";
+import { type Caller, World } from "./world.ts";
+
+/** Fields that change what a call costs, or who answers it, pass with a price or with the operator's word. */
+let world: World;
+let caller: Caller;
+
+const allowed = billedFields.map(({ name }) => `"${name}"`).join(", ");
+
+const tail = `
+[[models]]
+id = "gpt-allowed"
+provider = "openai"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
+allow = [${allowed}, "google.cached_content", "modalities"]
+
+[[models]]
+id = "gpt-priced"
+provider = "openai"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0, web_search = 10.0, code_interpreter = 30.0, mcp = 1.0 }
+
+[[models]]
+id = "gpt-free"
+provider = "openai"
+max_output_tokens = 100
+free = true
+
+[[models]]
+id = "local-chat"
+provider = "local"
+price = { input = 1.0, output = 2.0 }
+`;
+
+beforeAll(async () => {
+  world = await World.start({ tail });
+  caller = await world.creditCaller(100);
+});
+beforeEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const user = { role: "user", content: "Hello" };
+
+/** The status, and what the error names; what the provider was sent is in `world.provider`. */
+async function outcome(model: string, changes: JsonObject, path = "/v1/chat/completions"): Promise<string> {
+  world.provider.reset();
+  const conversation: JsonObject = path.endsWith("/responses") ? { input: "Hello" } : { messages: [user] };
+  const response = await world.ask(caller, { path, body: { model, ...conversation, ...changes } });
+  const text = await response.text();
+  const isSent = world.provider.requests.length > 0;
+  expect(isSent).toBe(response.status === 200);
+  if (response.status === 200) return "passes";
+  const { error } = JSON.parse(text) as { error: { code: string; message: string; param?: string } };
+  return `${response.status} ${error.param ?? ""}`;
+}
+
+/** What a client would send to ask for it. */
+function asking(name: string): Json {
+  if (name === "prompt") return { id: "pmpt_1" };
+  if (name.startsWith("enable_") || name.startsWith("force_")) return true;
+  return name.endsWith("_id") || name === "route" ? "x" : [{ id: "x" }];
+}
+
+describe("a field that may cost something", () => {
+  for (const { name, effect, tool } of billedFields) {
+    const value = asking(name);
+    const isTemplate = effect === "template";
+    const refusal = isTemplate ? `404 ${name === "prompt" ? "prompt.id" : name}` : `400 ${name}`;
+
+    test(`is refused without a price and passes when allowed: ${name}`, async () => {
+      for (const model of ["gpt-test", "local-chat"]) {
+        expect(await outcome(model, { [name]: value })).toBe(refusal);
+        for (const nothing of [null, false, "", [], { enabled: false }]) {
+          if (name === "prompt" && nothing === "") continue;
+          expect(await outcome(model, { [name]: nothing })).toBe("passes");
+        }
+      }
+      expect(await outcome("gpt-allowed", { [name]: value })).toBe("passes");
+      expect(world.provider.requests[0]?.body[name]).toEqual(value);
+      expect(await outcome("gpt-priced", { [name]: value })).toBe(tool === undefined ? refusal : "passes");
+      const isFree = effect !== "routing" && !isTemplate;
+      expect(await outcome("gpt-free", { [name]: value })).toBe(isFree ? "passes" : refusal);
+    });
+
+    test(`does not pass in extra_body, nor in another spelling: ${name}`, async () => {
+      expect(await outcome("gpt-test", { extra_body: { [name]: value } })).toBe(`400 extra_body.${name}`);
+      const camel = name.replaceAll(/[_-]+(\w)/g, (_, letter: string) => letter.toUpperCase());
+      const upper = name.toUpperCase();
+      for (const spelled of new Set([camel, upper])) {
+        if (spelled !== name) expect(await outcome("gpt-test", { [spelled]: value })).toStartWith("40");
+        if (spelled !== name)
+          expect(await outcome("gpt-test", { extra_body: { [spelled]: value } })).toStartWith("40");
+      }
+    });
+  }
+
+  test("does not pass within options that nobody knows", async () => {
+    for (const [options, path] of [
+      [{ vendor_options: { enable_search: true } }, "vendor_options.enable_search"],
+      [{ extra_body: { dashscope: { enable_search: true } } }, "extra_body.dashscope.enable_search"],
+      [{ x: [{ y: { cachedContent: "c" } }] }, "x[0].y.cachedContent"],
+      [{ reasoning: { plugins: [{ id: "web" }] } }, "reasoning.plugins"],
+      [{ thinking: { mcp_servers: [{}] } }, "thinking.mcp_servers"],
+    ] as const) {
+      expect(await outcome("local-chat", options as unknown as JsonObject)).toBe(`400 ${path}`);
+    }
+  });
+
+  test("is refused among Google's own options, unless it is known to cost nothing", async () => {
+    const thinking = { thinking_config: { include_thoughts: true }, thoughtTagMarker: "t" };
+    for (const wrap of [
+      (google: JsonObject): JsonObject => ({ google }),
+      (google: JsonObject): JsonObject => ({ extra_body: { google } }),
+    ]) {
+      const at = "extra_body" in wrap({}) ? "extra_body.google" : "google";
+      expect(await outcome("local-chat", wrap(thinking))).toBe("passes");
+      expect(await outcome("local-chat", wrap({ cached_content: "cachedContents/1" }))).toBe(
+        `400 ${at}.cached_content`,
+      );
+      expect(await outcome("local-chat", wrap({ ...thinking, something_new: {} }))).toBe(
+        `400 ${at}.something_new`,
+      );
+      expect(await outcome("gpt-allowed", wrap({ cached_content: "cachedContents/1" }))).toBe("passes");
+    }
+  });
+
+  test("is the caller's own word in what the caller defines", async () => {
+    const words = { provider: "x", models: ["y"], route: "z", enable_search: true, prompt: { id: "p" } };
+    const parameters = { type: "object", properties: words };
+    for (const changes of [
+      { metadata: words },
+      { tools: [{ type: "function", function: { name: "f", parameters } }] },
+      { response_format: { type: "json_schema", json_schema: { name: "s", schema: parameters } } },
+      { messages: [{ ...user, provider: "x", models: ["y"] }] },
+      { chat_template_kwargs: { provider: "x", route: "y", models: ["z"] } },
+      { documents: [words] },
+      { prompt: "The text of a completion" },
+    ] as JsonObject[]) {
+      expect(await outcome("gpt-test", changes)).toBe("passes");
+    }
+  });
+
+  test("is left out where the request is translated, and named", async () => {
+    const body = { model: "claude-test", messages: [user], provider: { order: ["x"] }, route: "fallback" };
+    const response = await world.ask(caller, { path: "/v1/chat/completions", body });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-sluice-dropped")).toBe("provider, route");
+  });
+
+  test("passes elsewhere: a field that nobody knows", async () => {
+    const unknown = { seed: 1, top_a: 0.5, guided_json: { type: "object" }, x_new: { a: [1] } };
+    expect(await outcome("local-chat", unknown)).toBe("passes");
+    expect(world.provider.requests[0]?.body).toMatchObject(unknown);
+  });
+});
+
+test("a field that turns a tool on is held and charged for as that tool", async () => {
+  const before = (await world.chargesOf(caller)).length;
+  expect(await outcome("gpt-priced", { web_search_options: {} })).toBe("passes");
+  expect(await outcome("gpt-priced", {})).toBe("passes");
+  const [searched, plain] = (await world.chargesOf(caller)).slice(before);
+  expect((plain?.amount ?? 0) - (searched?.amount ?? 0)).toBe(10_000_000);
+  const poor = await world.creditCaller(0.02);
+  const body = { model: "gpt-priced", messages: [user], enable_code_interpreter: true };
+  expect((await world.ask(poor, { path: "/v1/chat/completions", body })).status).toBe(402);
+});
+
+test("several agents pass where the operator allows them, and a model's template where it is allowed", async () => {
+  const path = "/v1/responses";
+  for (const fields of [
+    { multi_agent: { enabled: true } },
+    { prompt: { id: "pmpt_1", version: "2" } },
+  ] as const) {
+    expect(await outcome("gpt-test", fields, path)).toStartWith("40");
+    expect(await outcome("gpt-allowed", fields, path)).toBe("passes");
+  }
+});
+
+test("docs/prices.md has every field", async () => {
+  const docs = await Bun.file(new URL("../../docs/prices.md", import.meta.url)).text();
+  const section = docs.split("### ").find((part) => part.startsWith("Fields that decide")) ?? "";
+  for (const { name, tool } of billedFields) {
+    const row = section.split("\n").find((line) => line.startsWith("| ") && line.includes(`\`${name}\``));
+    expect(row ?? "", name).toContain(tool === undefined ? "allows it" : `price.${tool}`);
+  }
+});

@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/base/json.ts";
+import { type Caller, World } from "./world.ts";
+
+/** A tool that the provider would run, and that has no price, is left out and named if the model can do without it. */
+let world: World;
+let caller: Caller;
+
+const tail = `
+[[models]]
+id = "gpt-allowed"
+provider = "openai"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
+allow = ["tools.x_search", "tools.google_search"]
+
+[[models]]
+id = "gpt-searching"
+provider = "openai"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0, web_search = 10.0 }
+`;
+
+beforeAll(async () => {
+  world = await World.start({ tail });
+  caller = await world.creditCaller(100);
+});
+beforeEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const user = { role: "user", content: "Hello" };
+const chat = { path: "/v1/chat/completions", body: { model: "gpt-test", messages: [user] } };
+const responses = { path: "/v1/responses", body: { model: "gpt-test", input: "Hello" } };
+const messages = { path: "/v1/messages", body: { model: "claude-test", messages: [user], max_tokens: 100 } };
+
+interface Route {
+  readonly path: string;
+  readonly body: JsonObject;
+}
+
+const own = { type: "custom", name: "own", custom: { name: "own" }, input_schema: {} };
+
+/** What the provider got, and what the client was told is missing of it. */
+async function sent({ path, body }: Route, changes: JsonObject) {
+  world.provider.reset();
+  const response = await world.ask(caller, { path, body: { ...body, ...changes } });
+  expect(response.status, await response.text()).toBe(200);
+  const [request] = world.provider.requests;
+  return { body: request?.body ?? {}, dropped: response.headers.get("x-sluice-dropped") };
+}
+
+async function refused({ path, body }: Route, changes: JsonObject) {
+  world.provider.reset();
+  const response = await world.ask(caller, { path, body: { ...body, ...changes } });
+  const { error } = (await response.json()) as { error: { code: string; message: string; param?: string } };
+  expect([response.status, error.code]).toEqual([400, "invalid_request"]);
+  expect(world.provider.requests).toEqual([]);
+  await world.settled();
+  return error;
+}
+
+describe("a tool without a price that is offered", () => {
+  const types: readonly (readonly [Route, string])[] = [
+    [responses, "web_search"],
+    [responses, "web_search_preview"],
+    [responses, "web_search_preview_2025_03_11"],
+    [responses, "code_interpreter"],
+    [responses, "file_search"],
+    [responses, "computer_use_preview"],
+    [responses, "image_generation"],
+    [responses, "mcp"],
+    [responses, "shell"],
+    [responses, "tool_search"],
+    [responses, "programmatic_tool_calling"],
+    [responses, "Web_Search"],
+    [messages, "web_search_20250305"],
+    [messages, "web_fetch_20250910"],
+    [messages, "code_execution_20250825"],
+    [messages, "mcp_toolset"],
+    [messages, "tool_search_tool_regex_20251119"],
+    [chat, "web_search"],
+    [chat, "openrouter:web_search"],
+    [chat, "builtin_function"],
+  ];
+  for (const [route, type] of types) {
+    test(`is left out and named: ${type} on ${route.path}`, async () => {
+      const { body, dropped } = await sent(route, { tools: [own, { type }] });
+      expect(body["tools"]).toEqual([own]);
+      expect(dropped).toBe(`tools.${type}`);
+    });
+  }
+
+  test("leaves nothing behind that providers refuse without tools", async () => {
+    for (const route of [chat, responses]) {
+      const { body } = await sent(route, {
+        tools: [{ type: "web_search" }, { type: "code_interpreter", container: { type: "auto" } }],
+        tool_choice: "auto",
+        parallel_tool_calls: true,
+      });
+      expect(body).toEqual({ ...route.body, model: "gpt-upstream" });
+    }
+  });
+
+  test("is left out wherever it stands, and no other byte is changed", async () => {
+    const namespace = { type: "namespace", name: "n", tools: [own, { type: "image_generation" }] };
+    const emptied = { type: "namespace", name: "m", tools: [{ type: "web_search" }] };
+    const tools = [{ type: "web_search" }, own, namespace, emptied];
+    const late = { type: "additional_tools", role: "developer", tools };
+    const input = `[${JSON.stringify(late)}, {"role":"user", "content":"x", "n":1.0}]`;
+    const text = `{"model":"gpt-test", "input":${input},"temperature":1.0}`;
+    const response = await fetch(`${world.running.url}/v1/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${caller.secret}` },
+      body: text,
+    });
+    expect(response.headers.get("x-sluice-dropped")).toBe("tools.web_search, tools.image_generation");
+    const kept = { ...late, tools: [own, { ...namespace, tools: [own] }] };
+    expect(world.provider.requests[0]?.text).toBe(
+      text.replace(JSON.stringify(late), JSON.stringify(kept)).replace("gpt-test", "gpt-upstream"),
+    );
+  });
+
+  test("is left out of a body that is too large for the event loop", async () => {
+    const input = [{ role: "user", content: "a line of text\n".repeat(100_000) }];
+    const large = { ...responses, body: { model: "gpt-allowed" } };
+    const { body, dropped } = await sent(large, { input, tools: [own, { type: "web_search" }] });
+    expect(body).toEqual({ model: "gpt-allowed", input, tools: [own] });
+    expect(dropped).toBe("tools.web_search");
+  });
+
+  test("may be one that has no type, or stands beside a function in the same object", async () => {
+    const plain = { type: "function", function: { name: "f", parameters: {} } };
+    expect(await sent(chat, { tools: [plain, { google_search: {} }] })).toEqual({
+      body: { ...chat.body, model: "gpt-upstream", tools: [plain] },
+      dropped: "tools.google_search",
+    });
+    const both = { ...plain, google_search: {}, codeExecution: true, retrieval: [1], note: "x", off: false };
+    expect(await sent(chat, { tools: [both] })).toEqual({
+      body: { ...chat.body, model: "gpt-upstream", tools: [{ ...plain, note: "x", off: false }] },
+      dropped: "tools.google_search, tools.codeExecution, tools.retrieval",
+    });
+    const untyped = await sent(responses, { tools: [own, { type: ["web_search"] }] });
+    expect(untyped.body["tools"]).toEqual([own]);
+    const { body } = await sent(chat, { tools: [{ function: { name: "f" } }, {}] });
+    expect(body["tools"]).toEqual([{ function: { name: "f" } }, {}]);
+  });
+
+  test("is sent where it has a price, or where the operator allows it", async () => {
+    const tools = [own, { type: "x_search" }, { type: "web_search" }];
+    const at = (model: string) => sent({ ...responses, body: { ...responses.body, model } }, { tools });
+    expect(await at("gpt-allowed")).toMatchObject({
+      dropped: "tools.web_search",
+      body: { tools: tools.slice(0, 2) },
+    });
+    expect(await at("gpt-searching")).toMatchObject({
+      dropped: "tools.x_search",
+      body: { tools: [own, tools[2]] },
+    });
+  });
+
+  test("is charged for nothing, and held for nothing", async () => {
+    const before = await world.chargesOf(caller);
+    await sent(responses, { tools: [own, { type: "web_search" }] });
+    await sent(responses, { tools: [own] });
+    const [offered, plain] = (await world.chargesOf(caller)).slice(before.length);
+    expect(offered).toEqual(plain as never);
+  });
+
+  test("replays under its idempotency key like any other", async () => {
+    const headers = { "idempotency-key": "offered" };
+    const body = { ...responses.body, tools: [own, { type: "web_search" }] };
+    const first = await world.ask(caller, { path: responses.path, body, headers });
+    const second = await world.ask(caller, { path: responses.path, body, headers });
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    expect(await second.text()).toBe(await first.text());
+    expect(world.provider.requests.length).toBe(1);
+  });
+});
+
+describe("a tool without a price that is forced", () => {
+  const search = { type: "web_search" };
+  const claudes = { type: "web_search_20250305", name: "web_search" };
+  const cases: readonly (readonly [Route, JsonObject])[] = [
+    [responses, { tools: [own, search], tool_choice: { type: "web_search" } }],
+    [responses, { tools: [own, search], tool_choice: { type: "web_search_preview" } }],
+    [responses, { tools: [own, { type: "mcp" }], tool_choice: { type: "mcp", server_label: "x" } }],
+    [responses, { tools: [search], tool_choice: "required" }],
+    [
+      responses,
+      { tools: [own, search], tool_choice: { type: "allowed_tools", mode: "auto", tools: [search] } },
+    ],
+    [chat, { tools: [search], tool_choice: "required" }],
+    [
+      chat,
+      { tools: [own, search], tool_choice: { type: "allowed_tools", allowed_tools: { tools: [search] } } },
+    ],
+    [messages, { tools: [own, claudes], tool_choice: { type: "tool", name: "web_search" } }],
+    [messages, { tools: [claudes], tool_choice: { type: "any" } }],
+  ];
+  for (const [route, changes] of cases) {
+    test(`is refused: ${JSON.stringify(changes["tool_choice"])} on ${route.path}`, async () => {
+      const { message } = await refused(route, changes);
+      expect(message).toContain("tool_choice");
+      expect(message).toContain(
+        JSON.stringify(changes["tool_choice"]).includes("mcp") ? "price.mcp" : "price.web_search",
+      );
+    });
+  }
+
+  test("is none where another can be chosen", async () => {
+    const choice = { type: "allowed_tools", mode: "auto", tools: [{ type: "custom", name: "own" }, search] };
+    const { body } = await sent(responses, { tools: [own, search], tool_choice: choice });
+    expect(body["tool_choice"]).toEqual({ ...choice, tools: choice.tools.slice(0, 1) });
+    for (const tool_choice of ["required", "auto", "none"]) {
+      expect((await sent(responses, { tools: [own, search], tool_choice })).body["tool_choice"]).toBe(
+        tool_choice,
+      );
+    }
+  });
+
+  test("is one that a message defines, too, which would be left without it", async () => {
+    const tool = { type: "tool_definition", definition: claudes };
+    const added = { role: "user", content: [{ type: "tool_addition", tool }] };
+    const { message } = await refused(messages, { messages: [user, added] });
+    expect(message).toContain("messages[1].content[0].tool.definition.type");
+    expect(message).toContain("price.web_search");
+  });
+});
