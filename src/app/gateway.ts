@@ -8,6 +8,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { KeptItems } from "../gateway/request/kept-items.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
+import { LeaveLimiter } from "../limits/leave-limiter.ts";
 import { createUpstream } from "../upstream/create.ts";
 import type { Services } from "./services.ts";
 
@@ -25,6 +26,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     keptItems: new KeptItems(clock),
     rateLimits: backend.rateLimits,
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
+    leaveLimiter: new LeaveLimiter(clock),
     bodies: new BodyBudget({
       totalBytes: () => serverSettings().maxBodyMemoryBytes,
       largestBytes: () => serverSettings().maxBodyBytes,

@@ -29,12 +29,19 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
   const { key, pump, claim, recorder, hold, answer } = exchange;
   if (pump !== null) gateway.watchdog.forget(pump);
   if (key !== null) gateway.ongoing.leave(exchange, key.id);
+  if (key !== null && outcome === "cancelled" && isWholeUnpaid(exchange))
+    gateway.leaveLimiter.hasLeft(key.id);
   if (claim !== null) gateway.claims.end(claim);
   recorder?.discard();
   // Does nothing to a hold that was settled. A charge that could not be made must not keep its hold.
   if (hold !== null) gateway.accounts.release(hold);
   if (answer !== null) endAnswer(answer, exchange, outcome);
   assert(outcome !== "completed" || hold === null || hold.state === "settled", "completed without a charge");
+}
+
+/** A provider was asked for a whole answer, and nobody pays for it. */
+function isWholeUnpaid({ stream, attempts, hold }: Exchange): boolean {
+  return !stream && attempts > 0 && hold !== null && hold.state !== "settled";
 }
 
 /** Frees the provider's place. Its breaker counts a failure only where neither the client nor the gateway left. */

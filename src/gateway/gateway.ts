@@ -4,6 +4,7 @@ import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { AddressLimiter } from "../limits/address-limiter.ts";
 import type { BodyBudget } from "../limits/body-budget.ts";
+import type { LeaveLimiter } from "../limits/leave-limiter.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { ExchangeEnding } from "../store/store.ts";
@@ -22,6 +23,8 @@ export interface Gateway {
   readonly keys: KeyRing;
   readonly rateLimits: RateLimits;
   readonly addressLimiter: AddressLimiter;
+  /** For keys that ask for whole answers and leave before they come. */
+  readonly leaveLimiter: LeaveLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;
   /** Where large bodies are parsed, patched and translated. */

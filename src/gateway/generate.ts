@@ -5,7 +5,7 @@ import { mostInput } from "../catalog/estimate.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Opened } from "../upstream/upstream.ts";
-import { admit } from "./admission/admit.ts";
+import { admit, refuseLeaving } from "./admission/admit.ts";
 import { chargeFailure } from "./answer/charge-failure.ts";
 import { streamResponse } from "./answer/stream-response.ts";
 import {
@@ -60,6 +60,7 @@ export async function generate(
   call.keepWaiting();
   const idempotencyKey = idempotencyKeyOf(call);
   exchange.stream = request.stream;
+  if (!request.stream) refuseLeaving(gateway, key);
 
   const model = findModel(configured, request.modelId);
   exchange.model = model;

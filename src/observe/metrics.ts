@@ -21,6 +21,8 @@ class Series {
   spentTokens = 0;
   listCostNano = 0;
   attempts = 0;
+  /** Calls that a client left when a provider had been asked, and that were not charged, by what was asked for. */
+  readonly leftUnpaid = new Map<string, number>();
 
   constructor(route: string, model: string, provider: string) {
     this.labels = [
@@ -36,6 +38,10 @@ class Series {
     if (code !== null) this.byErrorCode.set(code, (this.byErrorCode.get(code) ?? 0) + 1);
     if (countsInReports(facts)) {
       this.byOutcome.set(facts.outcome, (this.byOutcome.get(facts.outcome) ?? 0) + 1);
+    }
+    if (facts.outcome === "cancelled" && facts.attempts > 0 && facts.charged === 0) {
+      const form = facts.stream ? "stream" : "whole";
+      this.leftUnpaid.set(form, (this.leftUnpaid.get(form) ?? 0) + 1);
     }
     this.duration.add(facts.totalMs);
     if (facts.firstByteMs !== null) this.firstByte.add(facts.firstByteMs);
@@ -146,6 +152,12 @@ function renderCounts(out: Exposition, all: readonly Series[]): void {
     "sluice_exchanges_total",
     "Exchanges of keys by how they ended, as reports count them.",
     (one) => one.byOutcome,
+  );
+  countersBy(
+    "form",
+    "sluice_left_unpaid_total",
+    "Calls that a client left before anything could be charged, though a provider had been asked.",
+    (one) => one.leftUnpaid,
   );
   countersBy(
     "failure",

@@ -25,14 +25,18 @@ const path = "/v1/chat/completions";
 const body = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
 
 /** Asks without a connection, so that the moment of leaving is the test's to choose. */
-function ask(more: object = {}, on = path): { response: Promise<Response>; leave: () => void } {
+function ask(
+  more: object = {},
+  on = path,
+  { secret } = caller,
+): { response: Promise<Response>; leave: () => void } {
   const client = new AbortController();
   const route = routes.find((each) => each.path === on);
   if (route === undefined) throw new Error(`there is no route ${on}`);
   const call: ClientCall = {
     request: new Request(`http://localhost${on}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${caller.secret}`, "idempotency-key": crypto.randomUUID() },
+      headers: { authorization: `Bearer ${secret}`, "idempotency-key": crypto.randomUUID() },
       body: JSON.stringify({ ...body, ...more }),
       signal: client.signal,
     }),
@@ -130,7 +134,7 @@ describe("a client that leaves", () => {
     await expectAllGivenBack();
   });
 
-  // The last one: the pause that the provider asks for outlasts the test.
+  // The last one of these: the pause that the provider asks for outlasts the test.
   test("while it waits out a pause of the provider", async () => {
     world.provider.script(openAiError(429, "slow down", null, { "retry-after-ms": "1500" }));
     expect((await ask().response).status).toBe(503);
@@ -141,4 +145,43 @@ describe("a client that leaves", () => {
     expect(world.provider.requests).toHaveLength(1);
     await expectAllGivenBack();
   });
+});
+
+describe("a key that leaves whole answers again and again", () => {
+  const leaveOne = async (stream: boolean, on = caller) => {
+    world.provider.script(silence());
+    const { response, leave } = ask({ stream }, path, on);
+    await world.provider.nextRequest();
+    leave();
+    expect((await response).status).not.toBe(429);
+    await world.settled();
+  };
+
+  test("gets 429 after twenty within a minute, for whole answers alone", async () => {
+    const leaver = await world.creditCaller();
+    for (let times = 0; times < 20; times += 1) await leaveOne(false, leaver);
+    const asked = world.provider.requests.length;
+    const refused = await ask({}, path, leaver).response;
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeWithin(1, 61);
+    expect(await refused.json()).toMatchObject({ error: { code: "rate_limit_exceeded" } });
+    expect(world.provider.requests).toHaveLength(asked);
+    world.provider.script(answerFrom("chat/text.sse"));
+    const streamed = await ask({ stream: true }, path, leaver).response;
+    expect(streamed.status).toBe(200);
+    await streamed.text();
+    world.provider.script(openAiError(400, "another key may ask"));
+    expect((await ask().response).status).toBe(400);
+    await world.settled();
+    expect(await world.chargesOf(leaver)).toMatchObject([{ outcome: "completed" }]);
+  }, 30_000);
+
+  test("may leave as many streams as it likes, and answers that it waits for", async () => {
+    const other = await world.creditCaller();
+    for (let times = 0; times < 21; times += 1) await leaveOne(true, other);
+    world.provider.script(openAiError(400, "answered"));
+    for (let times = 0; times < 21; times += 1) {
+      expect((await ask({}, path, other).response).status).toBe(400);
+    }
+  }, 30_000);
 });

@@ -68,6 +68,20 @@ describe("metrics", () => {
     expect(lines.filter((line) => line.startsWith("sluice_upstream_failures_total{"))).toHaveLength(2);
   });
 
+  test("count calls that were left and not charged although a provider had been asked", () => {
+    const left = { outcome: "cancelled", status: 499, charged: 0, stream: false, attempts: 1 } as const;
+    const lines = rendered(
+      exchangeFacts(left),
+      exchangeFacts(left),
+      exchangeFacts({ ...left, stream: true }),
+      exchangeFacts({ ...left, attempts: 0 }),
+      exchangeFacts({ ...left, charged: 1 }),
+      exchangeFacts({ ...left, outcome: "failed" }),
+    );
+    expect(lines).toContain(`sluice_left_unpaid_total{${labels},form="whole"} 2`);
+    expect(lines).toContain(`sluice_left_unpaid_total{${labels},form="stream"} 1`);
+  });
+
   test("count what budgets were charged in tokens, apart from credits", () => {
     const lines = rendered(exchangeFacts({ route: "/token/v1/messages", charged: 130 }));
     const series = '{route="/token/v1/messages",model="house-model",provider="openai"}';

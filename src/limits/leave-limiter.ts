@@ -1,0 +1,49 @@
+import type { Clock } from "../base/clock.ts";
+
+/** How often a key may leave whole answers within a minute. */
+const mostLeft = 20;
+const withinMs = 60_000;
+
+/**
+ * Limits how often a key leaves before its answer comes: what that costs nobody knows, so nothing is charged, but the
+ * provider may bill it. Times are exact and not a bucket's: who leaves now and then is never refused.
+ */
+export class LeaveLimiter {
+  readonly #clock: Clock;
+  /** The last times of each key, in the order in which the keys have last left. */
+  readonly #timesByKey = new Map<string, number[]>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  hasLeft(keyId: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    const times = this.#timesByKey.get(keyId) ?? [];
+    times.push(nowMs);
+    if (times.length > mostLeft) times.shift();
+    this.#timesByKey.delete(keyId);
+    this.#timesByKey.set(keyId, times);
+    this.#forgetOld(nowMs);
+  }
+
+  /** Until the key may ask again; 0 if now. */
+  waitSeconds(keyId: string): number {
+    const times = this.#timesByKey.get(keyId);
+    const [first] = times ?? [];
+    if (times === undefined || first === undefined || times.length < mostLeft) return 0;
+    return Math.max(0, Math.ceil((first + withinMs - this.#clock.monotonicMs()) / 1000));
+  }
+
+  /** How many keys are known. */
+  get size(): number {
+    return this.#timesByKey.size;
+  }
+
+  #forgetOld(nowMs: number): void {
+    for (const [keyId, times] of this.#timesByKey) {
+      if ((times.at(-1) ?? 0) > nowMs - withinMs) return;
+      this.#timesByKey.delete(keyId);
+    }
+  }
+}
