@@ -149,8 +149,8 @@ export interface StreamReader {
   readonly isComplete?: boolean;
   /** The last text is complete, although its block has not ended. */
   readonly hasEndedText?: boolean;
-  /** The length of all reasoning so far that only its provider can read. */
-  readonly sealedChars: number;
+  /** The length of all reasoning so far that only its provider can read. Absent if the dialect has no such. */
+  readonly sealedChars?: number;
   /**
    * The text of a frame that emitted one delta and nothing else, if the same frame with another text would again emit
    * one delta with that text and nothing else. Null if that is not certain. See shortcut.ts.

@@ -92,7 +92,7 @@ export class PairedStreams implements StreamTranslator {
   }
 
   get sealedChars(): number {
-    return this.#reader.sealedChars;
+    return this.#reader.sealedChars ?? 0;
   }
 
   get hasEndedText(): boolean {
