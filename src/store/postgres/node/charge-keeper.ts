@@ -6,9 +6,11 @@ import { UnacknowledgedCharges } from "./unacknowledged.ts";
 /** A charge that waits for longer is put into the file; nearly all are acknowledged within milliseconds. */
 const overdueMs = 500;
 
-/** The charges that a node of this folder has left, which is certainly dead. */
+/** The charges that a node of this folder has left. */
 export interface LeftCharges {
   readonly nodeNo: number;
+  /** Otherwise the folder may be a copy, and the node alive. */
+  readonly isDead: boolean;
   readonly ends: readonly HoldEnd[];
 }
 
@@ -85,12 +87,12 @@ export class ChargeKeeper {
   }
 
   #takeOver(file: UnacknowledgedCharges): LeftCharges {
-    const { nodeNo } = file;
+    const { nodeNo, isOriginal: isDead } = file;
     const ends = file.all();
     const isCopied = this.#file !== null && this.#try(() => this.#keep(ends));
     if (isCopied) file.remove();
     else file.close();
-    return { nodeNo, ends };
+    return { nodeNo, isDead, ends };
   }
 
   #keep(ends: readonly HoldEnd[]): void {

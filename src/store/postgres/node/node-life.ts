@@ -79,6 +79,23 @@ export class NodeLife {
     await this.#client.query("SELECT sluice_fence($1, $2)", [dead, no]);
   }
 
+  /** A node's last sign of life; null if it is dead or gone already. */
+  async lastBeat(no: number): Promise<string | null> {
+    const [row] = await this.#client.query<{ beat: string }>(
+      "SELECT beat_at::text AS beat FROM nodes WHERE no = $1 AND dead_at IS NULL",
+      [no],
+    );
+    return row?.beat ?? null;
+  }
+
+  /** Fences a node that has given no other sign of life than this one. */
+  async fenceSilent(silent: number, beat: string, no: number): Promise<void> {
+    await this.#client.query(
+      "SELECT sluice_fence(no, $2) FROM nodes WHERE no = $1 AND beat_at = $3::text::timestamptz",
+      [silent, no, beat],
+    );
+  }
+
   async leave(no: number): Promise<void> {
     await this.#client.query("SELECT sluice_leave($1)", [no]);
   }

@@ -29,6 +29,8 @@ const quickDeadlineMs = 1_000;
 /** Signs of life that may be missing before the database counts as away, and the least time that is given to them. */
 const missedBeats = 2.5;
 const leastSilenceMs = 2_000;
+/** So many must be missing before the node of a folder that may be a copy counts as dead. */
+const silentBeats = 5;
 const keepEveryMs = 250;
 const rejoinPauseMs = 250;
 const patienceAtJoiningMs = 10_000;
@@ -54,6 +56,7 @@ export class PostgresNode implements StoreNode {
   #keeping: ReturnType<typeof setInterval> | null = null;
   #turn: Promise<void> | null = null;
   #joiningAnew: Promise<void> | null = null;
+  #doubting: Promise<void> | null = null;
   #leaving: Promise<void> | null = null;
 
   private constructor(settings: NodeContext) {
@@ -175,6 +178,7 @@ export class PostgresNode implements StoreNode {
     this.#stopTimers();
     await this.#joiningAnew;
     await this.#turn;
+    await this.#doubting;
     const isDrained = await this.#lanes.drained(answersAwaitedAtLeaving * this.#settings.timing.answerMs);
     this.#health.state = "leaving";
     await this.#lanes.halt();
@@ -208,7 +212,7 @@ export class PostgresNode implements StoreNode {
   }
 
   /**
-   * The folder's earlier nodes are certainly dead, so nobody has to wait for their leases to end. Their charges come
+   * Nobody has to wait for the leases of the folder's earlier nodes to end. Their charges come
    * first: a hold that is still open is charged as it should have been, and not for its progress alone.
    */
   async #makeUp(): Promise<void> {
@@ -219,8 +223,23 @@ export class PostgresNode implements StoreNode {
     // Those that are not made now are tried for as long as this process lives, and stay in its file.
     await Promise.allSettled(made);
     if (ends.length > 0) this.#settings.report({ kind: "made_up", charges: ends.length });
-    for (const { nodeNo } of left) await this.#patiently(() => this.#life.fence(nodeNo, this.#no));
-    await this.#patiently(() => this.#life.clearDeadNodes(this.#no));
+    const dead = left.filter(({ isDead }) => isDead);
+    for (const { nodeNo } of dead) await this.#patiently(() => this.#life.fence(nodeNo, this.#no));
+    if (dead.length > 0) await this.#patiently(() => this.#life.clearDeadNodes(this.#no));
+    const doubtful = left.filter(({ isDead }) => !isDead).map(({ nodeNo }) => nodeNo);
+    if (doubtful.length > 0) this.#doubting = this.#fenceSilent(doubtful).catch(() => {});
+  }
+
+  /** A folder may have been copied while its node lives elsewhere. One that says nothing for a while is dead; if this fails, its lease ends. */
+  async #fenceSilent(doubtful: readonly number[]): Promise<void> {
+    const beats = new Map<number, string>();
+    for (const no of doubtful) {
+      const beat = await this.#life.lastBeat(no);
+      if (beat !== null) beats.set(no, beat);
+    }
+    await Bun.sleep(this.#beatMs * silentBeats);
+    for (const [no, beat] of beats) await this.#life.fenceSilent(no, beat, this.#no);
+    await this.#life.clearDeadNodes(this.#no);
   }
 
   /** One sign of life at a time; one that hangs is given up by its deadline. */

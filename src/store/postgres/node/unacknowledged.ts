@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
 import type { HoldEnd } from "../lanes/hold-end.ts";
@@ -9,17 +9,21 @@ const prefix = "sluice.node-";
 /**
  * A small file beside the database's own: charges that the database has not acknowledged yet, so that they are made
  * even if this process is killed first. It also says which node this was. It stays locked while the process lives; a
- * later one of the same folder that finds it unlocked makes the charges, and knows that the node is dead.
+ * later one of the same folder that finds it unlocked makes the charges, and knows that the node is dead; unless the file is a copy, as in
+ * a folder that was copied while its node lives elsewhere.
  */
 export class UnacknowledgedCharges {
   readonly file: string;
   readonly nodeNo: number;
+  /** The very file that the node had locked, and not a copy: who can lock it knows that the node is dead. */
+  readonly isOriginal: boolean;
   readonly #database: Database;
 
-  private constructor(file: string, nodeNo: number, database: Database) {
+  private constructor(file: string, nodeNo: number, database: Database, isOriginal: boolean) {
     this.file = file;
     this.nodeNo = nodeNo;
     this.#database = database;
+    this.isOriginal = isOriginal;
   }
 
   static create(dir: string, nodeNo: number, databaseId: string): UnacknowledgedCharges {
@@ -28,11 +32,11 @@ export class UnacknowledgedCharges {
     // Readable by the owner only, and so is SQLite's journal beside it: stored responses are in it too.
     closeSync(openSync(file, "a", 0o600));
     const database = open(file, true);
-    database.run("CREATE TABLE IF NOT EXISTS origin (database_id TEXT NOT NULL)");
+    database.run("CREATE TABLE IF NOT EXISTS origin (database_id TEXT NOT NULL, identity TEXT)");
     database.run("CREATE TABLE IF NOT EXISTS charges (id TEXT PRIMARY KEY, charge TEXT NOT NULL)");
     database.run("DELETE FROM origin");
-    database.run("INSERT INTO origin VALUES (?)", [databaseId]);
-    return new UnacknowledgedCharges(file, nodeNo, database);
+    database.run("INSERT INTO origin VALUES (?, ?)", [databaseId, identityOf(file)]);
+    return new UnacknowledgedCharges(file, nodeNo, database, true);
   }
 
   /** What processes that are gone have left in a folder for this database. */
@@ -54,8 +58,9 @@ export class UnacknowledgedCharges {
       database = open(file, false);
       // Takes the lock, which a read alone would give back.
       database.run("UPDATE origin SET database_id = database_id");
-      const origin = database.query<{ id: string }, []>("SELECT database_id AS id FROM origin").get();
-      if (origin?.id === databaseId) return new UnacknowledgedCharges(file, nodeNo, database);
+      const origin = database.query<Origin, []>("SELECT database_id AS id, identity FROM origin").get();
+      const isOriginal = origin?.identity != null && origin.identity === identityOf(file);
+      if (origin?.id === databaseId) return new UnacknowledgedCharges(file, nodeNo, database, isOriginal);
     } catch {
       // Locked, or not even begun when its process died.
     }
@@ -93,6 +98,21 @@ export class UnacknowledgedCharges {
     this.#database.close();
     rmSync(this.file, { force: true });
     rmSync(`${this.file}-journal`, { force: true });
+  }
+}
+
+interface Origin {
+  readonly id: string;
+  readonly identity: string | null;
+}
+
+/** Tells a file from its copies on this machine since it was booted; null where that cannot be told. */
+function identityOf(file: string): string | null {
+  try {
+    const { dev, ino } = statSync(file);
+    return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${dev} ${ino}`;
+  } catch {
+    return null;
   }
 }
 

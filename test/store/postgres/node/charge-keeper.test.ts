@@ -16,7 +16,7 @@ test("the charges that an earlier process has left are copied, and its file goes
   using folder = folderWithCharge();
   const { keeper, events } = keeperOf(folder.dir);
   keeper.begin(2, databaseId);
-  expect(keeper.adopt(databaseId)).toEqual([{ nodeNo: 1, ends: [charge] }]);
+  expect(keeper.adopt(databaseId)).toEqual([{ nodeNo: 1, isDead: true, ends: [charge] }]);
   expect(keeper.isKept(charge.id)).toBe(true);
   keeper.end();
   expect(readdirSync(folder.dir).filter((name) => !name.endsWith("-journal"))).toEqual(["sluice.node-2"]);
@@ -29,7 +29,7 @@ test("charges that cannot be copied stay in the file that has them", () => {
   const { keeper, events } = keeperOf(folder.dir);
   mkdirSync(join(folder.dir, "sluice.node-2"));
   keeper.begin(2, databaseId);
-  expect(keeper.adopt(databaseId)).toEqual([{ nodeNo: 1, ends: [charge] }]);
+  expect(keeper.adopt(databaseId)).toEqual([{ nodeNo: 1, isDead: true, ends: [charge] }]);
   expect(keeper.isKept(charge.id)).toBe(false);
   keeper.end();
   expect(chargesLeftIn(folder.dir)).toEqual([charge]);

@@ -190,7 +190,11 @@ else
       copyFileSync(join(dir, file), join(copy.dir, file));
       const { node: restarted, events } = await world.join({ dir: copy.dir });
       expect(events).toContainEqual({ kind: "made_up", charges: 2 });
-      // Nobody had to wait for the lease: the folder's earlier process is certainly dead.
+      await waitFor(
+        async () => (await world.leftovers())["holds"] === 0,
+        "the silent node to be fenced",
+        waitMs,
+      );
       expect(await world.leftovers()).toEqual({ holds: 0, held: 0, claims: 0 });
       expect(await chargesOf(world)).toEqual([
         { id: orders[0].holdId, amount: -80, outcome: "completed" },
@@ -206,6 +210,45 @@ else
       expect(await unbalanced(world.client)).toEqual([]);
       expect(nodeFiles(copy.dir)).toEqual([`sluice.node-${restarted.no}`]);
     }, 120_000);
+
+    test("that was killed is fenced by the next start of its folder, without waiting for its lease", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      using folder = temporaryFolder();
+      const no = await killedWith(world, folder.dir, keyId);
+      const { node } = await world.join({ dir: folder.dir, timing: { leaseMs: 600_000 } });
+      expect(await world.leftovers()).toEqual({ holds: 0, held: 0, claims: 0 });
+      const states = await listNodes(world.client.query);
+      expect(states.map(({ no: each, state }) => [each, state])).toEqual([
+        [no, "dead"],
+        [node.no, "live"],
+      ]);
+    }, 60_000);
+
+    test("that lives is not fenced by a start with a copy of its folder; one that does not, is", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      using folder = temporaryFolder();
+      const timing = { leaseMs: 600_000, beatMs: 300 };
+      const { node, dir, proxy, events } = await world.join({ timing });
+      const order = holdOrder(keyId, 100);
+      await node.hold(order);
+      for (const name of nodeFiles(dir)) copyFileSync(join(dir, name), join(folder.dir, name));
+      const copy = await world.join({ dir: folder.dir, timing });
+      // It waits until it is sure.
+      await copy.node.leave();
+      expect(events.map(({ kind }) => kind)).toEqual(["joined"]);
+      expect(await node.settle(chargeOrder(order, 60))).toEqual({ charged: 60, overrun: 0 });
+      proxy.mode = "refuse";
+      proxy.cut();
+      for (const name of nodeFiles(dir)) copyFileSync(join(dir, name), join(folder.dir, name));
+      const other = await world.join({ dir: folder.dir, timing });
+      await other.node.leave();
+      const states = await listNodes(world.client.query);
+      expect(states.map(({ no, state }) => [no, state])).toEqual([[node.no, "dead"]]);
+      proxy.mode = "pass";
+      await waitFor(() => events.some(({ kind }) => kind === "fenced"), "it to find itself fenced", waitMs);
+    }, 60_000);
 
     test("leaves a file alone that is meant for another database, or that a living process has open", async () => {
       await using world = await NodeWorld.create();
@@ -229,6 +272,25 @@ const waitingForLock = `SELECT FROM pg_stat_activity
 
 function nodeFiles(dir: string): string[] {
   return readdirSync(dir).filter((name) => !name.endsWith("-journal"));
+}
+
+/** A process of its own that joins, holds, and is killed. Returns its node's number. */
+async function killedWith(world: NodeWorld, dir: string, keyId: string): Promise<number> {
+  const source = new URL("../../../../src/store/postgres/node/postgres-node.ts", import.meta.url).pathname;
+  const program = `
+    const { PostgresNode } = await import(${JSON.stringify(source)});
+    const node = await PostgresNode.join({
+      location: { url: ${JSON.stringify(world.database.url)}, password: null, prepare: true },
+      name: "killed", version: "1", dir: ${JSON.stringify(dir)}, report: () => {},
+    });
+    await node.hold(${JSON.stringify(holdOrder(keyId, 100))});
+    console.log(node.no);`;
+  const child = Bun.spawn([process.execPath, "-e", program], { stdout: "pipe", stderr: "inherit" });
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  child.kill("SIGKILL");
+  await child.exited;
+  return Number(Buffer.from(value ?? []).toString());
 }
 
 async function chargesOf(world: NodeWorld): Promise<unknown[]> {
