@@ -231,3 +231,26 @@ test("C48 a request without reasoning is not asked again, whatever the provider 
   expect(await refusal("responses", "gpt-test")).toHaveProperty("code", "invalid_encrypted_content");
   expect(world.provider.requests).toHaveLength(1);
 });
+
+test("a turn that another model began without thinking goes on without it, where Claude would answer 400", async () => {
+  const tools = [{ name: "look", input_schema: { type: "object" } }];
+  const said = { role: "user", content: "Go on." };
+  const turns = [
+    { role: "user", content: "Fog?" },
+    { role: "assistant", content: [look] },
+    result,
+    said,
+    said,
+  ];
+  const thinking = { type: "enabled", budget_tokens: 1024 };
+  const body = { model: "claude-test", max_tokens: 3000, tools, thinking };
+  const answer = await world.ask(caller, { path: "/v1/messages", body: { ...body, messages: turns } });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("x-sluice-dropped")).toBe("thinking");
+  expect(world.provider.requests.at(-1)?.body["thinking"]).toEqual({ type: "disabled" });
+  const own = { type: "thinking", thinking: "hm", signature: "EqQB" };
+  const thought = turns.with(1, { role: "assistant", content: [own, look] } as never);
+  const kept = await world.ask(caller, { path: "/v1/messages", body: { ...body, messages: thought } });
+  expect(kept.headers.get("x-sluice-dropped")).toBeNull();
+  expect(world.provider.requests.at(-1)?.body["thinking"]).toEqual(thinking);
+});

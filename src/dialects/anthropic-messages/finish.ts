@@ -19,7 +19,7 @@ const reasons = tableOf<FinishReason>({
 /** From a message, or from a stream's last delta; null if there is no reason yet. */
 export function readFinish(end: JsonObject): IrFinish | null {
   const reason = stringOf(end["stop_reason"]);
-  if (reason === null) return null;
+  if (reason === null || reason === "") return null;
   const known = reasons[reason];
   if (known === undefined) return unknownFinish(reason);
   return {

@@ -8,3 +8,6 @@ export function unknownFinish(word: string): IrFinish {
   const explanation = `The provider ended the answer for a reason that is not known here: ${word.slice(0, 100)}.`;
   return { reason: "refusal", stopSequence: null, explanation };
 }
+
+/** Of a whole answer, or of a stream that has ended properly, whose server does not say why. */
+export const unsaidFinish: IrFinish = { reason: "stop", stopSequence: null, explanation: null };

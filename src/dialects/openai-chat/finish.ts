@@ -69,9 +69,6 @@ export function readFinish(finish: Json | undefined): IrFinish | null {
   return reason === "failure" ? null : { reason, stopSequence: null, explanation };
 }
 
-/** A whole answer, or a stream that has ended properly, whose server does not say why. */
-export const unsaidFinish: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
-
 const wireReasons: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
   stop_sequence: "stop",

@@ -9,10 +9,17 @@ import { envelopeMark, isReasoningEnvelope } from "./reasoning-envelope.ts";
 
 const mark = Buffer.from(`"${envelopeMark}`);
 
-/** Whether a body may hold an envelope. Searches the bytes, because nearly no body does. */
-export function mayHoldEnvelope(bytes: Uint8Array): boolean {
+/** What a Messages body has that asks for thinking in the middle of a turn, which may be another model's. */
+const continuing = ['"budget_tokens"', '"tool_result"'].map((text) => Buffer.from(text));
+
+/** Whether a body may have to be stripped. Searches the bytes, because nearly no body has. */
+export function mayBeForeign(bytes: Uint8Array): boolean {
+  return holds(bytes, mark) || continuing.every((each) => holds(bytes, each));
+}
+
+function holds(bytes: Uint8Array, text: Buffer): boolean {
   // Called on the bytes as they are: to make a Buffer of a small array, the runtime first makes a buffer for it (1.7 µs).
-  return Buffer.prototype.indexOf.call(bytes, mark) !== -1;
+  return Buffer.prototype.indexOf.call(bytes, text) !== -1;
 }
 
 /** Whether a block or item of this type has any proof, in the field where its vendor puts it. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
-import { mayHoldEnvelope } from "../../dialects/reasoning/foreign-reasoning.ts";
+import { mayBeForeign } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { type ClientDialectName, clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import { vendorOf } from "../../vendors/registry.ts";
@@ -65,7 +65,7 @@ export function stripperFor(
 ): ((body: JsonObject) => JsonObject) | null {
   const { stripForeignReasoning, stripProvenReasoning } = clientDialect(dialect);
   if (stripped === "proven") return stripProvenReasoning;
-  return stripped === "foreign" && mayHoldEnvelope(bytes) ? stripForeignReasoning : null;
+  return stripped === "foreign" && mayBeForeign(bytes) ? stripForeignReasoning : null;
 }
 
 /** Only vendors reject foreign reasoning. A compatible provider may be another Sluice, which reads envelopes itself. */

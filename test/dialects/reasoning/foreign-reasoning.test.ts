@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { mayHoldEnvelope } from "../../../src/dialects/reasoning/foreign-reasoning.ts";
+import { mayBeForeign } from "../../../src/dialects/reasoning/foreign-reasoning.ts";
 import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
 import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 
@@ -28,7 +28,7 @@ describe("a conversation for Anthropic", () => {
       messages: [question, { role: "assistant", content: [foreign, own, call] }, result],
       thinking: { type: "adaptive" },
     };
-    expect(mayHoldEnvelope(bytesOf(body))).toBe(true);
+    expect(mayBeForeign(bytesOf(body))).toBe(true);
     expect(stripForeignReasoning("messages", body)).toEqual({
       body: { ...body, messages: [question, { role: "assistant", content: [own, call] }, result] },
       dropped: "thinking",
@@ -46,7 +46,7 @@ describe("a conversation for Anthropic", () => {
     const mixed = { type: "text", text: "Fog.", citations: [cite("slu1."), cite("EqQB")] };
     const translated = { type: "text", text: "Still.", citations: [cite("slu1.")] };
     const body = { messages: [question, { role: "assistant", content: [mixed, translated] }, question] };
-    expect(mayHoldEnvelope(bytesOf(body))).toBe(true);
+    expect(mayBeForeign(bytesOf(body))).toBe(true);
     const kept = [
       { type: "text", text: "Fog.", citations: [cite("EqQB")] },
       { type: "text", text: "Still." },
@@ -72,6 +72,27 @@ describe("a conversation for Anthropic", () => {
     });
     expect(stripForeignReasoning("messages", turn(foreign, own, call)).body["thinking"]).toEqual(budget);
   });
+
+  test("nor where another model has called them without any", () => {
+    const body = (content: JsonObject[]) => ({
+      messages: [question, { role: "assistant", content }, result, question, question],
+      thinking: { type: "enabled", budget_tokens: 2000 },
+    });
+    expect(mayBeForeign(bytesOf(body([call])))).toBe(true);
+    expect(stripForeignReasoning("messages", body([call]))).toEqual({
+      body: { ...body([call]), thinking: { type: "disabled" } },
+      dropped: "thinking",
+    });
+    const thought = body([own, call]);
+    expect(stripForeignReasoning("messages", thought).body).toBe(thought);
+    const answered = {
+      ...body([call]),
+      messages: [...body([call]).messages, { role: "assistant", content: "Fog." }, question],
+    };
+    expect(stripForeignReasoning("messages", answered).body).toBe(answered);
+    const adaptive = { ...body([call]), thinking: { type: "adaptive" } };
+    expect(stripForeignReasoning("messages", adaptive).body).toBe(adaptive);
+  });
 });
 
 describe("a conversation for OpenAI", () => {
@@ -89,5 +110,5 @@ describe("a conversation for OpenAI", () => {
 test("a body that only speaks of envelopes is left alone", () => {
   const body = { messages: [{ role: "user", content: [{ type: "text", text: `"${envelope}"` }] }] };
   expect(stripForeignReasoning("messages", body)).toEqual({ body, dropped: null });
-  expect(mayHoldEnvelope(bytesOf({ messages: [question] }))).toBe(false);
+  expect(mayBeForeign(bytesOf({ messages: [question] }))).toBe(false);
 });

@@ -4,16 +4,20 @@ import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { hasProof, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 import { stripForeignCitations } from "../citations.ts";
 
-/** Returns the same body if there is nothing to strip. Other providers' citations are stripped along with the reasoning. */
+/**
+ * Returns the same body if there is nothing to strip. Other providers' citations are stripped along with the reasoning. A turn
+ * that another model has begun without any reasoning lacks it just the same.
+ */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
-  return strip(body, (block) => isForeignReasoning(block, "thinking", "signature"));
+  return unthinking(strip(body, (block) => isForeignReasoning(block, "thinking", "signature")));
 }
 
 /** All signed and redacted thinking, whoever made it. */
 export function stripProvenReasoning(body: JsonObject): JsonObject {
-  return strip(body, (block) => {
+  const cleaned = strip(body, (block) => {
     return hasProof(block, "thinking", "signature") || hasProof(block, "redacted_thinking", "data");
   });
+  return cleaned === body ? body : unthinking(cleaned);
 }
 
 function strip(body: JsonObject, isStripped: (block: Json) => boolean): JsonObject {
@@ -24,8 +28,11 @@ function strip(body: JsonObject, isStripped: (block: Json) => boolean): JsonObje
   if (kept.every((message, index) => message === messages[index]) && kept.length === messages.length) {
     return body;
   }
-  const cleaned = { ...body, messages: kept };
-  return mustNotThink(cleaned) ? { ...cleaned, thinking: { type: "disabled" } } : cleaned;
+  return { ...body, messages: kept };
+}
+
+function unthinking(body: JsonObject): JsonObject {
+  return mustNotThink(body) ? { ...body, thinking: { type: "disabled" } } : body;
 }
 
 /** Null if nothing is left, because a message must not be empty. */
@@ -37,7 +44,7 @@ function cleanMessage(message: Json, isStripped: (block: Json) => boolean): Json
   return kept.length === 0 ? null : { ...message, content: kept };
 }
 
-/** With a budget, Claude requires thinking where the turn that it continues began; it was just stripped. */
+/** With a budget, Claude requires thinking where the turn that it continues began. */
 function mustNotThink(body: JsonObject): boolean {
   if (objectOf(body["thinking"])?.["type"] !== "enabled") return false;
   const messages = listOf(body["messages"]);

@@ -3,7 +3,8 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
-import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { unsaidFinish } from "../../ir/unknown-finish.ts";
+import { isZero, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
 import { figures, readUsage } from "./usage-in.ts";
@@ -11,11 +12,12 @@ import { figures, readUsage } from "./usage-in.ts";
 export function readResponse(body: JsonObject): IrResponse {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
-  const finish = readFinish(body);
   if (!Array.isArray(body["content"])) throw malformedAnswer("a message without content");
-  if (finish === null) throw malformedAnswer("a message without a stop_reason");
+  const blocks = objectsOf(body["content"]).flatMap(readBlock);
+  const finish = readFinish(body) ?? (blocks.length > 0 ? unsaidFinish : null);
+  if (finish === null) throw malformedAnswer("an empty message without a stop_reason");
   return {
-    blocks: objectsOf(body["content"]).flatMap(readBlock),
+    blocks,
     finish,
     usage: readUsage(body["usage"]),
     serviceTier: readTier(body),
@@ -23,7 +25,7 @@ export function readResponse(body: JsonObject): IrResponse {
 }
 
 export function failureIn(body: JsonObject): GatewayError | null {
-  const hasFailed = body["type"] === "error" || isObject(body["error"]);
+  const hasFailed = body["type"] === "error" || (isObject(body["error"]) && !isZero(body["error"]));
   return hasFailed ? reportedFailure(body, figures) : null;
 }
 

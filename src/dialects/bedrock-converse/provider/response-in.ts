@@ -88,8 +88,8 @@ export function readFailure(stopReason: Json | undefined): GatewayError | null {
 
 /** Null if there is no reason yet. */
 export function readFinish(stopReason: Json | undefined): IrFinish | null {
-  const reason = stringOf(stopReason);
-  if (reason === null) return null;
+  const reason = stringOf(stopReason) ?? "";
+  if (reason === "") return null;
   const known = reasons[reason];
   if (known === undefined) return unknownFinish(reason);
   return { reason: known, stopSequence: null, explanation: explanations[reason] ?? null };

@@ -2,13 +2,14 @@ import type { JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/citations.ts";
 import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import { unsaidFinish } from "../../ir/unknown-finish.ts";
 import { usageEvent } from "../../ir/usage-event.ts";
 import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
-import { isFailedFinish, readFinish, unsaidFinish } from "../finish.ts";
+import { isFailedFinish, readFinish } from "../finish.ts";
 import {
   callsOf,
   chatProof,
