@@ -170,6 +170,10 @@ describe("a conversation that is summarized on demand", () => {
     expect((await chargeFor("claude", asked, json(wholeOf(told, summary)))).micros).toBe(187_000);
     const events = streamed(eventsOf(nothing, told, summary));
     expect((await chargeFor("claude", { ...asked, stream: true }, events)).micros).toBe(187_000);
+    const paused = eventsOf(nothing, told, summary).map((event) =>
+      event["type"] === "message_delta" ? { ...event, delta: { stop_reason: "compaction" } } : event,
+    );
+    expect((await chargeFor("claude", { ...asked, stream: true }, streamed(paused))).micros).toBe(187_000);
   });
 
   test("costs that run where the figures of the answer are missing", async () => {
@@ -222,12 +226,8 @@ describe("a conversation that is summarized on demand", () => {
 });
 
 test("a conversation that may be compacted first is held for twice", async () => {
-  const heldFor = async (more: JsonObject) => {
-    const response = await ask(await world.creditCaller(0), "claude", more);
-    expect(response.status).toBe(402);
-    const { error } = (await response.json()) as { error: { message: string } };
-    return Number(/up to ([\d.e-]+) credits/.exec(error.message)?.[1]);
-  };
+  const heldFor = (more: JsonObject) =>
+    world.heldFor({ path: "/v1/messages", body: { model: "claude", ...hello, ...more } });
   const once = (more: JsonObject) =>
     (estimateInput({ model: "claude", ...hello, ...more }).tokens * 2 + 1000 * 2) / 1e6;
   const cleared = { context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } };

@@ -91,6 +91,14 @@ export class World implements AsyncDisposable {
     });
   }
 
+  /** What a request is held for, in credits, as its refusal says it to a key that has nothing. */
+  async heldFor(ask: Ask): Promise<number> {
+    const response = await this.ask(await this.creditCaller(0), ask);
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    if (error.code !== "insufficient_credit") throw new Error(`it was not held for: ${error.message}`);
+    return Number(/up to ([\d.e-]+) credits/.exec(error.message)?.[1]);
+  }
+
   /** What was charged to a key, once nothing of it is under way any more. */
   async chargesOf({ key }: Caller): Promise<readonly Pick<Entry, "amount" | "basis" | "outcome">[]> {
     await this.settled();
