@@ -26,7 +26,9 @@ describe("models import", () => {
     const { code, stdout, stderr } = await run(["models", "import", "prices.json"], where);
     expect(code).toBe(0);
     expect(stdout).toStartWith('[[models]]\nid = "gpt-6.1-sol"\nprovider = "openai"\n');
-    expect(stdout).toMatch(/price = \{ input = 2\.0, output = 10\.0 \} {2}# LiteLLM, \d{4}-\d\d-\d\d/);
+    expect(stdout).toMatch(
+      /price = \{ input = 2\.0, output = 10\.0, web_search = 10\.0 \} {2}# LiteLLM, \d{4}-\d\d-\d\d/,
+    );
     expect(stderr).toContain("1 model from LiteLLM");
   });
 
@@ -54,5 +56,21 @@ describe("config import litellm", () => {
     expect(existsSync(join(cwd, "sluice.toml"))).toBeTrue();
     expect(readFileSync(join(cwd, "sluice.toml"), "utf8")).toContain('upstream_model = "gpt-6.1-sol"');
     expect((await run(args, where)).code).toBe(1);
+  });
+
+  test("takes prices from a list, and refuses one that is none", async () => {
+    const yaml =
+      "model_list:\n  - model_name: m\n    litellm_params: {model: openai/gpt-6.1-sol, timeout: 600}\n";
+    writeFileSync(join(cwd, "priced.yaml"), yaml);
+    const args = (prices: string) => ["config", "import", "litellm", "priced.yaml", "--prices", prices];
+    const { code, stdout, stderr } = await run(args("prices.json"), where);
+    expect(code).toBe(0);
+    expect(stdout).toStartWith("[server]\nmax_exchange = 600\n");
+    expect(stdout).toContain("timeouts = { total = 600 }");
+    expect(stdout).toContain("price = { input = 2.0, output = 10.0, web_search = 10.0 }");
+    expect(stderr).not.toContain("not carried over");
+    const bad = await run(args("priced.yaml"), where);
+    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining("priced.yaml cannot be imported")]);
+    expect((await run(args("missing.json"), where)).code).toBe(1);
   });
 });

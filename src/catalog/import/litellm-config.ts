@@ -1,15 +1,18 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { positiveInteger } from "./imported.ts";
 import { bedrockModel } from "./litellm-clouds.ts";
-import { type CloudSettings, LiteLlmParameters } from "./litellm-parameters.ts";
-import { familyOf, type KnownProvider, knownProviders } from "./litellm-providers.ts";
+import { baseModel, capabilitiesOf, otherPurpose, textOf } from "./litellm-model-info.ts";
+import { LiteLlmParameters } from "./litellm-parameters.ts";
+import { familyOf, knownProviders, serverSettings } from "./litellm-providers.ts";
 import { litellmRates } from "./litellm-rates.ts";
+import { type LiteLlmTimeouts, timeoutsOf, usualTimeoutNames, usualTimeouts } from "./litellm-timeouts.ts";
 import {
   type ConvertedDeployment,
   type ConvertedModel,
   type ConvertedProvider,
   configToml,
 } from "./litellm-toml.ts";
+import type { ListedModel, PriceList } from "./price-list.ts";
 import { shippedPrice } from "./shipped-prices.ts";
 import { providerName } from "./toml.ts";
 
@@ -32,16 +35,21 @@ const convertedParameters = new Set([
   "cache_read_input_token_cost",
   "cache_creation_input_token_cost",
   "base_model",
+  "timeout",
+  "stream_timeout",
 ]);
 
+export interface ImportOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** A price list, for what the configuration does not say of a model. */
+  readonly prices?: PriceList;
+}
+
 /** Converts LiteLLM's `config.yaml` to our own format, and reports what was dropped. */
-export function importLiteLlmConfig(
-  yaml: string,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): ImportedConfig {
+export function importLiteLlmConfig(yaml: string, options: ImportOptions = {}): ImportedConfig {
   const document: unknown = Bun.YAML.parse(yaml);
-  const converter = new ConfigConverter(env);
   const root = isObject(document) ? document : {};
+  const converter = new ConfigConverter(usualTimeouts(root), options);
   for (const entry of Array.isArray(root["model_list"]) ? root["model_list"] : []) {
     if (isObject(entry)) converter.model(entry);
   }
@@ -52,7 +60,7 @@ export function importLiteLlmConfig(
     converter.dropped.push("environment_variables: set them in the environment of the gateway");
   }
   const { providers, models, dropped } = converter;
-  const toml = configToml([...providers.values()], [...models.values()]);
+  const toml = configToml(converter.longestExchange(), [...providers.values()], [...models.values()]);
   return { toml, models: models.size, providers: providers.size, dropped };
 }
 
@@ -60,10 +68,14 @@ class ConfigConverter {
   readonly providers = new Map<string, ConvertedProvider>();
   readonly models = new Map<string, ConvertedModel>();
   readonly dropped: string[] = [];
-  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #env: NonNullable<ImportOptions["env"]>;
+  readonly #prices: PriceList | null;
+  readonly #usualTimeouts: LiteLlmTimeouts;
 
-  constructor(env: Readonly<Record<string, string | undefined>>) {
+  constructor(timeouts: LiteLlmTimeouts, { env = process.env, prices }: ImportOptions) {
+    this.#usualTimeouts = timeouts;
     this.#env = env;
+    this.#prices = prices ?? null;
   }
 
   model(entry: JsonObject): void {
@@ -82,7 +94,7 @@ class ConfigConverter {
     }
     const asked = new LiteLlmParameters(parameters, this.#env);
     asked.markRead(convertedParameters);
-    const provider = this.#provider(id, upstream, asked);
+    const provider = this.#provider(id, upstream, asked, timeoutsOf(parameters, this.#usualTimeouts));
     if (provider === null) return;
     this.#deployment(id, provider, upstream, entry, parameters);
     for (const note of asked.notes) this.dropped.push(`${id}: ${note}`);
@@ -98,11 +110,19 @@ class ConfigConverter {
     }
     if (isObject(aliases)) this.#aliases(aliases);
     for (const name of Object.keys(others)) {
-      const instead = timeoutNames.has(name)
-        ? "write it into [providers.NAME.timeouts], as total"
-        : "has no counterpart";
-      this.dropped.push(`${section}.${name}: ${instead}`);
+      if (usualTimeoutNames.has(`${section}.${name}`)) continue;
+      this.dropped.push(`${section}.${name}: has no counterpart`);
     }
+  }
+
+  /** Seconds, if a timeout is above what an exchange may take by default; null if none is. */
+  longestExchange(): number | null {
+    const totals = [...this.providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
+    const longest = Math.max(0, ...totals);
+    if (longest > mostExchangeSeconds) {
+      this.dropped.push(`a timeout of ${longest} s: an exchange may take an hour at most`);
+    }
+    return longest > usualExchangeSeconds ? Math.min(longest, mostExchangeSeconds) : null;
   }
 
   /** Names of models by the alias, or objects that have one. */
@@ -139,26 +159,31 @@ class ConfigConverter {
   }
 
   /** Deployments with the same settings share a provider. An unknown provider is reported, and gives null. */
-  #provider(id: string, upstream: string, parameters: LiteLlmParameters): ConvertedProvider | null {
-    const slash = upstream.indexOf("/");
-    const prefix = slash === -1 ? familyOf(upstream) : upstream.slice(0, slash);
+  #provider(
+    id: string,
+    upstream: string,
+    parameters: LiteLlmParameters,
+    timeouts: LiteLlmTimeouts,
+  ): ConvertedProvider | null {
+    const prefix = prefixOf(upstream);
     const known = prefix === null ? undefined : knownProviders[prefix];
     if (prefix === null || known === undefined) {
       this.dropped.push(`${id}: ${upstream} is of a provider whose dialect is not spoken here`);
       return null;
     }
     const settings =
-      known.convert?.(parameters, upstream.slice(slash + 1)) ?? serverSettings(prefix, known, parameters);
+      known.convert?.(parameters, upstream.slice(upstream.indexOf("/") + 1)) ??
+      serverSettings(prefix, known, parameters);
     if (settings["base_url"] === null && needsAddress.has(known.kind)) {
       this.dropped.push(`${id}: ${prefix} needs an api_base`);
       return null;
     }
     const isOwnServer = prefix === "openai" && settings["base_url"] !== null;
     const kind = isOwnServer ? "openai-compatible" : known.kind;
-    const identity = JSON.stringify([kind, settings]);
+    const identity = JSON.stringify([kind, settings, timeouts]);
     const same = this.providers.get(identity);
     if (same !== undefined) return same;
-    const provider = { name: this.#freeName(providerName(prefix)), kind, settings };
+    const provider = { name: this.#freeName(providerName(prefix)), kind, settings, timeouts };
     this.providers.set(identity, provider);
     return provider;
   }
@@ -182,6 +207,8 @@ class ConfigConverter {
     const upstreamModel = provider.kind === "bedrock" ? bedrockModel(name) : name;
     const base = baseModel(info, parameters);
     const stated = litellmRates({ ...info, ...parameters });
+    const names = [upstream, upstreamModel, ...(base === null ? [] : [base])];
+    const listed = this.#prices?.find(prefixOf(upstream) ?? "", names) ?? null;
     const deployment: ConvertedDeployment = {
       provider: provider.name,
       upstreamModel,
@@ -189,12 +216,11 @@ class ConfigConverter {
       weight: positiveInteger(parameters["weight"]),
       priority: positiveInteger(parameters["order"]),
       maxConcurrent: positiveInteger(parameters["max_parallel_requests"]),
-      price: stated ?? shippedPrice(base ?? upstreamModel),
+      price: stated ?? listed?.model.price ?? shippedPrice(base ?? upstreamModel),
     };
-    if (stated === null && deployment.price !== null) {
-      this.dropped.push(
-        `${id}: no price in the file; the list price of ${base ?? upstreamModel} is taken, check it`,
-      );
+    if (stated === null && deployment.price !== null && listed?.isOtherVendors !== false) {
+      const whose = listed === null ? `list price of ${base ?? upstreamModel}` : priceOf(listed);
+      this.dropped.push(`${id}: no price in the file; the ${whose} is taken, check it`);
     }
     const known = this.models.get(id);
     if (known !== undefined) {
@@ -203,9 +229,13 @@ class ConfigConverter {
     }
     this.models.set(id, {
       id,
-      contextWindow: positiveInteger(info["max_input_tokens"]),
-      maxOutputTokens: positiveInteger(info["max_output_tokens"]) ?? positiveInteger(info["max_tokens"]),
-      capabilities: capabilitiesOf(info),
+      contextWindow: positiveInteger(info["max_input_tokens"]) ?? listed?.model.contextWindow ?? null,
+      maxOutputTokens:
+        positiveInteger(info["max_output_tokens"]) ??
+        positiveInteger(info["max_tokens"]) ??
+        listed?.model.maxOutputTokens ??
+        null,
+      capabilities: { ...listed?.model.capabilities, ...capabilitiesOf(info) },
       aliases: [],
       fallbacks: [],
       deployments: [deployment],
@@ -216,57 +246,19 @@ class ConfigConverter {
   }
 }
 
-const timeoutNames: ReadonlySet<string> = new Set(["request_timeout", "timeout", "stream_timeout"]);
+/** In seconds: what an exchange may take if nothing is said, and what it may take at most. */
+const usualExchangeSeconds = 300;
+const mostExchangeSeconds = 3600;
 
-const textModes: ReadonlySet<string | null> = new Set([null, "chat", "completion", "responses"]);
-/** Models of the large vendors for other things than text, which most configurations give no mode. */
-const otherNames =
-  /(?:^|[-/.])(?:text-embedding|embed|embedding|dall-e|gpt-image|imagen|whisper|tts|transcribe|rerank|moderation)(?:[-./:\d]|$)/i;
+function priceOf({ model: { id, vendor } }: ListedModel): string {
+  return `price of ${id} at ${vendor}`;
+}
 
-/** Why a model of LiteLLM's has no place here, which is for the generation of text; null if it has. */
-function otherPurpose(upstream: string, info: unknown): string | null {
-  const mode = isObject(info) ? textOf(info["mode"]) : null;
-  if (!textModes.has(mode)) return `its mode is ${mode}, which is not text generation`;
-  const name = upstream.slice(upstream.indexOf("/") + 1);
-  return mode === null && otherNames.test(name) ? `${name} does not generate text` : null;
+/** The provider in `provider/model`, or by the model's name; null if neither tells. */
+function prefixOf(upstream: string): string | null {
+  const slash = upstream.indexOf("/");
+  return slash === -1 ? familyOf(upstream) : upstream.slice(0, slash);
 }
 
 /** Kinds without an address of their own. */
 const needsAddress: ReadonlySet<string> = new Set(["openai-compatible", "azure"]);
-
-/** An address and a key. OpenAI's own address is the default of its kind. */
-function serverSettings(prefix: string, known: KnownProvider, parameters: LiteLlmParameters): CloudSettings {
-  const given = parameters.plain("api_base") ?? parameters.plain("base_url");
-  const base = given === null || given.includes("api.openai.com") ? null : given;
-  const variable = known.keyVariable ?? `${prefix.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}_API_KEY`;
-  const fallback = known.keyVariable === null ? null : `env:${known.keyVariable}`;
-  return {
-    base_url: base === null ? known.baseUrl : (known.addressOf?.(base) ?? base),
-    api_key: parameters.secret("api_key", variable) ?? fallback,
-  };
-}
-
-/** The model behind a deployment of one's own, as `azure/gpt-5.6`. */
-function baseModel(info: JsonObject, parameters: JsonObject): string | null {
-  const base = textOf(info["base_model"]) ?? textOf(parameters["base_model"]);
-  return base === null ? null : base.slice(base.lastIndexOf("/") + 1);
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === "string" && value !== "" ? value : null;
-}
-
-function capabilitiesOf(info: JsonObject): Record<string, boolean> {
-  const names = {
-    supports_function_calling: "tools",
-    supports_vision: "vision",
-    supports_reasoning: "reasoning",
-    supports_response_schema: "structured_output",
-  };
-  return Object.fromEntries(
-    Object.entries(names).flatMap(([theirs, ours]) => {
-      const value = info[theirs];
-      return typeof value === "boolean" ? [[ours, value]] : [];
-    }),
-  );
-}

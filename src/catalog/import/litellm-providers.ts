@@ -62,3 +62,19 @@ export function familyOf(model: string): string | null {
   if (/^(gpt-|o\d|chatgpt-)/.test(model)) return "openai";
   return model.startsWith("claude-") ? "anthropic" : null;
 }
+
+/** An address and a key. OpenAI's own address is the default of its kind. */
+export function serverSettings(
+  prefix: string,
+  known: KnownProvider,
+  parameters: LiteLlmParameters,
+): CloudSettings {
+  const given = parameters.plain("api_base") ?? parameters.plain("base_url");
+  const base = given === null || given.includes("api.openai.com") ? null : given;
+  const variable = known.keyVariable ?? `${prefix.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}_API_KEY`;
+  const fallback = known.keyVariable === null ? null : `env:${known.keyVariable}`;
+  return {
+    base_url: base === null ? known.baseUrl : (known.addressOf?.(base) ?? base),
+    api_key: parameters.secret("api_key", variable) ?? fallback,
+  };
+}

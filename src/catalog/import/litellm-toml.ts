@@ -1,5 +1,6 @@
 import type { VendorKind } from "../../vendors/registry.ts";
 import type { ImportedPrice } from "./imported.ts";
+import type { LiteLlmTimeouts } from "./litellm-timeouts.ts";
 import { tomlCapabilities, tomlPrice, tomlString } from "./toml.ts";
 
 export interface ConvertedProvider {
@@ -7,6 +8,7 @@ export interface ConvertedProvider {
   readonly kind: VendorKind;
   /** By their names in the configuration; null for those that it does not have. */
   readonly settings: Readonly<Record<string, string | null>>;
+  readonly timeouts: LiteLlmTimeouts;
 }
 
 export interface ConvertedDeployment {
@@ -30,19 +32,29 @@ export interface ConvertedModel {
   readonly deployments: ConvertedDeployment[];
 }
 
-/** Formats a configuration as if written by hand: providers first, then models with their deployments. */
+/**
+ * Formats a configuration as if written by hand: providers first, then models with their deployments. `maxExchange` is
+ * in seconds; null for the default.
+ */
 export function configToml(
+  maxExchange: number | null,
   providers: readonly ConvertedProvider[],
   models: readonly ConvertedModel[],
 ): string {
-  return [...providers.map(providerToml), ...models.map(modelToml)].join("\n");
+  const server = maxExchange === null ? [] : [block(["[server]", `max_exchange = ${maxExchange}`])];
+  return [...server, ...providers.map(providerToml), ...models.map(modelToml)].join("\n");
 }
 
-function providerToml({ name, kind, settings }: ConvertedProvider): string {
+function providerToml({ name, kind, settings, timeouts }: ConvertedProvider): string {
   const lines = [`[providers.${name}]`, `kind = ${tomlString(kind)}`];
   for (const [setting, value] of Object.entries(settings)) {
     if (value !== null) lines.push(`${setting} = ${tomlString(value)}`);
   }
+  const limits = [
+    ...(timeouts.streamFirstByte === null ? [] : [`stream_first_byte = ${timeouts.streamFirstByte}`]),
+    ...(timeouts.total === null ? [] : [`total = ${timeouts.total}`]),
+  ];
+  if (limits.length > 0) lines.push(`timeouts = { ${limits.join(", ")} }`);
   return block(lines);
 }
 

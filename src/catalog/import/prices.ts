@@ -51,9 +51,12 @@ export interface Choice {
 
 export function choose(models: readonly ImportedModel[], { vendor, match }: Choice): ImportedModel[] {
   const glob = match === undefined ? null : new Bun.Glob(match);
-  const chosen = models.filter(
-    (model) => (vendor === undefined || model.vendor === vendor) && (glob === null || glob.match(model.id)),
-  );
-  // A configuration may have an id only once, and several vendors may sell the same model. The first one counts.
-  return [...new Map(chosen.toReversed().map((model) => [model.id, model])).values()].toReversed();
+  const chosen = new Map<string, ImportedModel>();
+  for (const model of models) {
+    if (vendor !== undefined && model.vendor !== vendor) continue;
+    if (glob !== null && !glob.match(model.id)) continue;
+    // A configuration may have an id only once, and several vendors may sell the same model. The first one counts.
+    if (!chosen.has(model.id)) chosen.set(model.id, model);
+  }
+  return [...chosen.values()];
 }

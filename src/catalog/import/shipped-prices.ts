@@ -1,6 +1,7 @@
 import shippedModels from "../../../config/models.toml" with { type: "text" };
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ImportedPrice, ImportedRates, ImportedTier } from "./imported.ts";
+import { plainName } from "./plain-name.ts";
 
 /** The list price of a model, by the name that any cloud has for it; null if it is not shipped. */
 export function shippedPrice(model: string): ImportedPrice | null {
@@ -10,16 +11,6 @@ export function shippedPrice(model: string): ImportedPrice | null {
 
 /** By the models' plain names. Read when it is first needed, which is never while serving. */
 let prices: ReadonlyMap<string, ImportedPrice> | null = null;
-
-/** `eu.anthropic.claude-opus-5-5-20261001-v1:0` and `claude-opus-5-5@20261001` are claude-opus-5-5. */
-function plainName(model: string): string {
-  return model
-    .toLowerCase()
-    .replace(/^.*\//, "")
-    .replace(/^(?:[a-z]+\.)?(?:anthropic|openai|google|mistral|deepseek|meta|amazon)\./, "")
-    .replace(/(?:-v\d+)?(?::\d+)?$/, "")
-    .replace(/[@-]\d{8}$/, "");
-}
 
 function readPrices(): [string, ImportedPrice][] {
   const document: unknown = Bun.TOML.parse(shippedModels);

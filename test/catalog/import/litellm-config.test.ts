@@ -121,7 +121,6 @@ describe("LiteLLM's config.yaml", () => {
       "speech: its mode is audio_speech, which is not text generation",
       "vec: an alias of vectors, which is not here",
       "litellm_settings.drop_params: has no counterpart",
-      "litellm_settings.request_timeout: write it into [providers.NAME.timeouts], as total",
       "router_settings.routing_strategy",
       "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead",
       "general_settings.database_url",
@@ -193,7 +192,9 @@ model_list:
     AWS_SECRET_ACCESS_KEY: "aws-secret-key",
     VERTEX_JSON: JSON.stringify({ type: "service_account", client_email: "a@b.example", private_key: "x" }),
   };
-  const imported = importLiteLlmConfig(clouds, { AZURE_TENANT_ID: "11111111-2222-3333-4444-555555555555" });
+  const imported = importLiteLlmConfig(clouds, {
+    env: { AZURE_TENANT_ID: "11111111-2222-3333-4444-555555555555" },
+  });
 
   test("become providers of their own kinds, in a configuration that loads", () => {
     using file = withFile("sluice.toml", imported.toml);
@@ -246,7 +247,7 @@ model_list:
       "azure-dated: its client_secret stands in the file; put it into AZURE_CLIENT_SECRET",
     );
     expect(imported.dropped).toContain("bedrock-chain: aws_role_name of its litellm_params");
-    const asked = importLiteLlmConfig(clouds, {}).dropped;
+    const asked = importLiteLlmConfig(clouds, { env: {} }).dropped;
     expect(asked).toContain(
       "azure-dated: tenant_id is in AZURE_TENANT_ID, which is not set here; enter its value",
     );

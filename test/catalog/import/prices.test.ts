@@ -240,3 +240,260 @@ test("searches of vendors that have one list price for all models get it, unless
   const prices = readPrices(JSON.stringify(file)).models.map(({ price }) => price.extras?.["web_search"]);
   expect(prices).toEqual([10, 50, undefined]);
 });
+
+const plainRates = { input: 1, output: 2, cachedInput: null, cacheWrite: null };
+
+describe("an entry of LiteLLM's price file", () => {
+  const costs = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
+  const read = (entry: Record<string, unknown>, name = "m") =>
+    readPrices(JSON.stringify({ [name]: { litellm_provider: "groq", ...entry } }));
+  const only = (entry: Record<string, unknown>, name = "m") => read({ ...costs, ...entry }, name).models[0];
+
+  test("that has no more than a price is a chat model", () => {
+    expect(only({})).toEqual({
+      id: "m",
+      vendor: "groq",
+      displayName: null,
+      contextWindow: null,
+      maxOutputTokens: null,
+      price: plainRates,
+      capabilities: { tools: false, vision: false, reasoning: false },
+    });
+  });
+
+  test.each([
+    [{ max_input_tokens: 9, max_output_tokens: 8, max_tokens: 7 }, 9, 8],
+    [{ max_tokens: 7 }, 7, 7],
+    [{ max_input_tokens: "9", max_output_tokens: -1 }, null, null],
+  ])("%j has its limits", (entry, window, output) => {
+    expect(only(entry)).toMatchObject({ contextWindow: window, maxOutputTokens: output });
+  });
+
+  test("has the capabilities that it states", () => {
+    const all = {
+      supports_function_calling: true,
+      supports_vision: true,
+      supports_reasoning: true,
+      supports_response_schema: false,
+    };
+    expect(only(all)?.capabilities).toEqual({
+      tools: true,
+      vision: true,
+      reasoning: true,
+      structured_output: false,
+    });
+  });
+
+  test("has the name that its vendor has for it", () => {
+    expect(only({ litellm_provider: "gemini" }, "gemini/x")).toMatchObject({ id: "x", vendor: "gemini" });
+    expect(only({ litellm_provider: "gemini" }, "gemini-x")).toMatchObject({ id: "gemini-x" });
+    expect(only({ litellm_provider: 5 }, "openai/x")).toMatchObject({ id: "openai/x", vendor: "unknown" });
+  });
+
+  test.each(["chat", "responses", "completion"])("of the mode %s generates text", (mode) => {
+    expect(only({ mode })?.id).toBe("m");
+  });
+
+  test("is left out without both prices, or where it is none", () => {
+    for (const half of [{ output_cost_per_token: undefined }, { input_cost_per_token: "1" }]) {
+      expect(read({ ...costs, ...half }).leftOut).toEqual({ "without a price per token": 1 });
+    }
+    const two = { a: { litellm_provider: "x", mode: "embedding" }, b: { mode: "embedding" }, c: 5 };
+    expect(readPrices(JSON.stringify({ ...two, sample_spec: costs }))).toEqual({
+      source: "LiteLLM",
+      models: [],
+      leftOut: { embedding: 2 },
+    });
+  });
+
+  test("has no negative or infinite price, and six decimals at most", () => {
+    expect(read({ ...costs, input_cost_per_token: -1 }).models).toEqual([]);
+    expect(only({ input_cost_per_token: 1.23456789e-6 })?.price.input).toBe(1.234568);
+    expect(only({ input_cost_per_token: 0 })?.price.input).toBe(0);
+  });
+
+  test("has the highest price of a search, and no tool without one", () => {
+    const searched = (bySize: unknown) => only({ search_context_cost_per_query: bySize })?.price.extras;
+    expect(searched({ low: 0.01, medium: 0.03, high: 0.025 })).toEqual({ web_search: 30 });
+    expect(searched({ low: "0.01" })).toBeUndefined();
+    expect(searched(0.01)).toBeUndefined();
+    expect(only({ code_interpreter_cost_per_session: "0.03" })?.price.extras).toBeUndefined();
+    expect(only({ file_search_cost_per_1k_calls: 2.5 })?.price.extras).toEqual({ file_search: 2.5 });
+    expect(only({ code_interpreter_cost_per_session: 0.03 })?.price.extras).toEqual({ code_interpreter: 30 });
+  });
+
+  test("has a tier only with both of its prices", () => {
+    const flex = { input_cost_per_token_flex: 5e-7 };
+    expect(only(flex)?.price.tiers).toBeUndefined();
+    expect(only({ output_cost_per_token_flex: 5e-7 })?.price.tiers).toBeUndefined();
+    expect(only({ ...flex, output_cost_per_token_flex: 1e-6 })?.price.tiers).toEqual({
+      flex: { input: 0.5, output: 1, cachedInput: null },
+    });
+  });
+
+  test("has the prices above its lowest limit", () => {
+    const long = {
+      input_cost_per_token_above_500k_tokens: 9e-6,
+      input_cost_per_token_above_200k_tokens: 3e-6,
+      output_cost_per_token_above_200k_tokens: 4e-6,
+      cache_creation_input_token_cost_above_1hr: 5e-6,
+    };
+    expect(only(long)?.price).toEqual({
+      ...plainRates,
+      cacheWriteHour: 5,
+      longContext: { above: 200_000, input: 3, output: 4, cachedInput: null, cacheWrite: null },
+    });
+    expect(only({ input_cost_per_token_above_200k_tokens: "x" })?.price).toEqual(plainRates);
+    expect(
+      only({ my_input_cost_per_token_above_200k_tokens: 1, output_cost_per_token_above_200k: 1 })?.price,
+    ).toEqual(plainRates);
+  });
+});
+
+describe("an entry of models.dev", () => {
+  const read = (entry: object, vendor = "groq") =>
+    readPrices(JSON.stringify({ [vendor]: { models: { m: entry } } }));
+  const cost = { input: 1, output: 2 };
+
+  test("has what it states, and nothing else", () => {
+    expect(read({ cost }).models).toEqual([
+      {
+        id: "m",
+        vendor: "groq",
+        displayName: null,
+        contextWindow: null,
+        maxOutputTokens: null,
+        price: plainRates,
+        capabilities: { tools: false, vision: false, reasoning: false },
+      },
+    ]);
+    const whole = {
+      name: "M",
+      cost: { ...cost, cache_read: 0.1, cache_write: 1.25 },
+      limit: { context: 9, output: 8 },
+      modalities: { input: ["text", "image"], output: ["text", "audio"] },
+      tool_call: true,
+      reasoning: true,
+      structured_output: false,
+    };
+    expect(read(whole, "mistral").models).toEqual([
+      {
+        id: "m",
+        vendor: "mistral",
+        displayName: "M",
+        contextWindow: 9,
+        maxOutputTokens: 8,
+        price: { input: 1, output: 2, cachedInput: 0.1, cacheWrite: 1.25 },
+        capabilities: { tools: true, vision: true, reasoning: true, structured_output: false },
+      },
+    ]);
+  });
+
+  test.each([
+    [{ input: 1 }, "without a price per token"],
+    [{ output: 1 }, "without a price per token"],
+    [undefined, "without a price per token"],
+    ["free", "without a price per token"],
+  ])("with the cost %j is left out", (broken, reason) => {
+    expect(read({ cost: broken })).toEqual({ source: "models.dev", models: [], leftOut: { [reason]: 1 } });
+  });
+
+  test("that writes no text is left out, and one that does not say what it writes is not", () => {
+    expect(read({ cost, modalities: { output: ["image"] } }).leftOut).toEqual({ "without text output": 1 });
+    expect(read({ cost, modalities: { output: "image" } }).models).toHaveLength(1);
+    expect(read({ cost, modalities: { input: ["image"] } }).models).toHaveLength(1);
+    expect(read({ cost, modalities: 5 }).models[0]?.capabilities["vision"]).toBe(false);
+  });
+
+  test("with anything else in its place is passed over", () => {
+    const dump = {
+      openai: { models: { m: { cost }, n: 5 } },
+      other: { name: "x" },
+      more: 7,
+      last: { models: [] },
+    };
+    expect(readPrices(JSON.stringify(dump)).models.map(({ id }) => id)).toEqual(["m"]);
+  });
+
+  test("counts what it leaves out", () => {
+    const dump = { a: { models: { m: {}, n: {} } }, b: { models: { o: {} } } };
+    expect(readPrices(JSON.stringify(dump)).leftOut).toEqual({ "without a price per token": 3 });
+  });
+
+  test("has the prices above its lowest limit, whichever way they are written", () => {
+    const above = (size: unknown, usd: number) => ({ tier: { size }, input: usd, output: usd });
+    const long = (more: object) => read({ cost: { ...cost, ...more } }).models[0]?.price.longContext;
+    const at = (limit: number, usd: number) => ({ ...plainRates, above: limit, input: usd, output: usd });
+    expect(long({ tiers: [above(500, 5), above(100, 3), above(300, 4)] })).toEqual(at(100, 3));
+    expect(long({ context_over_200k: { input: 6, output: 6 } })).toEqual(at(200_000, 6));
+    expect(long({ tiers: [above(500_000, 5)], context_over_200k: { input: 6, output: 6 } })).toEqual(
+      at(200_000, 6),
+    );
+    expect(long({ tiers: [above(100, 3)], context_over_200k: { input: 6, output: 6 } })).toEqual(at(100, 3));
+    for (const broken of [
+      above("x", 3),
+      { tier: 5, input: 1, output: 1 },
+      { tier: { size: 9 }, input: 1 },
+      7,
+    ]) {
+      expect(long({ tiers: [broken] })).toBeUndefined();
+    }
+    expect(long({ tiers: 5, context_over_200k: { input: 6 } })).toBeUndefined();
+  });
+});
+
+test("a file of models.dev is told from one of LiteLLM by what its entries have", () => {
+  expect(readPrices('{"a":5,"b":{"models":{}}}').source).toBe("models.dev");
+  expect(readPrices('{"a":5,"b":{"litellm_provider":null}}').source).toBe("LiteLLM");
+  expect(() => readPrices("[]")).toThrow("it is not a JSON object");
+  expect(() => readPrices("{")).toThrow("it is not JSON");
+  expect(() => readPrices('{"a":{"models":5}}')).toThrow("it is neither LiteLLM's price file nor");
+});
+
+test("of a name that several vendors sell, the first one's is taken, and the order stays", () => {
+  const [first, second] = ["a", "b"].map((vendor) => ({ ...readPrices(liteLlm).models[0], id: "x", vendor }));
+  const [other] = readPrices(modelsDev).models;
+  if (first === undefined || second === undefined || other === undefined) throw new Error("there are models");
+  const all = [first, other, second] as Parameters<typeof choose>[0];
+  expect(choose(all, {}).map(({ id, vendor }) => [id, vendor])).toEqual([
+    ["x", "a"],
+    ["claude-opus-5-5", "anthropic"],
+  ]);
+  expect(choose(all, { vendor: "b", match: "x*" }).map(({ vendor }) => vendor)).toEqual(["b"]);
+  expect(choose(all, { vendor: "a", match: "y" })).toEqual([]);
+});
+
+describe("what is written", () => {
+  test("has every part of a price, with a decimal point and without noise", () => {
+    const [model] = readPrices(modelsDev).models;
+    if (model === undefined) throw new Error("there is a model");
+    const price = {
+      ...{ input: 1, output: 0.000001, cachedInput: 0, cacheWrite: 1.5, cacheWriteHour: 2 },
+      longContext: { above: 5, input: 10, output: 20, cachedInput: 1, cacheWrite: 12.5 },
+      extras: { web_search: 10 },
+      tiers: { flex: { input: 0.5, output: 1, cachedInput: 0.1 } },
+    };
+    const named = { ...model, id: 'a"b\u007f', vendor: "_Odd Vendor!", displayName: null, price };
+    expect(modelsToml([named], "a list", "today")).toBe(`[[models]]
+id = "a\\"b\\u007F"
+provider = "p_odd-vendor-"
+context_window = 1000000
+max_output_tokens = 128000
+price = { input = 1.0, output = 0.000001, cached_input = 0.0, cache_write = 1.5, cache_write_1h = 2.0, long_context = { above = 5, input = 10.0, output = 20.0, cached_input = 1.0, cache_write = 12.5 }, web_search = 10.0, tiers = { flex = { input = 0.5, output = 1.0, cached_input = 0.1 } } }  # a list, today
+capabilities = { tools = true, vision = true, reasoning = true }
+`);
+  });
+
+  test("leaves out what is not known", () => {
+    const [model] = readPrices(modelsDev).models;
+    if (model === undefined) throw new Error("there is a model");
+    const bare = { ...model, contextWindow: null, maxOutputTokens: null, price: plainRates };
+    expect(modelsToml([bare, bare], "s", "d")).toBe(
+      Array(2)
+        .fill(
+          '[[models]]\nid = "claude-opus-5-5"\nprovider = "anthropic"\ndisplay_name = "Claude Opus 5.5"\nprice = { input = 1.0, output = 2.0 }  # s, d\ncapabilities = { tools = true, vision = true, reasoning = true }\n',
+        )
+        .join("\n"),
+    );
+  });
+});

@@ -1,13 +1,16 @@
 import type { Command } from "commander";
 import type { ImportedConfig } from "../../../catalog/import/litellm-config.ts";
+import type { PriceList } from "../../../catalog/import/price-list.ts";
 import { Refused } from "../../failure.ts";
 import { examples, group, type JsonOption, newCommand } from "../../help.ts";
 import { readInput, writeResult } from "../../named-file.ts";
+import { readPriceFile } from "../../price-file.ts";
 import { plural } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends JsonOption {
   readonly out?: string;
+  readonly prices?: string;
 }
 
 export function configImportCommands(terminal: Terminal): Command {
@@ -21,22 +24,35 @@ function liteLlmCommand(terminal: Terminal): Command {
   )
     .argument("<file>", "LiteLLM's config.yaml, or - for standard input")
     .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
+    .option(
+      "--prices <file>",
+      "a price list, as for `sluice models import`: for prices, limits and capabilities that the file does not state",
+    )
     .addHelpText(
       "after",
       examples(
         ["sluice config import litellm config.yaml --out sluice.toml", ""],
+        ["sluice config import litellm config.yaml --prices model_prices_and_context_window.json", ""],
         ["sluice config import litellm config.yaml | less", "look first"],
       ),
     )
-    .action(async (file: string, options: Options) => {
+    .action(async (file: string, given: Options) => {
       const { importLiteLlmConfig } = await import("../../../catalog/import/litellm-config.ts");
-      const imported = parsed(await readInput(file, terminal), file, importLiteLlmConfig);
+      const options = given.prices === undefined ? {} : { prices: await readList(given.prices, terminal) };
+      const imported = parsed(await readInput(file, terminal), file, (text) =>
+        importLiteLlmConfig(text, options),
+      );
       if (imported.models === 0 && imported.dropped.length === 0)
         throw new Refused(`${file} has no model_list`);
-      const path = writeResult(imported.toml, options.out, terminal);
-      if (options.json) printJson({ ...imported, file: path }, terminal);
+      const path = writeResult(imported.toml, given.out, terminal);
+      if (given.json) printJson({ ...imported, file: path }, terminal);
       else tell(imported, path, terminal);
     });
+}
+
+async function readList(file: string, terminal: Terminal): Promise<PriceList> {
+  const { PriceList } = await import("../../../catalog/import/price-list.ts");
+  return new PriceList(await readPriceFile(file, terminal));
 }
 
 function parsed(text: string, file: string, read: (text: string) => ImportedConfig): ImportedConfig {

@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import type { ImportedModel, ImportedPrices } from "../../../catalog/import/imported.ts";
 import { Refused } from "../../failure.ts";
 import { examples, type JsonOption, newCommand } from "../../help.ts";
-import { readInput, writeResult } from "../../named-file.ts";
+import { writeResult } from "../../named-file.ts";
+import { readPriceFile } from "../../price-file.ts";
 import { plural } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
@@ -29,22 +30,12 @@ export function modelsImportCommand(terminal: Terminal): Command {
       ),
     )
     .action(async (file: string, options: Options) => {
-      const { readPrices, choose, UnknownPriceFile } = await import("../../../catalog/import/prices.ts");
-      const text = await readInput(file, terminal);
-      const prices = explained(() => readPrices(text), UnknownPriceFile, file);
+      const { choose } = await import("../../../catalog/import/prices.ts");
+      const prices = await readPriceFile(file, terminal);
       const models = choose(prices.models, { vendor: options.provider, match: options.match });
       if (models.length === 0) throw new Refused(nothingFits(prices, options));
       await tell(prices, models, options, terminal);
     });
-}
-
-function explained<Result>(work: () => Result, kind: new () => Error, file: string): Result {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof kind) throw new Refused(`${file} cannot be imported: ${error.message}`);
-    throw error;
-  }
 }
 
 function nothingFits(prices: ImportedPrices, { provider, match }: Options): string {

@@ -1,0 +1,41 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+
+/** In seconds; null for those that the file does not have. */
+export interface LiteLlmTimeouts {
+  /** For the whole call. */
+  readonly total: number | null;
+  /** For the beginning of a stream. */
+  readonly streamFirstByte: number | null;
+}
+
+/** What holds for every deployment without timeouts of its own. The router's settings come before the library's. */
+export function usualTimeouts(root: JsonObject): LiteLlmTimeouts {
+  const router = isObject(root["router_settings"]) ? root["router_settings"] : {};
+  const library = isObject(root["litellm_settings"]) ? root["litellm_settings"] : {};
+  return {
+    total: secondsOf(router["timeout"]) ?? secondsOf(library["request_timeout"]),
+    streamFirstByte: secondsOf(router["stream_timeout"]) ?? secondsOf(library["stream_timeout"]),
+  };
+}
+
+/** The settings that `usualTimeouts` has read. */
+export const usualTimeoutNames: ReadonlySet<string> = new Set([
+  "router_settings.timeout",
+  "router_settings.stream_timeout",
+  "litellm_settings.request_timeout",
+  "litellm_settings.stream_timeout",
+]);
+
+/** Those of a deployment's `litellm_params`. */
+export function timeoutsOf(parameters: JsonObject, usual: LiteLlmTimeouts): LiteLlmTimeouts {
+  return {
+    total: secondsOf(parameters["timeout"]) ?? usual.total,
+    streamFirstByte: secondsOf(parameters["stream_timeout"]) ?? usual.streamFirstByte,
+  };
+}
+
+/** LiteLLM takes numbers, and numbers that stand in quotation marks. */
+function secondsOf(value: unknown): number | null {
+  const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0 ? seconds : null;
+}

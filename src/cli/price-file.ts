@@ -1,0 +1,16 @@
+import type { ImportedPrices } from "../catalog/import/imported.ts";
+import { Refused } from "./failure.ts";
+import { readInput } from "./named-file.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+/** A price list that was named as an argument. */
+export async function readPriceFile(file: string, terminal: Terminal): Promise<ImportedPrices> {
+  const { readPrices, UnknownPriceFile } = await import("../catalog/import/prices.ts");
+  const text = await readInput(file, terminal);
+  try {
+    return readPrices(text);
+  } catch (error) {
+    if (error instanceof UnknownPriceFile) throw new Refused(`${file} cannot be imported: ${error.message}`);
+    throw error;
+  }
+}

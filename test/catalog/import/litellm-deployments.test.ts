@@ -1,0 +1,393 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { type ImportOptions, importLiteLlmConfig } from "../../../src/catalog/import/litellm-config.ts";
+
+interface Converted {
+  /** The lines of the provider, without its header. */
+  readonly provider: readonly string[];
+  /** The lines of the deployment, without its header, provider and price. */
+  readonly deployment: readonly string[];
+  readonly dropped: readonly string[];
+}
+
+/** Converts one deployment. `stated` keeps the lack of a price, which these tests are not about, out of what is told. */
+function convert(params: JsonObject, options: ImportOptions = { env: {} }, info: JsonObject = {}): Converted {
+  const stated = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
+  const entry = { model_name: "m", litellm_params: params, model_info: { ...stated, ...info } };
+  const { toml, dropped } = importLiteLlmConfig(JSON.stringify({ model_list: [entry] }), options);
+  const [provider = "", model = ""] = toml.split(/\n(?=\[\[models\]\])/);
+  return { provider: linesAfter(provider, "[providers."), deployment: deploymentIn(model), dropped };
+}
+
+function linesAfter(text: string, header: string): string[] {
+  const lines = text.trim().split("\n");
+  const at = lines.findIndex((line) => line.startsWith(header));
+  return at === -1 ? [] : lines.slice(at + 1);
+}
+
+function deploymentIn(model: string): string[] {
+  return linesAfter(model, "[[models.deployments]]").filter((line) => !/^(?:provider|price) = /.test(line));
+}
+
+describe("a provider is known by the prefix of its models", () => {
+  const compatible = (url: string, variable: string) => [
+    'kind = "openai-compatible"',
+    `base_url = "${url}"`,
+    `api_key = "env:${variable}"`,
+  ];
+  test.each([
+    ["openai/gpt-x", ['kind = "openai"', 'api_key = "env:OPENAI_API_KEY"']],
+    ["anthropic/claude-x", ['kind = "anthropic"', 'api_key = "env:ANTHROPIC_API_KEY"']],
+    ["gemini/gemini-x", ['kind = "gemini"', 'api_key = "env:GEMINI_API_KEY"']],
+    ["groq/x", compatible("https://api.groq.com/openai/v1", "GROQ_API_KEY")],
+    ["mistral/x", compatible("https://api.mistral.ai/v1", "MISTRAL_API_KEY")],
+    ["deepseek/x", compatible("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY")],
+    ["xai/x", compatible("https://api.x.ai/v1", "XAI_API_KEY")],
+    ["openrouter/a/x", compatible("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")],
+    ["together_ai/a/x", compatible("https://api.together.xyz/v1", "TOGETHERAI_API_KEY")],
+    ["fireworks_ai/x", compatible("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY")],
+    ["cerebras/x", compatible("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY")],
+    ["ollama/x", ['kind = "openai-compatible"', 'base_url = "http://127.0.0.1:11434/v1"']],
+    ["ollama_chat/x", ['kind = "openai-compatible"', 'base_url = "http://127.0.0.1:11434/v1"']],
+  ])("%s", (model, lines) => {
+    const { provider, deployment, dropped } = convert({ model });
+    expect(provider).toEqual(lines);
+    expect(deployment).toEqual([`upstream_model = "${model.slice(model.indexOf("/") + 1)}"`]);
+    expect(dropped).toEqual([]);
+  });
+
+  test.each([
+    ["gpt-5.6", "openai"],
+    ["o3", "openai"],
+    ["chatgpt-latest", "openai"],
+    ["claude-opus-5", "anthropic"],
+  ])("or by the name %s alone", (model, kind) => {
+    const { provider, deployment } = convert({ model });
+    expect(provider[0]).toBe(`kind = "${kind}"`);
+    expect(deployment).toEqual([`upstream_model = "${model}"`]);
+  });
+
+  test.each(["sagemaker/x", "our-own", "my-gpt-5"])("%s is not known, and told", (model) => {
+    expect(convert({ model })).toEqual({
+      provider: [],
+      deployment: [],
+      dropped: [`m: ${model} is of a provider whose dialect is not spoken here`],
+    });
+  });
+
+  test.each([["hosted_vllm"], ["lm_studio"], ["azure"], ["azure_ai"]])("%s needs an address", (prefix) => {
+    expect(convert({ model: `${prefix}/x` }).dropped).toEqual([`m: ${prefix} needs an api_base`]);
+  });
+});
+
+describe("a server of one's own", () => {
+  test.each([
+    ["openai", "http://gpu:8000/v1", "http://gpu:8000/v1", "openai-compatible"],
+    ["hosted_vllm", "http://gpu:8000/v1", "http://gpu:8000/v1", "openai-compatible"],
+    ["anthropic", "https://proxy.example", "https://proxy.example", "anthropic"],
+    ["ollama", "http://gpu:11434", "http://gpu:11434/v1", "openai-compatible"],
+    ["ollama", "http://gpu:11434//", "http://gpu:11434/v1", "openai-compatible"],
+    ["ollama", "http://gpu:11434/v1/", "http://gpu:11434/v1/", "openai-compatible"],
+  ])("%s at %s", (prefix, given, address, kind) => {
+    for (const name of ["api_base", "base_url"]) {
+      const { provider } = convert({ model: `${prefix}/x`, [name]: given, api_key: "os.environ/K" });
+      expect(provider).toEqual([`kind = "${kind}"`, `base_url = "${address}"`, 'api_key = "env:K"']);
+    }
+  });
+
+  test("is OpenAI's own where that is its address", () => {
+    const { provider } = convert({ model: "openai/gpt-x", api_base: "https://api.openai.com/v1" });
+    expect(provider).toEqual(['kind = "openai"', 'api_key = "env:OPENAI_API_KEY"']);
+  });
+
+  test("has a variable of its own for a key that stands in the file", () => {
+    const vllm = convert({ model: "hosted_vllm/x", api_base: "http://gpu/v1", api_key: "sk-secret" });
+    expect(vllm.provider[2]).toBe('api_key = "env:HOSTED_VLLM_API_KEY"');
+    expect(vllm.dropped).toEqual(["m: its api_key stands in the file; put it into HOSTED_VLLM_API_KEY"]);
+    expect(convert({ model: "openai/x", api_key: "sk" }).provider[1]).toBe('api_key = "env:OPENAI_API_KEY"');
+  });
+});
+
+describe("Azure", () => {
+  const origin = "https://r.openai.azure.com";
+  const azure = (params: JsonObject, env = {}) => convert({ model: "azure/our-gpt", ...params }, { env });
+
+  test.each([
+    [{ api_base: origin }, [`base_url = "${origin}/openai/v1"`]],
+    [{ base_url: `${origin}/` }, [`base_url = "${origin}/openai/v1"`]],
+    [{ api_base: origin, api_version: "v1" }, [`base_url = "${origin}/openai/v1"`]],
+    [{ api_base: origin, api_version: "preview" }, [`base_url = "${origin}/openai/v1"`]],
+    [
+      { api_base: origin, api_version: "2024-10-21" },
+      [`base_url = "${origin}/openai"`, 'api_version = "2024-10-21"'],
+    ],
+    [{ api_base: `${origin}/openai/deployments/x` }, [`base_url = "${origin}/openai/deployments/x"`]],
+    [{ api_base: "not an address" }, ['base_url = "not an address"']],
+  ])("%j", (params, lines) => {
+    expect(azure(params).provider).toEqual(['kind = "azure"', ...lines, 'api_key = "env:AZURE_API_KEY"']);
+  });
+
+  test("takes a key, or an application of Entra", () => {
+    expect(azure({ api_base: origin, api_key: "os.environ/OTHER" }).provider.at(-1)).toBe(
+      'api_key = "env:OTHER"',
+    );
+    const written = azure({ api_base: origin, api_key: "sk" });
+    expect(written.provider.at(-1)).toBe('api_key = "env:AZURE_API_KEY"');
+    expect(written.dropped).toEqual(["m: its api_key stands in the file; put it into AZURE_API_KEY"]);
+    const entra = { client_secret: "os.environ/S", tenant_id: "t", client_id: "os.environ/CLIENT" };
+    expect(azure({ api_base: origin, api_key: "sk", ...entra }, { CLIENT: "c" }).provider.slice(2)).toEqual([
+      'tenant_id = "t"',
+      'client_id = "c"',
+      'client_secret = "env:S"',
+    ]);
+    expect(azure({ api_base: origin, client_secret: "plain" }).dropped).toEqual([
+      "m: its client_secret stands in the file; put it into AZURE_CLIENT_SECRET",
+    ]);
+  });
+
+  test.each([
+    ["claude-opus-5", "anthropic"],
+    ["gpt-5.6", "openai/v1"],
+    ["our-claude-5", "openai/v1"],
+  ])("has %s of Foundry below /%s", (model, path) => {
+    for (const name of ["api_base", "base_url"]) {
+      expect(
+        convert({ model: `azure_ai/${model}`, [name]: "https://r.services.ai.azure.com" }).provider,
+      ).toEqual([
+        'kind = "azure"',
+        `base_url = "https://r.services.ai.azure.com/${path}"`,
+        'api_key = "env:AZURE_AI_API_KEY"',
+      ]);
+    }
+  });
+});
+
+describe("Vertex", () => {
+  const vertex = (params: JsonObject) => convert({ model: "vertex_ai/gemini-x", ...params });
+
+  test.each([
+    [{}, ['project = "enter-its-value"', 'credentials = "adc"']],
+    [
+      { vertex_project: "p", vertex_location: "eu" },
+      ['project = "p"', 'location = "eu"', 'credentials = "adc"'],
+    ],
+    [
+      { vertex_project: "p", vertex_credentials: "/keys/a.json" },
+      ['project = "p"', 'credentials = "file:/keys/a.json"'],
+    ],
+    [
+      { vertex_project: "p", vertex_credentials: "os.environ/VERTEX" },
+      ['project = "p"', 'credentials = "env:VERTEX"'],
+    ],
+    [
+      { vertex_project: "p", vertex_credentials: ' {"private_key":"canary"}' },
+      ['project = "p"', 'credentials = "env:VERTEX_CREDENTIALS"'],
+    ],
+  ])("%j", (params, lines) => {
+    const { provider, dropped } = vertex(params);
+    expect(provider).toEqual(['kind = "vertex"', ...lines]);
+    expect(JSON.stringify([provider, dropped])).not.toContain("canary");
+  });
+
+  test("says where to put a document that stands in the file", () => {
+    expect(vertex({ vertex_credentials: "{}" }).dropped).toEqual([
+      "m: its vertex_credentials stands in the file; put it into VERTEX_CREDENTIALS",
+    ]);
+  });
+});
+
+describe("Bedrock", () => {
+  const bedrock = (model: string, params: JsonObject = {}) =>
+    convert({ model: `bedrock/${model}`, ...params });
+  const keys = { aws_access_key_id: "os.environ/ID", aws_secret_access_key: "os.environ/SECRET" };
+
+  test.each([
+    [{ aws_region_name: "eu-west-1" }, ['region = "eu-west-1"', 'credentials = "chain"']],
+    [
+      { aws_region_name: "eu-west-1", api_key: "os.environ/B" },
+      ['region = "eu-west-1"', 'api_key = "env:B"'],
+    ],
+    [
+      { aws_region_name: "eu-west-1", ...keys },
+      ['region = "eu-west-1"', 'access_key_id = "env:ID"', 'secret_access_key = "env:SECRET"'],
+    ],
+    [
+      { aws_region_name: "eu-west-1", ...keys, aws_session_token: "os.environ/T" },
+      [
+        'region = "eu-west-1"',
+        'access_key_id = "env:ID"',
+        'secret_access_key = "env:SECRET"',
+        'session_token = "env:T"',
+      ],
+    ],
+    [
+      { aws_region_name: "eu-west-1", aws_access_key_id: "os.environ/ID" },
+      ['region = "eu-west-1"', 'credentials = "chain"'],
+    ],
+    [
+      { aws_region_name: "eu-west-1", aws_secret_access_key: "os.environ/SECRET" },
+      ['region = "eu-west-1"', 'credentials = "chain"'],
+    ],
+  ])("%j", (params, lines) => {
+    expect(bedrock("amazon.nova-pro-v1:0", params)).toEqual({
+      provider: ['kind = "bedrock"', ...lines],
+      deployment: ['upstream_model = "amazon.nova-pro-v1:0"'],
+      dropped: [],
+    });
+  });
+
+  test("takes its own key before those of AWS", () => {
+    const { provider, dropped } = bedrock("us-east-1/x", { api_key: "os.environ/B", ...keys });
+    expect(provider).toEqual(['kind = "bedrock"', 'region = "us-east-1"', 'api_key = "env:B"']);
+    expect(dropped).toEqual(["m: aws_access_key_id, aws_secret_access_key of its litellm_params"]);
+  });
+
+  test("says which variables secrets belong into that stand in the file", () => {
+    const written = { aws_access_key_id: "a", aws_secret_access_key: "b", aws_session_token: "c" };
+    expect(bedrock("x", { aws_region_name: "eu-west-1", ...written })).toMatchObject({
+      provider: [
+        'kind = "bedrock"',
+        'region = "eu-west-1"',
+        'access_key_id = "env:AWS_ACCESS_KEY_ID"',
+        'secret_access_key = "env:AWS_SECRET_ACCESS_KEY"',
+        'session_token = "env:AWS_SESSION_TOKEN"',
+      ],
+      dropped: [
+        "m: its aws_access_key_id stands in the file; put it into AWS_ACCESS_KEY_ID",
+        "m: its aws_secret_access_key stands in the file; put it into AWS_SECRET_ACCESS_KEY",
+        "m: its aws_session_token stands in the file; put it into AWS_SESSION_TOKEN",
+      ],
+    });
+    expect(bedrock("us-east-1/x", { api_key: "k" }).dropped).toEqual([
+      "m: its api_key stands in the file; put it into AWS_BEARER_TOKEN_BEDROCK",
+    ]);
+  });
+
+  test.each([
+    ["us-west-2/amazon.nova-pro-v1:0", "us-west-2", "amazon.nova-pro-v1:0"],
+    ["converse/us-gov-west-1/x", "us-gov-west-1", "x"],
+    ["invoke/ap-southeast-2/x", "ap-southeast-2", "x"],
+    ["us-east-1/converse/x", "us-east-1", "x"],
+    ["eu-central-1", "eu-central-1", "eu-central-1"],
+    [
+      "eu-west-1/arn:aws:bedrock:eu-west-1:1:application-inference-profile/abc",
+      "eu-west-1",
+      "arn:aws:bedrock:eu-west-1:1:application-inference-profile/abc",
+    ],
+  ])("%s names its region", (model, region, upstream) => {
+    const { provider, deployment, dropped } = bedrock(model);
+    expect(provider[1]).toBe(`region = "${region}"`);
+    expect(deployment).toEqual([`upstream_model = "${upstream}"`]);
+    expect(dropped).toEqual([]);
+  });
+
+  test("is in us-east-1 if nothing says where, and that is told", () => {
+    const { provider, dropped } = convert({ model: "bedrock_converse/x" });
+    expect(provider).toEqual(['kind = "bedrock"', 'region = "us-east-1"', 'credentials = "chain"']);
+    expect(dropped).toEqual(["m: it names no region; us-east-1 is assumed"]);
+    expect(bedrock("converse/x").deployment).toEqual(['upstream_model = "x"']);
+    expect(bedrock("x", { aws_region_name: "eu-west-1" }).dropped).toEqual([]);
+  });
+});
+
+describe("a variable in place of a value", () => {
+  const base = { model: "hosted_vllm/x", api_base: "os.environ/BASE" };
+
+  test("is looked up, since our file has the value itself", () => {
+    expect(convert(base, { env: { BASE: "http://gpu/v1" } })).toMatchObject({
+      provider: ['kind = "openai-compatible"', 'base_url = "http://gpu/v1"'],
+      dropped: [],
+    });
+  });
+
+  test.each([{}, { BASE: "" }])("is asked for where it is not set: %j", (env) => {
+    expect(convert(base, { env })).toMatchObject({
+      provider: ['kind = "openai-compatible"', 'base_url = "enter-its-value"'],
+      dropped: ["m: api_base is in BASE, which is not set here; enter its value"],
+    });
+  });
+});
+
+describe("a deployment", () => {
+  test("keeps its weight, order and limit, and the model behind it", () => {
+    const params = { model: "azure/our-gpt", api_base: "https://r.azure.com", weight: 2, order: 3 };
+    const info = { base_model: "azure/gpt-5.6" };
+    expect(convert({ ...params, max_parallel_requests: 4 }, {}, info).deployment).toEqual([
+      'upstream_model = "our-gpt"',
+      'family = "gpt-5.6"',
+      "priority = 3",
+      "weight = 2",
+      "max_concurrent = 4",
+    ]);
+    expect(convert({ ...params, base_model: "gpt-5.6" }).deployment[1]).toBe('family = "gpt-5.6"');
+    expect(convert({ ...params, base_model: "azure/our-gpt" }).deployment).not.toContain(
+      'family = "our-gpt"',
+    );
+  });
+
+  test.each([0, -1, 1.5, "3", null])("has no weight where it is %j", (weight) => {
+    const none = ['upstream_model = "gpt-x"'];
+    const params = { model: "openai/gpt-x", weight, order: weight, max_parallel_requests: weight };
+    expect(convert(params)).toMatchObject({ deployment: none, dropped: [] });
+  });
+
+  test("tells what it had that has no counterpart, in one line", () => {
+    expect(convert({ model: "openai/gpt-x", rpm: 5, tpm: 6 }).dropped).toEqual([
+      "m: rpm, tpm of its litellm_params",
+    ]);
+  });
+
+  test("shares its provider with others that have the same settings, and with no other", () => {
+    const list = [
+      { model: "openai/a", api_key: "os.environ/A" },
+      { model: "openai/b", api_key: "os.environ/A" },
+      { model: "openai/c", api_key: "os.environ/B" },
+      { model: "openai/d", api_key: "os.environ/A", timeout: 5 },
+    ];
+    const entries = list.map((litellm_params, index) => ({ model_name: `m${index}`, litellm_params }));
+    const { toml, providers } = importLiteLlmConfig(JSON.stringify({ model_list: entries }), { env: {} });
+    expect(providers).toBe(3);
+    expect([...toml.matchAll(/^provider = "(.*)"$/gm)].map(([, name]) => name)).toEqual([
+      "openai",
+      "openai",
+      "openai-2",
+      "openai-3",
+    ]);
+  });
+});
+
+describe("what generates no text is left out:", () => {
+  test.each([
+    "text-embedding-3-small",
+    "voyage/embed-3",
+    "amazon.titan-embed-v2:0",
+    "dall-e-3",
+    "gpt-image-1",
+    "imagen-4",
+    "whisper-1",
+    "tts-1",
+    "gpt-4o-tts",
+    "gpt-4o-transcribe",
+    "rerank-v3",
+    "omni-moderation-latest",
+  ])("%s, by its name", (name) => {
+    expect(convert({ model: `openai/${name}` }).dropped).toEqual([`m: ${name} does not generate text`]);
+  });
+
+  test.each(["embedding", "image_generation", "rerank"])("what has the mode %s", (mode) => {
+    expect(convert({ model: "openai/gpt-x" }, {}, { mode }).dropped).toEqual([
+      `m: its mode is ${mode}, which is not text generation`,
+    ]);
+  });
+
+  test.each(["chat", "completion", "responses", "", 5])("but not what has the mode %j", (mode) => {
+    expect(convert({ model: "openai/gpt-x" }, {}, { mode }).dropped).toEqual([]);
+  });
+
+  test("nor what its mode knows better, or only sounds like it", () => {
+    expect(convert({ model: "openai/text-embedding-x" }, {}, { mode: "chat" }).dropped).toEqual([]);
+    for (const name of ["attsaver", "embedded", "whisperer"]) {
+      expect(convert({ model: `openai/${name}` }).dropped, name).toEqual([]);
+    }
+  });
+});
