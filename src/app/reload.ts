@@ -1,4 +1,5 @@
 import type { Admin } from "../admin/create.ts";
+import { priceChanges } from "../catalog/price-changes.ts";
 import { type Reloaded, reloadable, withWarnings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -20,6 +21,7 @@ export async function reloadGateway(
   logs.configure(next.log);
   gateway.addressLimiter.rpm = next.server.anonymousRpm;
   gateway.configured = configure(reloaded.settings, services);
+  await recordPriceChanges(services, current, reloaded.settings);
   const lost = newlyLeftOut(current, next);
   if (lost.length > 0) {
     log.error(
@@ -32,6 +34,27 @@ export async function reloadGateway(
     reloaded.notInForce.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
   );
   return reloaded;
+}
+
+/** So that whoever reads two charges at different rates finds out since when, and from which machine's file. */
+async function recordPriceChanges({ backend, clock, logs }: Services, before: Settings, after: Settings) {
+  const shared = {
+    atMs: clock.wallMs(),
+    actor: "reload",
+    address: after.server.node,
+    action: "price.change",
+  };
+  for (const { model, detail } of priceChanges(before, after)) {
+    logs.log.info({ model, detail }, "a price has changed");
+    try {
+      await backend.store.admin.appendAudit({ ...shared, target: model, detail });
+    } catch (error) {
+      logs.log.error(
+        { model, detail, err: error },
+        "a price has changed, and the audit log could not be written",
+      );
+    }
+  }
 }
 
 /** Providers that are still in the configuration, and were usable until now. */

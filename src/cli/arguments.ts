@@ -1,32 +1,22 @@
 import { InvalidArgumentError } from "commander";
-import { msPerDay } from "../base/clock.ts";
+import { durationMs, isoMs, momentWords, pastMoment } from "../admin/operations/moments.ts";
 import { maxCredits, nanoFromCredits } from "../base/money.ts";
 import { commaInCredits, wholeFromText } from "../base/typed-number.ts";
 import { isHost } from "../config/server.ts";
 
 /** Parsers of command-line values. An invalid value is reported with an example; commander adds the option's name. */
 
-const unitMs: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: msPerDay,
-  w: 7 * msPerDay,
-};
-
 /** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds. */
 export function duration(text: string): number {
-  const match = /^(\d{1,6})([smhdw])$/.exec(text);
-  const unit = unitMs[match?.[2] ?? ""];
-  if (match === null || unit === undefined) {
-    throw new InvalidArgumentError("Write a number and a unit, such as 7d, 12h or 30m.");
-  }
-  return Number(match[1]) * unit;
+  const ms = durationMs(text);
+  if (ms === null) throw new InvalidArgumentError("Write a number and a unit, such as 7d, 12h or 30m.");
+  return ms;
 }
 
 /** A time in the future: a duration from now, or an ISO date (midnight UTC) or time. */
 export function expiry(text: string, nowMs: number = Date.now()): number {
-  const atMs = /^\d{1,6}[smhdw]$/.test(text) ? nowMs + duration(text) : isoMs(text);
+  const fromNowMs = durationMs(text);
+  const atMs = fromNowMs === null ? isoMs(text) : nowMs + fromNowMs;
   if (atMs === null) {
     throw new InvalidArgumentError("Write a duration such as 30d, or a date such as 2027-01-31.");
   }
@@ -34,20 +24,11 @@ export function expiry(text: string, nowMs: number = Date.now()): number {
   return atMs;
 }
 
-/** A time in the past: a duration before now, or an ISO date or time. */
+/** A moment in the past, in whole minutes. */
 export function since(text: string, nowMs: number = Date.now()): number {
-  const atMs = /^\d{1,6}[smhdw]$/.test(text) ? nowMs - duration(text) : isoMs(text);
-  if (atMs === null) {
-    throw new InvalidArgumentError("Write a duration such as 7d or 12h, or a date such as 2026-01-31.");
-  }
-  return Math.max(0, atMs);
-}
-
-function isoMs(text: string): number | null {
-  if (!/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)) return null;
-  const hasZone = /(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes("T");
-  const ms = Date.parse(hasZone ? text : `${text}Z`);
-  return Number.isNaN(ms) ? null : ms;
+  const atMs = pastMoment(text, nowMs);
+  if (atMs === null) throw new InvalidArgumentError(`Write ${momentWords}.`);
+  return atMs;
 }
 
 /** Credits as nano-credits: `5`, `0.25`. */

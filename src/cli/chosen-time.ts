@@ -1,27 +1,21 @@
-import { msPerDay } from "../base/clock.ts";
+import { type ChosenRange, chosenRange } from "../admin/operations/moments.ts";
 import { Misuse } from "./failure.ts";
 import { moment } from "./terminal/format.ts";
 
-/** A stretch of time, without its end. */
-export interface ChosenTime {
-  readonly sinceMs: number;
-  /** Undefined means now. */
-  readonly untilMs: number | undefined;
-}
+/** What `--since` and `--until` say, and nothing else may be written for. */
+export const sinceHelp = "24h, 7d, yesterday, 2026-10, a date or a time (default: 7d)";
+export const untilHelp = "only what ended before it, written in the same way (default: now)";
 
-const weekMs = 7 * msPerDay;
-
-/** What `--since` and `--until` say. Without the former it is a week. */
+/** Without `--since` it is a week. */
 export function chosenTime(
   { since, until }: { readonly since?: number; readonly until?: number },
   nowMs: number,
-): ChosenTime {
-  const sinceMs = since ?? (until ?? nowMs) - weekMs;
-  if (until !== undefined && until <= sinceMs) throw new Misuse("--until is not after --since");
-  return { sinceMs, untilMs: until };
+): ChosenRange {
+  const range = chosenRange(since, until, nowMs);
+  if (range === null) throw new Misuse("--until is not after --since");
+  return range;
 }
 
-export function timeInWords({ sinceMs, untilMs }: ChosenTime): string {
-  const began = `since ${moment(sinceMs)} UTC`;
-  return untilMs === undefined ? began : `${began}, until ${moment(untilMs)} UTC`;
+export function timeInWords({ sinceMs, untilMs }: ChosenRange): string {
+  return `from ${moment(sinceMs)} to ${moment(untilMs)} UTC`;
 }

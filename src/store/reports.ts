@@ -1,5 +1,4 @@
 import type { AttemptRecord } from "../base/attempt.ts";
-import { msPerHour, msPerMinute } from "../base/clock.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { Figures } from "./figures.ts";
 import type { Ending, Entry, EntryKind } from "./records.ts";
@@ -30,31 +29,17 @@ export interface Reports {
   entries(query: EntrySearch): Promise<Cut<Entry, number>>;
 }
 
-/** Sums by the minute are kept for the last hours; before that there are only whole hours. */
-export type Resolution = "minute" | "hour";
-
-const minutesAreKeptMs = 2 * msPerHour;
-
+/** In whole minutes; what is between is part of the minute that it is in. */
 export interface TimeRange {
   readonly sinceMs: number;
   /** Not included. */
   readonly untilMs: number;
-  readonly resolution: Resolution;
-}
-
-/** Widens a requested range to what sums exist for: whole minutes if it is recent, whole hours otherwise. */
-export function countedRange(sinceMs: number, untilMs: number, nowMs: number): TimeRange {
-  const resolution = sinceMs >= nowMs - minutesAreKeptMs ? "minute" : "hour";
-  const unitMs = resolution === "minute" ? msPerMinute : msPerHour;
-  return {
-    sinceMs: Math.floor(sinceMs / unitMs) * unitMs,
-    untilMs: (Math.floor(untilMs / unitMs) + 1) * unitMs,
-    resolution,
-  };
+  /** Sums by the minute are kept for the last hours. If this is missing, none are used. */
+  readonly nowMs?: number | undefined;
 }
 
 export interface StepQuery extends TimeRange {
-  /** A whole number of minutes or hours. */
+  /** A whole number of minutes, or of hours. */
   readonly stepMs: number;
   readonly keyId?: string | undefined;
 }

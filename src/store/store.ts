@@ -18,7 +18,7 @@ import type {
   StoredResponse,
   UsageRecord,
 } from "./records.ts";
-import type { GroupFigures, Reports, Resolution } from "./reports.ts";
+import type { GroupFigures, Reports } from "./reports.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./figures.ts";
@@ -29,7 +29,6 @@ export type { NodeRecord, NodeRecords } from "./node-records.ts";
 export type * from "./records.ts";
 export { emptyTotals } from "./records.ts";
 export type * from "./reports.ts";
-export { countedRange } from "./reports.ts";
 
 /**
  * Durable state. Every method is one whole transaction, and all are asynchronous, so that every database can
@@ -195,6 +194,9 @@ export interface EntryQuery {
   readonly afterId: number;
   readonly limit: number;
   readonly keyId?: string | undefined;
+  /** Only what was written in this time, its end not included. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
 }
 
 export interface UsageQuery {
@@ -210,12 +212,10 @@ export interface NumberedUsage extends UsageRecord {
 
 export interface UsageSummaryQuery {
   readonly by: "day" | "hour" | "model" | "provider" | "key";
-  /** Rounded down to whole hours or minutes. */
+  /** A `TimeRange`; without an end it has none. */
   readonly sinceMs: number;
-  /** The hour or minute of this time is the last one counted. */
   readonly untilMs?: number | undefined;
-  /** Minutes exist for the last hours only; see `countedRange`. */
-  readonly resolution?: Resolution | undefined;
+  readonly nowMs?: number | undefined;
   readonly keyId?: string | undefined;
   /** Return this many groups, by spend and list cost, largest first. By default all, by name. */
   readonly largest?: number | undefined;

@@ -90,19 +90,21 @@ beforeAll(async () => {
 describe("usage", () => {
   interface Report {
     readonly by: string;
-    readonly groups: readonly { readonly requests: number; readonly model?: string; readonly cost: number }[];
-    readonly total: { readonly requests: number; readonly cost: number; readonly output_tokens: number };
+    readonly data: readonly { readonly group: string; readonly requests: number; readonly spend: number }[];
+    readonly total: { readonly requests: number; readonly spend: number; readonly output_tokens: number };
   }
 
   test("adds up by day, by model and by key, the dearest first", async () => {
     const byModel = await sluiceJson<Report>(place, "usage", "--by", "model");
-    expect(byModel.groups.map(({ model, requests, cost }) => ({ model, requests, cost }))).toEqual([
-      { model: "demo-small", requests: 2, cost: 0.5 },
-      { model: "demo-large", requests: 1, cost: 0.25 },
+    expect(byModel.data).toMatchObject([
+      { group: "demo-small", requests: 2, spend: 0.5 },
+      { group: "demo-large", requests: 1, spend: 0.25 },
     ]);
-    expect(byModel.total).toMatchObject({ requests: 3, cost: 0.75, output_tokens: 60 });
-    const byDay = await sluiceJson<Report>(place, "usage", "--since", "1d");
-    expect(byDay).toMatchObject({ by: "day", total: { requests: 3 } });
+    expect(byModel.total).toMatchObject({ requests: 3, spend: 0.75, output_tokens: 60 });
+    for (const since of ["1d", "yesterday", new Date().toISOString().slice(0, 4).concat("-01")]) {
+      const byDay = await sluiceJson<Report>(place, "usage", "--since", since);
+      expect(byDay).toMatchObject({ by: "day", total: { requests: 3 } });
+    }
   });
 
   test("ends before a time, so that a month that is over can be billed", async () => {
@@ -111,14 +113,12 @@ describe("usage", () => {
     expect(report).toMatchObject({
       since: "2020-10-01T00:00:00.000Z",
       until: "2020-11-01T00:00:00.000Z",
-      groups: [],
+      data: [],
     });
     expect((await sluice(place, "usage", ...month)).stdout).toBe(
-      "Nothing was used since 2020-10-01 00:00 UTC, until 2020-11-01 00:00 UTC.\n",
+      "Nothing was used from 2020-10-01 00:00 to 2020-11-01 00:00 UTC.\n",
     );
-    expect((await sluice(place, "exchanges", "list", ...month)).stdout).toContain(
-      "until 2020-11-01 00:00 UTC",
-    );
+    expect((await sluice(place, "exchanges", "list", ...month)).stdout).toContain("to 2020-11-01 00:00 UTC");
     const backwards = await sluice(place, "usage", "--since", "1h", "--until", "2h");
     expect(backwards).toMatchObject({
       code: 2,
@@ -146,8 +146,8 @@ describe("usage", () => {
   test("says so when nothing was used, and refuses what it does not understand", async () => {
     const empty = newPlace();
     await sluiceJson(empty, "keys", "create", "--mode", "credit");
-    expect((await sluice(empty, "usage")).stdout).toStartWith("Nothing was used since ");
-    expect((await sluice(place, "usage", "--since", "yesterday")).code).toBe(2);
+    expect((await sluice(empty, "usage")).stdout).toStartWith("Nothing was used from ");
+    expect((await sluice(place, "usage", "--since", "last week")).code).toBe(2);
     expect((await sluice(place, "usage", "--by", "week")).code).toBe(2);
     expect((await sluice(place, "usage", "--key", "nobody")).code).toBe(1);
   });

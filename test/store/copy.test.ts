@@ -67,7 +67,7 @@ async function contents(store: Store): Promise<object> {
   const [first] = keys;
   const scope = { keyId: first?.id ?? "", route: "/v1/messages", idempotencyKey: "once" };
   const usageBy = (by: "day" | "hour" | "model" | "key") => store.summarizeUsage({ by, sinceMs: 0 });
-  const range = { sinceMs: 0, untilMs: atMs * 2, resolution: "hour", stepMs: 86_400_000 } as const;
+  const range = { sinceMs: 0, untilMs: atMs * 2, stepMs: 86_400_000 } as const;
   return {
     keys,
     accounts,

@@ -1,28 +1,31 @@
+import { assert } from "../../base/assert.ts";
 import { msPerHour, msPerMinute } from "../../base/clock.ts";
 import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps, OpenExchange } from "../deps.ts";
 import { iso } from "../iso-time.ts";
 import { figuresDocument } from "../operations/figures-document.ts";
+import { chosenRange, pastMoment } from "../operations/moments.ts";
+import { usageRow } from "../operations/usage-document.ts";
 import type { InFlightView, OverviewRange, OverviewView, SumsView, UsageRowView } from "../views.ts";
 import { CachedAnswers } from "./cached-answers.ts";
-import { keyName, usageRow } from "./usage.ts";
+import { keyName } from "./usage.ts";
 
 const topCount = 5;
 const oldestCount = 5;
 
 interface Span {
-  readonly steps: number;
+  /** What is one point of a chart. */
   readonly stepMs: number;
   /** How long the top keys are cached, for all viewers: summing a month of ten thousand keys is slow. */
   readonly topKeysCachedMs: number;
 }
 
 const spans: Readonly<Record<OverviewRange, Span>> = {
-  "1h": { steps: 60, stepMs: msPerMinute, topKeysCachedMs: 1_000 },
-  "24h": { steps: 24, stepMs: msPerHour, topKeysCachedMs: 1_000 },
-  "7d": { steps: 28, stepMs: 6 * msPerHour, topKeysCachedMs: 2_000 },
-  "30d": { steps: 30, stepMs: 24 * msPerHour, topKeysCachedMs: 5_000 },
+  "1h": { stepMs: msPerMinute, topKeysCachedMs: 1_000 },
+  "24h": { stepMs: msPerHour, topKeysCachedMs: 1_000 },
+  "7d": { stepMs: 6 * msPerHour, topKeysCachedMs: 2_000 },
+  "30d": { stepMs: 24 * msPerHour, topKeysCachedMs: 5_000 },
 };
 
 export class Overview {
@@ -37,7 +40,10 @@ export class Overview {
   async of(range: OverviewRange): Promise<OverviewView> {
     const deps = this.#deps;
     const span = spans[range];
-    const query = stepsUntil(deps.clock.wallMs(), span);
+    const nowMs = deps.clock.wallMs();
+    const chosen = chosenRange(pastMoment(range, nowMs) ?? undefined, undefined, nowMs);
+    assert(chosen !== null, "a range of the overview ends now");
+    const query = { ...chosen, stepMs: span.stepMs, nowMs };
     const [charted, models, topKeys] = await Promise.all([
       chart(deps, query),
       topRows(deps, "model", query),
@@ -57,22 +63,15 @@ export class Overview {
   }
 }
 
-/** The steps of a range; the last one is still running. */
-function stepsUntil(nowMs: number, { steps, stepMs }: Span): StepQuery {
-  const untilMs = (Math.floor(nowMs / stepMs) + 1) * stepMs;
-  const resolution = stepMs < msPerHour ? "minute" : "hour";
-  return { sinceMs: untilMs - steps * stepMs, untilMs, stepMs, resolution };
-}
-
 function inFlightView({ id, keyPrefix, model, route, stream, ageMs }: OpenExchange): InFlightView {
   return { id, key_prefix: keyPrefix, model, route, stream, age_ms: ageMs };
 }
 
 async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): Promise<UsageRowView[]> {
-  const { sinceMs, untilMs, resolution } = range;
+  const { sinceMs, untilMs, nowMs } = range;
   // One more than is shown: requests rejected before their model was known have no name and are dropped.
   const largest = topCount + 1;
-  const rows = await deps.store.reports.usageBy(by, { sinceMs, untilMs, resolution, largest });
+  const rows = await deps.store.reports.usageBy(by, { sinceMs, untilMs, nowMs, largest });
   return rows
     .filter(({ group }) => group !== "")
     .slice(0, topCount)
@@ -81,7 +80,7 @@ async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): 
 
 type Charted = Pick<OverviewView, "points" | "totals" | "before">;
 
-/** The points, their sum, and the sum of the period before. */
+/** The points by the calendar, of which the first and the last may be cut by the range; their sum, and that of the time before. */
 async function chart({ store }: AdminDeps, query: StepQuery): Promise<Charted> {
   const { sinceMs, untilMs, stepMs } = query;
   const earlier = { ...query, sinceMs: 2 * sinceMs - untilMs, untilMs: sinceMs };
@@ -91,8 +90,9 @@ async function chart({ store }: AdminDeps, query: StepQuery): Promise<Charted> {
     store.reports.usageInSteps(earlier),
   ]);
   const byStart = new Map(steps.map(({ startMs, ...figures }) => [startMs, figures]));
-  const points = Array.from({ length: (untilMs - sinceMs) / stepMs }, (_, place) => {
-    const startMs = sinceMs + place * stepMs;
+  const [first, end] = [Math.floor(sinceMs / stepMs), Math.ceil(untilMs / stepMs)];
+  const points = Array.from({ length: end - first }, (_, place) => {
+    const startMs = (first + place) * stepMs;
     const figures = byStart.get(startMs) ?? sumFigures([]);
     return {
       at: startMs / 1000,

@@ -4,6 +4,7 @@ import { noUsage } from "../../base/usage.ts";
 import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
 import { iso } from "../iso-time.ts";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../views.ts";
+import { explainCharge } from "./explain-charge.ts";
 import { explainExchange } from "./explain-exchange.ts";
 
 /** Null if the key is unknown. */
@@ -64,16 +65,25 @@ export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
   return {
     id: entry.id,
     at: iso(entry.atMs),
+    account_id: entry.accountId,
     key_id: entry.keyId,
     key_prefix: key?.prefix ?? "",
+    key_label: key?.label ?? null,
     kind: entry.kind,
     amount: isCredit ? creditsFromNano(entry.amount) : entry.amount,
     unit: isCredit ? "credits" : "tokens",
+    credits: isCredit ? creditsFromNano(entry.amount) : null,
     exchange_id: entry.exchangeId,
     basis: entry.basis,
     outcome: entry.outcome,
+    period_start: entry.periodStartMs === 0 ? null : iso(entry.periodStartMs),
     reference: entry.reference,
     note: entry.note,
+    model: entry.model,
+    asked_model: entry.askedModel ?? entry.model,
+    provider: entry.provider,
+    list_cost: entry.listCostNano === null ? null : creditsFromNano(entry.listCostNano),
+    ...explainCharge(entry, isCredit),
   };
 }
 

@@ -1,13 +1,93 @@
-import { type ExportFormat, exportEntries } from "../../ledger/export.ts";
+import type { Entry, KeyRecord } from "../../store/store.ts";
+import type { EntryView } from "../views.ts";
 import type { OperationContext } from "./context.ts";
+import { entryDocument } from "./exchange-document.ts";
 import { findKey } from "./find-key.ts";
 
-/** The entries as text, a chunk at a time; all of them, or those of one key. */
+export type ExportFormat = "csv" | "jsonl";
+
+export interface LedgerExport {
+  readonly format: ExportFormat;
+  /** An id or prefix; absent means all keys. */
+  readonly key?: string | undefined;
+  readonly sinceMs?: number | undefined;
+  /** Not included. */
+  readonly untilMs?: number | undefined;
+}
+
+const entriesPerChunk = 1_000;
+
+const columns = [
+  "id",
+  "at",
+  "key_id",
+  "key_prefix",
+  "key_label",
+  "account_id",
+  "kind",
+  "amount",
+  "unit",
+  "credits",
+  "exchange_id",
+  "model",
+  "asked_model",
+  "provider",
+  "basis",
+  "outcome",
+  "period_start",
+  "list_cost",
+  "rates",
+  "quantities",
+  "sum",
+  "reference",
+  "note",
+] as const satisfies readonly (keyof EntryView)[];
+
+/**
+ * The entries, oldest first, as chunks of text; only one is in memory at a time. They have the names of the admin API's, but
+ * amounts are whole: nano-credits, as `unit` says.
+ */
 export async function* exportLedger(
   context: OperationContext,
-  format: ExportFormat,
-  idOrPrefix?: string,
+  { format, key, sinceMs, untilMs }: LedgerExport,
 ): AsyncGenerator<string> {
-  const keyId = idOrPrefix === undefined ? undefined : (await findKey(context, idOrPrefix)).id;
-  yield* exportEntries(context.store, format, keyId);
+  const { store } = context;
+  const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
+  const keys = new Map<string, KeyRecord | null>();
+  if (format === "csv") yield `${columns.join(",")}\n`;
+  for (let afterId = 0; ; ) {
+    const entries = await store.listEntries({ afterId, limit: entriesPerChunk, keyId, sinceMs, untilMs });
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    afterId = last.id;
+    for (const id of new Set(entries.map((entry) => entry.keyId))) {
+      if (!keys.has(id)) keys.set(id, await store.findKey(id));
+    }
+    yield entries.map((entry) => `${lineOf(entry, keys.get(entry.keyId) ?? null, format)}\n`).join("");
+  }
+}
+
+function lineOf(entry: Entry, key: KeyRecord | null, format: ExportFormat): string {
+  const document = entryDocument(entry, () => key);
+  const whole = document.unit === "credits" ? { amount: entry.amount, unit: "nano_credits" as const } : {};
+  const exported: EntryView = { ...document, ...whole };
+  if (format === "csv") return columns.map((name) => csvField(exported[name])).join(",");
+  const named = Object.fromEntries(columns.map((name) => [name, exported[name]]));
+  // Names kept for compatibility, from before those of the admin API.
+  const { keyId, atMs, exchangeId, periodStartMs, accountId } = entry;
+  return JSON.stringify({ ...named, keyId, atMs, exchangeId, periodStartMs, accountId });
+}
+
+/** Quotes where CSV requires it, and escapes text that a spreadsheet would run as a formula. */
+function csvField(value: EntryView[keyof EntryView]): string {
+  if (value === null) return "";
+  if (typeof value === "number") return decimal(value);
+  const told = typeof value === "string" ? value : JSON.stringify(value);
+  const text = /^[=+\-@\t\r]/.test(told) ? `'${told}` : told;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Without an exponent, which accounting programs do not read: 0.000000005 and not 5e-9. */
+function decimal(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(9).replace(/0+$/, "");
 }

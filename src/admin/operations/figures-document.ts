@@ -21,5 +21,12 @@ export function figuresDocument(figures: Figures): FiguresView {
     interrupted_spend: creditsFromNano(figures.interruptedSpendNano),
     spend_tokens: figures.spendTokens,
     list_cost: creditsFromNano(figures.listCostNano),
+    covered_attempts: figures.coveredAttempts,
+    average_first_byte_ms: average(figures.firstByteMs, figures.firstByteCount),
+    average_total_ms: average(figures.totalMs, figures.totalCount),
   };
+}
+
+function average(sumMs: number, count: number): number | null {
+  return count === 0 ? null : sumMs / count;
 }

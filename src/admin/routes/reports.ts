@@ -1,16 +1,16 @@
 import { Type } from "@sinclair/typebox";
-import { msPerDay } from "../../base/clock.ts";
 import { entryPage, exchangeDetail, exchangePage } from "../answers/exchanges.ts";
 import { modelViews } from "../answers/models.ts";
 import { Overview } from "../answers/overview.ts";
 import { usage } from "../answers/usage.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../operations/find-key.ts";
+import { chosenRange, pastMoment } from "../operations/moments.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
-import { moment, oneOf, pageOf } from "../views/shapes.ts";
+import { oneOf, pageOf, when } from "../views/shapes.ts";
 import { overviewRanges, overviewView, usageGroupings, usageView } from "../views/usage.ts";
-import { notFound } from "./refusal.ts";
+import { AdminError, notFound } from "./refusal.ts";
 import { type AdminRoute, read } from "./route.ts";
 
 const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
@@ -24,8 +24,8 @@ const exchangeQuery = Type.Object({
   route: Type.Optional(Type.String()),
   outcome: Type.Optional(oneOf(endings)),
   code: Type.Optional(Type.String({ description: "The error's code, such as `upstream_error`." })),
-  since: Type.Optional(moment),
-  until: Type.Optional(moment),
+  since: Type.Optional(when),
+  until: Type.Optional(when),
   cursor: Type.Optional(
     Type.String({ pattern: "^\\d{1,15}\\.\\d{1,15}$", description: "`next_cursor` of the page before." }),
   ),
@@ -36,8 +36,8 @@ const entryQuery = Type.Object({ key, kind: Type.Optional(oneOf(entryKinds)), cu
 
 const usageQuery = Type.Object({
   by: oneOf(usageGroupings, "day"),
-  since: Type.Optional(moment),
-  until: Type.Optional(moment),
+  since: Type.Optional(when),
+  until: Type.Optional(when),
   key,
 });
 
@@ -45,7 +45,6 @@ const overviewQuery = Type.Object({
   range: oneOf(overviewRanges, "24h"),
 });
 
-const weekMs = 7 * msPerDay;
 const none = Type.Object({});
 
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
@@ -67,9 +66,10 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       { path: "/usage", summary: "Usage added up", query: usageQuery, answers: usageView },
       async ({ query: { by, since, until, key } }) => {
         await deps.flushEndings();
-        const untilMs = until === undefined ? deps.clock.wallMs() : Date.parse(until) - 1;
-        const sinceMs = since === undefined ? untilMs - weekMs : Date.parse(since);
-        return usage(deps, { by, sinceMs, untilMs, key });
+        const nowMs = deps.clock.wallMs();
+        const range = chosenRange(momentOf(since, nowMs), momentOf(until, nowMs), nowMs);
+        if (range === null) throw endsBeforeItBegins();
+        return usage(deps, { by, ...range, key });
       },
     ),
     read(
@@ -81,8 +81,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       },
       async ({ query: { key, since, until, ...filters } }) => {
         await deps.flushEndings();
-        const sinceMs = since === undefined ? undefined : Date.parse(since);
-        const untilMs = until === undefined ? undefined : Date.parse(until);
+        const nowMs = deps.clock.wallMs();
+        const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
         return exchangePage(deps, { ...filters, sinceMs, untilMs, keyId: await keyIdOf(deps, key) });
       },
     ),
@@ -122,6 +122,14 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       () => ({ data: modelViews(deps), next_cursor: null }),
     ),
   ];
+}
+
+function momentOf(text: string | undefined, nowMs: number): number | undefined {
+  return text === undefined ? undefined : (pastMoment(text, nowMs) ?? undefined);
+}
+
+function endsBeforeItBegins(): AdminError {
+  return new AdminError(400, "invalid_request", "`until` must be after `since`.", { param: "until" });
 }
 
 async function keyIdOf(deps: AdminDeps, key: string | undefined): Promise<string | undefined> {

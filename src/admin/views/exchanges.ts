@@ -50,19 +50,53 @@ export const exchangeView = Type.Object({
 });
 export type ExchangeView = Static<typeof exchangeView>;
 
+const ratesView = Type.Object(
+  {
+    usd_per_credit: Type.Number(),
+    tiers: Type.Optional(Type.Array(Type.String(), { description: "The service tiers that they are for." })),
+    input_above: Type.Optional(Type.Integer({ description: "They are for calls with more input." })),
+  },
+  {
+    additionalProperties: true,
+    description:
+      "The price at that time, under the configuration's names: USD per million tokens, and per thousand calls.",
+  },
+);
+
 export const entryView = Type.Object({
   id: Type.Integer(),
   at: moment,
+  account_id: Type.String(),
   key_id: Type.String(),
   key_prefix: Type.String(),
+  key_label: nullable(Type.String()),
   kind: oneOf(entryKinds),
-  amount: Type.Number({ description: "Signed as it changes the balance." }),
-  unit: oneOf(["credits", "tokens"]),
+  amount: Type.Number({ description: "Signed as it changes the balance, in `unit`." }),
+  unit: oneOf(["credits", "tokens", "nano_credits"]),
+  credits: nullable(Type.Number({ description: "The amount in credits; null for a token budget." })),
   exchange_id: nullable(Type.String()),
   basis: nullable(oneOf(bases)),
   outcome: nullable(oneOf(outcomes)),
+  period_start: nullable(
+    Type.String({ format: "date-time", description: "Start of the budget period that it counts in." }),
+  ),
   reference: nullable(Type.String()),
   note: nullable(Type.String()),
+  model: nullable(Type.String()),
+  asked_model: nullable(Type.String({ description: "The name that the client asked for the model by." })),
+  provider: nullable(Type.String()),
+  list_cost: nullable(
+    Type.Number({ description: "Credits that the use of a token-budget key would have cost." }),
+  ),
+  rates: nullable(ratesView),
+  quantities: nullable(
+    Type.Record(Type.String(), Type.Integer(), {
+      description: "What was charged for, under the same names.",
+    }),
+  ),
+  sum: nullable(
+    Type.String({ description: "How it comes to its cost, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`." }),
+  ),
 });
 export type EntryView = Static<typeof entryView>;
 

@@ -1,4 +1,8 @@
-import { type TSchema, Type } from "@sinclair/typebox";
+import { FormatRegistry, type TSchema, Type } from "@sinclair/typebox";
+import { inWords } from "../../base/schema-words.ts";
+import { momentWords, pastMoment } from "../operations/moments.ts";
+
+FormatRegistry.Set("past-moment", (text) => pastMoment(text, 0) !== null);
 
 /** Schemas that the views of the admin API share. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
@@ -14,6 +18,13 @@ export const oneOf = <const Names extends readonly string[]>(names: Names, fallb
 export const count = Type.Integer({ minimum: 0 });
 
 export const moment = Type.String({ format: "date-time", description: "ISO 8601 in UTC." });
+
+/** A moment of the past, as the command line takes it too. */
+export const when = Type.String({
+  format: "past-moment",
+  description: `${momentWords[0]?.toUpperCase()}${momentWords.slice(1)}.`,
+  [inWords]: momentWords,
+});
 
 export const credits = Type.Number({
   description: "Credits; a fraction for people, while the ledger keeps whole nano-credits.",

@@ -31,6 +31,13 @@ const sums = {
   list_cost: Type.Number({
     description: "Credits that the use of token-budget keys would have cost. It is not part of `spend`.",
   }),
+  covered_attempts: Type.Integer({
+    minimum: 0,
+    description:
+      "Attempts that failed before a call completed: a retry or failover covered them. By provider, of the one that failed.",
+  }),
+  average_first_byte_ms: nullable(durationMs),
+  average_total_ms: nullable(durationMs),
 };
 export type FiguresView = Static<ReturnType<typeof Type.Object<typeof sums>>>;
 

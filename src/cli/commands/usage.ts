@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import type { OperationContext } from "../../admin/operations/context.ts";
 import type { UsageReport } from "../../admin/operations/usage-report.ts";
-import type { FiguresView } from "../../admin/views.ts";
+import type { FiguresView, UsageView } from "../../admin/views.ts";
 import type { Figures } from "../../store/store.ts";
 import { since } from "../arguments.ts";
-import { chosenTime, timeInWords } from "../chosen-time.ts";
+import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../chosen-time.ts";
 import { type DataOptions, examples, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { count, credits, plural, span } from "../terminal/format.ts";
@@ -23,8 +23,8 @@ interface Options extends DataOptions {
 export function usageCommand(terminal: Terminal): Command {
   return newDataCommand("usage", "Report requests, tokens and cost")
     .option("--key <key>", "only this key, by id, prefix or label")
-    .option("--since <when>", "a duration such as 7d or 12h, or a date (default: 7d)", (text) => since(text))
-    .option("--until <when>", "only what ended before it (default: now)", (text) => since(text))
+    .option("--since <when>", sinceHelp, (text) => since(text))
+    .option("--until <when>", untilHelp, (text) => since(text))
     .addOption(
       new Option("--by <day|hour|model|provider|key>", "one line for each (default: day)")
         .choices(["day", "hour", "model", "provider", "key"])
@@ -42,21 +42,31 @@ export function usageCommand(terminal: Terminal): Command {
     .action(async (options: Options) => {
       const { usageReport } = await import("../../admin/operations/usage-report.ts");
       await withStore(terminal, options, {}, async (context) => {
-        const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
-        // A report counts whole minutes or hours, the last one included.
-        const lastMs = untilMs === undefined ? undefined : untilMs - 1;
+        const range = chosenTime(options, context.clock.wallMs());
         const report = ranked(
-          await usageReport(context, { by: options.by, sinceMs, untilMs: lastMs, key: options.key }),
+          await usageReport(context, { by: options.by, ...range, key: options.key }),
           options.by,
         );
+        const names = await keyNames(context, options.by);
         if (options.json) {
-          const { figuresDocument } = await import("../../admin/operations/figures-document.ts");
-          printJson(documentOf(report, options.by, figuresDocument), terminal);
-        } else if (report.groups.length === 0)
-          terminal.print(`Nothing was used ${timeInWords({ sinceMs: report.sinceMs, untilMs })}.`);
-        else terminal.print(asTable(report, options.by, await keyNames(context, options.by), terminal));
+          const { usageDocument } = await import("../../admin/operations/usage-document.ts");
+          const document = usageDocument(report, options.by, (id) => names.get(id)?.short ?? id);
+          printJson(withFormerNames(document, report), terminal);
+        } else if (report.groups.length === 0) terminal.print(`Nothing was used ${timeInWords(range)}.`);
+        else terminal.print(asTable(report, options.by, names, terminal));
       });
     });
+}
+
+/** Names kept for compatibility, from before those of the admin API. */
+function withFormerNames({ data, total, ...rest }: UsageView, { groups }: UsageReport): object {
+  const former = (figures: FiguresView) => ({ failures: figures.failed, cost: figures.spend });
+  return {
+    ...rest,
+    data,
+    total: { ...total, ...former(total) },
+    groups: data.map((row, place) => ({ [rest.by]: groups[place]?.group, ...row, ...former(row) })),
+  };
 }
 
 /** Days and hours stay in order; everything else is sorted by cost plus list cost, as in the dashboard. */
@@ -67,18 +77,28 @@ function ranked(report: UsageReport, by: Grouping): UsageReport {
   return { ...report, groups };
 }
 
+interface KeyName {
+  /** As the admin API names it. */
+  readonly short: string;
+  readonly full: string;
+}
+
 /** Keys are grouped by id and shown by prefix and label. */
-async function keyNames(context: OperationContext, by: Grouping): Promise<ReadonlyMap<string, string>> {
+async function keyNames(context: OperationContext, by: Grouping): Promise<ReadonlyMap<string, KeyName>> {
   if (by !== "key") return new Map();
   const { listKeys } = await import("../../admin/operations/list-keys.ts");
   const keys = await listKeys(context);
-  return new Map(keys.map(({ id, prefix, label }) => [id, label === null ? prefix : `${prefix} ${label}`]));
+  return new Map(
+    keys.map(({ id, prefix, label }) => {
+      return [id, { short: label ?? prefix, full: label === null ? prefix : `${prefix} ${label}` }];
+    }),
+  );
 }
 
 function asTable(
   report: UsageReport,
   by: Grouping,
-  names: ReadonlyMap<string, string>,
+  names: ReadonlyMap<string, KeyName>,
   terminal: Terminal,
 ): string {
   const { style } = terminal;
@@ -98,7 +118,9 @@ function asTable(
     ...(hasListCost ? [credits(figures.listCostNano)] : []),
     figures.firstByteCount === 0 ? "–" : span(figures.firstByteMs / figures.firstByteCount),
   ];
-  const rows = report.groups.map((group) => row(names.get(group.group) ?? (group.group || "none"), group));
+  const rows = report.groups.map((group) =>
+    row(names.get(group.group)?.full ?? (group.group || "none"), group),
+  );
   const total = row("total", report.total).map(style.bold);
   const refused = hasRefused ? ["REFUSED"] : [];
   const numbers = ["REQUESTS", "FAILED", ...refused, "INPUT", "CACHED", "OUTPUT", "CREDITS"];
@@ -107,7 +129,9 @@ function asTable(
     { title: by.toUpperCase(), elastic: true },
     ...[...numbers, "AVG FIRST BYTE"].map((title) => ({ title, align: "right" as const })),
   ];
-  return [table(columns, [...rows, total], terminal), ...notes(report.total).map(style.dim)].join("\n");
+  const range = `${timeInWords(report).replace("from", "From")}.`;
+  const lines = [range, ...notes(report.total)];
+  return [table(columns, [...rows, total], terminal), ...lines.map(style.dim)].join("\n");
 }
 
 /** Notes on what the columns cannot show. */
@@ -121,30 +145,12 @@ function notes(total: Figures): string[] {
     const calls = plural(total.interrupted, "interrupted call");
     lines.push(`CREDITS has ${credits(total.interruptedSpendNano)} of ${calls}, which are no requests.`);
   }
+  if (total.coveredAttempts > 0) {
+    const attempts = plural(total.coveredAttempts, "attempt");
+    lines.push(`${attempts} failed and did no harm: a retry or another deployment answered.`);
+  }
   if (total.listCostNano > 0) {
     lines.push("LIST COST is what token-budget keys would have paid; it is not charged.");
   }
   return lines;
-}
-
-function documentOf(
-  report: UsageReport,
-  by: Grouping,
-  figuresDocument: (figures: Figures) => FiguresView,
-): object {
-  const sums = (figures: Figures) => ({
-    ...figuresDocument(figures),
-    // Names kept for compatibility, from before the shared ones.
-    failures: figures.failed,
-    cost: figuresDocument(figures).spend,
-    average_first_byte_ms: figures.firstByteCount === 0 ? null : figures.firstByteMs / figures.firstByteCount,
-    average_total_ms: figures.totalCount === 0 ? null : figures.totalMs / figures.totalCount,
-  });
-  return {
-    by,
-    since: new Date(report.sinceMs).toISOString(),
-    until: new Date(report.untilMs).toISOString(),
-    groups: report.groups.map(({ group, ...figures }) => ({ [by]: group, ...sums(figures) })),
-    total: sums(report.total),
-  };
 }

@@ -57,29 +57,49 @@ export function change(now: number, before: number): string | null {
   return `${share > 0 ? "+" : "−"}${whole.format(Math.abs(share))} % vs. before`;
 }
 
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+/** Days, budgets and reports are those of UTC, and so is every time on the page, wherever it is read. */
+const zone = { timeZone: "UTC" } as const;
+const hourAndMinute = { hour: "2-digit", minute: "2-digit" } as const;
+const dayAndMonth = { day: "numeric", month: "short" } as const;
+
+const clock = new Intl.DateTimeFormat("en-GB", { ...zone, ...hourAndMinute, second: "2-digit" });
+const minutes = new Intl.DateTimeFormat("en-GB", { ...zone, ...hourAndMinute });
+const dayOnly = new Intl.DateTimeFormat("en-GB", { ...zone, ...dayAndMonth });
+const dayWithYear = new Intl.DateTimeFormat("en-GB", { ...zone, ...dayAndMonth, year: "numeric" });
+const dayAndMinute = new Intl.DateTimeFormat("en-GB", { ...zone, ...dayAndMonth, ...hourAndMinute });
 const dayAndTime = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
+  ...{ ...zone, ...dayAndMonth, ...hourAndMinute, second: "2-digit" },
 });
+
+/** On an axis: the hour, and the date where a day begins; the same on a chart of an hour and on one of a month. */
+export function axisTime(ms: number): string {
+  const text = minutes.format(ms);
+  return text === "00:00" ? dayOnly.format(ms) : text;
+}
+
+/** A day and a time of it, with the zone. */
+export function zonedMinute(ms: number): string {
+  return `${dayAndMinute.format(ms)} UTC`;
+}
+
+/** `15 Nov, 13:28 to 16 Nov, 13:28 UTC`. */
+export function timeRange(since: string, until: string): string {
+  return `${dayAndMinute.format(new Date(since))} to ${zonedMinute(Date.parse(until))}`;
+}
 
 export function time(iso: string): string {
   return clock.format(new Date(iso));
 }
 
 export function date(iso: string): string {
-  return day.format(new Date(iso));
+  return dayWithYear.format(new Date(iso));
 }
 
 /** The time of day today, with the date before that. */
 export function moment(iso: string): string {
   const at = new Date(iso);
-  const today = new Date().toDateString() === at.toDateString();
-  return (today ? clock : dayAndTime).format(at);
+  const isToday = dayWithYear.format(new Date()) === dayWithYear.format(at);
+  return (isToday ? clock : dayAndTime).format(at);
 }
 
 export function bytes(value: number): string {

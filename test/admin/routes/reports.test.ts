@@ -46,12 +46,34 @@ describe("the overview", () => {
     await spend(admin, id, 2_000_000_000, 2 * hourMs);
     await spend(admin, id, 500_000_000, 30 * hourMs);
     const overview = await admin.json<OverviewView>("/overview?range=24h");
-    expect(overview.points.length).toBe(24);
+    expect(overview).toMatchObject({ since: "2026-11-14T12:01:00.000Z", until: "2026-11-15T12:01:00.000Z" });
+    expect(overview.points.length).toBe(25);
     expect(overview.totals).toMatchObject({ requests: 1, spend: 2, errors: 0 });
     expect(overview.before).toMatchObject({ requests: 1, spend: 0.5 });
     const spent = overview.points.filter((point) => point.spend > 0);
     expect(spent.map(({ at, spend }) => [at, spend])).toEqual([[Date.UTC(2026, 10, 15, 10) / 1000, 2]]);
     expect(overview.top_models[0]).toMatchObject({ group: "house-model", spend: 2 });
+  });
+
+  test("of a day has a call of that age, and not one that is a minute older", async () => {
+    await using admin = await startAdmin();
+    const { id } = await withSpender(admin);
+    await spend(admin, id, 2_000_000_000, 24 * hourMs - 60_000);
+    await spend(admin, id, 1_000_000_000, 24 * hourMs);
+    const [day, month] = [
+      await admin.json<OverviewView>("/overview?range=24h"),
+      await admin.json<OverviewView>("/overview?range=30d"),
+    ];
+    expect(day.totals.spend).toBe(2);
+    expect(day.points[0]).toMatchObject({ at: Date.UTC(2026, 10, 14, 12) / 1000, spend: 2 });
+    expect(day.before.spend).toBe(1);
+    expect(day.top_keys[0]).toMatchObject({ group: id, spend: 2 });
+    expect(month.totals.spend).toBe(3);
+    const { since, until } = day;
+    for (const asked of [`since=${since}&until=${until}`, "since=24h", "since=24h&until=now"]) {
+      const usage = await admin.json<UsageView>(`/usage?by=model&${asked}`);
+      expect(usage).toMatchObject({ since, until, total: { spend: 2 } });
+    }
   });
 
   test("shows the last hour by the minute, with the endings that cost nothing", async () => {
@@ -87,6 +109,24 @@ describe("usage", () => {
         expect(data.map((row) => [row.requests, row.spend])).toEqual([[1, 3]]);
       }
     }
+  });
+});
+
+describe("times", () => {
+  test("are written as at the command line, and anything else is refused in words", async () => {
+    await using admin = await startAdmin();
+    const { id } = await withSpender(admin);
+    await spend(admin, id, 3_000_000_000, 24 * hourMs);
+    const spent = async (range: string) => (await admin.json<UsageView>(`/usage?${range}`)).total.spend;
+    expect(await spent("since=yesterday&until=today")).toBe(3);
+    expect(await spent("since=2026-11")).toBe(3);
+    expect(await spent("since=today")).toBe(0);
+    expect((await admin.json<Page<ExchangeView>>("/exchanges?since=yesterday")).data).toHaveLength(1);
+    expect((await admin.json<Page<ExchangeView>>("/exchanges?since=2h")).data).toHaveLength(0);
+    const wrong = await admin.call("/usage?since=last+week");
+    expect(wrong.status).toBe(400);
+    expect(await wrong.text()).toContain("a duration such as 7d or 24h");
+    expect((await admin.call("/usage?since=1h&until=2h")).status).toBe(400);
   });
 });
 

@@ -122,7 +122,7 @@ describe("endings", () => {
             expect(await reader.summarizeUsage({ by, sinceMs: 0 })).toMatchObject([expected]);
           }
           for (const keyId of [undefined, key.id]) {
-            const range = { sinceMs: noonMs, untilMs: noonMs, resolution: "minute", keyId } as const;
+            const range = { sinceMs: noonMs, untilMs: noonMs + 60_000, nowMs: noonMs, keyId } as const;
             expect(await reader.summarizeUsage({ by: "key", ...range })).toMatchObject([expected]);
           }
           const models = await reader.summarizeUsage({ by: "model", sinceMs: 0 });

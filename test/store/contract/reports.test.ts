@@ -41,7 +41,7 @@ async function withStore(
   }
 }
 
-const day = { sinceMs: noonMs - 24 * hourMs, untilMs: noonMs + hourMs, resolution: "hour" } as const;
+const day = { sinceMs: noonMs - 24 * hourMs, untilMs: noonMs + hourMs } as const;
 
 describe("sums", () => {
   testEachStore("count an exchange at once, and once only after they were written", async (database) => {

@@ -48,7 +48,7 @@ describe("sums of usage", () => {
           [two.id, 1],
         ]),
       );
-      const query = { by: "model", sinceMs: noonMs, untilMs: noonMs, keyId: one.id } as const;
+      const query = { by: "model", sinceMs: noonMs, untilMs: noonMs + 3_600_000, keyId: one.id } as const;
       expect(await reader.summarizeUsage(query)).toEqual([
         {
           group: "b",

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
-import { chosenTime, timeInWords } from "../../chosen-time.ts";
+import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../../chosen-time.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count, credits, second, span } from "../../terminal/format.ts";
@@ -27,8 +27,8 @@ const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] 
 export function exchangesListCommand(terminal: Terminal): Command {
   return newDataCommand("list", "List exchanges, newest first, with how they ended")
     .option("--key <key>", "only this key, by id, prefix or label")
-    .option("--since <when>", "a duration such as 7d or 12h, or a date (default: 7d)", (text) => since(text))
-    .option("--until <when>", "only those that ended before it (default: now)", (text) => since(text))
+    .option("--since <when>", sinceHelp, (text) => since(text))
+    .option("--until <when>", untilHelp, (text) => since(text))
     .addOption(new Option(`--outcome <${outcomes.join("|")}>`, "only those that ended so").choices(outcomes))
     .option("--code <code>", "only this error code, such as upstream_error")
     .option("--model <model>", "only this model")

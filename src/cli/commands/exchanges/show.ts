@@ -45,8 +45,10 @@ function asText(
   terminal: Terminal,
 ) {
   const parts = [printable(explanation)];
-  if (exchange !== null) parts.push(facts(exchangeFacts(exchange, terminal), terminal));
-  else parts.push(facts([["exchange", id]], terminal));
+  const charge = entries.findLast((entry) => entry.sum !== null) ?? null;
+  const about: (readonly [string, string])[] =
+    exchange === null ? [["exchange", id]] : exchangeFacts(exchange, terminal);
+  parts.push(facts([...about, ...chargeFacts(charge, entries)], terminal));
   if (attempts.length > 0) parts.push(attemptTable(attempts, terminal));
   if (entries.length > 0) parts.push(entryTable(entries, terminal));
   return parts.join("\n\n");
@@ -87,6 +89,19 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
     ],
   ];
   if (exchange.list_cost !== null) list.push(["list cost", `${exchange.list_cost} credits`]);
+  return list;
+}
+
+/** How the charge comes to its amount, and whether all of it was paid. */
+function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): (readonly [string, string])[] {
+  if (charge === null) return [];
+  const unpaid = entries.filter(({ kind }) => kind === "overrun");
+  const list: (readonly [string, string])[] = [["sum", charge.sum ?? ""]];
+  if (charge.asked_model !== charge.model) list.push(["asked for", charge.asked_model ?? ""]);
+  const { tiers, input_above: above } = charge.rates ?? {};
+  if (tiers !== undefined) list.push(["tier", tiers.join(", ")]);
+  if (above !== undefined) list.push(["rates", `for more than ${count(above)} tokens of input`]);
+  for (const { amount, unit } of unpaid) list.push(["unpaid", `${amount} ${unit}: the balance had no more`]);
   return list;
 }
 

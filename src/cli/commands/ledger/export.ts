@@ -1,4 +1,6 @@
 import { type Command, Option } from "commander";
+import { since } from "../../arguments.ts";
+import { chosenTime, untilHelp } from "../../chosen-time.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count } from "../../terminal/format.ts";
@@ -7,32 +9,46 @@ import type { Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly format?: "csv" | "jsonl";
+  readonly csv?: true;
   readonly key?: string;
+  readonly since?: number;
+  readonly until?: number;
 }
 
 export function ledgerExportCommand(terminal: Terminal): Command {
-  return newDataCommand("export", "Write every entry to stdout, oldest first")
+  return newDataCommand("export", "Write the ledger's entries to stdout, oldest first")
     .addOption(
       new Option("--format <csv|jsonl>", "comma-separated, or one JSON object a line (default: csv)").choices(
         ["csv", "jsonl"],
       ),
     )
+    .option("--csv", "the same as --format csv")
     .option("--key <key>", "only this key, by id, prefix or label")
+    .option(
+      "--since <when>",
+      "24h, 7d, yesterday, 2026-10, a date or a time (default: the beginning)",
+      (text) => since(text),
+    )
+    .option("--until <when>", untilHelp, (text) => since(text))
     .addHelpText(
       "after",
       examples(
         ["sluice ledger export > ledger.csv", ""],
+        ["sluice ledger export --csv --since 2026-10 --until 2026-11", "October, for an invoice"],
         ["sluice ledger export --format jsonl --key slu_8fK2mQ0x | jq .amount", "--json is the same"],
       ) +
-        "\n\nAmounts are nano-credits (1 credit = 1,000,000,000) for credit keys, tokens for token-budget keys.",
+        "\n\n`amount` is in nano-credits (1 credit = 1,000,000,000) for credit keys, in tokens for token-budget keys, as " +
+        "`unit` says; `credits` is in credits. A charge has the `rates` that it was made at, and its `sum`.",
     )
     .action(async (options: Options) => {
       const { exportLedger } = await import("../../../admin/operations/export-ledger.ts");
-      const format = options.format ?? (options.json ? "jsonl" : "csv");
+      const format = options.format ?? (options.json && !options.csv ? "jsonl" : "csv");
+      const { key, since: sinceMs, until: untilMs } = options;
+      if (sinceMs !== undefined && untilMs !== undefined) chosenTime(options, untilMs);
       await withStore(terminal, options, {}, async (context) => {
         const progress = startProgress(terminal);
         let bytes = 0;
-        for await (const text of exportLedger(context, format, options.key)) {
+        for await (const text of exportLedger(context, { format, key, sinceMs, untilMs })) {
           await terminal.write(text);
           bytes += text.length;
           progress.show(`${count(Math.round(bytes / 1024))} KiB written`);

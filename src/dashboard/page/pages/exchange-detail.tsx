@@ -160,7 +160,17 @@ export function ExchangeDetail({ id, onClose }: { id: string; onClose: () => voi
               {entries.length === 0 ? (
                 <p class="muted">Nothing was charged.</p>
               ) : (
-                <EntryTable entries={entries} />
+                <>
+                  <EntryTable entries={entries} />
+                  {entries.map(
+                    ({ id: entry, sum }) =>
+                      sum !== null && (
+                        <p key={entry} class="muted sum">
+                          {sum}
+                        </p>
+                      ),
+                  )}
+                </>
               )}
             </>
           )}

@@ -39,23 +39,22 @@ function search(text: string): void {
   else if (!text.startsWith("req_")) setQuery({ key: text, cursor: null });
 }
 
-/** The date and time as the browser's own field takes them, in local time like all others of the page. */
-function localTime(iso: string): string {
+/** The date and time as the browser's own field takes them, in UTC like all others of the page. */
+function fieldTime(iso: string): string {
   const at = new Date(iso);
-  if (Number.isNaN(at.getTime())) return "";
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return Number.isNaN(at.getTime()) ? "" : at.toISOString().slice(0, 16);
 }
 
 function Before() {
   const until = query.value.get("until");
   return (
     <label class="before">
-      Before
+      Before (UTC)
       <input
         type="datetime-local"
-        value={until === null ? "" : localTime(until)}
+        value={until === null ? "" : fieldTime(until)}
         onChange={({ currentTarget: { value } }) =>
-          setQuery({ until: value === "" ? null : new Date(value).toISOString(), cursor: null })
+          setQuery({ until: value === "" ? null : new Date(`${value}Z`).toISOString(), cursor: null })
         }
       />
     </label>

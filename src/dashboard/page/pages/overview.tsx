@@ -1,6 +1,6 @@
 import type { ExchangeView, OverviewRange, OverviewView, Page } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, credits, duration, rate, shortCount } from "../format.ts";
+import { count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
@@ -70,7 +70,14 @@ export function Overview() {
   const overview = useLoaded(range, () => api.get<OverviewView>("/overview", { range }), 5000);
   return (
     <>
-      <PageHead title="Overview" about="Everything that passed through this gateway.">
+      <PageHead
+        title="Overview"
+        about={
+          overview.value === null
+            ? "Everything that passed through this gateway."
+            : `Everything that passed through this gateway, ${timeRange(overview.value.since, overview.value.until)}.`
+        }
+      >
         <Segmented
           label="Range"
           value={range}

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { axisTime, zonedMinute } from "../format.ts";
 import { isDark } from "../theme.ts";
 import { colourOf } from "./colour.ts";
 
@@ -52,15 +53,8 @@ function halfStep(chart: uPlot): number {
   return first === undefined || second === undefined ? 1 : (second - first) / 2;
 }
 
-const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const days = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-
-/** The hour, and the date where a day begins: the same on a chart of an hour and on one of a month. */
 function timeLabels(_chart: uPlot, splits: number[]): string[] {
-  return splits.map((seconds) => {
-    const text = hours.format(seconds * 1000);
-    return text === "00:00" ? days.format(seconds * 1000) : text;
-  });
+  return splits.map((seconds) => axisTime(seconds * 1000));
 }
 
 function optionsOf(props: ChartProps, width: number, onPoint: (index: number | null) => void): uPlot.Options {
@@ -76,6 +70,7 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
     height,
     padding: [4, 24, 0, 0],
     legend: { show: false },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     cursor: {
       sync: { key: "overview" },
       drag: { x: false, y: false },
@@ -105,13 +100,6 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
   };
 }
 
-const pointed = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-});
-
 /** uPlot draws; this keeps it as wide as its card, in the theme's colours, and reads out the pointed moment. */
 export function Chart(props: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -136,7 +124,7 @@ export function Chart(props: ChartProps) {
     <figure class="card chart">
       <figcaption>
         <h3>{props.title}</h3>
-        {at !== undefined && <span class="muted">{pointed.format(at * 1000)}</span>}
+        {at !== undefined && <span class="muted">{zonedMinute(at * 1000)}</span>}
         <ul class="legend">
           {props.lines.map((line) => {
             const value = index === null ? null : (line.values[index] ?? null);

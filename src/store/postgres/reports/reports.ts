@@ -1,5 +1,6 @@
 import type { Entry } from "../../records.ts";
 import { type EndingsBounds, endingsKeptOf } from "../../reporting/endings-kept.ts";
+import { ExactUsage } from "../../reporting/exact-usage.ts";
 import type {
   Cut,
   EndingsKept,
@@ -18,25 +19,27 @@ import type {
 import type { Database } from "../database.ts";
 import { findExchange, searchExchanges } from "./exchange-searcher.ts";
 import { searchEntries } from "./row-searcher.ts";
-import { keyDays, keyLastDays, latencyInSteps, usageBy, usageInSteps } from "./usage-sums.ts";
+import { keyDays, keyLastDays, usageReader } from "./usage-sums.ts";
 
 export class PostgresReports implements Reports {
   readonly #database: Database;
+  readonly #usage: ExactUsage;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#usage = new ExactUsage(usageReader(database.read));
   }
 
   usageInSteps(query: StepQuery): Promise<readonly StepFigures[]> {
-    return usageInSteps(this.#database.read, query);
+    return this.#usage.inSteps(query);
   }
 
   usageBy(column: "model" | "provider" | "key", query: GroupQuery): Promise<readonly GroupFigures[]> {
-    return usageBy(this.#database.read, column, query);
+    return this.#usage.by(column, query);
   }
 
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]> {
-    return latencyInSteps(this.#database.read, query);
+    return this.#usage.latencies(query);
   }
 
   keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]> {

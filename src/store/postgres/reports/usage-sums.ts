@@ -1,42 +1,45 @@
-import { msPerDay, msPerHour } from "../../../base/clock.ts";
+import { msPerDay } from "../../../base/clock.ts";
 import { figureNames } from "../../figures.ts";
 import { figureColumnNames, figureColumns } from "../../reporting/figure-columns.ts";
 import { bandOfColumn } from "../../reporting/latency-bands.ts";
 import {
+  type GroupColumn,
   isByKeyOverDays,
-  latencySourceOf,
-  usageSourceOf,
+  latencyTableOf,
+  type SourceRange,
+  sumTableOf,
+  type UsageReader,
   wholeDays,
-  wholeUnits,
 } from "../../reporting/usage-source.ts";
-import type {
-  GroupFigures,
-  GroupQuery,
-  KeyDay,
-  LatencyBand,
-  StepFigures,
-  StepQuery,
-  TimeRange,
-} from "../../reports.ts";
+import type { GroupFigures, GroupQuery, KeyDay, LatencyBand, StepFigures, StepQuery } from "../../reports.ts";
 import type { Parameter, Query } from "../client.ts";
 
 /**
- * The one place that reads figures for reports. Every answer is made of two parts, read in one statement: the sums that
- * were written, from the coarsest table that has the range, and the rows that they do not count yet.
+ * The one place that reads figures for reports. An answer is made of two parts, read in one statement: the sums that were
+ * written, from the coarsest table that has the range, and the rows that they do not count yet. Or of rows alone: then
+ * no unit of the sums is asked for.
  */
+export function usageReader(query: Query): UsageReader {
+  return {
+    rowsAtOnceMs: Number.POSITIVE_INFINITY,
+    inSteps: (asked) => usageInSteps(query, asked),
+    by: (column, asked) => usageBy(query, column, asked),
+    latencies: (asked) => latencyInSteps(query, asked),
+  };
+}
 
 /** Every statement has these first: the range in units of its table and in milliseconds, and the key or NULL. */
 const keyNo = "(SELECT no FROM keys WHERE id = $5::text)";
 const [from, to, sinceMs, untilMs] = ["$1::int", "$2::int", "$3::int8", "$4::int8"];
 
-export async function usageInSteps(query: Query, asked: StepQuery): Promise<readonly StepFigures[]> {
-  const { table, column, unitMs } = usageSourceOf(asked);
+async function usageInSteps(query: Query, asked: StepQuery & SourceRange): Promise<readonly StepFigures[]> {
+  const { table, column, unitMs } = sumTableOf(asked) ?? anyTable;
   const rows = await query<Omit<StepFigures, "startMs"> & { step: number }>(
     `SELECT grouped::float8 AS step, ${summedFigures} FROM (
       SELECT ${column} / $6::int AS grouped, ${figureColumns} FROM ${table}
       WHERE ${column} >= ${from} AND ${column} < ${to} ${ofKey(asked)}
       UNION ALL
-      SELECT (at_ms / $7::int8)::int AS grouped, ${figureColumns} FROM sluice_uncounted_usage()
+      SELECT (at_ms / $7::int8)::int AS grouped, ${figureColumns} FROM ${rowsOf(asked)}
       WHERE at_ms >= ${sinceMs} AND at_ms < ${untilMs} ${ofKey(asked)}
     ) counted GROUP BY 1 ORDER BY 1`,
     [...rangeOf(asked, unitMs), asked.stepMs / unitMs, asked.stepMs],
@@ -44,13 +47,13 @@ export async function usageInSteps(query: Query, asked: StepQuery): Promise<read
   return rows.map(({ step, ...figures }) => ({ startMs: step * asked.stepMs, ...figures }));
 }
 
-export function usageBy(
+function usageBy(
   query: Query,
-  column: "model" | "provider" | "key",
-  asked: GroupQuery,
+  column: GroupColumn,
+  asked: GroupQuery & SourceRange,
 ): Promise<readonly GroupFigures[]> {
   if (isByKeyOverDays(column, asked)) return usageByKeyOverDays(query, asked);
-  const { table, column: time, unitMs } = usageSourceOf(asked, column === "key");
+  const { table, column: time, unitMs } = sumTableOf(asked, column === "key") ?? anyTable;
   const grouped = column === "key" ? "key_no" : column;
   const name = column === "key" ? "(SELECT id FROM keys WHERE no = counted.grouped)" : "counted.grouped";
   return query<GroupFigures>(
@@ -58,7 +61,7 @@ export function usageBy(
       SELECT ${grouped} AS grouped, ${figureColumns} FROM ${table}
       WHERE ${time} >= ${from} AND ${time} < ${to} ${ofKey(asked)}
       UNION ALL
-      SELECT ${grouped} AS grouped, ${figureColumns} FROM sluice_uncounted_usage()
+      SELECT ${grouped} AS grouped, ${figureColumns} FROM ${rowsOf(asked)}
       WHERE at_ms >= ${sinceMs} AND at_ms < ${untilMs} ${ofKey(asked)}
     ) counted GROUP BY grouped ${order(asked, name, "$6::int")}`,
     [...rangeOf(asked, unitMs), asked.largest ?? null],
@@ -66,20 +69,20 @@ export function usageBy(
 }
 
 /** Whole days from the sums by day, the hours at both ends one by one. */
-function usageByKeyOverDays(query: Query, asked: GroupQuery): Promise<readonly GroupFigures[]> {
+function usageByKeyOverDays(query: Query, asked: GroupQuery & SourceRange): Promise<readonly GroupFigures[]> {
   const { firstDay, endDay } = wholeDays(asked);
   return query<GroupFigures>(`${byKeyOverDays} ${order(asked, "keys.id", "$8::int")}`, [
-    ...rangeOf(asked, msPerHour),
+    ...rangeOf(asked, (sumTableOf(asked, true) ?? anyTable).unitMs),
     firstDay,
     endDay,
     asked.largest ?? null,
   ]);
 }
 
-export function latencyInSteps(query: Query, asked: StepQuery): Promise<readonly LatencyBand[]> {
-  const { table, column, unitMs } = latencySourceOf(asked);
+function latencyInSteps(query: Query, asked: StepQuery & SourceRange): Promise<readonly LatencyBand[]> {
+  const { table, column, unitMs } = latencyTableOf(asked) ?? anyLatencies;
   const uncounted = (measure: "first_byte" | "total") => `
-      SELECT (at_ms / $7::int8)::int, '${measure}', ${bandOfColumn(`${measure}_ms`)}, 1 FROM sluice_uncounted_usage()
+      SELECT (at_ms / $7::int8)::int, '${measure}', ${bandOfColumn(`${measure}_ms`)}, 1 FROM ${rowsOf(asked)}
       WHERE at_ms >= ${sinceMs} AND at_ms < ${untilMs} AND ${measure}_count = 1`;
   return query<LatencyBand>(
     `SELECT (step * $7::int8)::float8 AS "startMs", measure, up_to_ms::float8 AS "upToMs",
@@ -128,9 +131,17 @@ export async function keyLastDays(
   return new Map(rows.flatMap(({ keyId, day }) => (day === null ? [] : [[keyId, day] as const])));
 }
 
-function rangeOf(range: TimeRange & { keyId?: string | undefined }, unitMs: number): Parameter[] {
-  const whole = wholeUnits(range, unitMs);
-  return [whole.from, whole.to, whole.sinceMs, whole.untilMs, range.keyId ?? null];
+function rangeOf({ source, sinceMs, untilMs, keyId }: GroupQuery & SourceRange, unitMs: number): Parameter[] {
+  const units = source === "rows" ? [0, 0] : [sinceMs / unitMs, untilMs / unitMs];
+  return [...units, sinceMs, untilMs, keyId ?? null];
+}
+
+/** Where rows alone are read, nothing is read from these. */
+const anyTable = { table: "usage_minutes", column: "minute", unitMs: 60_000 } as const;
+const anyLatencies = { ...anyTable, table: "latency_minutes" } as const;
+
+function rowsOf({ source }: SourceRange): string {
+  return source === "rows" ? "usage_rows" : "sluice_uncounted_usage()";
 }
 
 function ofKey({ keyId }: { keyId?: string | undefined }): string {

@@ -10,15 +10,16 @@ import type { Parameter, Query } from "../client.ts";
 /** `throughId` bounds it to entries that no one is still writing among. */
 export function listEntries(
   query: Query,
-  { afterId, limit, keyId }: EntryQuery,
+  { afterId, limit, keyId, sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER }: EntryQuery,
   throughId: number,
 ): Promise<readonly Entry[]> {
-  const range = "entries.id > $1::int8 AND entries.id <= $2::int8";
+  const range =
+    "entries.id > $1::int8 AND entries.id <= $2::int8 AND entries.at_ms >= $4::int8 AND entries.at_ms < $5::int8";
   const order = "ORDER BY entries.id LIMIT $3::int";
-  if (keyId === undefined) return readEntries(query, `WHERE ${range} ${order}`, [afterId, throughId, limit]);
-  const ofKey = "entries.account_no = (SELECT account_no FROM keys WHERE id = $4) AND keys.id = $4";
-  const parameters = [afterId, throughId, limit, keyId];
-  return readEntries(query, `WHERE ${range} AND ${ofKey} ${order}`, parameters);
+  const parameters = [afterId, throughId, limit, sinceMs, untilMs];
+  if (keyId === undefined) return readEntries(query, `WHERE ${range} ${order}`, parameters);
+  const ofKey = "entries.account_no = (SELECT account_no FROM keys WHERE id = $6) AND keys.id = $6";
+  return readEntries(query, `WHERE ${range} AND ${ofKey} ${order}`, [...parameters, keyId]);
 }
 
 export async function entryByReference(

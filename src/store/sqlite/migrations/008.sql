@@ -96,3 +96,13 @@ UNION ALL
 SELECT * FROM ending_figures WHERE id > (SELECT endings_rolled_up_through FROM state)
 UNION ALL
 SELECT * FROM attempt_figures WHERE id > (SELECT endings_rolled_up_through FROM state);
+
+-- All of them, for the minutes at both ends of a range that sums by the minute are not kept for any more.
+CREATE VIEW usage_rows AS
+SELECT * FROM entry_figures
+UNION ALL
+SELECT * FROM ending_figures
+UNION ALL
+SELECT * FROM attempt_figures;
+CREATE INDEX entries_by_time ON entries (at_ms);
+CREATE INDEX exchange_endings_by_time ON exchange_endings (at_ms);

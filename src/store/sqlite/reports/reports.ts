@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { Entry } from "../../records.ts";
 import { type EndingsBounds, endingsKeptOf } from "../../reporting/endings-kept.ts";
+import { ExactUsage } from "../../reporting/exact-usage.ts";
 import type {
   Cut,
   EndingsKept,
@@ -25,14 +26,14 @@ import { UsageSums } from "./usage-sums.ts";
 export class SqliteReports implements Reports {
   readonly #database: Database;
   readonly #patienceMs: number;
-  readonly #sums: UsageSums;
+  readonly #sums: ExactUsage;
   readonly #rows: RowSearcher;
   readonly #exchanges: ExchangeSearcher;
 
   constructor(database: Database, patienceMs: number) {
     this.#database = database;
     this.#patienceMs = patienceMs;
-    this.#sums = new UsageSums(database, patienceMs);
+    this.#sums = new ExactUsage(new UsageSums(database, patienceMs));
     this.#rows = new RowSearcher(database);
     this.#exchanges = new ExchangeSearcher(database);
   }

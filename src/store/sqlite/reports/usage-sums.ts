@@ -1,22 +1,18 @@
 import type { Database } from "bun:sqlite";
-import { msPerHour } from "../../../base/clock.ts";
+import { msPerMinute } from "../../../base/clock.ts";
+import { spendOf } from "../../reporting/exact-usage.ts";
 import { figureColumns, summedFigures } from "../../reporting/figure-columns.ts";
 import { bandOfColumn } from "../../reporting/latency-bands.ts";
 import {
+  type GroupColumn,
   isByKeyOverDays,
-  latencySourceOf,
-  usageSourceOf,
+  latencyTableOf,
+  type SourceRange,
+  sumTableOf,
+  type UsageReader,
   wholeDays,
-  wholeUnits,
 } from "../../reporting/usage-source.ts";
-import type {
-  GroupFigures,
-  GroupQuery,
-  LatencyBand,
-  StepFigures,
-  StepQuery,
-  TimeRange,
-} from "../../reports.ts";
+import type { GroupFigures, GroupQuery, LatencyBand, StepFigures, StepQuery } from "../../reports.ts";
 import { patiently } from "../connection.ts";
 
 type Parameters = Record<string, string | number>;
@@ -24,11 +20,15 @@ type Parameters = Record<string, string | number>;
 /** Keys summed up before yielding: a month of them takes about 10 ms. */
 const keysPerPiece = 200;
 
+/** Rows of a few minutes take some milliseconds. */
+const rowsAtOnceMs = 5 * msPerMinute;
+
 /**
- * The one place that reads figures for reports. Every answer is made of two parts: the sums that were written, from the
- * coarsest table that has the range, and the rows that they do not count yet.
+ * The one place that reads figures for reports. An answer is made of two parts: the sums that were written, from the
+ * coarsest table that has the range, and the rows that they do not count yet. Or of rows alone.
  */
-export class UsageSums {
+export class UsageSums implements UsageReader {
+  readonly rowsAtOnceMs = rowsAtOnceMs;
   readonly #database: Database;
   readonly #patienceMs: number;
 
@@ -37,59 +37,57 @@ export class UsageSums {
     this.#patienceMs = patienceMs;
   }
 
-  async inSteps(query: StepQuery): Promise<readonly StepFigures[]> {
-    const { table, column, unitMs } = usageSourceOf(query);
+  async inSteps(query: StepQuery & SourceRange): Promise<readonly StepFigures[]> {
+    const sums = sumTableOf(query);
+    const summed =
+      sums &&
+      `SELECT ${sums.column} / $unitsPerStep AS grouped, ${figureColumns} FROM ${sums.table} ${within(sums, query)}`;
     const rows = await this.#all<Omit<StepFigures, "startMs"> & { step: number }>(
       `SELECT grouped AS step, ${summedFigures} FROM (
-        SELECT ${column} / $unitsPerStep AS grouped, ${figureColumns} FROM ${table}
-        WHERE ${column} >= $from AND ${column} < $to ${ofKey(query)}
-        UNION ALL
-        SELECT at_ms / $stepMs AS grouped, ${figureColumns} FROM uncounted_usage
-        WHERE at_ms >= $sinceMs AND at_ms < $untilMs ${ofKey(query)}
+        ${withSums(summed, `SELECT at_ms / $stepMs AS grouped, ${figureColumns} FROM ${rowsOf(query)} ${inTime(query)}`)}
       ) GROUP BY 1 ORDER BY 1`,
-      { ...rangeOf(query, unitMs), unitsPerStep: query.stepMs / unitMs, stepMs: query.stepMs },
+      { ...rangeOf(query, sums), ...stepsOf(query, sums) },
     );
     return rows.map(({ step, ...figures }) => ({ startMs: step * query.stepMs, ...figures }));
   }
 
-  by(column: "model" | "provider" | "key", query: GroupQuery): Promise<readonly GroupFigures[]> {
+  by(column: GroupColumn, query: GroupQuery & SourceRange): Promise<readonly GroupFigures[]> {
     if (isByKeyOverDays(column, query)) return this.#byKeyOverDays(query);
-    const { table, column: time, unitMs } = usageSourceOf(query, column === "key");
+    const sums = sumTableOf(query, column === "key");
     const grouped = column === "key" ? "key_no" : column;
     const name = column === "key" ? "(SELECT id FROM keys WHERE no = grouped)" : "grouped";
+    const figures = `SELECT ${grouped} AS grouped, ${figureColumns}`;
+    const summed = sums && `${figures} FROM ${sums.table} ${within(sums, query)}`;
     return this.#all<GroupFigures>(
       `SELECT ${name} AS "group", ${summedFigures} FROM (
-        SELECT ${grouped} AS grouped, ${figureColumns} FROM ${table}
-        WHERE ${time} >= $from AND ${time} < $to ${ofKey(query)}
-        UNION ALL
-        SELECT ${grouped} AS grouped, ${figureColumns} FROM uncounted_usage
-        WHERE at_ms >= $sinceMs AND at_ms < $untilMs ${ofKey(query)}
+        ${withSums(summed, `${figures} FROM ${rowsOf(query)} ${inTime(query)}`)}
       ) GROUP BY grouped ${order(query)}`,
-      { ...rangeOf(query, unitMs), ...limitOf(query) },
+      { ...rangeOf(query, sums), ...limitOf(query) },
     );
   }
 
-  latencies(query: StepQuery): Promise<readonly LatencyBand[]> {
-    const { table, column, unitMs } = latencySourceOf(query);
-    const uncounted = (measure: "first_byte" | "total") => `
-        SELECT at_ms / $stepMs, '${measure}', ${bandOfColumn(`${measure}_ms`)}, 1 FROM uncounted_usage
-        WHERE at_ms >= $sinceMs AND at_ms < $untilMs AND ${measure}_count = 1`;
+  latencies(query: StepQuery & SourceRange): Promise<readonly LatencyBand[]> {
+    const sums = latencyTableOf(query);
+    const rows = (measure: "first_byte" | "total") => `
+        SELECT at_ms / $stepMs AS step, '${measure}' AS measure, ${bandOfColumn(`${measure}_ms`)} AS upToMs, 1 AS requests
+        FROM ${rowsOf(query)} WHERE at_ms >= $sinceMs AND at_ms < $untilMs AND ${measure}_count = 1`;
+    const summed =
+      sums &&
+      `SELECT ${sums.column} / $unitsPerStep AS step, measure, up_to_ms AS upToMs, requests
+        FROM ${sums.table} WHERE ${sums.column} >= $from AND ${sums.column} < $to`;
     return this.#all<LatencyBand>(
       `SELECT step * $stepMs AS startMs, measure, upToMs, sum(requests) AS requests FROM (
-        SELECT ${column} / $unitsPerStep AS step, measure, up_to_ms AS upToMs, requests
-        FROM ${table} WHERE ${column} >= $from AND ${column} < $to
-        UNION ALL ${uncounted("first_byte")}
-        UNION ALL ${uncounted("total")}
+        ${withSums(summed, `${rows("first_byte")} UNION ALL ${rows("total")}`)}
       ) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
-      { ...rangeOf(query, unitMs), unitsPerStep: query.stepMs / unitMs, stepMs: query.stepMs },
+      { ...rangeOf({ ...query, keyId: undefined }, sums), ...stepsOf(query, sums) },
     );
   }
 
   /** Whole days from the sums by day, the hours at both ends one by one; key by key, so that nothing need be sorted. */
-  async #byKeyOverDays(query: GroupQuery): Promise<readonly GroupFigures[]> {
+  async #byKeyOverDays(query: GroupQuery & SourceRange): Promise<readonly GroupFigures[]> {
     const { firstDay, endDay } = wholeDays(query);
     const parameters = {
-      ...rangeOf(query, msPerHour),
+      ...rangeOf(query, sumTableOf(query, true)),
       ...limitOf(query),
       firstDay,
       endDay,
@@ -104,7 +102,7 @@ export class UsageSums {
       await Bun.sleep(0);
     }
     if (query.largest === undefined) return groups.sort((a, b) => (a.group < b.group ? -1 : 1));
-    return groups.sort((a, b) => worth(b) - worth(a) || b.requests - a.requests).slice(0, query.largest);
+    return groups.sort((a, b) => spendOf(b) - spendOf(a) || b.requests - a.requests).slice(0, query.largest);
   }
 
   #all<Row>(sql: string, parameters: Parameters): Promise<readonly Row[]> {
@@ -112,9 +110,36 @@ export class UsageSums {
   }
 }
 
-function rangeOf(range: TimeRange & { keyId?: string | undefined }, unitMs: number) {
-  const { keyId } = range;
-  return { ...wholeUnits(range, unitMs), ...(keyId === undefined ? {} : { keyId }) };
+type SumTable = ReturnType<typeof sumTableOf>;
+
+/** The range in milliseconds, and in units of the table. */
+function rangeOf({ sinceMs, untilMs, keyId }: GroupQuery & SourceRange, sums: SumTable): Parameters {
+  return {
+    sinceMs,
+    untilMs,
+    ...(sums === null ? {} : { from: sinceMs / sums.unitMs, to: untilMs / sums.unitMs }),
+    ...(keyId === undefined ? {} : { keyId }),
+  };
+}
+
+function stepsOf({ stepMs }: StepQuery, sums: SumTable): Parameters {
+  return { stepMs, ...(sums === null ? {} : { unitsPerStep: stepMs / sums.unitMs }) };
+}
+
+function within({ column }: NonNullable<SumTable>, query: GroupQuery): string {
+  return `WHERE ${column} >= $from AND ${column} < $to ${ofKey(query)}`;
+}
+
+function inTime(query: GroupQuery): string {
+  return `WHERE at_ms >= $sinceMs AND at_ms < $untilMs ${ofKey(query)}`;
+}
+
+function rowsOf({ source }: SourceRange): string {
+  return source === "rows" ? "usage_rows" : "uncounted_usage";
+}
+
+function withSums(summed: string | null, rows: string): string {
+  return summed === null ? rows : `${summed} UNION ALL ${rows}`;
 }
 
 function ofKey({ keyId }: { keyId?: string | undefined }): string {
@@ -129,10 +154,6 @@ function order({ largest }: GroupQuery): string {
   return largest === undefined
     ? " ORDER BY 1"
     : ' ORDER BY "spendNano" + "listCostNano" DESC, "requests" DESC LIMIT $largest';
-}
-
-function worth({ spendNano, listCostNano }: GroupFigures): number {
-  return spendNano + listCostNano;
 }
 
 const keysOfPiece = `

@@ -14,13 +14,20 @@ export class EntryTable {
     this.#database = database;
   }
 
-  list({ afterId, limit, keyId }: EntryQuery): readonly Entry[] {
-    const rows =
-      keyId === undefined
-        ? this.#database.query<EntryRow, [number, number]>(listEntries).all(afterId, limit)
-        : this.#database
-            .query<EntryRow, [string, number, number]>(listEntriesOfKey)
-            .all(keyId, afterId, limit);
+  list({
+    afterId,
+    limit,
+    keyId,
+    sinceMs = 0,
+    untilMs = Number.MAX_SAFE_INTEGER,
+  }: EntryQuery): readonly Entry[] {
+    const ofKey = keyId === undefined ? "" : "AND keys.id = $keyId";
+    const range = `entries.id > $afterId AND at_ms >= $sinceMs AND at_ms < $untilMs ${ofKey}`;
+    const rows = this.#database
+      .query<EntryRow, Record<string, string | number>>(
+        `${selectEntries} WHERE ${range} ORDER BY entries.id LIMIT $limit`,
+      )
+      .all({ afterId, limit, sinceMs, untilMs, ...(keyId === undefined ? {} : { keyId }) });
     return rows.map(entryOf);
   }
 
@@ -79,10 +86,6 @@ SELECT entries.id, accounts.id AS accountId, keys.id AS keyId, kind, amount, at_
 FROM entries JOIN keys ON keys.no = entries.key_no
   JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)
   LEFT JOIN rates ON rates.id = entries.rates_id`;
-
-const listEntries = `${selectEntries} WHERE entries.id > ? ORDER BY entries.id LIMIT ?`;
-
-const listEntriesOfKey = `${selectEntries} WHERE keys.id = ? AND entries.id > ? ORDER BY entries.id LIMIT ?`;
 
 const entryByReference = `${selectEntries} WHERE entries.key_no = ? AND reference = ?`;
 

@@ -1,0 +1,89 @@
+import { nanoPerCredit } from "../../base/money.ts";
+import { costNano, isToken, type Quantities, type Rates, readRates, tokensOf } from "../../base/rates.ts";
+import type { Entry } from "../../store/store.ts";
+import type { EntryView } from "../views.ts";
+
+const picoPerMillionth = 1_000_000;
+const picoPerThousandth = 1_000_000_000;
+
+/** What a charge rests on, under the names that prices have in the configuration; nothing for other entries and old charges. */
+export function explainCharge(
+  entry: Entry,
+  isCredit: boolean,
+): Pick<EntryView, "rates" | "quantities" | "sum"> {
+  const { quantities } = entry;
+  if (entry.rates === null || quantities === null) return { rates: null, quantities: null, sum: null };
+  const rates = readRates(entry.rates);
+  return {
+    rates: ratesDocument(rates),
+    quantities: { ...quantities },
+    sum: isCredit ? sumInCredits(rates, quantities) : sumOfBudget(rates, quantities),
+  };
+}
+
+/** What a token budget was charged, and what that would have cost. */
+function sumOfBudget(rates: Rates, quantities: Quantities): string {
+  const tokens = sumInTokens(quantities);
+  const isPriced = Object.keys(rates.picoUsd).length > 0;
+  return isPriced ? `${tokens}; at the list price ${sumInCredits(rates, quantities)}` : tokens;
+}
+
+/** USD per million tokens, and per thousand calls. */
+function ratesDocument({
+  picoUsd,
+  microUsdPerCredit,
+  tiers,
+  inputAbove,
+}: Rates): NonNullable<EntryView["rates"]> {
+  const usd = Object.entries(picoUsd).map(([name, pico]) => [name, pico / unitOf(name).pico] as const);
+  return {
+    ...Object.fromEntries(usd),
+    usd_per_credit: microUsdPerCredit / 1_000_000,
+    ...(tiers.length === 0 ? {} : { tiers: [...tiers] }),
+    ...(inputAbove === null ? {} : { input_above: inputAbove }),
+  };
+}
+
+/** `120 × 5.00/M + 40 × 30.00/M = 0.0018`. */
+function sumInCredits(rates: Rates, quantities: Quantities): string {
+  const terms = Object.entries(quantities).map(([name, count]) => {
+    const { pico, suffix } = unitOf(name);
+    const rate = twoDecimals((rates.picoUsd[name] ?? 0) / pico);
+    return `${count}${isPlain(name) ? "" : ` ${name}`} × ${rate}/${suffix}`;
+  });
+  const { microUsdPerCredit } = rates;
+  const sum = terms.length === 0 ? "0" : terms.join(" + ");
+  const inCredits =
+    microUsdPerCredit === 1_000_000 ? sum : `(${sum}) / ${twoDecimals(microUsdPerCredit / 1_000_000)}`;
+  return `${inCredits} = ${decimals(costNano(rates, quantities))}`;
+}
+
+/** `120 + 40 = 160 tokens`. */
+function sumInTokens(quantities: Quantities): string {
+  const counts = Object.entries(quantities).filter(([name]) => isToken(name));
+  const terms = counts.map(([name, count]) => `${count}${isPlain(name) ? "" : ` ${name}`}`);
+  return `${terms.length === 0 ? "0" : terms.join(" + ")} = ${tokensOf(quantities)} tokens`;
+}
+
+/** What everybody expects at its place needs no name. */
+function isPlain(name: string): boolean {
+  return name === "input" || name === "output";
+}
+
+function unitOf(name: string): { readonly pico: number; readonly suffix: "M" | "K" } {
+  return isToken(name) ? { pico: picoPerMillionth, suffix: "M" } : { pico: picoPerThousandth, suffix: "K" };
+}
+
+/** `5.00`, `0.125`: at least two decimals, and all that there are. */
+function twoDecimals(value: number): string {
+  const text = decimals(Math.round(value * nanoPerCredit));
+  const [whole, fraction = ""] = text.split(".");
+  return `${whole}.${fraction.padEnd(2, "0")}`;
+}
+
+/** Whole nanos as a decimal number, exactly. */
+function decimals(nano: number): string {
+  const digits = String(nano).padStart(10, "0");
+  const fraction = digits.slice(-9).replace(/0+$/, "");
+  return fraction === "" ? digits.slice(0, -9) : `${digits.slice(0, -9)}.${fraction}`;
+}
