@@ -9,6 +9,10 @@ export interface Servers {
   readonly url: string;
   /** Where the dashboard is: the same, unless the admin side has a listener of its own. */
   readonly adminUrl: string;
+  /** From now on clients cannot connect; connections that are there stay. */
+  refuseConnections(): void;
+  /** Closes clients' connections that are idle. */
+  closeIdle(): void;
   /** Answers that have begun have this long to finish. */
   stop(withinMs: number): Promise<void>;
 }
@@ -36,6 +40,8 @@ export async function openServers(
   return {
     url: server.url,
     adminUrl: adminServer?.url ?? server.url,
+    refuseConnections: () => server.refuseConnections(),
+    closeIdle: () => server.closeIdle(),
     stop: async (withinMs) => {
       await Promise.all([server.stop(withinMs), adminServer?.stop(withinMs)]);
     },

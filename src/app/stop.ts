@@ -11,6 +11,12 @@ const interruptedGraceMs = 5000;
 /** How long the last bytes of answers may take to leave once the grace time is over. */
 const lastBytesMs = 1000;
 
+/**
+ * How long requests of a proxy are still served that come on connections which it has kept. It may have begun to send one, and must not
+ * send that again elsewhere; after its first refused connection, or the first answer that closes its own, it sends no more.
+ */
+const proxysLastCallsMs = 1000;
+
 interface Running {
   readonly gateway: Gateway;
   readonly services: Services;
@@ -28,7 +34,9 @@ export async function stopGateway(running: Running): Promise<readonly string[]> 
   const { clock, logs, backend, tracing } = services;
   const { shutdownGraceMs } = gateway.configured.settings.server;
   const graceEndsMs = clock.monotonicMs() + shutdownGraceMs;
-  await drain(gateway, shutdownGraceMs);
+  gateway.ongoing.isDraining = true;
+  if (gateway.ongoing.isBehindProxy) await takeLastCalls(servers);
+  await drain(gateway, graceEndsMs - clock.monotonicMs());
   try {
     // Ends the dashboards' live feeds, for which the servers would wait.
     await admin.close();
@@ -55,8 +63,13 @@ async function closeServices(services: Services): Promise<void> {
   await backend.close();
 }
 
+async function takeLastCalls(servers: Servers): Promise<void> {
+  servers.refuseConnections();
+  await Bun.sleep(proxysLastCallsMs);
+  servers.closeIdle();
+}
+
 async function drain({ ongoing, largeBodies }: Gateway, graceMs: number): Promise<void> {
-  ongoing.isDraining = true;
   if (await ongoing.drained(graceMs)) return;
   const shuttingDown = new GatewayError("service_unavailable", "The gateway is shutting down.");
   ongoing.interruptAll(shuttingDown);

@@ -42,6 +42,8 @@ export interface ClientCall {
   readonly route: Route;
   /** The client's address, proxies taken into account. */
   readonly address: string;
+  /** Whether a proxy says that it has passed the request on, trusted or not. */
+  readonly isForwarded: boolean;
   /** Turns the idle timeout off: generation may wait long for a provider. */
   keepWaiting(): void;
   /** Closes a connection whose reader has stalled. */

@@ -23,6 +23,10 @@ export class HttpCall implements ClientCall {
     return addressOn(this.#server, this.request, this.#trusted);
   }
 
+  get isForwarded(): boolean {
+    return this.request.headers.has("x-forwarded-for");
+  }
+
   keepWaiting(): void {
     this.#server.timeout(this.request, 0);
   }

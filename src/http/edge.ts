@@ -14,7 +14,7 @@ import { DocumentLimit } from "./documents.ts";
 import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
-import { respond } from "./respond.ts";
+import { lastIfDraining, respond } from "./respond.ts";
 import { isAt, isOfInterface, meantPath, origins, playgroundRoutes, routes } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
@@ -72,7 +72,7 @@ export function createEdge(
     serve: {
       routes: guardPatterns(
         (request) => app.fetch(request),
-        (request) => notFound(request, served),
+        (request) => lastIfDraining(gateway, notFound(request, served)),
         turns,
       ),
       error: (error) => failed(error, "unknown"),
@@ -100,6 +100,10 @@ export function createEdge(
   for (const route of served) {
     app.route(route.method, route.path, ({ request }) => answer(request, route), { parse: "none" });
   }
+  // For the routes below; those above do it themselves.
+  app.onAfterHandle(({ response }) => {
+    if (response instanceof Response) lastIfDraining(gateway, response);
+  });
   if (servesInterface) {
     app.get("/", () => landingPage(mounted.length > 0));
     // Claude Code opens its connection with a HEAD of this, on the origin that it was given.

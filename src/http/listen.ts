@@ -4,9 +4,14 @@ import { assert } from "../base/assert.ts";
 import { startDeadline } from "../base/deadline.ts";
 import { type ListenAddress, listenAddress, openPort } from "../base/open-port.ts";
 import type { ServerSettings } from "../config/settings.ts";
+import { unlisten } from "./unlisten.ts";
 
 export interface Listening {
   readonly url: string;
+  /** Accepts no more connections, if the system allows that without closing idle ones. */
+  refuseConnections(): void;
+  /** Accepts no more connections, and closes idle ones. */
+  closeIdle(): void;
   /** Accepts no more connections, gives answers that have begun this long to finish, and then closes what is still open. */
   stop(withinMs: number): Promise<void>;
 }
@@ -28,14 +33,30 @@ async function listenAt(edge: Elysia, address: ListenAddress): Promise<Listening
   const { server } = await openPort(address, (options) => edge.listen(options));
   assert(server, "Elysia has no server after it was told to listen");
   const { host } = address;
+  const { port } = server;
+  assert(port !== undefined, "a server that listens on an address has a port");
   const shown = host.includes(":") ? `[${host}]` : host;
-  return { url: `http://${shown}:${server.port}`, stop: (withinMs) => stopServing(server, withinMs) };
+  let stopping: Promise<void> | null = null;
+  const closeIdle = () => {
+    stopping ??= server.stop();
+    return stopping;
+  };
+  return {
+    url: `http://${shown}:${port}`,
+    refuseConnections: () => void unlisten(port),
+    closeIdle: () => void closeIdle(),
+    stop: (withinMs) => stopServing(server, closeIdle(), withinMs),
+  };
 }
 
-async function stopServing(server: Server<unknown>, withinMs: number): Promise<void> {
+async function stopServing(
+  server: Server<unknown>,
+  stopping: Promise<void>,
+  withinMs: number,
+): Promise<void> {
   const tooLate = Promise.withResolvers<void>();
   const cancelDeadline = startDeadline(withinMs, tooLate.resolve);
-  await Promise.race([server.stop(), tooLate.promise]);
+  await Promise.race([stopping, tooLate.promise]);
   cancelDeadline();
   await server.stop(true);
 }

@@ -23,7 +23,7 @@ export async function respond(gateway: Gateway, call: ClientCall): Promise<Respo
       const outcome = exchange.isReplayed ? "replayed" : "completed";
       endExchange(gateway, exchange, { status: response.status, outcome, error: null });
     }
-    return response;
+    return lastIfDraining(gateway, response);
   } catch (thrown) {
     const error = withoutStore(thrown);
     const response = errorResponse(exchange, error);
@@ -32,8 +32,14 @@ export async function respond(gateway: Gateway, call: ClientCall): Promise<Respo
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.
     const outcome = hasLeft ? "cancelled" : status < 500 ? "refused" : "failed";
     endExchange(gateway, exchange, { status, outcome, error });
-    return response;
+    return lastIfDraining(gateway, response);
   }
+}
+
+/** While the gateway drains, each connection is closed behind its answer: the next request belongs to another gateway. */
+export function lastIfDraining({ ongoing }: Gateway, response: Response): Response {
+  if (ongoing.isDraining) response.headers.set("connection", "close");
+  return response;
 }
 
 function dispatch(gateway: Gateway, exchange: Exchange): Promise<Response> {

@@ -1,4 +1,5 @@
-import { dlopen, FFIType, ptr } from "bun:ffi";
+import { FFIType, ptr } from "bun:ffi";
+import { loadSystemLibrary } from "../base/system-library.ts";
 
 /**
  * Asks Linux whether a server received the bytes written to a TCP connection, which Bun does not expose. Used only when
@@ -15,9 +16,6 @@ const closedState = 7;
 const duplicateCommand = 1030;
 const pollMs = 2;
 
-/** On glibc and on musl. */
-const libraryNames = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
-
 const { i32, u64, ptr: pointer } = FFIType;
 const signatures = {
   ioctl: { args: [i32, u64, pointer], returns: i32 },
@@ -25,7 +23,7 @@ const signatures = {
   fcntl: { args: [i32, i32, i32], returns: i32 },
   close: { args: [i32], returns: i32 },
 } as const;
-type Library = ReturnType<typeof dlopen<typeof signatures>>["symbols"];
+type Library = NonNullable<ReturnType<typeof loadSystemLibrary<typeof signatures>>>;
 
 const queued = new Int32Array(1);
 const info = new Uint8Array(1);
@@ -56,7 +54,7 @@ export class DeliveryCheck {
    */
   static begin(socket: object, sentBytes: number): DeliveryCheck | null {
     if (!("fd" in socket) || typeof socket.fd !== "number") return null;
-    library ??= loadLibrary();
+    if (library === undefined) library = loadSystemLibrary(signatures);
     if (library === null) return null;
     const descriptor = library.fcntl(socket.fd, duplicateCommand, 0);
     return descriptor < 0 ? null : new DeliveryCheck(library, descriptor, sentBytes);
@@ -97,16 +95,4 @@ export class DeliveryCheck {
     const result = getsockopt(this.#descriptor, tcpLevel, tcpInfoOption, ptr(info), ptr(infoLength));
     return result === 0 && info[0] === closedState;
   }
-}
-
-function loadLibrary(): Library | null {
-  if (process.platform !== "linux") return null;
-  for (const name of libraryNames) {
-    try {
-      return dlopen(name, signatures).symbols;
-    } catch {
-      // Try the next name.
-    }
-  }
-  return null;
 }

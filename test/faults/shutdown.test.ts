@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { type Answer, cutBefore, json, openAiError, silence } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
-import { answerFrom, usualAnswer } from "../support/fixtures.ts";
+import { answerFrom, fixture, usualAnswer } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { StreamReader } from "../support/sse.ts";
@@ -167,6 +167,105 @@ test("a stream that has begun ends in-band beside one that has not", async () =>
   while ((await reader.nextChunk()) !== null);
   expect(reader.result().text).toContain('data: {"error":{');
   expect(reader.result().text).not.toContain("[DONE]");
+});
+
+/** A connection on which requests are sent one after the other. */
+class KeptConnection {
+  readonly #socket: Socket;
+  #received = "";
+  isClosed = false;
+
+  constructor() {
+    const { hostname, port } = new URL(sluice.url);
+    this.#socket = connect(Number(port), hostname);
+    this.#socket.on("data", (piece) => {
+      this.#received += piece.toString();
+    });
+    this.#socket.on("close", () => {
+      this.isClosed = true;
+    });
+    this.#socket.on("error", () => undefined);
+  }
+
+  /** The head of the answer, which has a length. */
+  async ask(line: string, headers: readonly string[] = [], body = ""): Promise<string> {
+    this.#received = "";
+    const length = `content-length: ${Buffer.byteLength(body)}`;
+    this.#socket.write(`${[`${line} HTTP/1.1`, "host: x", length, ...headers].join("\r\n")}\r\n\r\n${body}`);
+    await waitFor(() => this.#received.includes("\r\n\r\n"), "an answer");
+    return this.#received.split("\r\n\r\n")[0]?.toLowerCase() ?? "";
+  }
+}
+
+/** A stream that goes on until it is let end; the gateway has been told to stop meanwhile. */
+async function stopBesideStream(): Promise<{ endStream(): Promise<string>; stopping: Promise<number> }> {
+  const gate = Promise.withResolvers<void>();
+  const text = fixture("chat/text.sse");
+  const cut = text.indexOf("data:", text.indexOf(" keep"));
+  const steps = [{ write: text.slice(0, cut) }, { until: gate.promise }, { write: text.slice(cut) }];
+  provider.script({ ...answerFrom("chat/text.sse"), steps });
+  const reader = new StreamReader(await ask(routes[0], { stream: true }));
+  await reader.until("Sluices");
+  const stopping = sluice.stop();
+  await sluice.told("stopping");
+  const endStream = async () => {
+    gate.resolve();
+    while ((await reader.nextChunk()) !== null);
+    return reader.result().text;
+  };
+  return { endStream, stopping };
+}
+
+describe("while streams finish", () => {
+  const [chat] = routes;
+  const bearer = () => `authorization: Bearer ${key.key}`;
+
+  test("every answer closes its connection, whatever was asked", async () => {
+    await start("[server]\nshutdown_grace = 30");
+    const lines = [
+      "GET /readyz",
+      "GET /healthz",
+      "GET /v1/models",
+      "GET /nothing",
+      "GET /a//b",
+      "GET /admin/api/v1/keys",
+    ];
+    const kept = lines.map((line) => ({ line, connection: new KeptConnection() }));
+    const generating = new KeptConnection();
+    expect(await generating.ask("GET /healthz")).not.toContain("connection: close");
+    for (const { line, connection } of kept)
+      expect(await connection.ask(line)).not.toContain("connection: close");
+    const { endStream, stopping } = await stopBesideStream();
+    for (const { line, connection } of kept) {
+      expect(await connection.ask(line), line).toContain("connection: close");
+      await waitFor(() => connection.isClosed, `the connection to be closed behind ${line}`);
+    }
+    const refused = await generating.ask(`POST ${chat.path}`, [bearer()], JSON.stringify(chat.body));
+    expect(refused).toStartWith("http/1.1 503");
+    expect(refused).toContain("connection: close");
+    await endStream();
+    expect(await stopping).toBe(0);
+  });
+
+  test("a proxy's request on a kept connection is served, others are closed, and new ones refused at once", async () => {
+    await start("[server]\nshutdown_grace = 30");
+    const forwarded = [bearer(), "x-forwarded-for: 192.0.2.7"];
+    const body = JSON.stringify(chat.body);
+    const [used, idle] = [new KeptConnection(), new KeptConnection()];
+    expect(await used.ask(`POST ${chat.path}`, forwarded, body)).toStartWith("http/1.1 200");
+    await idle.ask("GET /healthz");
+    const { endStream, stopping } = await stopBesideStream();
+    expect(await sluice.request("/readyz").then(String, () => "refused")).toBe("refused");
+    provider.script(null);
+    const served = await used.ask(`POST ${chat.path}`, forwarded, body);
+    expect(served).toStartWith("http/1.1 200");
+    expect(served).toContain("connection: close");
+    await waitFor(() => used.isClosed && idle.isClosed, "the kept connections to be closed");
+    expect(await endStream()).toEndWith("data: [DONE]\n\n");
+    expect(await stopping).toBe(0);
+    await sluice.restart();
+    expect((await credits()).reserved).toBe(0);
+  });
 });
 
 test("an answer that a slow client is still reading reaches its end", async () => {

@@ -45,6 +45,7 @@ class Asked {
         request: new Request("http://localhost/v1/embeddings", { method: "POST" }),
         route,
         address: "127.0.0.1",
+        isForwarded: false,
         keepWaiting: () => undefined,
         disconnect: () => undefined,
       },

@@ -42,6 +42,7 @@ function ask(
     }),
     route,
     address: "127.0.0.1",
+    isForwarded: false,
     keepWaiting: () => undefined,
     disconnect: () => undefined,
   };

@@ -23,6 +23,7 @@ function exchange(signal: AbortSignal | null = null): Exchange {
     request: new Request("http://localhost/", { signal }),
     route,
     address: "127.0.0.1",
+    isForwarded: false,
     keepWaiting: () => undefined,
     disconnect: () => undefined,
   };

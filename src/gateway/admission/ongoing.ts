@@ -34,6 +34,8 @@ export class Ongoing {
   readonly #perKey: Gates;
   #whenEmpty: (() => void) | null = null;
   isDraining = false;
+  /** A proxy has passed requests on. It keeps connections, and cannot repeat elsewhere what it has begun to send. */
+  isBehindProxy = false;
   /** How many have been given a place since the start. */
   admitted = 0;
 
@@ -56,7 +58,7 @@ export class Ongoing {
 
   /** Takes a place if one is free now; `leave` gives it back. Throws while nothing new is taken on. */
   tryEnter(exchange: Exchange, keyId: string): boolean {
-    this.#refuseWhenOverloaded();
+    this.#refuseWhenOverloaded(exchange);
     if (!this.#all.tryEnter()) return false;
     if (!this.#perKey.tryEnter(keyId)) {
       this.#all.leave();
@@ -115,8 +117,10 @@ export class Ongoing {
     return this.#exchanges.size;
   }
 
-  #refuseWhenOverloaded(): void {
-    if (this.isDraining) throw busy("The gateway is shutting down; try again shortly.");
+  #refuseWhenOverloaded({ call }: Exchange): void {
+    if (!this.isBehindProxy && call.isForwarded) this.isBehindProxy = true;
+    // A proxy's last requests, on connections that it has kept, are served.
+    if (this.isDraining && !call.isForwarded) throw busy("The gateway is shutting down; try again shortly.");
     if (this.#limits.lagMs() > overloadLagMs) throw busy("The gateway is overloaded; try again shortly.");
   }
 

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { drip } from "../../support/answers.ts";
 import { configFor } from "../../support/config.ts";
 import { answerFrom, fixture } from "../../support/fixtures.ts";
 import { freePort } from "../../support/free-port.ts";
+import { type NginxProcess, nginxProgram, startNginx } from "../../support/nginx.ts";
 import { type ScriptedProvider, startProvider } from "../../support/provider.ts";
 import { rawExchange } from "../../support/raw.ts";
 import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
@@ -13,23 +12,23 @@ import { StreamReader } from "../../support/sse.ts";
 import { waitFor } from "../../support/wait.ts";
 
 /** The example as it is shipped, in front of the program as it is; only addresses and TLS are a test's own. */
-const nginx = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
 const example = readFileSync(new URL("../../../config/deploy/nginx.conf", import.meta.url), "utf8");
 
-if (nginx === null) {
+if (nginxProgram === null) {
   test.skipIf(true)("SKIPPED: nginx is not installed, so nothing is known about streams behind it", () => {});
 } else {
+  const nginx = nginxProgram;
   let provider: ScriptedProvider;
   let sluice: Sluice;
   let key: TestKey;
-  let proxy: Proxy;
+  let proxy: Example;
 
   beforeAll(async () => {
     provider = startProvider();
     const head = '[server]\ntrusted_proxies = ["127.0.0.1"]\nanonymous_rpm = 5';
     sluice = await startSluice({ config: configFor({ url: provider.url, head }) });
     key = await sluice.createKey();
-    proxy = await startNginx(nginx, sluice.url);
+    proxy = await startExample(nginx, sluice.url);
   });
   afterAll(async () => {
     proxy.stop();
@@ -130,7 +129,7 @@ if (nginx === null) {
       },
     });
     // HTTP/1.0, which nginx speaks by default, comes with `Connection: close`.
-    const recorded = await startNginx(nginx, recorder.url.href);
+    const recorded = await startExample(nginx, recorder.url.href);
     for (const path of ["/v1/models", "/token/v1/usage"]) await fetch(recorded.url + path);
     recorded.stop();
     expect([...new Set(heads)].sort()).toEqual(["/healthz null", "/token/v1/usage null", "/v1/models null"]);
@@ -148,43 +147,17 @@ if (nginx === null) {
   });
 }
 
-interface Proxy {
+interface Example extends NginxProcess {
   readonly url: string;
-  stop(): void;
 }
 
-async function startNginx(program: string, target: string): Promise<Proxy> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-nginx-"));
+async function startExample(program: string, target: string): Promise<Example> {
   const port = freePort();
   const server = example
     .replace("127.0.0.1:8787", new URL(target).host)
     .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
     .replace(/^\s*listen \[::\]:443 ssl;\n/m, "")
     .replace(/^\s*ssl_certificate.*\n/gm, "");
-  mkdirSync(join(folder, "temp"));
-  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-    .map((name) => `${name}_temp_path ${folder}/temp/${name};`)
-    .join("\n");
-  const file = join(folder, "nginx.conf");
-  writeFileSync(
-    file,
-    `daemon off;\nmaster_process off;\npid ${folder}/pid;\nerror_log ${folder}/error.log;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${server}\n}\n`,
-  );
-  const child = Bun.spawn([program, "-e", join(folder, "error.log"), "-c", file], { stderr: "inherit" });
   const url = `http://127.0.0.1:${port}`;
-  await waitFor(
-    () =>
-      fetch(`${url}/healthz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    "nginx to listen",
-  );
-  return {
-    url,
-    stop: () => {
-      child.kill("SIGKILL");
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  return { url, ...(await startNginx(program, server, url)) };
 }

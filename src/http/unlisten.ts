@@ -1,0 +1,70 @@
+import { FFIType } from "bun:ffi";
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { devNull } from "node:os";
+import { loadSystemLibrary } from "../base/system-library.ts";
+
+const signatures = { dup2: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } } as const;
+
+/** proc(5): the state of a socket that listens. */
+const listening = "0A";
+
+/**
+ * Refuses new connections to a port, and leaves those alone that are there; false if the system does not allow it. Bun's
+ * `server.stop()` also closes every connection that is idle at that moment, and with it the request that a proxy may just have
+ * sent there, which it must not send again. So the listening socket is replaced by one that nobody connects to, under the
+ * number by which Bun will close it.
+ */
+export function unlisten(port: number): boolean {
+  const library = loadSystemLibrary(signatures);
+  if (library === null) return false;
+  const sockets = socketsListeningAt(port);
+  const nothing = openSync(devNull, "r");
+  const results = sockets.map((descriptor) => library.dup2(nothing, descriptor));
+  closeSync(nothing);
+  return results.length > 0 && results.every((result) => result >= 0);
+}
+
+/** The descriptors of this process. Another process may listen at the same port. */
+function socketsListeningAt(port: number): number[] {
+  const found = new Set(["tcp", "tcp6"].flatMap((family) => inodesListeningAt(port, family)));
+  return namesIn("/proc/self/fd").flatMap((name) => {
+    const inode = /^socket:\[(\d+)\]$/.exec(linkAt(`/proc/self/fd/${name}`))?.[1];
+    return inode !== undefined && found.has(inode) ? [Number(name)] : [];
+  });
+}
+
+/** A line has, among others, its number, the local and the remote address, the state, and as the tenth the inode. */
+function inodesListeningAt(port: number, family: string): string[] {
+  return textOf(`/proc/self/net/${family}`)
+    .split("\n")
+    .flatMap((line) => {
+      const fields = line.trim().split(/\s+/);
+      const isOurs = fields[3] === listening && Number.parseInt(fields[1]?.split(":")[1] ?? "", 16) === port;
+      return isOurs && fields[9] !== undefined ? [fields[9]] : [];
+    });
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** A descriptor may have been closed since it was listed. */
+function linkAt(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
+}
