@@ -20,6 +20,14 @@ max_output_tokens = 1000
 price = ${price}
 
 [[models]]
+id = "${provider}-agents"
+provider = "${provider}"
+context_window = 200000
+max_output_tokens = 1000
+price = ${price}
+allow = ["multi_agent"]
+
+[[models]]
 id = "${provider}-free"
 provider = "${provider}"
 context_window = 200000
@@ -141,6 +149,15 @@ describe("several agents", () => {
     const response = await ask({ multi_agent: null, Multi_Agent: {} });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { param: "Multi_Agent" } });
+  });
+
+  test("that the operator allows are believed above the window", async () => {
+    const caller = await world.creditCaller(100);
+    const said = { text: "Hi", usage: usageOf("responses", 1_000_000, 10) };
+    world.provider.script(wholeAnswer("responses", said));
+    const body = { ...bodyOf("responses", { multi_agent: { enabled: true } }), model: "openai-agents" };
+    expect((await world.ask(caller, { path: paths.responses, body })).status).toBe(200);
+    expect(await world.chargesOf(caller)).toEqual(measured(nano(1_000_000, 10)));
   });
 
   test("pass where nothing costs, and where they are left out of a translated request", async () => {

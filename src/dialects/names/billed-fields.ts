@@ -97,7 +97,7 @@ export function googleField(name: string): BilledField | null {
   return { ...known, name: `${googleOptions}.${name}`, vendor: "Google", effect };
 }
 
-/** Whether a value of the field asks for anything. Where nothing has to be said to turn a tool on, `{}` does. */
+/** Whether a value of the field asks for anything. Where nothing has to be said to turn tools or agents on, `{}` does. */
 export function isAsked({ name, effect }: BilledField, value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === "" || value === 0) return false;
   if (Array.isArray(value)) return value.length > 0;
@@ -105,5 +105,5 @@ export function isAsked({ name, effect }: BilledField, value: Json | undefined):
   if (!isObject(value)) return name !== "prompt";
   const { enabled = value["enable"], mode = value["type"] } = value;
   if (enabled === false || mode === "off" || mode === "disabled") return false;
-  return effect === "tool" || Object.keys(value).length > 0;
+  return effect === "tool" || effect === "agents" || Object.keys(value).length > 0;
 }
