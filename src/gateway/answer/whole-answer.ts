@@ -10,7 +10,7 @@ import { eventEnd } from "../../dialects/sse/raw-events.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import { maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
-import type { Attempt } from "../attempt/prepare.ts";
+import type { Attempt } from "../attempt/attempt.ts";
 import { isLargeBody, largeBodyBytes } from "../large/is-large.ts";
 import { joinShared } from "../large/join-shared.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";

@@ -10,7 +10,8 @@ import type { Prepared } from "../../vendors/provider.ts";
 import type { Exchange } from "../exchange.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { type Attempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
+import type { Attempt } from "./attempt.ts";
+import { prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
 
 export interface GenerationParts {
   readonly largeBodies: LargeBodies;

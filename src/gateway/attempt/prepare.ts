@@ -1,78 +1,41 @@
 import { assert } from "../../base/assert.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { InputEstimate } from "../../catalog/estimate.ts";
-import type { Source } from "../../dialects/client-dialect.ts";
-import type { ForwardedHeaders } from "../../dialects/headers.ts";
-import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
-import type { OutputLimit } from "../../dialects/output-limit.ts";
+import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import {
-  type ClientDialectName,
-  clientDialect,
   type ProviderDialectName,
   providerDialect,
   type SharedDialectName,
 } from "../../dialects/registry.ts";
-import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
-import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
+import { translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
-import { adaptBytes, adaptObject, type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
-import type { Prepared } from "../../vendors/provider.ts";
+import { type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import { vendorOf } from "../../vendors/registry.ts";
-import type { AnswerContext, JobOwner } from "../large/jobs.ts";
+import type { JobOwner } from "../large/jobs.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
-import type { ClientRequest } from "../request/request.ts";
+import {
+  type Attempt,
+  PassingAttempt,
+  type PreparableRequest,
+  type SentBody,
+  sourceOf,
+  TranslatedAttempt,
+} from "./attempt.ts";
 import { dialectToward } from "./dialect-toward.ts";
-import { rejectsForeignReasoning, type StrippedReasoning, stripBody } from "./strip-foreign-reasoning.ts";
+import { type PassingPlan, passBody } from "./pass-body.ts";
 import { targetOf } from "./target.ts";
-
-/** The parts of a generation that its attempts are prepared from. */
-interface PreparableRequest {
-  readonly request: ClientRequest;
-  readonly model: { readonly id: string };
-  readonly clientDialect: ClientDialectName;
-  readonly stream: boolean;
-  readonly headers: ForwardedHeaders;
-  readonly trace: ForwardedHeaders | null;
-  /** What the model's limits change in the body. */
-  readonly limit: OutputLimit;
-  readonly estimatedInput: InputEstimate;
-  readonly atSeconds: number;
-  readonly sendsProofs: boolean;
-}
-
-/** A request for one deployment, and how its answer gets back to the client's dialect. */
-export type Attempt = PassingAttempt | TranslatedAttempt;
-
-/** The provider speaks the client's dialect, and the bytes pass through. */
-interface PassingAttempt extends PreparedAttempt {
-  readonly dialect: SharedDialectName;
-  readonly translation: null;
-}
-
-interface TranslatedAttempt extends PreparedAttempt {
-  /** The dialect towards the provider. */
-  readonly dialect: ProviderDialectName;
-  readonly translation: Translation;
-}
-
-interface PreparedAttempt {
-  readonly prepared: Prepared;
-  /** Fields of the request that were dropped. */
-  readonly dropped: readonly string[];
-  /** A translation even where bytes pass through, for a provider that streams unasked, or was asked and does not. */
-  reread(): Translation;
-  /** The same as data, for a large answer that is read on another thread. */
-  answerContext(): AnswerContext;
-  /** The gateway asked for a usage chunk that the client did not ask for. */
-  readonly hideUsage: boolean;
-}
+import { translateBody } from "./translate-body.ts";
 
 export function prepareAttempt(generation: PreparableRequest, deployment: Deployment): Attempt {
+  const { request } = generation;
   const toward = dialectFor(generation, deployment);
-  return toward === generation.clientDialect
-    ? passThrough(generation, deployment, toward)
-    : translated(generation, deployment, toward);
+  if (toward === generation.clientDialect) {
+    const plan = passingPlan(generation, deployment, toward);
+    return passingAttempt(generation, deployment, toward, passBody(request, plan));
+  }
+  const target = targetFor(generation, deployment, toward);
+  const vendor = bodyVendor(generation, deployment, toward);
+  const made = translateBody(sourceOf(generation, request.body), target, vendor);
+  return new TranslatedAttempt(generation, deployment, toward, made, made.translation);
 }
 
 /** The same on another thread. */
@@ -85,39 +48,21 @@ export async function prepareLargeAttempt(
   const { bytes, spans } = request;
   const toward = dialectFor(generation, deployment);
   if (toward === client) {
-    const wanted = wantedChanges(generation, deployment, toward);
-    const stripped = strippedFor(generation, deployment, toward);
-    const vendor = vendorOfBody(generation, deployment, toward);
-    const job = {
-      type: "patch",
-      bytes,
-      spans,
-      dialect: client,
-      stripped,
-      changes: wanted,
-      vendor,
-    } as const;
-    return passthroughAttempt(generation, deployment, toward, await largeBodies.runRequest(job, generation));
+    const plan = passingPlan(generation, deployment, toward);
+    const passed = await largeBodies.runRequest({ type: "patch", bytes, spans, plan }, generation);
+    return passingAttempt(generation, deployment, toward, passed);
   }
   const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
   const { dialect: __, ...target } = targetFor(generation, deployment, toward);
-  const vendor = vendorOfBody(generation, deployment, toward);
-  const job = {
-    type: "translate",
-    bytes,
-    changes: limit.changes,
-    client,
-    toward,
-    source,
-    target,
-    vendor,
-  } as const;
-  const { body, dropped, toolMapping } = await largeBodies.runRequest(job, generation);
+  const vendor = bodyVendor(generation, deployment, toward);
+  const { changes } = limit;
+  const job = { type: "translate", bytes, changes, client, toward, source, target, vendor } as const;
+  const { toolMapping, ...sent } = await largeBodies.runRequest(job, generation);
   assert(toolMapping !== null, "a translated request brings what reading its answer needs");
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
-  const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
-  return translatedAttempt(generation, deployment, toward, { body, dropped }, made);
+  const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, sent.dropped);
+  return new TranslatedAttempt(generation, deployment, toward, sent, made);
 }
 
 function dialectFor(
@@ -127,32 +72,23 @@ function dialectFor(
   return dialectToward(clientDialect, deployment.dialects, request.truncated);
 }
 
-/** The client's own bytes, with only the necessary spans replaced. */
-function passThrough(
+function passingPlan(
   generation: PreparableRequest,
   deployment: Deployment,
   dialect: SharedDialectName,
-): Attempt {
-  const { request } = generation;
-  const wanted = wantedChanges(generation, deployment, dialect);
-  const stripped = strippedFor(generation, deployment, dialect);
-  const { bytes, spans, changes, dropped } = stripBody(request, dialect, stripped, wanted);
-  const vendor = vendorOfBody(generation, deployment, dialect);
-  return passthroughAttempt(
-    generation,
-    deployment,
+): PassingPlan {
+  const kept = rejectsForeignReasoning(dialect, deployment) ? "foreign" : "none";
+  return {
     dialect,
-    adaptBytes(patchBody(bytes, spans, changes), vendor, dropped),
-  );
+    stripped: generation.sendsProofs ? kept : "proven",
+    changes: wantedChanges(generation, deployment, dialect),
+    vendor: bodyVendor(generation, deployment, dialect),
+  };
 }
 
-function strippedFor(
-  { sendsProofs }: PreparableRequest,
-  deployment: Deployment,
-  dialect: SharedDialectName,
-): StrippedReasoning {
-  if (!sendsProofs) return "proven";
-  return rejectsForeignReasoning(dialect, deployment) ? "foreign" : "none";
+/** Only vendors reject foreign reasoning. A compatible provider may be another Sluice, which reads envelopes itself. */
+function rejectsForeignReasoning(dialect: SharedDialectName, { provider }: Deployment): boolean {
+  return vendorOf(provider.settings.kind).strictDialects.includes(dialect);
 }
 
 function wantedChanges(
@@ -188,129 +124,28 @@ function askingForUsage(
   return option !== null && request.stream && !option.isSet(request.truncated) ? option.changes : null;
 }
 
-function passthroughAttempt(
+function passingAttempt(
   generation: PreparableRequest,
   deployment: Deployment,
   dialect: SharedDialectName,
-  { body, dropped }: { readonly body: Uint8Array; readonly dropped: readonly string[] },
+  { body, dropped }: SentBody,
 ): Attempt {
-  const { limit, headers } = generation;
+  const { limit, headers, request } = generation;
   const { kind, options } = deployment.provider.settings;
-  generation.request.forgetBody();
+  const hidesUsage = askingForUsage(generation, deployment, dialect) !== null;
+  request.forgetBody();
   const limited = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
   const leftOut = vendorOf(kind).leftOut?.(dialect, headers, options) ?? [];
   const allDropped = leftOut.length === 0 ? limited : [...limited, ...leftOut];
-  return new PassthroughAttempt(generation, deployment, dialect, body, allDropped);
+  return new PassingAttempt(generation, deployment, dialect, { body, dropped: allDropped }, hidesUsage);
 }
 
-class PassthroughAttempt implements PassingAttempt {
-  readonly dialect: SharedDialectName;
-  readonly prepared: Prepared;
-  readonly translation = null;
-  readonly dropped: readonly string[];
-  readonly hideUsage: boolean;
-  readonly #generation: PreparableRequest;
-  readonly #deployment: Deployment;
-
-  constructor(
-    generation: PreparableRequest,
-    deployment: Deployment,
-    dialect: SharedDialectName,
-    body: Uint8Array,
-    dropped: readonly string[],
-  ) {
-    this.dialect = dialect;
-    this.prepared = preparedFor(generation, deployment, this.dialect, body);
-    this.dropped = dropped;
-    this.hideUsage = askingForUsage(generation, deployment, dialect) !== null;
-    this.#generation = generation;
-    this.#deployment = deployment;
-  }
-
-  reread(): Translation {
-    const source = sourceOf(this.#generation, readableBody(this.#generation.request));
-    return translate(source, targetOf(this.#deployment, this.dialect));
-  }
-
-  answerContext(): AnswerContext {
-    return answerContextOf(this.#generation, this.#deployment, this.dialect, null);
-  }
-}
-
-function translated(
-  generation: PreparableRequest,
-  deployment: Deployment,
-  toward: ProviderDialectName,
-): Attempt {
-  const source = sourceOf(generation, generation.request.body);
-  const made = translate(source, targetFor(generation, deployment, toward));
-  const vendor = vendorOfBody(generation, deployment, toward);
-  const { body, dropped } = adaptObject(made.body, vendor, made.dropped);
-  return translatedAttempt(generation, deployment, toward, { body: JSON.stringify(body), dropped }, made);
-}
-
-function vendorOfBody(
+function bodyVendor(
   { headers }: PreparableRequest,
   { provider, upstreamModel, family }: Deployment,
   dialect: ProviderDialectName,
 ): BodyVendor | null {
   return bodyVendorOf(provider.settings, dialect, family ?? upstreamModel, headers);
-}
-
-function translatedAttempt(
-  generation: PreparableRequest,
-  deployment: Deployment,
-  toward: ProviderDialectName,
-  { body, dropped }: { readonly body: Uint8Array | string; readonly dropped: readonly string[] },
-  made: Translation,
-): Attempt {
-  return {
-    dialect: toward,
-    prepared: preparedFor(generation, deployment, toward, body),
-    translation: made,
-    dropped,
-    reread: () => made,
-    answerContext: () => answerContextOf(generation, deployment, toward, made.serializeToolMapping()),
-    hideUsage: false,
-  };
-}
-
-function answerContextOf(
-  generation: PreparableRequest,
-  deployment: Deployment,
-  toward: ProviderDialectName,
-  toolMapping: SerializedToolMapping | null,
-): AnswerContext {
-  const { request, clientDialect: client } = generation;
-  const { dialect: _, ...source } = sourceOf(generation, readableBody(request));
-  const { dialect: __, ...target } = targetOf(deployment, toward);
-  return { client, toward, source, target, toolMapping };
-}
-
-/** As much of the body as may be parsed on the event loop. */
-function readableBody(request: ClientRequest): JsonObject {
-  return request.large === null ? request.body : request.truncated;
-}
-
-function preparedFor(
-  { stream, headers, trace }: PreparableRequest,
-  { upstreamModel: model }: Deployment,
-  dialect: ProviderDialectName,
-  body: Uint8Array | string,
-): Prepared {
-  return { dialect, purpose: "generate", model, stream, body, headers, trace };
-}
-
-function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
-  const { model, clientDialect: dialect, limit } = generation;
-  const { changes } = limit;
-  return {
-    dialect: clientDialect(dialect),
-    body: Object.keys(changes).length === 0 ? body : { ...body, ...changes },
-    model: model.id,
-    nowSeconds: generation.atSeconds,
-    estimatedInputTokens: generation.estimatedInput.tokens,
-  };
 }
 
 function targetFor(

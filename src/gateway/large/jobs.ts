@@ -14,7 +14,7 @@ import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { BodyVendor } from "../../vendors/adapt-body.ts";
 import type { AnswerForm } from "../answer/read-answer.ts";
-import type { StrippedReasoning } from "../attempt/strip-foreign-reasoning.ts";
+import type { PassingPlan } from "../attempt/pass-body.ts";
 import type { Expected } from "../request/request.ts";
 
 /**
@@ -52,10 +52,7 @@ export interface PatchJob {
   readonly type: "patch";
   readonly bytes: Uint8Array;
   readonly spans: JsonSpans;
-  readonly dialect: ClientDialectName;
-  readonly stripped: StrippedReasoning;
-  readonly changes: BodyChanges;
-  readonly vendor: BodyVendor | null;
+  readonly plan: PassingPlan;
 }
 
 export interface TranslateJob {

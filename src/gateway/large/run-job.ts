@@ -1,17 +1,15 @@
 import type { JsonObject } from "../../base/json.ts";
 import { sharedCopy } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
-import { scanTopLevel } from "../../dialects/json/json-spans.ts";
-import { patchBody } from "../../dialects/json/patch.ts";
 import { removeValues } from "../../dialects/json/remove-values.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
 import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
-import { type AdaptedBytes, adaptBytes, adaptObject } from "../../vendors/adapt-body.ts";
 import { readAnswerBytes } from "../answer/read-answer.ts";
-import { changesAfterStripping, stripperFor } from "../attempt/strip-foreign-reasoning.ts";
+import { passBody } from "../attempt/pass-body.ts";
+import { translateBody } from "../attempt/translate-body.ts";
 import { checkRequest } from "../request/request.ts";
 import type {
   AnswerContext,
@@ -60,20 +58,17 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
   };
 }
 
-function patch({ bytes, spans, dialect, stripped: kind, changes, vendor }: PatchJob): PreparedResult {
-  const { fieldNames } = clientDialect(dialect);
-  const strip = stripperFor(dialect, kind, bytes);
-  const body = strip === null ? null : parseWhole(bytes);
-  const stripped = strip === null || body === null ? null : strip(body);
-  if (body === null || stripped === null || stripped === body) {
-    return patched(adaptBytes(patchBody(bytes, spans, changes), vendor, []));
-  }
-  const written = Buffer.from(JSON.stringify(stripped));
-  const left = changesAfterStripping(body, stripped, changes);
-  return patched(adaptBytes(patchBody(written, scanTopLevel(written), left), vendor, [fieldNames.reasoning]));
-}
-
-function patched({ body, dropped }: AdaptedBytes): PreparedResult {
+function patch({ bytes, spans, plan }: PatchJob): PreparedResult {
+  const { body, dropped } = passBody(
+    {
+      bytes,
+      spans,
+      get body() {
+        return parseWhole(bytes);
+      },
+    },
+    plan,
+  );
   return { body: shared(body), dropped, toolMapping: null };
 }
 
@@ -84,12 +79,12 @@ function translated(job: TranslateJob): PreparedResult {
   const { bytes, changes, client, toward } = job;
   const body: JsonObject = { ...parseWhole(bytes), ...changes };
   const source = { ...job.source, dialect: clientDialect(client), body };
-  const made = translate(source, { ...job.target, dialect: providerDialect(toward) });
-  const adapted = adaptObject(made.body, job.vendor, made.dropped);
+  const target = { ...job.target, dialect: providerDialect(toward) };
+  const { translation, body: written, dropped } = translateBody(source, target, job.vendor);
   return {
-    body: shared(Buffer.from(JSON.stringify(adapted.body))),
-    dropped: adapted.dropped.map((name) => name.slice(0, longestName)),
-    toolMapping: made.serializeToolMapping(),
+    body: shared(Buffer.from(written)),
+    dropped: dropped.map((name) => name.slice(0, longestName)),
+    toolMapping: translation.serializeToolMapping(),
   };
 }
 

@@ -1,0 +1,63 @@
+import type { JsonObject } from "../../base/json.ts";
+import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts";
+import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
+import { mayBeForeign } from "../../dialects/reasoning/foreign-reasoning.ts";
+import { clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
+import { type AdaptedBytes, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
+
+/** What becomes of a body that passes through. Plain data, so that another thread can do it. */
+export interface PassingPlan {
+  readonly dialect: SharedDialectName;
+  /** Which reasoning is taken out. */
+  readonly stripped: "none" | "foreign" | "proven";
+  readonly changes: BodyChanges;
+  readonly vendor: BodyVendor | null;
+}
+
+/** `body` is parsed only if it is asked for. */
+export interface PassingBody {
+  readonly bytes: Uint8Array;
+  readonly spans: JsonSpans;
+  readonly body: JsonObject;
+}
+
+const nothing: readonly string[] = [];
+
+/**
+ * The client's own bytes, with only the necessary spans replaced. Only a conversation that began on another provider is
+ * rewritten, because vendors reject reasoning that is not their own, and one whose reasoning the provider has said it
+ * cannot read.
+ */
+export function passBody(
+  sent: PassingBody,
+  { dialect, stripped, changes, vendor }: PassingPlan,
+): AdaptedBytes {
+  const strip = stripperFor(dialect, stripped, sent.bytes);
+  const body = strip === null ? null : sent.body;
+  const without = strip === null || body === null ? body : strip(body);
+  if (body === null || without === null || without === body) {
+    return adaptBytes(patchBody(sent.bytes, sent.spans, changes), vendor, nothing);
+  }
+  const written = Buffer.from(JSON.stringify(without));
+  const left = changesAfterStripping(body, without, changes);
+  const dropped = [clientDialect(dialect).fieldNames.reasoning];
+  return adaptBytes(patchBody(written, scanTopLevel(written), left), vendor, dropped);
+}
+
+/** Where thinking had to be disabled together with the reasoning, no budget enables it again. */
+function changesAfterStripping(body: JsonObject, stripped: JsonObject, changes: BodyChanges): BodyChanges {
+  if (stripped["thinking"] === body["thinking"] || changes.thinking === undefined) return changes;
+  const { thinking: _, ...others } = changes;
+  return others;
+}
+
+/** Null if there is nothing to strip. */
+function stripperFor(
+  dialect: SharedDialectName,
+  stripped: PassingPlan["stripped"],
+  bytes: Uint8Array,
+): ((body: JsonObject) => JsonObject) | null {
+  const { stripForeignReasoning, stripProvenReasoning } = clientDialect(dialect);
+  if (stripped === "proven") return stripProvenReasoning;
+  return stripped === "foreign" && mayBeForeign(bytes) ? stripForeignReasoning : null;
+}
