@@ -92,7 +92,7 @@ upstream_model = "${upstreamModels[dialect]}"
 dialect = "${dialect}"
 context_window = 1000000
 max_output_tokens = 64000
-price = { input = 1.0, output = 2.0, cached_input = 0.1, web_search = 10.0 }
+price = { input = 1.0, output = 2.0, cached_input = 0.1 }
 capabilities = { tools = true, vision = true, reasoning = true }
 `;
 }

@@ -29,6 +29,8 @@ export function startAgentProvider(): AgentProvider {
     const dialect = dialectAt(request.path);
     const heard = overhear[dialect](request.body);
     try {
+      // Codex offers it by default, and no model here has a price for it.
+      if (request.text.includes('"type":"web_search')) complain("a search is offered");
       const extraction = extractionFor(heard, errand);
       if (extraction !== null) return render(dialect, extraction, request);
       if (!isAboutErrand(heard, errand)) return render(dialect, aside, request);
