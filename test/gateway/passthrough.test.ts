@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import { largeEventBytes, parseLargeEvent } from "../../src/dialects/sse/parse-event.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 
@@ -281,5 +282,68 @@ test("a responses stream that reports its failure is told in the provider's own 
   });
   expect(brokenBy({ code: "rate_limit_exceeded", message: "slow" })).toMatchObject({
     code: "service_unavailable",
+  });
+});
+
+const failures: Readonly<Record<ClientDialectName, string>> = {
+  chat: 'data: {"error":{"message":"out of luck","type":"server_error"}}',
+  responses:
+    'event: response.failed\ndata: {"type":"response.failed","response":{"error":{"code":"server_error","message":"out of luck"}}}',
+  messages: 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"out of luck"}}',
+};
+
+describe("a stream whose last event lacks its blank line", () => {
+  test.each(streams)("%s, %s ends as it would with one", (dialect, name) => {
+    const whole = fixture(name).trimEnd();
+    const through = relayer(dialect);
+    const { text, beforeEnd } = pass(through, [Buffer.from(whole)]);
+    expect(through.brokenBy).toBeNull();
+    expect(through.ended).toBe(true);
+    expect(text).toBe(whole);
+    expect(beforeEnd).not.toMatch(ends[dialect]);
+  });
+
+  test.each(Object.entries(failures))("%s fails as the provider says", (dialect, failure) => {
+    const through = relayer(dialect as ClientDialectName);
+    const { text } = pass(through, [Buffer.from(failure)]);
+    expect(text).toBe("");
+    expect(through.ended).toBe(false);
+    expect(through.brokenBy?.message).toContain("out of luck");
+  });
+});
+
+describe("what comes behind a large event", () => {
+  const long = "x".repeat(largeEventBytes);
+  const response = (type: string, more: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, response: { id: "r", output: [], padding: long, ...more } })}\n\n`;
+  const behind = ': a comment\n\nevent: ping\ndata: {"type":"ping"}\n\n';
+
+  function resumed(event: string): { through: PassthroughRelayer; leaving: string } {
+    const through = relayer("responses");
+    expect(through.push(Buffer.from(event + behind))).toHaveLength(0);
+    const large = through.largeEvent;
+    if (!(large instanceof Uint8Array)) throw new Error("there is no large event");
+    return { through, leaving: through.resume(parseLargeEvent(large)).toString() };
+  }
+
+  test("leaves once, and with the end, if that event is the end", () => {
+    const end = response("response.completed", { status: "completed" });
+    const { through, leaving } = resumed(end);
+    expect(leaving).toBe("");
+    expect(through.terminal().toString() === end + behind).toBe(true);
+  });
+
+  test("does not leave if that event is a failure", () => {
+    const failed = response("response.failed", { error: { code: "server_error", message: "no" } });
+    const { through, leaving } = resumed(failed);
+    expect(leaving).toBe("");
+    expect(through.brokenBy).not.toBeNull();
+  });
+
+  test("leaves at once if the stream goes on", () => {
+    const event = response("response.in_progress", {});
+    const { through, leaving } = resumed(event);
+    expect(leaving === event + behind).toBe(true);
+    expect([through.ended, through.brokenBy]).toEqual([false, null]);
   });
 });

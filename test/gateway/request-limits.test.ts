@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import type { ModelSettings } from "../../src/config/settings.ts";
+import type { ClientCall } from "../../src/gateway/client-call.ts";
+import { refuseOverlongInput } from "../../src/gateway/request/context-window.ts";
+import { expectedOf } from "../../src/gateway/request/request.ts";
+import { routes } from "../../src/http/routes.ts";
+
+describe("input for a window of 1000 tokens", () => {
+  const model = { contextWindow: 1000 } as ModelSettings;
+  const bytes = new Uint8Array();
+  const counting = (count: number) => {
+    const asked: Uint8Array[] = [];
+    const request = async (body: Uint8Array) => {
+      asked.push(body);
+      return count;
+    };
+    return { asked, tokens: { request, text: async () => 0, requestAtMost: async () => 0 } };
+  };
+
+  test("is not even counted if its estimate fits exactly", () => {
+    const { asked, tokens } = counting(5000);
+    expect(refuseOverlongInput(model, 1000, bytes, tokens)).toBeUndefined();
+    expect(asked).toHaveLength(0);
+  });
+
+  test("is counted if its estimate is one over", async () => {
+    const { asked, tokens } = counting(1000);
+    await refuseOverlongInput(model, 1001, bytes, tokens);
+    expect(asked).toEqual([bytes]);
+  });
+
+  test("is left to the provider up to a tenth over it, and refused one above that", async () => {
+    await refuseOverlongInput(model, 9000, bytes, counting(1100).tokens);
+    const refused = Promise.resolve(refuseOverlongInput(model, 9000, bytes, counting(1101).tokens));
+    expect(await refused.catch(String)).toContain("prompt is too long: 1101 tokens > 1000 maximum");
+  });
+
+  test("is refused by the smaller of the count and the estimate", async () => {
+    await refuseOverlongInput(model, 1050, bytes, counting(9000).tokens);
+  });
+
+  test("has no limit where the window is not known", () => {
+    const unknown = { contextWindow: null } as ModelSettings;
+    expect(refuseOverlongInput(unknown, 1e9, bytes, counting(1e9).tokens)).toBeUndefined();
+  });
+});
+
+test("a beta of Anthropic's counts on Anthropic's routes alone", () => {
+  const limits = { maxValues: 1, maxListItems: 1 } as never;
+  const optionsOf = (path: string, headers: Record<string, string>) => {
+    const route = routes.find((each) => each.path === path);
+    const call = { route, request: new Request("http://localhost", { headers }) } as unknown as ClientCall;
+    return expectedOf(call, "messages", limits).options;
+  };
+  const beta = { "anthropic-beta": "x" };
+  expect(optionsOf("/v1/messages", beta)).toEqual({ anthropicBeta: true });
+  expect(optionsOf("/v1/messages", {})).toEqual({ anthropicBeta: false });
+  expect(optionsOf("/v1/chat/completions", beta)).toEqual({ anthropicBeta: false });
+});
