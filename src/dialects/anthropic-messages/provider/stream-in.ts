@@ -61,6 +61,10 @@ export class MessagesStreamReader implements StreamReader {
     return tiersIn(this.#usage).tiers ?? {};
   }
 
+  get hasEndedText(): boolean {
+    return this.#finish !== null;
+  }
+
   plainText(data: JsonObject): string | null {
     return textOf(objectOf(data["delta"]) ?? {});
   }

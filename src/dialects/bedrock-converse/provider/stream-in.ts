@@ -75,6 +75,10 @@ export class ConverseStreamReader implements StreamReader {
     this.ended = true;
   }
 
+  get hasEndedText(): boolean {
+    return this.#finish !== null || this.#failure !== null;
+  }
+
   plainText(data: JsonObject): string | null {
     const delta = objectOf(data["delta"]);
     return delta === null ? null : stringOf(delta["text"]);

@@ -10,7 +10,7 @@ export function readResponse(body: JsonObject, target: Target): IrResponse {
   const collector = new EventCollector();
   const reader = new GeminiStreamReader((event) => collector.push(event), target);
   reader.read(body);
-  if (!reader.isFinished) throw malformedAnswer("an answer without a finishReason");
+  if (!reader.hasEndedText) throw malformedAnswer("an answer without a finishReason");
   reader.end();
   return collector.response();
 }

@@ -61,8 +61,8 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
     this.#ending = blocked ?? (candidate === undefined ? null : readEnding(candidate)) ?? this.#ending;
   }
 
-  /** Whether a reason for the end has been given. */
-  get isFinished(): boolean {
+  /** A reason for the end has been given. */
+  get hasEndedText(): boolean {
     return this.#ending !== null;
   }
 

@@ -1,0 +1,115 @@
+import { expect, test } from "bun:test";
+import { LeftStream } from "../../src/gateway/answer/left-stream.ts";
+import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
+import { AnswerQueue } from "../../src/upstream/call/answer-queue.ts";
+import type { Opened } from "../../src/upstream/upstream.ts";
+import { waitFor } from "../support/wait.ts";
+import { streamEvents, usageOf } from "./wire-answers.ts";
+
+const events = streamEvents("chat", { text: "one two three", usage: usageOf("chat", 100, 10) });
+const [role = "", one = "", two = "", three = "", finish = "", usage = "", done = ""] = events;
+
+/** A chat stream whose client leaves after these events, with more in the queue already. */
+function left(seen: readonly string[], queued: readonly string[] = []) {
+  const call = { dialect: "chat", hideUsage: false, readsExtras: false } as const;
+  const relayer = new PassthroughRelayer({ ...call, requestId: "r", model: "m", atSeconds: 1 });
+  relayer.push(Buffer.from(seen.join("")));
+  const queue = new AnswerQueue();
+  for (const event of queued) queue.add(Buffer.from(event));
+  let settled = 0;
+  let isAborted = false;
+  const opened = {
+    read: () => queue.take(),
+    abort: () => {
+      isAborted = true;
+      queue.fail(new Error("aborted") as never);
+    },
+  } as unknown as Opened;
+  const stream = new LeftStream(opened, relayer, {
+    push: async (chunk) => void relayer.push(chunk),
+    settle: () => {
+      settled += 1;
+    },
+  });
+  const receive = (event: string) => queue.add(Buffer.from(event));
+  return { relayer, stream, receive, isLeft: () => isAborted && settled === 1 };
+}
+
+/** What the pump does: it reads what is there, or waits for what comes. */
+async function readOn({ stream, relayer }: ReturnType<typeof left>): Promise<PassthroughRelayer> {
+  stream.begin();
+  await stream.read(Buffer.alloc(0)).catch(() => {});
+  stream.leave();
+  return relayer;
+}
+
+test("what has been received already is read, whatever it is", async () => {
+  const stream = left([role, one], [two, three, finish, usage, done]);
+  expect((await readOn(stream)).usage).toMatchObject({ inputTokens: 100, outputTokens: 10 });
+  expect(stream.isLeft()).toBe(true);
+});
+
+test("behind the finish the usage is waited for", async () => {
+  const stream = left([role, one, two, three, finish]);
+  const reading = readOn(stream);
+  await Bun.sleep(60);
+  expect(stream.isLeft()).toBe(false);
+  stream.receive(usage);
+  expect((await reading).usage).toMatchObject({ outputTokens: 10 });
+  expect(stream.isLeft()).toBe(true);
+});
+
+test("it is waited for, too, if nothing has come since", async () => {
+  const stream = left([role, one, two, three, finish]);
+  stream.stream.begin();
+  await Bun.sleep(60);
+  expect(stream.isLeft()).toBe(false);
+  stream.stream.leave();
+});
+
+test("a text that goes on is left at once", async () => {
+  const stream = left([role, one], [two]);
+  stream.stream.begin();
+  const reading = stream.stream.read(Buffer.from(two)).catch(() => {});
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(stream.isLeft()).toBe(true);
+  await reading;
+});
+
+test("a text that is silent is left soon, and one that was the last is not", async () => {
+  const silent = left([role, one, two]);
+  silent.stream.begin();
+  await waitFor(silent.isLeft, "the provider to be left");
+
+  const last = left([role, one, two, three]);
+  last.stream.begin();
+  // It comes before the silence was long enough.
+  const reading = last.stream.read(Buffer.from(finish));
+  await Bun.sleep(60);
+  expect(last.isLeft()).toBe(false);
+  last.receive(usage);
+  await reading;
+  expect(last.relayer.usage).toMatchObject({ outputTokens: 10 });
+});
+
+test("what does not end the stream does not prolong the two seconds", async () => {
+  const stream = left([role, one, finish]);
+  const startedMs = performance.now();
+  const reading = readOn(stream);
+  const pinging = setInterval(() => {
+    if (!stream.isLeft()) stream.receive(": ping\n\n");
+  }, 100);
+  await reading;
+  clearInterval(pinging);
+  expect(stream.isLeft()).toBe(true);
+  expect(performance.now() - startedMs).toBeWithin(1900, 4000);
+});
+
+test("nothing is waited for where nothing is to be paid, or everything is known", () => {
+  for (const seen of [[role], [role, one, finish, usage]]) {
+    const stream = left(seen);
+    stream.stream.begin();
+    expect(stream.isLeft()).toBe(true);
+  }
+});
