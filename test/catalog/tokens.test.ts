@@ -168,6 +168,14 @@ describe("counting a request", () => {
       '{"a":1}',
       "22",
     ]);
+    const listed = [{ title: "a", score: 0.5, seen: true, rank: 0, kept: false, none: null }];
+    expect(text({ messages: [{ role: "user", content: listed }] })).toEqual([
+      "a",
+      "0.5",
+      "true",
+      "0",
+      "false",
+    ]);
     const toolCalls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }];
     expect(text({ messages: [{ role: "assistant", content: null, tool_calls: toolCalls }] })).toEqual([
       "f",

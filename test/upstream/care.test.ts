@@ -121,14 +121,19 @@ describe("a limit on concurrent calls", () => {
     other.stop();
   });
 
-  test("is 503 beyond the queue", async () => {
+  test("is 503 for the first one beyond a queue of 64, and for none before", async () => {
     provider.script(silence());
     const { upstream, plan } = setUp([{ url: provider.url, maxConcurrent: 1 }]);
     const leaving = new AbortController();
-    const calls = Array.from({ length: 70 }, () =>
-      outcomeOf(upstream.open(plan({ signal: leaving.signal }))),
-    );
-    expect(await Promise.race(calls)).toBe("503 service_unavailable");
+    let ended = 0;
+    const call = () =>
+      outcomeOf(upstream.open(plan({ signal: leaving.signal }))).finally(() => {
+        ended += 1;
+      });
+    const calls = Array.from({ length: 65 }, call);
+    await waitFor(() => upstream.health()[0]?.waiting === 64, "a full queue");
+    expect(await call()).toBe("503 service_unavailable");
+    expect(ended).toBe(1);
     leaving.abort();
     await Promise.all(calls);
     expect(upstream.health()[0]).toMatchObject({ inFlight: 0, waiting: 0 });

@@ -133,8 +133,7 @@ export interface Expected {
 }
 
 export function expectedOf(call: ClientCall, kind: RequestKind, limits: StructureLimits): Expected {
-  const isFormatB = call.route.errors === "anthropic";
-  const hasBeta = isFormatB && call.request.headers.has("anthropic-beta");
+  const hasBeta = call.request.headers.has("anthropic-beta");
   return { kind, options: hasBeta ? withBeta : withoutBeta, limits };
 }
 
