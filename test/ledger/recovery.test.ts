@@ -270,6 +270,8 @@ testEachJournal(
     const next = await startProcess(database, bench.clock);
     const [row] = (await next.store.reports.exchanges({ limit: 10 })).rows;
     expect(row).toMatchObject({ exchangeId: hold.id, outcome: "interrupted", charged: 4, usage: null });
+    // Only a stream has progress to be charged for.
+    expect(row).toMatchObject({ stream: true, status: null, attempts: 1, alike: 0 });
     expect(await next.store.summarizeUsage({ by: "model", sinceMs: 0 })).toMatchObject([
       { group: "house-model", requests: 0, interrupted: 1, spendNano: 4, interruptedSpendNano: 4 },
     ]);

@@ -175,10 +175,9 @@ function textOf(value: CopiedValue): Parameter {
   return typeof value === "bigint" ? String(value) : value;
 }
 
-/** Arrays hold texts and flags only: numbers as their digits, bytes as hex. PostgreSQL's text has no NUL. */
+/** Arrays hold texts and flags only: numbers as their digits, bytes as hex. */
 function sendable(value: CopiedValue): string | boolean | null {
   if (typeof value === "bigint") return String(value);
-  if (typeof value === "string") return value.replaceAll("\0", "\ufffd");
   return value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
 }
 

@@ -27,6 +27,19 @@ testEachStore("an id belongs to the key it was given to, and is known after a re
   await again.close();
 });
 
+testEachStore("a store that closes writes what it was given before", async (database) => {
+  const store = await database.openGateway(systemClock);
+  const key = keyRecord();
+  await store.insertKey(key, 0);
+  const digests = Array.from({ length: 40 }, (_, index) => `d${index}`);
+  const writing = digests.map((digest) => give(store, key.id, [digest], "openai", 1000));
+  await store.close();
+  const again = await database.openGateway(systemClock);
+  expect(await again.findGivenIds(key.id, digests)).toEqual(digests.map(() => openai));
+  await again.close();
+  await Promise.all(writing);
+});
+
 testEachStore(
   "the oldest go when they are too old or too many; one that is given again is young again",
   async (database) => {

@@ -87,8 +87,40 @@ describe("sums", () => {
         ["b", 90],
         ["a", 10],
       ]);
+      const [largest, ...others] = await reports.usageBy("model", { ...day, largest: 1 });
+      expect([largest?.group, others]).toEqual(["b", []]);
       const keys = await reports.usageBy("key", { ...day, largest: 1 });
       expect(keys.map(({ group, spendNano }) => [group, spendNano])).toEqual([[large.id, 90]]);
+    });
+  });
+});
+
+describe("what is asked about one key and one range", () => {
+  testEachStore("is of that key and that range, before it is in the sums and after", async (database) => {
+    await withStore(database, async (store, reopen) => {
+      const [key, other] = [keyRecord(), keyRecord()];
+      await store.insertKey(key, 1_000_000);
+      await store.insertKey(other, 1_000_000);
+      const charges = [
+        spent(key.id, { atMs: noonMs, costNano: 1 }),
+        spent(key.id, { atMs: noonMs - 26 * hourMs, costNano: 10 }),
+        spent(key.id, { atMs: noonMs + 3 * hourMs, costNano: 100 }),
+        spent(other.id, { atMs: noonMs, costNano: 1_000 }),
+      ];
+      const figures = async ({ reports }: GatewayStore) => {
+        const asked = { ...day, keyId: key.id };
+        const groups = [
+          await reports.usageInSteps({ ...asked, stepMs: hourMs }),
+          await reports.usageBy("model", asked),
+          await reports.usageBy("provider", asked),
+          await reports.usageBy("key", asked),
+          await reports.usageBy("model", { ...asked, resolution: "minute", sinceMs: noonMs - hourMs }),
+        ];
+        return groups.map((rows) => rows.map(({ spendNano }) => spendNano));
+      };
+      await store.charge(charges);
+      expect(await figures(store)).toEqual([[1], [1], [1], [1], [1]]);
+      expect(await figures(await reopen())).toEqual([[1], [1], [1], [1], [1]]);
     });
   });
 });

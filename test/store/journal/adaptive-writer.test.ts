@@ -73,6 +73,22 @@ test("batches change over in order, and the old writer writes its sums first", a
   expect(drivers).toEqual(["thread", "inline"]);
 });
 
+test("the batch in which the driver changes is written only once its new writer says so", async () => {
+  const gate = Promise.withResolvers<void>();
+  const slow: TimedWriter = { lastCommitMs: 0, write: () => gate.promise, close: () => {} };
+  const { choice, write } = newBench(async () => slow);
+  choice.decide("thread");
+  let isWritten = false;
+  const writing = write("1").then(() => {
+    isWritten = true;
+  });
+  await Bun.sleep(20);
+  expect(isWritten).toBe(false);
+  gate.resolve();
+  await writing;
+  expect(isWritten).toBe(true);
+});
+
 test("a thread that cannot be had leaves everything as it is, and is asked for again later", async () => {
   let opened = 0;
   const { notes, inline, drivers, write } = newBench(async () => {

@@ -4,6 +4,8 @@ import type { HoldOrder } from "../../../../src/store/node.ts";
 import { endOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
 import { type MoneyItem, sendMoney } from "../../../../src/store/postgres/lanes/money-batch.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { waitFor } from "../../../support/wait.ts";
+import { clientOf } from "../fixtures.ts";
 import { unbalanced } from "../node/node-load.ts";
 import { chargeOrder, holdOrder, NodeWorld } from "../node/world.ts";
 
@@ -88,4 +90,36 @@ else
       }
       expect(await unbalanced(world.client)).toEqual([]);
     });
+
+    test("of one end and one order waits for both accounts, so that neither forgets what others do to them", async () => {
+      const [node, other] = [await join(), await join()];
+      const { query } = world.client;
+      const [ended, held] = [await world.addKey(100), await world.addKey(100)];
+      const first = holdOrder(ended, 50);
+      await sendMoney(query, [node, 1, 1], [asHold(first)]);
+      const concurrent = clientOf(world.database.url, { max: 1 });
+      const sending = concurrent.transaction(async (inTransaction) => {
+        await sendMoney(inTransaction, [other, 1, 1], [asHold(holdOrder(held, 60))]);
+        const answers = sendMoney(
+          query,
+          [node, 1, 2],
+          [asEnd(first, 20), asHold(holdOrder(held, 60))],
+          30_000,
+        );
+        await waitFor(
+          async () => (await world.client.query(waitingForLock)).length === 1,
+          "the batch to wait",
+        );
+        return { answers };
+      });
+      expect(await (await sending).answers).toMatchObject([
+        { charged: 20, overrun: 0 },
+        { decision: "reserved", balance: 100, remaining: 40 },
+      ]);
+      expect(await unbalanced(world.client)).toEqual([]);
+      await concurrent.close();
+    });
   });
+
+const waitingForLock = `SELECT FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%sluice_do_batch%'`;
