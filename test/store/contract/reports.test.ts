@@ -114,7 +114,7 @@ describe("what is asked about one key and one range", () => {
           await reports.usageBy("model", asked),
           await reports.usageBy("provider", asked),
           await reports.usageBy("key", asked),
-          await reports.usageBy("model", { ...asked, resolution: "minute", sinceMs: noonMs - hourMs }),
+          await reports.usageBy("model", { ...asked, nowMs: noonMs, sinceMs: noonMs - hourMs }),
         ];
         return groups.map((rows) => rows.map(({ spendNano }) => spendNano));
       };
@@ -128,7 +128,7 @@ describe("what is asked about one key and one range", () => {
 describe("one call under a clock that is five hours ahead", () => {
   const minuteMs = 60_000;
   const lastHour = (nowMs: number) =>
-    ({ sinceMs: nowMs - hourMs, untilMs: nowMs + minuteMs, resolution: "minute" }) as const;
+    ({ sinceMs: nowMs - hourMs, untilMs: nowMs + minuteMs, nowMs }) as const;
 
   testEachStore("takes nothing from the last hour of the others", async (database) => {
     const nowMs = Date.now();
@@ -182,7 +182,12 @@ describe("one call under a clock that is five hours ahead", () => {
     await store.charge(minutes.map((ago) => spent(key.id, { atMs: nowMs - ago * minuteMs, costNano: 1 })));
     await store.close();
     const later = await database.openGateway(systemClock);
-    const range = { sinceMs: nowMs - 4 * hourMs, untilMs: nowMs + minuteMs, resolution: "minute" } as const;
+    // As if it were an hour earlier: then the sums by the minute are asked for all of it.
+    const range = {
+      sinceMs: nowMs - 3.5 * hourMs,
+      untilMs: nowMs + minuteMs,
+      nowMs: nowMs - hourMs,
+    } as const;
     expect(await later.reports.usageInSteps({ ...range, stepMs: minuteMs })).toHaveLength(180);
     expect(await later.reports.latencyInSteps({ ...range, stepMs: minuteMs })).not.toHaveLength(0);
     await later.close();

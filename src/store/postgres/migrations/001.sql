@@ -196,12 +196,14 @@ CREATE TABLE entry_references (
 -- What has no month of its own yet, e.g. because a clock is wrong.
 CREATE TABLE entries_default PARTITION OF entries DEFAULT;
 
--- Makes the months from this moment on. One that the default partition has rows of stays there.
+-- Makes the months from this moment on. One that the default partition has rows of stays there. One caller at a time: two that have both
+-- looked into the default partition would wait for each other.
 CREATE FUNCTION sluice_make_months(now_ms int8, ahead int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   first int := sluice_month(now_ms);
   name text;
 BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('sluice_make_months', 0));
   FOR m IN first .. first + ahead LOOP
     name := format('entries_%s_%s', 1970 + m / 12, lpad((m % 12 + 1)::text, 2, '0'));
     CONTINUE WHEN to_regclass(name) IS NOT NULL OR EXISTS (SELECT FROM entries_default WHERE month = m);
