@@ -50,7 +50,7 @@ function hear(body: JsonObject): Heard {
   return {
     system: textIn(body["system"]),
     spoken: turns.flatMap(hearTurn),
-    tools: listOf(objectOf(body["toolConfig"])["tools"]).map(({ toolSpec }) => {
+    tools: blocksIn(objectOf(body["toolConfig"])["tools"]).map(({ toolSpec }) => {
       const { name, description, inputSchema } = objectOf(toolSpec);
       return {
         name: stringOf(name, "a tool's name"),
@@ -64,7 +64,7 @@ function hear(body: JsonObject): Heard {
 }
 
 function hearTurn({ role, content }: JsonObject): Utterance[] {
-  const blocks = listOf(content);
+  const blocks = blocksIn(content);
   if (blocks.length === 0) complain("a turn without content");
   return blocks.map((block) => (role === "user" ? hearUser(block) : hearAssistant(block)));
 }
@@ -98,8 +98,15 @@ function hearAssistant(block: JsonObject): Utterance {
   return { who: "assistant", call };
 }
 
+/** Without cache points, which stand behind what they mark. */
+function blocksIn(list: unknown): JsonObject[] {
+  const all = listOf(list);
+  if (all[0]?.["cachePoint"] !== undefined) complain("a cache point that marks nothing:", all);
+  return all.filter((block) => block["cachePoint"] === undefined);
+}
+
 function textIn(content: unknown): string {
-  return listOf(content)
+  return blocksIn(content)
     .map((block) => stringOf(block["text"], "a block"))
     .join("");
 }
